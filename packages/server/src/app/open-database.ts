@@ -148,7 +148,7 @@ function readUrl(variable: string, url: string): { host: string; database: strin
     const { host, database = '', user = '' } = new pg.Client({ connectionString: url });
     return { host, database, user };
   } catch (error) {
-    // The driver reads the files of sslrootcert, sslcert and sslkey.
+    // The driver reads the files that sslrootcert, sslcert and sslkey name.
     if (error instanceof Error && 'syscall' in error)
       throw new ExitError('bad_configuration', `${variable} names a file that cannot be read: ${error.message}`);
     throw new ExitError(

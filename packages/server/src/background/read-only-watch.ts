@@ -12,7 +12,7 @@ export interface ReadOnlyWatch {
   stop(): void;
 }
 
-/** Every two seconds, asks the database whether it is read-only, as a replica before its promotion is. Logs each change. */
+/** Asks the database every two seconds whether it is read-only, like a replica before its promotion. Logs each change. */
 export function watchReadOnly({ lookupPool }: Pick<Pools, 'lookupPool'>, log: Logger): ReadOnlyWatch {
   let isReading = false;
   let summary: string | undefined;
@@ -25,7 +25,7 @@ export function watchReadOnly({ lookupPool }: Pick<Pools, 'lookupPool'>, log: Lo
       summary = now;
     } catch (error) {
       // /readyz reports an unreachable database, and so does every request that needs it.
-      if (!isDatabaseAway(error)) log.warn({ err: error }, 'whether the database is read-only is unknown');
+      if (!isDatabaseAway(error)) log.warn({ err: error }, 'cannot determine whether the database is read-only');
     } finally {
       isReading = false;
     }

@@ -95,7 +95,7 @@ export async function restoreRows(
   await analyzeTables(client);
 }
 
-/** Requires all workspaces to be in the manifest, because only the logs of its workspaces are verified. */
+/** Requires all restored workspaces to be in the manifest, because only the logs of the workspaces in the manifest are verified. */
 async function requireListedWorkspaces(client: Client, { workspaces }: BackupManifest): Promise<void> {
   const listed = new Set(workspaces.map(({ id }) => id));
   const unlisted = (await listCopiedTenants(client)).find((id) => !listed.has(id));

@@ -15,7 +15,7 @@ export interface Failure {
   message: string;
 }
 
-/** Errors that say in their message what the server refuses and why. */
+/** Errors whose message says what the server refuses and why. */
 const REFUSALS = [RuleViolationError, ClockUnsafeError, BrokenSealError, EvidenceBrokenError];
 
 /** Explains an error to the user in one line, never with a stack trace. */

@@ -169,7 +169,7 @@ const expandsTooMuch = (bytesMax: number): ApiError =>
 
 const notEncoded = (encoding: 'gzip' | 'deflate'): ApiError =>
   new ApiError('invalid_json', [
-    { path: '', code: 'not_json', message: `the body is not ${encoding}, or other bytes follow it` },
+    { path: '', code: 'not_json', message: `the body is not ${encoding}, or other bytes follow the compressed data` },
   ]);
 
 /** Yields the decompressed bytes. Throws 422 if the bytes do not match the encoding, and 413 if they expand more than EXPANSION_MAX. */
@@ -196,7 +196,7 @@ async function* decompressed(
       if (bytes > EXPANDED_FREELY_BYTES && bytes > EXPANSION_MAX * stream.bytesWritten) throw expandsTooMuch(bytesMax);
       yield chunk;
     }
-    // Node reads several gzip streams one after another, but ends after the first deflate stream and ignores further bytes.
+    // Node reads all gzip streams of a body, but only the first deflate stream: it ignores further bytes.
     if (encoding === 'deflate' && compressedBytes > stream.bytesWritten) throw notEncoded(encoding);
   } catch (error) {
     if (

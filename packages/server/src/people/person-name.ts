@@ -2,7 +2,7 @@ import { invisibleCharacters } from '@countersign/core/domain/invisible-characte
 
 /** Characters without a defined appearance. */
 const PRIVATE_USE = /\p{Co}/u;
-/** The scripts in which a joiner between letters changes how they are drawn. In other scripts it is invisible. */
+/** The scripts in which a joiner between letters changes how the letters are drawn. In other scripts, a joiner is invisible. */
 const JOINING =
   '[\\p{sc=Arab}\\p{sc=Syrc}\\p{sc=Mong}\\p{sc=Deva}\\p{sc=Beng}\\p{sc=Guru}\\p{sc=Gujr}\\p{sc=Orya}\\p{sc=Taml}\\p{sc=Telu}\\p{sc=Knda}\\p{sc=Mlym}\\p{sc=Sinh}\\p{sc=Mymr}\\p{sc=Khmr}]';
 const JOINER = new RegExp(`(?<=${JOINING})[\\u200c\\u200d](?=${JOINING})`, 'gu');

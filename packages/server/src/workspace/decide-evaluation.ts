@@ -19,7 +19,7 @@ export interface EvaluationDecision {
  * can still be rejected.
  * @throws NotFoundError for an unknown evaluation.
  * @throws RuleViolationError if the evaluation belongs to no high-risk agent, or if it was rejected or has this status already.
- * @throws EvidenceBrokenError for an approval, if the row of the evaluation was changed outside the server.
+ * @throws EvidenceBrokenError for an approval that promotion checks can use, if the row of the evaluation was changed outside the server.
  */
 export async function decideEvaluation(
   pool: Pool,

@@ -56,7 +56,8 @@ export function actAtHead(tx: Transaction, by: ActorName, head: HeadToMove): Act
 export type AgentReference = string | { id: string };
 
 /**
- * The agent with a name or an ID, from the log `evidence` and not from its table: a changed row must not put another agent in the ledger.
+ * The agent with a name or an ID, from the log `evidence` and not from its table, so that a changed row cannot put another agent in the
+ * ledger.
  * @throws NotFoundError if there is none.
  */
 export const requireAgent = (tx: Transaction, reference: AgentReference): Promise<KnownAgent> =>

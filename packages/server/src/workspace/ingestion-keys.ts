@@ -51,7 +51,7 @@ export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by
   });
 }
 
-/** Revokes a key permanently, even if its row is missing. It is rejected from the next request on. */
+/** Revokes a key permanently, even if its row is missing. The key is rejected from the next request on. */
 export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<void> {
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
     const key = requireUnrevoked(keys.key(prefix), await lockKey(tx, prefix), prefix, kind);
@@ -91,7 +91,7 @@ const sameScopes = (some: readonly string[], others: readonly string[]): boolean
 /**
  * The key with a prefix, as the key audit trail records it.
  * @throws NotFoundError for an unknown prefix, or if the key has no row.
- * @throws RuleViolationError as `requireUnrevoked`.
+ * @throws RuleViolationError like `requireUnrevoked`.
  */
 async function requireUnrevokedKey(tx: Transaction, keys: KeyState, prefix: string, kind?: KeyKind): Promise<KnownKey> {
   const row = await lockKey(tx, prefix);
@@ -99,7 +99,7 @@ async function requireUnrevokedKey(tx: Transaction, keys: KeyState, prefix: stri
 }
 
 /**
- * Returns the key.
+ * Returns the key if it is not revoked.
  * @param row the row of the key; undefined if it was deleted outside the server.
  * @throws NotFoundError if there is no key.
  * @throws RuleViolationError if the key is revoked or of another kind: `tokens` changes no ingestion key, and `keys` no read token.
