@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 /**
  * Copies the database that the test run has made (packages/server/test/harness/global-setup.ts) into a data folder, which is created if it
- * is missing. The database is as `countersign-server migrate` leaves it: with the schema, but without secrets. A copy saves most of the
- * processor time of a first start. Does nothing outside a test run, where there is no such database.
+ * is missing. The database is in the state after `countersign-server migrate`: with the schema, but without secrets. A copy saves most of
+ * the processor time of a first start. Does nothing outside a test run, where there is no such database.
  */
 export function copyPreparedCluster(dataDir: string): void {
   const prepared = process.env.DATA_FOLDER_FOR_TESTS;

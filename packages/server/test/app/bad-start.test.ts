@@ -110,7 +110,7 @@ describe('serve with an external database', () => {
     await expectRefusal({ ...SECRETS, DATABASE_URL: await url() }, 'database_away', line);
   });
 
-  test('names the file of a certificate that DATABASE_URL contains and that cannot be read, and no password', async () => {
+  test('names the certificate file of DATABASE_URL if it cannot be read, and shows no password', async () => {
     const url = `${outside.url('app', 'app')}?sslmode=verify-full&sslrootcert=/nowhere/ca.crt`;
     await expectRefusal(
       { ...SECRETS, DATABASE_URL: url },

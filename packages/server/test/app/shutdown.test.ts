@@ -89,7 +89,8 @@ describe('shutdown', () => {
   });
 
   test('further signals do not interrupt a clean shutdown', async () => {
-    // The server waits for the rest of this body. Without it, a busy machine could send the signals after Node has removed its handlers.
+    // The server waits for the rest of this body, so it still runs when the signals arrive. At the end of a shutdown, Node removes the
+    // signal handlers, and a signal would end the process.
     const body = JSON.stringify({ actor: 'ci', action: 'test.signals' });
     const unfinished = await sendRaw(`${appendHead()}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`);
     const callers = await busyCallers();

@@ -46,7 +46,7 @@ const reason = async () => (await server.post(paths.promotionCheck, key, { agent
 const sql = (statement: string, values: unknown[] = []) => server.database.sql(statement, values);
 const moveEvaluation = (to: string) => sql('UPDATE countersign.evaluations SET agent_id = $1 WHERE id = $2', [to, evaluation]);
 
-/** Subject and agent of the last entry of the audit ledger. */
+/** Action, subject and agent of the last entry of the audit ledger. */
 async function lastEntry(): Promise<Record<string, unknown>> {
   const [row] = await server.database.sql<{ document: string }>(
     'SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq DESC LIMIT 1',
@@ -65,7 +65,7 @@ async function swapNames(one: string, other: string): Promise<void> {
 }
 
 describe('the withdrawal of an approval, after rows were changed outside the server,', () => {
-  test('takes the agent from the log, so that no event names an agent that was only inserted', async () => {
+  test('takes the agent from the log, so that no event names an agent that is only in the table', async () => {
     await decide('approved');
     const ghost = randomUUID();
     await sql(`INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, 'ghost')`, [tenantId, ghost]);
@@ -78,7 +78,7 @@ describe('the withdrawal of an approval, after rows were changed outside the ser
     expect(verified.out).toContain(`the row ${evaluation} differs from the log: agent_id is "${ghost}"`);
   });
 
-  test('withdraws an approval of the log whose row was made pending', async () => {
+  test('withdraws an approval that the log has, although its row was set to pending', async () => {
     await decide('approved');
     await sql(
       `UPDATE countersign.approvals SET status = 'pending', decided_at = NULL, decided_by = NULL, rationale = NULL, decided_seq = NULL, decisions_size = NULL
@@ -89,7 +89,7 @@ describe('the withdrawal of an approval, after rows were changed outside the ser
     expect(await reason()).toBe('approval_required');
   });
 
-  test('is refused for an approval that was only inserted', async () => {
+  test('is refused for an approval that is only in the table', async () => {
     await sql(
       `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_seq, requested_by,
          decided_at, decided_by, rationale, decided_seq, decisions_size)

@@ -34,7 +34,7 @@ const dropAfter = (days: number) =>
 const NEWEST = `$T AND action = 'retention.changed' AND recorded_by = 'operator'
   AND seq = (SELECT max(seq) FROM countersign.audit_entries WHERE $T AND action = 'retention.changed' AND recorded_by = 'operator')`;
 
-describe('an operator with the database who removes the newest retention period, so that an older and shorter one applies,', () => {
+describe('an attacker with the database who deletes the newest retention period, so that an older and shorter one applies,', () => {
   beforeEach(async () => {
     await keepFor(1);
     await append('before');

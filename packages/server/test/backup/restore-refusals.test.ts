@@ -223,7 +223,7 @@ test('the verification after a restore finds a log shorter than its head in the 
   expect(await restore(path)).toMatchObject({ status: 1, out: expect.stringContaining('the head in the backup of') });
 });
 
-test('restore refuses a backup whose manifest leaves out a workspace, because its logs would not be verified', async () => {
+test('restore refuses a backup whose manifest omits a workspace, because the logs of that workspace would not be verified', async () => {
   const { path, manifest } = copyOfBackup('unlisted');
   manifest.workspaces = [];
   writeManifest(path, manifest);

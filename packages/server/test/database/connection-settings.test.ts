@@ -57,7 +57,7 @@ test('a connection keeps a synchronous_commit that is stricter than on', async (
   expect(await settingsWhere({ synchronous_commit: 'remote_apply' })).toMatchObject({ synchronous_commit: 'remote_apply' });
 });
 
-/** Settings with which statements fail or return something else. */
+/** Settings that make statements fail or return other values. */
 const OTHER_MEANING = {
   row_security: 'off',
   search_path: 'public',
@@ -73,7 +73,7 @@ const OTHER_MEANING = {
 
 const TIMEOUTS = { statement_timeout: '30s', lock_timeout: '30s', idle_in_transaction_session_timeout: '30s' };
 
-test('commands without a pool override the timeouts, and the settings on which the meaning of statements depends', async () => {
+test('a connection without a pool overrides the timeouts and the settings on which the meaning of statements depends', async () => {
   for (const [name, value] of Object.entries({ ...OTHER_MEANING, ...TIMEOUTS }))
     await database.sql(`ALTER DATABASE ${database.server.database} SET ${name} = '${value}'`);
   const client = await connectClient(database.server, 'settings');
@@ -99,7 +99,7 @@ test('commands without a pool override the timeouts, and the settings on which t
   });
 });
 
-test('a server on a database with such settings, and with functions of the same name, works and keeps held runs', async () => {
+test('a server works and keeps held runs on a database with these settings and with functions named like those of PostgreSQL', async () => {
   const hostile = await cloneDatabase();
   try {
     for (const [name, value] of Object.entries(OTHER_MEANING))

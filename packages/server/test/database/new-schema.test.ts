@@ -27,14 +27,14 @@ test.each(['LATIN1', 'SQL_ASCII', 'EUC_JP'])('a database with the encoding %s is
   }
 });
 
-test('a schema of another role is refused, and accepted when the role owns it', async () => {
+test('a schema of another role is refused, and accepted once the migrating role owns it', async () => {
   await database.sql('CREATE SCHEMA countersign');
   expect(await refusal()).toMatch(/^refused: the schema countersign of this database belongs to another role/);
   await database.sql(`ALTER SCHEMA countersign OWNER TO ${database.owner.user}`);
   expect((await migrate(database.owner)).migrations).not.toEqual([]);
 });
 
-test('a schema with other tables is refused, whether the role may read them or not', async () => {
+test('a schema with other tables is refused, whether or not the role may read them', async () => {
   await database.sql(`CREATE SCHEMA countersign AUTHORIZATION ${database.owner.user}`);
   await database.sql('CREATE TABLE countersign.tenants (name text)');
   expect(await refusal()).toMatch(/^refused: the schema countersign of this database has the table tenants/);

@@ -9,7 +9,7 @@ import type { TestServer } from './test-server.ts';
  */
 export async function setEvaluationTime({ database, open }: TestServer, agentName: string, moment: string): Promise<void> {
   await database.sql('ALTER TABLE countersign.evaluations DISABLE TRIGGER append_only');
-  // The times have milliseconds, as in the log. They are computed before the UPDATE, because Citus rejects expressions such as now() there.
+  // The times have milliseconds, as in the log. They are computed before the UPDATE, in which Citus rejects expressions such as now().
   const times = await database.sql<{ tenant_id: string; id: string; moment: string }>(
     `SELECT tenant_id, id, date_trunc('milliseconds', (${moment})::timestamptz)::text AS moment FROM countersign.evaluations
       WHERE agent_id = (SELECT id FROM countersign.agents WHERE name = $1)`,

@@ -89,19 +89,19 @@ describe('the server answers google.rpc.Status to an unacceptable export and sto
       /none of the 1 spans/,
     ],
     [
-      'a long scope name in each of many spans',
+      'a long scope name for many spans',
       () => good.sendJson(copiedScope(1_000_000, 600)),
       400,
       /repeats .* fewer traces or spans/,
     ],
     [
-      'a scope name in each of many spans, in a small body',
+      'a scope name for many spans, in a small body',
       () => good.sendJson(copiedScope(100_000, 600)),
       400,
       /repeats .* fewer traces or spans/,
     ],
     [
-      'a long attribute of the resource of many traces',
+      'a long resource attribute for many traces',
       () => good.sendJson(copiedResource(1_000_000, 100)),
       400,
       /repeats .* fewer traces or spans/,

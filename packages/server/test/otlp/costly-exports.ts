@@ -53,14 +53,14 @@ function withRepetitions(tag: number, content: Uint8Array, repetitions: number):
   return exportOf(wrap(0x4a, wrap(0x12, value)));
 }
 
-/** An export of spans of one trace whose scope has a long name. Each span contains the name. */
+/** An export of spans of one trace whose scope has a long name. Each step of the mapped run contains a copy of the name. */
 export function copiedScope(nameLength: number, count: number): object {
   const traceId = newTrace();
   const spans = Array.from({ length: count }, (_, index) => ({ traceId, spanId: id(index + 1) }));
   return { resourceSpans: [{ scopeSpans: [{ scope: { name: 'x'.repeat(nameLength) }, spans }] }] };
 }
 
-/** An export of traces of one span each, whose resource has a long attribute. Each trace contains the attribute. */
+/** An export of traces of one span each, whose resource has a long attribute. Each mapped run contains a copy of the attribute. */
 export const copiedResource = (attributeLength: number, traces: number): object =>
   jsonExport(
     Array.from({ length: traces }, () => ({ traceId: newTrace(), spanId: id(1) })),

@@ -18,7 +18,7 @@ const send = async (key: string) => (await server.post(paths.audit, key, { actor
 const list = async (query: Record<string, string> = {}) => (await admin.get('keys.list', { query })).items;
 
 describe('an ingestion key', () => {
-  test('keeps its scopes if they were changed since the page showed them', async () => {
+  test('keeps its scopes if a change names other current scopes than it has', async () => {
     const { prefix } = await mint({ scopes: ['audit', 'evaluations'] });
     const change = (body: object) => admin.callRoute('keys.change_scopes', { params: { prefix }, body });
     expect((await change({ scopes: ['audit'] })).status).toBe(200);
