@@ -28,7 +28,7 @@ def _list_of(fits):
 
 
 def wrong_member(value, members):
-    """The first member of an object that is missing, malformed or unknown, or None. `members` maps each name to its predicate."""
+    """Returns the name of a member that is missing, malformed or unknown, or None. `members` maps each known name to its predicate."""
     wrong = (name for name, fits in members.items() if name not in value or not fits(value[name]))
     return next(wrong, next((name for name in value if name not in members), None))
 

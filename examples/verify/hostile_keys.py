@@ -43,7 +43,7 @@ def _lists():
     yield 'trust-file-retired-at-a-date.json', 'refused', _trust([{**first, 'retired_at': '2026-11-20'}, second])
     yield 'trust-file-key-of-another-curve.json', 'refused', _trust([{**first, 'crv': 'X25519'}, second])
     yield 'trust-file-without-a-workspace-name.json', 'refused', {**_trust([first], [second]), 'workspace': {'id': vector_values.TENANT}}
-    # Its first member is not `version`, as in files that another program has written.
+    # `version` is not the first member. Files of other programs can have any order of members.
     yield 'trust-file-version-2-at-the-end.json', 'refused', {'keys': [first, second], **{**_trust([first, second]), 'version': 2}}
     twice = json.dumps(_trust([first, second])).replace('"keys":', '"keys": [], "keys":')
     yield 'trust-file-keys-twice.json', 'refused', twice

@@ -211,7 +211,7 @@ def _kept_heads():
     yield signed('without-last-newline', whole[:-1])
     yield signed('by-a-stranger', proof_vectors.checkpoint(origin, data, proof_vectors.SEEDS['stranger']))
     yield signed('twice-signed-once-wrongly', whole + proof_vectors.signature_line(first, 'another text\n'))
-    # Lines of unknown keys are ignored, but a name must not contain a plus sign or white space of Unicode.
+    # Signature lines of unknown keys are ignored, unless the key name contains a plus sign or white space of Unicode.
     yield signed('with-an-unknown-name', whole + '\u2014 other AAAAAAAA\n', 'valid')
     yield signed('with-a-plus-in-a-name', whole + '\u2014 other+name AAAAAAAA\n')
     yield signed('with-a-next-line-in-a-name', whole + '\u2014 other\u0085name AAAAAAAA\n')
