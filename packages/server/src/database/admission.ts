@@ -63,8 +63,8 @@ export class Admission {
   }
 
   /**
-   * Admits bytes for the start or the growth of a body of unknown length. Starts are rejected earlier than growth, so that active bodies
-   * are finished before new ones start.
+   * Admits bytes for the start or the growth of a body of unknown length. Starts of a tenant's further bodies are rejected earlier than
+   * growth, so that its active bodies are finished first.
    * @param held the bytes that the body has already; 0 at its start.
    * @throws ApiError `unavailable` (503) beyond the limits.
    */

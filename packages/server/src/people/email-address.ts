@@ -1,15 +1,18 @@
 import { hasInvisibleCharacters } from '@countersign/core/domain/invisible-characters';
 
 /**
- * A plausible address: one @ with text before it and a domain after it, and no spaces. Invisible, control and format characters are
- * rejected, because with them two addresses that look alike could be two accounts. Only a message to the address can prove that it exists.
+ * A plausible address: one @ with text before it and a domain after it, and no spaces, control or format characters. Only a message to the
+ * address can prove that it exists.
  */
 const FORM = /^[^\s@<>"(),:;[\]\\\p{Cc}\p{Cf}]{1,64}@[^\s@<>"(),:;[\]\\\p{Cc}\p{Cf}]+\.[^\s@<>"(),:;[\]\\.\p{Cc}\p{Cf}]+$/u;
 
 /** The maximum length of an email address in UTF-16 units. RFC 5321 allows 254 bytes. */
 const LENGTH_MAX = 254;
 
-/** Whether a text is an email address after normalization, which may change its length. */
+/**
+ * Whether a text is an email address after normalization, which may change its length. Invisible characters are rejected, because with them
+ * two accounts could have addresses that look the same.
+ */
 export function isEmailAddress(text: string): boolean {
   if (text.length > 2 * LENGTH_MAX || !text.isWellFormed()) return false;
   const compared = comparedEmail(text);

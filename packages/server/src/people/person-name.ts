@@ -6,7 +6,7 @@ const PRIVATE_USE = /\p{Co}/u;
 const JOINING =
   '[\\p{sc=Arab}\\p{sc=Syrc}\\p{sc=Mong}\\p{sc=Deva}\\p{sc=Beng}\\p{sc=Guru}\\p{sc=Gujr}\\p{sc=Orya}\\p{sc=Taml}\\p{sc=Telu}\\p{sc=Knda}\\p{sc=Mlym}\\p{sc=Sinh}\\p{sc=Mymr}\\p{sc=Khmr}]';
 const JOINER = new RegExp(`(?<=${JOINING})[\\u200c\\u200d](?=${JOINING})`, 'gu');
-/** Variation selectors after Chinese characters, which select the form that a person uses. */
+/** Variation selectors after Chinese characters. They select the form of the character that the person uses. */
 const FORM_OF_CHARACTER = /(?<=\p{sc=Hani})[\u{e0100}-\u{e01ef}]/gu;
 /** The names that rows and pages give to other actors. No person may have one of them. */
 const RESERVED = /^(operator|system|promotion[ -]gate|a former member)$|^key |^(user|key|system):|\(you\)/i;
