@@ -1,5 +1,6 @@
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from '@countersign/core/domain/idempotency-key';
 import { ENDPOINTS } from '../http/endpoints.ts';
-import { apiError, CountersignError, ValidationError } from '../http/errors.ts';
+import { apiError, ConfigurationError, CountersignError, ValidationError } from '../http/errors.ts';
 import { keepReceipt, receiptOf } from '../http/receipt.ts';
 import type { CallOptions, SendOptions, Transport } from '../http/transport.ts';
 import type { Log } from '../log.ts';
@@ -124,7 +125,8 @@ export class Traces {
   }
 
   /** Sends a trace without queueing it. Throws a CountersignError if the memory limit is reached. */
-  async #sendNow(requests: readonly TraceRequest[], options: CallOptions | undefined): Promise<TraceAccepted> {
+  async #sendNow(requests: readonly TraceRequest[], options: CallOptions = {}): Promise<TraceAccepted> {
+    requireShortKey(requests.length, options);
     const bytes = requests.reduce((sum, { body }) => sum + body.length * 2, 0);
     if (!this.#queue.hasRoom(bytes))
       throw new CountersignError(`traces.queueBytesMax (${this.#limits.queueBytesMax}) is reached: other traces wait to be sent`);
@@ -142,10 +144,8 @@ export class Traces {
     let ingested = 0;
     let accepted: TraceAccepted | undefined;
     for (const [index, { body, firstSpan }] of requests.entries()) {
-      const { idempotencyKey: key } = options;
-      const requestOptions = key === undefined || index === 0 ? options : { ...options, idempotencyKey: `${key}.${index + 1}` };
       accepted = await this.#transport
-        .post<TraceAccepted>(ENDPOINTS.traces, () => body, requestOptions)
+        .post<TraceAccepted>(ENDPOINTS.traces, () => body, { ...options, idempotencyKey: keyOf(index, options) })
         .catch((error: unknown) => {
           throw error instanceof ValidationError && firstSpan > 0 ? withIndexesOfTrace(error, firstSpan) : error;
         });
@@ -160,6 +160,20 @@ export class Traces {
 
 /** The members that every request of a trace repeats. */
 const identityOf = ({ trace_id, agent_id, agent_name }: Trace): string => JSON.stringify({ trace_id, agent_id, agent_name });
+
+/** The Idempotency-Key of a request of a trace: the given one, with the number of the request from the second on. */
+const keyOf = (index: number, { idempotencyKey: key }: CallOptions): string | undefined =>
+  key === undefined || index === 0 ? key : `${key}.${index + 1}`;
+
+/** Throws if the Idempotency-Key is valid for the first request, but too long for the last. Nothing has been sent yet. */
+function requireShortKey(requests: number, options: CallOptions): void {
+  const tooLong = (keyOf(requests - 1, options)?.length ?? 0) - IDEMPOTENCY_KEY_LENGTH_MAX;
+  if (requests === 1 || tooLong <= 0) return;
+  const most = options.idempotencyKey!.length - tooLong;
+  throw new ConfigurationError(
+    `idempotencyKey must have at most ${most} characters for this trace, which needs ${requests} requests`,
+  );
+}
 
 /** The error of a later request, with the span indexes of the whole trace in its issues. */
 function withIndexesOfTrace(error: ValidationError, firstSpan: number): Error {

@@ -282,6 +282,17 @@ describe('a trace that is sent in several requests', () => {
     expect(large).toMatchObject({ spans_ingested: 10, tokens: 10 });
   });
 
+  test('adds the number of the request to the Idempotency-Key, and sends nothing if the key is too long for that', async () => {
+    const { client, sent } = await clientOfNewWorkspace();
+    await client.traces.send({ trace_id: 'parts', spans: spans(501) }, { idempotencyKey: 'k'.repeat(253) });
+    expect(sent.map(({ key }) => key)).toEqual(['k'.repeat(253), `${'k'.repeat(253)}.2`]);
+    const tooLong = client.traces.send({ trace_id: 'long', spans: spans(501) }, { idempotencyKey: 'k'.repeat(254) });
+    await expect(tooLong).rejects.toThrow(
+      'idempotencyKey must have at most 253 characters for this trace, which needs 2 requests',
+    );
+    expect(sent.length).toBe(2);
+  });
+
   test('is rejected with the indexes of the spans in the whole trace', async () => {
     const { client } = await clientOfNewWorkspace();
     const wrong = spans(700);
