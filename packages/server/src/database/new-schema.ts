@@ -3,7 +3,8 @@ import { ExitError } from '../errors/exit-codes.ts';
 
 const FACTS = `
 SELECT current_setting('server_encoding') AS encoding,
-  coalesce(has_schema_privilege(to_regnamespace('countersign'), 'USAGE, CREATE'), true) AS "isOpen",
+  coalesce(has_schema_privilege(to_regnamespace('countersign'), 'USAGE')
+    AND has_schema_privilege(to_regnamespace('countersign'), 'CREATE'), true) AS "isOpen",
   (SELECT min(relname) FROM pg_class
     WHERE relnamespace = to_regnamespace('countersign') AND relkind IN ('r', 'p', 'v', 'm', 'f')
    HAVING NOT bool_or(relname = 'migrations')) AS "otherTable"`;

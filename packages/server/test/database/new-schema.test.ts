@@ -34,6 +34,12 @@ test('a schema of another role is refused, and accepted once the migrating role 
   expect((await migrate(database.owner)).migrations).not.toEqual([]);
 });
 
+test('a schema of another role is refused if the migrating role may use it, but not create tables in it', async () => {
+  await database.sql('CREATE SCHEMA countersign');
+  await database.sql(`GRANT USAGE ON SCHEMA countersign TO ${database.owner.user}`);
+  expect(await refusal()).toMatch(/^refused: the schema countersign of this database belongs to another role/);
+});
+
 test('a schema with other tables is refused, whether or not the role may read them', async () => {
   await database.sql(`CREATE SCHEMA countersign AUTHORIZATION ${database.owner.user}`);
   await database.sql('CREATE TABLE countersign.tenants (name text)');
