@@ -2,7 +2,7 @@ import { ERRORS, ErrorBody, type ErrorCode } from './errors.ts';
 import { examples } from './examples.ts';
 import { errorHeaders, headersNamed } from './openapi-headers.ts';
 import { OTLP_SCHEMAS, OTLP_TAG, otlpPaths } from './openapi-otlp.ts';
-import { readingPaths } from './openapi-reading.ts';
+import { readEndpointPaths } from './openapi-read-endpoints.ts';
 import { type OperationId, operations } from './operations.ts';
 import { NONCE_PATTERN, PromotionCheck } from './promotion-check.ts';
 import { TelemetryEvent } from './telemetry.ts';
@@ -66,7 +66,7 @@ export function openApiDocument(): Node {
     servers: [{ url: '/' }],
     security: [{ bearer: [] }, { serviceKey: [] }],
     tags: [...Object.values(TAGS), OTLP_TAG],
-    paths: { ...paths, ...otlpPaths(), ...readingPaths(errorResponses) },
+    paths: { ...paths, ...otlpPaths(), ...readEndpointPaths(errorResponses) },
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An ingestion key, aa_live_<12 hex>.<secret>.' },

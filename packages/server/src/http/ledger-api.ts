@@ -1,4 +1,4 @@
-import { LEDGER_READINGS, type LedgerReadingPath } from '@countersign/core/contract/ledger-reading';
+import { READ_ENDPOINTS, type ReadEndpointPath } from '@countersign/core/contract/read-endpoints';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, validationFailed } from '../errors/api-error.ts';
 import type { Principal } from '../ingest/ingest-request.ts';
@@ -38,8 +38,8 @@ type ReadHandler = (
  * proofs.
  */
 export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, authenticator, rateLimit }: LedgerApi): void {
-  const missing = new Set<string>(Object.keys(LEDGER_READINGS));
-  const get = (url: LedgerReadingPath, handler: ReadHandler) => {
+  const missing = new Set<string>(Object.keys(READ_ENDPOINTS));
+  const get = (url: ReadEndpointPath, handler: ReadHandler) => {
     missing.delete(url);
     app.get(url, { config: { endpoint: url.replace('/api/ledger', 'ledger') } }, async (request, reply) => {
       const principal = await authenticator.authenticate(request.headers, 'read');
@@ -99,7 +99,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
     void reply.header('content-type', JSON_TYPE);
     return response.send(JSON.stringify(attestation));
   });
-  const keys: LedgerReadingPath = '/.well-known/jwks.json';
+  const keys: ReadEndpointPath = '/.well-known/jwks.json';
   missing.delete(keys);
   // The endpoint is public, so concurrent requests share one query of the database.
   const publicKeys = sharedResult(0, async () => JSON.stringify(await reader.publicKeys()));
@@ -132,8 +132,8 @@ function seqOf({ params }: FastifyRequest): number {
 }
 
 /** Rejects unknown parameters. If a misspelled one were ignored, the response could contain another range than requested. */
-function rejectUnknownQuery({ query }: FastifyRequest, url: LedgerReadingPath): void {
-  const known = LEDGER_READINGS[url].parameters.filter((each) => each.in === 'query').map(({ name }) => name);
+function rejectUnknownQuery({ query }: FastifyRequest, url: ReadEndpointPath): void {
+  const known = READ_ENDPOINTS[url].parameters.filter((each) => each.in === 'query').map(({ name }) => name);
   const unknown = Object.keys(query as object).find((name) => !known.includes(name));
   if (unknown !== undefined)
     throw badQuery(unknown, `is unknown; this endpoint accepts ${known.join(' and ') || 'no query parameters'}`);

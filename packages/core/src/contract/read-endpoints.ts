@@ -18,7 +18,7 @@ export interface ReadParameter {
 }
 
 /** An endpoint for read tokens (`aa_read_`), or a public one. */
-export interface LedgerReading {
+export interface ReadEndpoint {
   summary: string;
   description: string;
   /** Whether a read token is required. */
@@ -59,14 +59,14 @@ const DECISION: ReadParameter = {
   schema: { type: 'string', format: 'uuid' },
 };
 
-const entriesOf = (log: Exclude<Log, 'keys'>): LedgerReading => ({
+const entriesOf = (log: Exclude<Log, 'keys'>): ReadEndpoint => ({
   summary: `Read the ${LOGS[log]}`,
   description: 'The rows in the order of seq, one per line, as `ledger export` writes them (docs/formats.md, "Export").',
   token: true,
   parameters: [seqParameter('from', 'The first row; default 1.'), seqParameter('to', 'The last row; default the latest.')],
   type: 'application/x-ndjson',
 });
-const checkpointOf = (log: Log): LedgerReading => ({
+const checkpointOf = (log: Log): ReadEndpoint => ({
   summary: `Latest checkpoint of the ${LOGS[log]}`,
   description:
     'A signed note (C2SP tlog-checkpoint), signed now if there are new rows. Keep it: with it you can detect later that an earlier row ' +
@@ -76,7 +76,7 @@ const checkpointOf = (log: Log): LedgerReading => ({
   parameters: [],
   type: 'text/plain',
 });
-const inclusionOf = (log: Log): LedgerReading => ({
+const inclusionOf = (log: Log): ReadEndpoint => ({
   summary: `Proof that a row is in the ${LOGS[log]}`,
   description: 'A C2SP tlog-proof: the path of hashes from the row to the root of a checkpoint, and that checkpoint.',
   token: true,
@@ -84,7 +84,7 @@ const inclusionOf = (log: Log): LedgerReading => ({
   parameters: [SEQ],
   type: 'text/plain',
 });
-const consistencyOf = (log: Log): LedgerReading => ({
+const consistencyOf = (log: Log): ReadEndpoint => ({
   summary: `Proof that the ${LOGS[log]} has only grown`,
   description:
     '`hashes` prove that the tree of `first` rows is a prefix of the tree of `second` rows (RFC 6962, section 2.1.2). `checkpoint` is ' +
@@ -102,7 +102,7 @@ const consistencyOf = (log: Log): LedgerReading => ({
  * GET endpoints for auditors and automation, by path. An ingestion key cannot read, and a read token cannot write. There is no endpoint
  * for the entries of the key audit trail, because only admins may read them.
  */
-export const LEDGER_READINGS = {
+export const READ_ENDPOINTS = {
   '/api/ledger/audit/entries': entriesOf('audit'),
   '/api/ledger/audit/checkpoint': checkpointOf('audit'),
   '/api/ledger/audit/inclusion/:seq': inclusionOf('audit'),
@@ -153,7 +153,7 @@ export const LEDGER_READINGS = {
     parameters: [],
     type: 'application/json',
   },
-} as const satisfies Record<`/${string}`, LedgerReading>;
+} as const satisfies Record<`/${string}`, ReadEndpoint>;
 
-/** A path of LEDGER_READINGS. */
-export type LedgerReadingPath = keyof typeof LEDGER_READINGS;
+/** A path of READ_ENDPOINTS. */
+export type ReadEndpointPath = keyof typeof READ_ENDPOINTS;

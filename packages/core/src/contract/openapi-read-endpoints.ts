@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode } from './errors.ts';
-import { LEDGER_READINGS, type LedgerReading } from './ledger-reading.ts';
 import { headersNamed } from './openapi-headers.ts';
+import { READ_ENDPOINTS, type ReadEndpoint } from './read-endpoints.ts';
 
 /** Any JSON object of the document. */
 type Node = Record<string, unknown>;
@@ -24,17 +24,17 @@ const ERROR_CODES: readonly ErrorCode[] = [
 ];
 
 /** Returns the read endpoints as paths of the OpenAPI document. @param errorResponses makes the responses of error codes. */
-export function readingPaths(errorResponses: (codes: readonly ErrorCode[]) => Node): Node {
+export function readEndpointPaths(errorResponses: (codes: readonly ErrorCode[]) => Node): Node {
   return Object.fromEntries(
-    Object.entries<LedgerReading>(LEDGER_READINGS).map(([path, reading]) => [
+    Object.entries<ReadEndpoint>(READ_ENDPOINTS).map(([path, endpoint]) => [
       path.replace(/:(\w+)/g, '{$1}'),
-      { get: readingNode(path, reading, errorResponses) },
+      { get: readEndpointNode(path, endpoint, errorResponses) },
     ]),
   );
 }
 
-function readingNode(path: string, reading: LedgerReading, errorResponses: (codes: readonly ErrorCode[]) => Node): Node {
-  const { summary, description, token, signs = false, parameters, type } = reading;
+function readEndpointNode(path: string, endpoint: ReadEndpoint, errorResponses: (codes: readonly ErrorCode[]) => Node): Node {
+  const { summary, description, token, signs = false, parameters, type } = endpoint;
   const codes = ERROR_CODES.filter(
     (code) =>
       (signs || code !== 'clock_unsafe') &&
