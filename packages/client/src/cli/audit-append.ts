@@ -2,8 +2,8 @@ import { receiptOf } from '../index.ts';
 import { command } from './command.ts';
 import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
+import { idempotencyOf, readLabel, readUuid } from './option-values.ts';
 import { CONNECTION, type Options } from './options.ts';
-import { idempotencyOf, readLabel, readUuid } from './readings.ts';
 import { recordIdOf } from './record-id.ts';
 
 const OPTIONS = {

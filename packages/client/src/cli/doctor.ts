@@ -4,10 +4,10 @@ import { diagnoseScope } from './diagnose-key.ts';
 import { type Diagnosis, diagnoseAddress, diagnoseClock } from './diagnose-service.ts';
 import { diagnoseVerifyKey } from './diagnose-verify-key.ts';
 import { CommandError } from './exit-codes.ts';
+import { readDuration } from './option-values.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
-import { readDuration } from './readings.ts';
-import type { Connection, Session } from './session.ts';
+import type { ConnectionOptions, Session } from './session.ts';
 import { hasKeys, readTrustSettings, requireWorkspace, TRUST, type TrustOptions, type TrustSettings } from './trust-settings.ts';
 
 const OPTIONS = {
@@ -44,7 +44,7 @@ function readScopes(given = 'governance'): string[] {
   return scopes;
 }
 
-type DoctorOptions = Connection & TrustOptions;
+type DoctorOptions = ConnectionOptions & TrustOptions;
 
 const ofWorkspace = ({ workspace }: TrustSettings): string =>
   workspace === undefined ? '' : `; decisions must be of workspace ${workspace}`;

@@ -3,9 +3,9 @@ import { type CallOptions, type Countersign, type DetailedEvaluation, type Evalu
 import { command } from './command.ts';
 import { isContentRejection } from './content-rejection.ts';
 import { CommandError, wrongUse } from './exit-codes.ts';
+import { idempotencyOf, readLabel, readMoment, readOneOf, readPercentage, readUuid } from './option-values.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
-import { idempotencyOf, readLabel, readMoment, readOneOf, readPercentage, readUuid } from './readings.ts';
 import { recordIdOf } from './record-id.ts';
 import { type ResultsFile, readResultsFile, rejection } from './results-file.ts';
 import { ciRunUrl } from './run-url.ts';

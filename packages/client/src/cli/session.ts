@@ -1,14 +1,14 @@
 import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
 import { Countersign, CountersignError, type FetchLike } from '../index.ts';
 import { wrongUse } from './exit-codes.ts';
+import { readDuration } from './option-values.ts';
 import { oneLine } from './plain-text.ts';
-import { readDuration } from './readings.ts';
 import { Redaction } from './redaction.ts';
 import { similarNameLines } from './similar-name.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The options for reaching the service. */
-export interface Connection {
+export interface ConnectionOptions {
   url?: string | undefined;
   'key-stdin'?: boolean | undefined;
   timeout?: string | undefined;
@@ -67,7 +67,7 @@ export class Session {
    * The address of the service without a final slash.
    * @throws CommandError, without the address in its message, if no address is set, or it contains a user, password, query or fragment.
    */
-  address({ url }: Connection): string {
+  address({ url }: ConnectionOptions): string {
     const address = url ?? this.variable('COUNTERSIGN_URL');
     if (address === undefined)
       throw wrongUse('no service address: set --url or COUNTERSIGN_URL, such as https://countersign.example.com');
@@ -83,7 +83,7 @@ export class Session {
    * Reads the ingestion key from stdin or the environment.
    * @throws CommandError, without the key in its message, if the key is missing, malformed or a read token.
    */
-  async key(connection: Connection): Promise<string> {
+  async key(connection: ConnectionOptions): Promise<string> {
     const fromInput = connection['key-stdin'] === true;
     const given = fromInput
       ? Buffer.from(await this.terminal.input())
@@ -109,7 +109,7 @@ export class Session {
   }
 
   /** A client of the service. */
-  async client(connection: Connection): Promise<Countersign> {
+  async client(connection: ConnectionOptions): Promise<Countersign> {
     const baseUrl = this.address(connection);
     const apiKey = await this.key(connection);
     const deadlineMs = connection.timeout === undefined ? TIMEOUT_MS_DEFAULT : readDuration('--timeout', connection.timeout);

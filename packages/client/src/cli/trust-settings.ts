@@ -7,8 +7,8 @@ import { verifyDecision } from '../index.ts';
 import { sha256 } from '../verification/cryptography.ts';
 import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
+import { readUuid } from './option-values.ts';
 import type { Options } from './options.ts';
-import { readUuid } from './readings.ts';
 import type { Session } from './session.ts';
 import { KEY_BYTES_MAX, readTrustFileInput, SUCCESSION_CHECKS, type TrustFileInput } from './trust-file-input.ts';
 

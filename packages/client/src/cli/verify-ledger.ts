@@ -2,9 +2,9 @@ import { ConfigurationError, type LedgerVerdict, verifyLedger as verifyExport } 
 import { command } from './command.ts';
 import { wrongUse } from './exit-codes.ts';
 import { readChunks, readFile } from './files.ts';
+import { readOneOf } from './option-values.ts';
 import type { Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
-import { readOneOf } from './readings.ts';
 import type { Session } from './session.ts';
 import { readTrustSettings, TRUST } from './trust-settings.ts';
 
