@@ -47,8 +47,8 @@ export interface PreparedExport extends Replayable {
   recordedBy: string;
   traces: TraceOfExport[];
   logs: LogOfExport[];
-  /** The number of records that are not stored, and messages to the sender: why they are not stored, and whether user IDs were removed. */
-  shortfall: PartialSuccess;
+  /** What the response reports: the number of records that are not stored and the reasons, and whether user IDs were removed. */
+  partialSuccess: PartialSuccess;
 }
 
 /** An export in the queue of its writer, with the bytes to store. */

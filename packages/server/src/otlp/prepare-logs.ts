@@ -23,7 +23,7 @@ export function prepareLogExport(request: ExportRequest, read: ReadExport<LogRec
     foldKeys: [facts.idempotency.key],
     traces: [],
     logs,
-    shortfall: { rejected, reasons: [...(rejected > 0 ? [NOT_KEPT] : []), ...(read.isRedacted ? [REDACTED] : [])] },
+    partialSuccess: { rejected, reasons: [...(rejected > 0 ? [NOT_KEPT] : []), ...(read.isRedacted ? [REDACTED] : [])] },
   };
 }
 

@@ -20,5 +20,5 @@ export const prepareMetricsExport = (
   foldKeys: [],
   traces: [],
   logs: [],
-  shortfall: { rejected: points, reasons: points === 0 ? [] : [NOT_STORED] },
+  partialSuccess: { rejected: points, reasons: points === 0 ? [] : [NOT_STORED] },
 });

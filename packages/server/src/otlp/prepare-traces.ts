@@ -11,7 +11,7 @@ import { logsOfFindings } from './prepare-logs.ts';
 
 /**
  * Prepares an export of spans.
- * @throws ApiError if there are spans and none has valid IDs, or if the sums of a span or the totals of a trace are too large.
+ * @throws ApiError if there are spans and none has valid IDs, or if the tokens or costs of a span or a trace add up to too large a number.
  */
 export function prepareTraceExport(request: ExportRequest, read: ReadExport<SpanRecord>): PreparedExport {
   const valid = read.records.filter(({ traceId, spanId }) => traceId !== '' && spanId !== '');
@@ -31,7 +31,7 @@ export function prepareTraceExport(request: ExportRequest, read: ReadExport<Span
     foldKeys: [facts.idempotency.key, ...traces.map(({ traceId }) => traceFoldKey(traceId))],
     traces,
     logs: mapped.flatMap(({ trace, findings }) => logsOfFindings(trace.trace_id, findings)),
-    shortfall: { rejected, reasons },
+    partialSuccess: { rejected, reasons },
   };
 }
 

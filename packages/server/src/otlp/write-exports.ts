@@ -87,7 +87,7 @@ async function storeExports(
   // If a trace is rejected, its whole export is rejected.
   if (refused.size > 0) throw new RejectedItemsError(refused);
   const outcomes = items.map((item, index): Outcome => {
-    const json = exportResponse(item.signal, acceptable[index]!.shortfall);
+    const json = exportResponse(item.signal, acceptable[index]!.partialSuccess);
     return { json, headers: headers.get(item) ?? {} };
   });
   const records = acceptable.flatMap(({ logs }, index) =>

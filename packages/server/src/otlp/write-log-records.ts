@@ -13,27 +13,27 @@ import { lockTraces } from '../storage/traces.ts';
 import type { QueuedExport } from './export.ts';
 
 /**
- * Returns for each export the log records that can be stored, and its shortfall. A log record whose trace is not stored must wait for the
- * trace. If WAITING_MAX records wait already, the record is counted as rejected.
+ * Returns for each export the log records that can be stored, and its partial success. A log record whose trace is not stored must wait
+ * for the trace. If WAITING_MAX records wait already, the record is counted as rejected.
  */
 export async function withinWaitingLimit(
   tx: Transaction,
   items: readonly QueuedExport[],
-): Promise<Pick<QueuedExport, 'logs' | 'shortfall'>[]> {
+): Promise<Pick<QueuedExport, 'logs' | 'partialSuccess'>[]> {
   const ofLogs = items.filter(({ signal }) => signal === 'logs').flatMap(({ logs }) => logs);
-  if (ofLogs.length === 0) return items.map(({ logs, shortfall }) => ({ logs, shortfall }));
+  if (ofLogs.length === 0) return items.map(({ logs, partialSuccess }) => ({ logs, partialSuccess }));
   const [known, waiting] = await Promise.all([
     findKnownTraceIds(tx, [...new Set(ofLogs.map(({ traceId }) => traceId))]),
     countWaiting(tx),
   ]);
   let free = WAITING_MAX - waiting;
-  return items.map(({ signal, logs, shortfall }) => {
-    if (signal !== 'logs') return { logs, shortfall };
+  return items.map(({ signal, logs, partialSuccess }) => {
+    if (signal !== 'logs') return { logs, partialSuccess };
     const kept = logs.filter(({ traceId }) => known.has(traceId) || free-- > 0);
     const rejected = logs.length - kept.length;
-    if (rejected === 0) return { logs, shortfall };
-    const reasons = [...shortfall.reasons, TOO_MANY_WAIT];
-    return { logs: kept, shortfall: { rejected: shortfall.rejected + rejected, reasons } };
+    if (rejected === 0) return { logs, partialSuccess };
+    const reasons = [...partialSuccess.reasons, TOO_MANY_WAIT];
+    return { logs: kept, partialSuccess: { rejected: partialSuccess.rejected + rejected, reasons } };
   });
 }
 
