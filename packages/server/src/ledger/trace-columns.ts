@@ -115,7 +115,7 @@ function rowFault(row: StoredTrace, merged: MergedTrace, isPartial: boolean): st
     if (error instanceof SumTooLargeError) return `its documents add up to more than was accepted: ${error.message}`;
     throw error;
   }
-  if (expected === undefined) return 'none of its submissions is stored: the row was added';
+  if (expected === undefined) return 'none of its submissions is stored, so the row was added outside the server';
   // A log record can report an exception that the documents do not contain.
   const hasError = expected.hasError || (row.hasError && row.hasException);
   const ofAgent = isPartial ? {} : { agentRank: AGENT_RANK.claimed, provisionalAgentName: null };

@@ -62,7 +62,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
     const fault = moments.next(seq, read.event.recorded_at, 'recorded_at');
     if (fault !== undefined) return { fault };
     const { event } = read;
-    logged += storedBy(event);
+    logged += submissionsAdded(event);
     if (event.action === 'traces.dropped')
       dropped = { traces: (dropped?.traces ?? 0) + event.traces.length, lastAt: event.recorded_at };
     if (findings.length >= FINDINGS_MAX) return { hash: row.event_hash };
@@ -87,7 +87,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
   return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
 }
 
-/** Adds rows that differ from their documents, except those of traces that already have a finding. */
+/** Adds a finding for each row that differs from its document, except for rows of traces that already have a finding. */
 async function addColumnFindings(
   pool: Pool,
   tenantId: string,
@@ -107,8 +107,8 @@ const traceOf = (name: string): string => name.split(',', 1)[0]!;
 
 const nameOf = ({ id, number }: SubmissionPlace): string => submissionName(id, number);
 
-/** The number of submissions that an event adds; for an event of dropped traces, minus the number of dropped submissions. */
-const storedBy = (event: TraceLogEvent): number =>
+/** The number of submissions that an event adds. It is negative for an event of dropped traces. */
+const submissionsAdded = (event: TraceLogEvent): number =>
   event.action === 'traces.dropped'
     ? -event.traces.reduce((sum, { submissions }) => sum + submissions, 0)
     : event.submissions.length;
@@ -117,7 +117,7 @@ const storedBy = (event: TraceLogEvent): number =>
 async function compareDropped(pool: Pool, { tenant_id, traces }: TraceDropEvent): Promise<TraceFinding[]> {
   const ids = traces.map(({ id }) => id);
   const stored = await inTenantTransaction(pool, tenant_id, (tx) => findStoredTraces(tx, ids));
-  const fault = 'the log says that it was dropped: the row was added';
+  const fault = 'the log says that it was dropped, so the row was added outside the server';
   return stored.map((id) => ({ table: 'trace_submissions', id, fault }));
 }
 
@@ -138,7 +138,10 @@ async function compareRows(pool: Pool, drops: DropRecords, event: TraceEvent): P
   return findings;
 }
 
-/** Returns the row of a submission. If its export was erased with another run, sets the digest to that in the log: this is not a fault. */
+/**
+ * Returns the row of a submission. Its export may have been erased with another run, which is no fault. In that case the returned row has
+ * the digest from the log.
+ */
 async function withErasedExport(
   drops: DropRecords,
   logged: TraceSubmission,
@@ -199,7 +202,7 @@ function rowFault(
 async function addedRows(pool: Pool, tenantId: string, walked: number, logged: number): Promise<TraceFinding[]> {
   const { rows, seq } = await inTenantTransaction(pool, tenantId, countSubmissions);
   let expected = logged;
-  for await (const event of readTraceLog(pool, tenantId, walked, seq)) expected += storedBy(event);
+  for await (const event of readTraceLog(pool, tenantId, walked, seq)) expected += submissionsAdded(event);
   if (rows <= expected) return [];
   const known = new Set<string>();
   for await (const event of readTraceLog(pool, tenantId, 0, seq))
@@ -212,12 +215,16 @@ async function addedRows(pool: Pool, tenantId: string, walked: number, logged: n
     after = page.at(-1)!;
     for (const place of page)
       if (!known.has(nameOf(place)) && (await isAdded(pool, tenantId, seq, place)))
-        found.push({ table: 'trace_submissions', id: nameOf(place), fault: 'the log has no such submission: the row was added' });
+        found.push({
+          table: 'trace_submissions',
+          id: nameOf(place),
+          fault: 'the log has no such submission, so the row was added outside the server',
+        });
   }
   return found;
 }
 
-/** Whether no event contains the submission, including the events appended after `seq`. */
+/** Whether the submission is also missing from the events appended after `seq`. */
 async function isAdded(pool: Pool, tenantId: string, seq: number, place: SubmissionPlace): Promise<boolean> {
   const { seq: now } = await inTenantTransaction(pool, tenantId, countSubmissions);
   for await (const event of readTraceLog(pool, tenantId, seq, now))
