@@ -9,21 +9,21 @@ import { readSealedHead } from './sealed-heads.ts';
 import { parsedDocument } from './stored-document.ts';
 import { storedPages } from './stored-pages.ts';
 
-/** Where the search starts, and what it finds. */
-export interface LaterEntries {
-  /** The number of an entry of the audit ledger, or 0. */
+/** Where in the audit ledger to search, and what for. */
+export interface EntrySearch {
+  /** The search starts after this entry number; 0 searches the whole ledger. */
   after: number;
   matches: (entry: Record<string, unknown>) => boolean;
-  /** Awaited after each page of entries. It can limit the load on the database, and can end the reading by throwing an error. */
+  /** Awaited after each page of entries. It can limit the load on the database. If it rejects, the search stops with its error. */
   afterPage: () => Promise<void>;
 }
 
 /**
- * Whether an entry of the audit ledger after `after` matches. Reads the documents and not the columns, and compares the tree over them with
- * the sealed head. So an entry that was changed or deleted outside the server cannot be missed.
+ * Whether the audit ledger has an entry after number `after` for which `matches` is true. Reads the documents and not the columns, and
+ * compares the tree over them with the sealed head. So it notices every entry that was changed or deleted outside the server.
  * @throws LogRewrittenError if the entries are not those that the head covers.
  */
-export async function hasLaterEntry(pool: Pool, tenantId: string, { after, matches, afterPage }: LaterEntries): Promise<boolean> {
+export async function hasLaterEntry(pool: Pool, tenantId: string, { after, matches, afterPage }: EntrySearch): Promise<boolean> {
   const { head, tree } = await inTenantTransaction(pool, tenantId, async (tx) => {
     const head = await readSealedHead(tx, 'audit');
     if (head.seq < after) throw rewritten(tenantId, `it has ${head.seq} rows, and row ${after} is missing`);

@@ -34,7 +34,7 @@ const dropAfter = (days: number) =>
 const NEWEST = `$T AND action = 'retention.changed' AND recorded_by = 'operator'
   AND seq = (SELECT max(seq) FROM countersign.audit_entries WHERE $T AND action = 'retention.changed' AND recorded_by = 'operator')`;
 
-describe('an attacker with the database who deletes the newest retention period, so that an older and shorter one applies,', () => {
+describe('after an attacker deletes the newest retention period in the database, so that an older and shorter one applies,', () => {
   beforeEach(async () => {
     await keepFor(1);
     await append('before');
@@ -63,7 +63,7 @@ describe('an attacker with the database who deletes the newest retention period,
         WHERE ${NEWEST}`,
     ],
     ['deletes its entry', LogRewrittenError, `DELETE FROM countersign.audit_entries WHERE ${NEWEST}`],
-  ])('and %s, makes the server drop nothing', async (_, reason, attack) => {
+  ])('and %s, the server drops nothing', async (_, reason, attack) => {
     if (attack !== undefined) await sql(attack);
     await expect(dropAfter(2)).rejects.toThrow(reason);
     expect(await sql('SELECT trace_id FROM countersign.traces WHERE $T')).toEqual([{ trace_id: 'run-1' }]);
