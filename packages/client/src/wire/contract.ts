@@ -245,7 +245,7 @@ export interface DetailedEvaluation {
   notes?: string | null | undefined;
   /** The lowest severity at which a finding counted. */
   severity_threshold?: number | null | undefined;
-  /** Share of passed cases, in percent; by default computed from cases. If both are sent, they must agree to within 0.1, and the lower one counts. Without cases.passed, it must not exceed the share of cases with a score by more than 0.1. */
+  /** Share of passed cases, in percent; by default computed from cases. If both are sent, they must agree to within 0.1, and the lower one counts. Without cases.passed, it may be at most 0.1 above the share of scored cases. */
   pass_rate?: number | null | undefined;
   /** When the evaluation ran, by its sender's clock. The age counts from this time or the time of recording, whichever is earlier. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
   evaluated_at?: string | null | undefined;
@@ -425,7 +425,7 @@ export interface PromotionDecision {
   asked_by: string;
   /** SHA-256 of the evidence document, hex: what the decision was computed from (docs/formats.md, "Evidence"). */
   evidence_sha256: string;
-  /** How many events of the log `evidence` the evidence was computed from (docs/formats.md, "Evidence event"). */
+  /** The evidence was computed from this many events of the log `evidence` (docs/formats.md, "Evidence event"). */
   evidence_size: number;
   /** The request's Countersign-Nonce; absent without one. */
   nonce?: string | undefined;

@@ -49,7 +49,7 @@ export const DetailedEvaluation = Type.Object(
       percentage({
         description:
           'Share of passed cases, in percent; by default computed from cases. If both are sent, they must agree to within 0.1, ' +
-          'and the lower one counts. Without cases.passed, it must not exceed the share of cases with a score by more than 0.1.',
+          'and the lower one counts. Without cases.passed, it may be at most 0.1 above the share of scored cases.',
         examples: [92.5],
       }),
     ),

@@ -42,7 +42,7 @@ const STORAGE_ERRORS: ReadonlySet<ErrorCode> = new Set(['log_rewritten', 'seal_b
 export const OTLP_SCHEMAS: Readonly<Record<string, Node>> = {
   OtlpStatus: {
     type: 'object',
-    description: 'google.rpc.Status: why the export was rejected. No part of it is stored.',
+    description: 'google.rpc.Status: why the export was rejected. No part of the export is stored.',
     required: ['code', 'message'],
     properties: {
       code: {
