@@ -6,8 +6,8 @@ import { type Measure, median } from './rounds.ts';
 const TICK_MS = 10;
 
 /**
- * The processor time of a process and its running children, in milliseconds. It includes the ended children of each of them. NaN except
- * on Linux.
+ * The processor time of a process and its running children, in milliseconds. It includes the time of the ended children of each of
+ * these processes. NaN except on Linux.
  */
 export const processorMs = (pid: number): number => sumOf((each) => each.pid === pid || each.parent === pid);
 

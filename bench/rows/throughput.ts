@@ -14,7 +14,7 @@ export const traces = async (environment: BenchEnvironment, options: RoundOption
 
 /**
  * Compares audit appends to one ledger with a tiny POST that stores nothing, and with one append per transaction. The first comparison has
- * no target; `bare` has one (bare.ts).
+ * no target: a stricter comparison in bare.ts has it.
  */
 export async function audit(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   const { tiny, auditSingly } = loadRequestsOf(environment);
@@ -40,7 +40,7 @@ export async function audit(environment: BenchEnvironment, options: RoundOptions
 }
 
 /**
- * Compares promotion checks with a tiny POST that stores nothing. This comparison has no target; `bare` has one (bare.ts). Every second
+ * Compares promotion checks with a tiny POST that stores nothing. This comparison has no target: a stricter comparison in bare.ts has it. Every second
  * check is blocked.
  */
 export const promotion = async (environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> => [

@@ -1,8 +1,8 @@
 import { CheckFailedError, inline, type Narrator } from './narrator.ts';
 import type { Operator } from './operator.ts';
 
-/** The visitor's account in the portal: a new one for each tour, without a password. */
-const visitorOf = (workspace: string): string[] => [
+/** The options that create the visitor's account in the portal. Each tour has a new account, without a password. */
+const accountOptions = (workspace: string): string[] => [
   ...['--email', `visitor@${workspace}.example`],
   ...['--name', 'Visitor of the tour', '--role', 'admin'],
 ];
@@ -10,7 +10,7 @@ const visitorOf = (workspace: string): string[] => [
 /** Makes the visitor a member of the tour's workspace. Returns the one-time link that signs the visitor in at this address. */
 export async function visitorLink(narrator: Narrator, operator: Operator, url: URL, workspace: string): Promise<string> {
   narrator.next('The portal shows all of this. A link signs you in; it works once, within one hour:');
-  const link = await operator.run(['members', 'add', '--workspace', workspace, ...visitorOf(workspace)], {
+  const link = await operator.run(['members', 'add', '--workspace', workspace, ...accountOptions(workspace)], {
     show: () => '(the link, printed at the end of the tour)',
   });
   if (!URL.canParse(link))

@@ -110,7 +110,7 @@ describe('snippets of the README', () => {
     await expect(run(code)).rejects.toThrow(/^row 1: .*altered/);
   });
 
-  test('are ten besides the first one, as many as the tests above run', () => {
+  test('are the first one and ten others, and the tests above run all ten', () => {
     expect(blocks.length).toBe(10);
   });
 });

@@ -11,8 +11,8 @@ export interface Element {
 }
 
 /**
- * The root of well-formed XML 1.0. Every document is untrusted: a document type declaration is rejected and only the five entities
- * of XML itself are known, so that nothing is expanded or fetched.
+ * The root of well-formed XML 1.0. Every document is untrusted, so a document type declaration is rejected. Without one, a document can
+ * neither define entities nor load files.
  * @throws Error with the fault and, if the XML is malformed, its position.
  */
 export function rootOf(text: string): Element {

@@ -21,23 +21,23 @@ beforeAll(async () => {
   const respond = (_: unknown, response: import('node:http').ServerResponse) =>
     void response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true,"id":"reached"}');
   const tls = { key: readFileSync(fixture('self-signed-key.pem')), cert: readFileSync(certificate) };
-  secure = `https://127.0.0.1:${await listening(createTlsServer(tls, respond))}`;
-  plain = `http://127.0.0.1:${await listening(createServer(respond))}`;
-  proxy = `http://127.0.0.1:${await listening(forwarding())}`;
+  secure = `https://127.0.0.1:${await listen(createTlsServer(tls, respond))}`;
+  plain = `http://127.0.0.1:${await listen(createServer(respond))}`;
+  proxy = `http://127.0.0.1:${await listen(createForwardProxy())}`;
 });
 
 afterAll(() => {
   for (const server of servers) server.close();
 });
 
-async function listening(server: Server): Promise<number> {
+async function listen(server: Server): Promise<number> {
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 }
 
 /** A forward proxy. It accepts requests with absolute URLs, and opens tunnels (CONNECT). */
-function forwarding(): Server {
+function createForwardProxy(): Server {
   const server = createServer((incoming, outgoing) => {
     proxied.push(new URL(incoming.url!).host);
     const { method, headers } = incoming;

@@ -136,7 +136,7 @@ describe('.eval archive of Inspect AI', () => {
     expect(() => importInspect(archive)).toThrow('the run is not finished');
   });
 
-  test('with Zstandard data can be read without native zlib, by code in JavaScript that rejects truncated and too large data', () => {
+  test('with Zstandard data is decompressed in JavaScript without native zlib; truncated or too large data is rejected', () => {
     const compressed = zstdCompressSync(Buffer.from(header));
     const inJavaScript = (data: Uint8Array, bytesMax = 1_000_000) => decompressZstd(data, bytesMax, null);
     expect(Buffer.from(inJavaScript(compressed)).equals(Buffer.from(header))).toBe(true);

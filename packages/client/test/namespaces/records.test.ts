@@ -21,7 +21,7 @@ describe('a client of the real server', () => {
     expect(blocked).toMatchObject({ allowed: false, reason: 'pass_rate_below_threshold' });
   });
 
-  test('appends an audit entry; the receipt contains the number of its row and the text of the response', async () => {
+  test('appends an audit entry; the receipt contains the row number of the entry and the text of the response', async () => {
     const appended = await client.audit.append({ actor: 'ci:deploy', action: 'agent.promoted', subject: 'support-bot' });
     expect(appended.row_hash).toMatch(/^[0-9a-f]{64}$/);
     const receipt = receiptOf(appended);
@@ -55,7 +55,7 @@ describe('a client of the real server', () => {
     expect((error as ValidationError).issues.map(({ path }) => path)).toEqual(['/name', '/pass_rate']);
   });
 
-  test('throws an AuthenticationError that names a missing scope, but does not contain an unknown key', async () => {
+  test('throws an AuthenticationError: for an unknown key without the key itself, for a missing scope with its name', async () => {
     const unknownClient = new Countersign({ baseUrl: server.url, apiKey: `aa_live_000000000000.secretsecret${'x'.repeat(31)}` });
     const unknown = await unknownClient.audit.append({ actor: 'a', action: 'b.c' }).catch((error: unknown) => error);
     expect(unknown).toBeInstanceOf(AuthenticationError);

@@ -61,7 +61,7 @@ describe('runs while the service is unreachable', () => {
     await client.close({ deadlineMs: 20 });
   });
 
-  test('are sent by close until its deadline and then dropped, and later runs are dropped too', async () => {
+  test('are sent by close until its deadline; runs still queued then and later runs are dropped', async () => {
     server = await failingServer();
     const recovering = clientWithCallbacks();
     server.setHandlers(respond.drop, respond.drop, accepted);

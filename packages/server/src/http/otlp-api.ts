@@ -60,7 +60,7 @@ async function queue(
 ): Promise<IngestReply> {
   const { body, traces, ...facts } = prepared;
   if (traces.length === 0 && prepared.logs.length === 0)
-    return { json: exportResponse(prepared.signal, prepared.shortfall), headers: {} };
+    return { json: exportResponse(prepared.signal, prepared.partialSuccess), headers: {} };
   return exports.submit(principal.tenantId, {
     ...facts,
     body: body === undefined ? document : Buffer.from(body),

@@ -17,7 +17,7 @@ const native = (crypto as Partial<typeof crypto>).argon2;
 const byNode: Argon2id = (message, nonce, tagLength, { memoryKiB: memory, passes, lanes: parallelism }) =>
   promisify(native!)('argon2id', { message, nonce, parallelism, tagLength, memory, passes });
 
-/** The implementation in JavaScript, for Node before 24.7. It is six times as slow, and yields to other requests. */
+/** The implementation in JavaScript, for Node before 24.7. It is slower (docs/decisions/0014), but lets other requests run meanwhile. */
 export const byJavaScript: Argon2id = async (message, salt, dkLen, { memoryKiB: m, passes: t, lanes: p }) => {
   const { argon2idAsync } = await import('@noble/hashes/argon2.js');
   return Buffer.from(await argon2idAsync(message, salt, { t, m, p, dkLen }));

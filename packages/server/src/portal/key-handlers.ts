@@ -31,8 +31,8 @@ export const keyHandlers = handlers({
   },
 
   'keys.mint': async ({ workspace, body, actor, parts }) => {
-    const minted = { name: body.name, scopes: scopesOf(body), expiresAt: expiryOf(body.expires_at ?? null) };
-    return keyResponse(await mintKey(parts.pool, workspace, minted, actor));
+    const keyToMint = { name: body.name, scopes: scopesOf(body), expiresAt: expiryOf(body.expires_at ?? null) };
+    return keyResponse(await mintKey(parts.pool, workspace, keyToMint, actor));
   },
 
   'keys.rotate': async ({ workspace, params, actor, parts }) =>

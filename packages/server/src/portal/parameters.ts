@@ -22,7 +22,7 @@ export function readParameters(params: Readonly<Record<string, string>>): Record
 
 /**
  * Throws 404 if a parameter does not have its form, by default that of an ID. It is called after the access rule was checked, so that the
- * response reveals nothing.
+ * response reveals nothing to a person without access.
  */
 export function requireForms(params: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(params))

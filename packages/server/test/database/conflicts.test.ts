@@ -17,7 +17,7 @@ const LOCK = sql('test_lock_head', 'SELECT 1 FROM countersign.log_heads WHERE te
 const lock = (tx: Transaction, log: string) => tx.run(LOCK, [tenantId, log]);
 
 /** Runs two transactions that lock two rows in opposite orders. Each locks its second row after both have locked their first. */
-function crossing(run: (work: () => Promise<string>) => Promise<string>): Promise<PromiseSettledResult<string>[]> {
+function runInOppositeOrders(run: (work: () => Promise<string>) => Promise<string>): Promise<PromiseSettledResult<string>[]> {
   const firstLocks = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const orders = [
     ['audit', 'keys'],
@@ -38,16 +38,16 @@ function crossing(run: (work: () => Promise<string>) => Promise<string>): Promis
   );
 }
 
-describe('two transactions that block each other', () => {
+describe('two deadlocked transactions', () => {
   test('one succeeds, and the other one fails with an error that becomes a 503', async () => {
-    const results = await crossing((work) => work());
+    const results = await runInOppositeOrders((work) => work());
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     const { reason } = results.find((result) => result.status === 'rejected')!;
     expect([reason.code, asApiError(reason).status]).toEqual(['40P01', 503]);
   });
 
   test('both succeed if their work is repeated after a conflict', async () => {
-    const results = await crossing((work) => repeatAfterConflict(work));
+    const results = await runInOppositeOrders((work) => repeatAfterConflict(work));
     expect(results).toMatchObject([{ value: 'audit' }, { value: 'keys' }]);
   });
 });

@@ -15,7 +15,7 @@ const append = (key: string) => server.post(paths.audit, key, { actor: 'ci', act
 const check = (key: string) => server.post(paths.promotionCheck, key, { agent_name: 'a' });
 
 /** The number of this server's connections that wait for a lock. */
-async function waiting(): Promise<number> {
+async function countLockWaits(): Promise<number> {
   const rows = await server.database.sql(
     `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'countersign-%' AND wait_event_type = 'Lock'`,
   );
@@ -48,7 +48,7 @@ describe.concurrent('an idle transaction that locks the head of a ledger', () =>
     await otherClient.query('SELECT 1 FROM countersign.log_heads WHERE tenant_id = $1 FOR UPDATE', [workspace]);
     const answers = await Promise.all([append(key), check(key)]);
     expect(answers.map(({ status, body }) => [status, body.error])).toEqual(answers.map(() => [503, 'unavailable']));
-    expect(await waiting()).toBe(0);
+    expect(await countLockWaits()).toBe(0);
     await otherClient.query('COMMIT');
     await otherClient.end();
     expect((await append(key)).status).toBe(200);

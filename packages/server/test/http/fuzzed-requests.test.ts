@@ -8,8 +8,8 @@ import { createPerson } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 /**
- * The number of requests. For more, run `npm run attack -- --only fuzzed-requests --requests 100000`. COUNTERSIGN_FUZZ_SEED repeats an
- * earlier run.
+ * The number of requests. For more, run `npm run attack -- --only fuzzed-requests --requests 100000`. Set
+ * COUNTERSIGN_FUZZ_SEED to send the requests of an earlier run again.
  */
 const REQUESTS = 4_000;
 const SEED = Number(process.env.COUNTERSIGN_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
