@@ -10,7 +10,7 @@ import { isShared } from '../ledger/head-memory.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { findAgents } from '../storage/agents.ts';
 import type { HeadToMove } from '../storage/log-heads.ts';
-import { AgentBook } from './agent-book.ts';
+import { BatchAgents } from './batch-agents.ts';
 import { ingestReply } from './ingest-request.ts';
 import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';
 
@@ -66,9 +66,9 @@ async function store(
   items: readonly PreparedAudit[],
 ): Promise<{ outcomes: Outcome[]; moved: HeadToMove }> {
   const { audit: head } = await locked;
-  const book = new AgentBook(await agents, 'leave it out, and name the agent in subject or metadata');
+  const batchAgents = new BatchAgents(await agents, 'leave it out, and name the agent in subject or metadata');
   const refusals = items.map(({ claim, entry }) => {
-    const resolved = book.resolve([claim], entry.recorded_by);
+    const resolved = batchAgents.resolve([claim], entry.recorded_by);
     return 'issues' in resolved ? validationFailed(...resolved.issues) : undefined;
   });
   const { rows, moved } = appendEntries(

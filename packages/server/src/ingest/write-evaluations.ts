@@ -13,7 +13,7 @@ import { type EvaluationRow, insertEvaluations } from '../storage/evaluations.ts
 import { exactText } from '../storage/instant-text.ts';
 import { newId } from '../storage/new-id.ts';
 import { takeRecordNumbers } from '../storage/record-order.ts';
-import { AgentBook } from './agent-book.ts';
+import { BatchAgents } from './batch-agents.ts';
 import { ingestReply } from './ingest-request.ts';
 import { agentsClaimed, type NewAgent, registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';
@@ -43,7 +43,7 @@ async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Pro
   });
   const state = await evidenceStates.atHead(tx, head);
   const microsNow = BigInt(Date.parse(head.now)) * 1000n;
-  const book = new AgentBook(
+  const batchAgents = new BatchAgents(
     agentsClaimed(
       state,
       items.map(({ claim }) => claim),
@@ -52,7 +52,7 @@ async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Pro
   const rows: EvaluationRow[] = [];
   const registered: (readonly NewAgent[])[] = [];
   const outcomes = items.map(({ claim, row, responseOf }, index): Outcome => {
-    const resolved = book.resolve([claim], row.recordedBy, () => futureIssues(row, microsNow));
+    const resolved = batchAgents.resolve([claim], row.recordedBy, () => futureIssues(row, microsNow));
     if ('issues' in resolved) return validationFailed(...resolved.issues);
     const id = newId();
     registered[index] = resolved.registered;
@@ -60,7 +60,7 @@ async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Pro
     return ingestReply(responseOf(id));
   });
   if (rows.length === 0) return outcomes;
-  const registration = await registerAgents(tx, book.registered, head);
+  const registration = await registerAgents(tx, batchAgents.registered, head);
   appendEvidence(tx, registration.head ?? head, rows.flatMap(factOf));
   insertEvaluations(tx, head.now, rows, await numbers!);
   return outcomes.map((outcome, index) => registration.warn(outcome, registered[index] ?? []));

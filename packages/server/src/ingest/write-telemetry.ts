@@ -6,7 +6,7 @@ import { findAgents } from '../storage/agents.ts';
 import { newId } from '../storage/new-id.ts';
 import { insertRunIds, type SearchedRun } from '../storage/run-id-segments.ts';
 import { insertTelemetryEvents, insertTelemetrySubmissions, type TelemetryRow } from '../storage/telemetry.ts';
-import { AgentBook } from './agent-book.ts';
+import { BatchAgents } from './batch-agents.ts';
 import type { BatchDocuments } from './batch-documents.ts';
 import { ingestReply } from './ingest-request.ts';
 import { type NewAgent, registerAgents } from './register-agents.ts';
@@ -29,13 +29,13 @@ export const writeTelemetry = (
 ): Promise<Outcome[]> => commitWithReplays(tx, operations.ingestTelemetry.path, items, (fresh) => store(tx, fresh, documents));
 
 async function store(tx: Transaction, items: readonly PreparedTelemetry[], documents: BatchDocuments): Promise<Outcome[]> {
-  const book = new AgentBook(await findAgents(tx, ...claimedAgents(items.flatMap(({ claims }) => claims))));
+  const batchAgents = new BatchAgents(await findAgents(tx, ...claimedAgents(items.flatMap(({ claims }) => claims))));
   const submissions: { id: string; recordedBy: string; document: Buffer }[] = [];
   const rows: { submission: string; agentId: string | null; event: TelemetryRow }[] = [];
   const searched: SearchedRun[] = [];
   const registered: (readonly NewAgent[])[] = [];
   const outcomes = items.map((item, index): Outcome => {
-    const resolved = book.resolve(item.claims, item.recordedBy);
+    const resolved = batchAgents.resolve(item.claims, item.recordedBy);
     if ('issues' in resolved) return validationFailed(...resolved.issues);
     const id = newId();
     registered[index] = resolved.registered;
@@ -47,7 +47,7 @@ async function store(tx: Transaction, items: readonly PreparedTelemetry[], docum
     return ingestReply({ ok: true, ingested: item.events.length });
   });
   if (rows.length === 0) return outcomes;
-  const registering = registerAgents(tx, book.registered);
+  const registering = registerAgents(tx, batchAgents.registered);
   const registration = registering instanceof Promise ? await registering : registering;
   const storing = documents.store(
     tx,

@@ -13,7 +13,7 @@ import { initializeMergedSpans } from '../storage/merged-spans.ts';
 import { newId } from '../storage/new-id.ts';
 import { insertRunIds } from '../storage/run-id-segments.ts';
 import { insertTraceSubmissions, insertTraces, type KnownTrace, lockTraces } from '../storage/traces.ts';
-import { AgentBook } from './agent-book.ts';
+import { BatchAgents } from './batch-agents.ts';
 import type { BatchDocuments, DocumentPlaces } from './batch-documents.ts';
 import { ingestReply } from './ingest-request.ts';
 import { factsOf, mergeTraces, type ResolvedTrace, submissionNumber } from './merge-traces.ts';
@@ -64,12 +64,12 @@ export async function storeTraces(
 ): Promise<Outcome[]> {
   const { clock, locked, agents } = await before;
   const knownByTraceId = new Map(locked.map((trace) => [trace.traceId, trace]));
-  const book = new AgentBook(agents);
-  const traces = items.map((item) => resolveTrace(item, knownByTraceId.get(item.traceId), book));
+  const batchAgents = new BatchAgents(agents);
+  const traces = items.map((item) => resolveTrace(item, knownByTraceId.get(item.traceId), batchAgents));
   const accepted = traces.filter((each): each is ResolvedTrace => !(each instanceof Error));
   if (accepted.length === 0) return traces as ApiError[];
 
-  const registering = registerAgents(tx, book.registered);
+  const registering = registerAgents(tx, batchAgents.registered);
   const registration = registering instanceof Promise ? await registering : registering;
   const event = await reserveTraceEvent(tx, heads, clock, accepted.map(submissionOfEvent));
   const { receivedAt } = event;
@@ -104,11 +104,11 @@ function insertRows(tx: Transaction, receivedAt: string, accepted: readonly Reso
 }
 
 /** Resolves the agent and the trace of a request, or returns the error that rejects it. */
-function resolveTrace(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBook): ResolvedTrace | ApiError {
+function resolveTrace(item: PreparedTrace, known: KnownTrace | undefined, batchAgents: BatchAgents): ResolvedTrace | ApiError {
   const totals = known === undefined ? item.totals : undefined;
   if (totals instanceof ApiError) return totals;
   const isOutranked = known?.agentId != null && item.agentRank < known.agentRank;
-  const resolved = book.resolve(isOutranked ? [] : [item.claim], item.recordedBy, ([agentId]) => {
+  const resolved = batchAgents.resolve(isOutranked ? [] : [item.claim], item.recordedBy, ([agentId]) => {
     if (known?.agentId == null || agentId == null || known.agentId === agentId) return [];
     // Spans arrive in any order, and the root span may correct the agent. But an explicitly named agent must match the agent of the trace,
     // if that came from the root span or was named explicitly too.

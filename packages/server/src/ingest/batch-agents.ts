@@ -9,7 +9,7 @@ import type { NewAgent } from './register-agents.ts';
 /**
  * The agents that a batch may name: the known ones, and those that the batch registers (docs/api.md). A rejected record registers no agent.
  */
-export class AgentBook {
+export class BatchAgents {
   /** Agents to register with the batch. */
   readonly registered: NewAgent[] = [];
   readonly #byId = new Map<string, { id: string; name: string }>();
