@@ -7,7 +7,7 @@ const what = 'verify key';
 
 /**
  * Whether one of the given public keys signs for this service now. The service itself provides the list of its keys, so this detects a
- * wrong file but not a forged service. A decision key is a shared secret, so it cannot be compared.
+ * wrong file but not a fake service. A decision key is a shared secret, so it cannot be compared.
  */
 export async function diagnoseVerifyKey(
   terminal: Terminal,

@@ -24,7 +24,7 @@ const STATUSES_NOT_ABOUT_CONTENT: ReadonlySet<number> = new Set([401, 403, 404, 
 export const isPermanent = (error: unknown): error is ValidationError | PayloadTooLargeError =>
   error instanceof ValidationError || error instanceof PayloadTooLargeError;
 
-/** Whether the service failed for an unexplained reason, which may be the content. */
+/** Whether the error does not say why the request failed. The content may be the reason. */
 export const isUnexplainedFailure = (error: unknown): boolean =>
   error instanceof ApiError && !STATUSES_NOT_ABOUT_CONTENT.has(error.status);
 

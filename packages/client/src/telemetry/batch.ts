@@ -5,7 +5,7 @@ import type { BatchBounds } from './event-queue.ts';
 export interface Batch {
   key: string;
   texts: readonly string[];
-  /** How often the service failed on the batch for an unexplained reason. */
+  /** How often the batch failed with an error that does not say why, such as 500. */
   refusals: number;
 }
 

@@ -7,7 +7,7 @@ import { ConfigurationError } from '../http/errors.ts';
 import type { PromotionDecision } from '../wire/contract.ts';
 import { digests, sha256, verifyEd25519 } from './cryptography.ts';
 
-/** The public keys of a service, in the form of `/.well-known/jwks.json`. Store them: a forged service could also serve forged keys. */
+/** The public keys of a service, in the form of `/.well-known/jwks.json`. Store them: a fake service could also serve fake keys. */
 export interface PublicKeys {
   keys: readonly object[];
 }

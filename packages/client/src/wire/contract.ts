@@ -203,7 +203,7 @@ export interface EvaluationAccepted {
   id: string;
 }
 
-/** How many cases the evaluation had. With `passed`, `total` is the sum of the four parts, and a part that is left out counts as 0. Without it, scores are not binary, and `total` is at least errored + skipped. */
+/** How many cases the evaluation had. With `passed`, `total` is the sum of the four parts, and a part that is left out counts as 0. Without `passed`, scores are not binary, and `total` is at least errored + skipped. */
 export interface CaseCounts {
   /** All cases. With passed: the sum of passed, failed, errored and skipped. */
   total: number;

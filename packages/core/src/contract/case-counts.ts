@@ -20,7 +20,7 @@ export const CaseCounts = Type.Object(
     additionalProperties: false,
     description:
       'How many cases the evaluation had. With `passed`, `total` is the sum of the four parts, and a part that is left out counts as 0. ' +
-      'Without it, scores are not binary, and `total` is at least errored + skipped.',
+      'Without `passed`, scores are not binary, and `total` is at least errored + skipped.',
   },
 );
 export type CaseCounts = Static<typeof CaseCounts>;

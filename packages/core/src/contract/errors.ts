@@ -21,7 +21,7 @@ export const ERRORS = {
   forbidden: { status: 403, when: "Portal: the person's role in the workspace does not allow this." },
   cross_origin: {
     status: 403,
-    when: 'Portal: a page of another origin, or no page, requested a change (`Origin`, `Sec-Fetch-Site`).',
+    when: 'Portal: the request would change something, but was not sent by a page of the portal (`Origin`, `Sec-Fetch-Site`).',
   },
   not_found: { status: 404, when: 'The path does not exist, or the workspace has no such record.' },
   method_not_allowed: { status: 405, when: 'The path does not accept this method. `Allow` lists the accepted ones.' },

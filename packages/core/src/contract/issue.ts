@@ -16,7 +16,7 @@ export const ISSUE_CODES = {
   not_normalized: 'The name is not in Unicode Normalization Form C.',
   white_space_at_end: 'The name begins or ends with white space.',
   invisible_character: 'The name contains invisible characters, such as zero-width characters, bidirectional controls or tags.',
-  bad_format: 'The string does not have the form of the member (uuid, date-time, date, digest, URL).',
+  bad_format: 'The string does not have the form that the member requires (uuid, date-time, date, digest, URL).',
   personal_data: 'The user identifier contains an email address or is a telephone number.',
   unknown_member: 'The contract does not define this member, and the endpoint does not ignore unknown members.',
   contradiction: 'Two members of the body contradict each other.',
