@@ -53,7 +53,7 @@ export function startWatches(config: Config, database: OpenDatabase, log: Logger
 /** Verifies logs with the server's master secret and the instance's signing keys. */
 const verifierOf =
   ({ ledgerPool, secrets, signer }: OpenDatabase): VerifyLog =>
-  async (tenantId, log, rest) => {
+  async (tenantId, log, pause) => {
     const keys = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
-    return verifyLog(ledgerPool, secrets.masterSecret, { tenantId, log }, { keys, rest });
+    return verifyLog(ledgerPool, secrets.masterSecret, { tenantId, log }, { keys, pause });
   };

@@ -10,7 +10,7 @@ import { listTenantIds } from '../storage/tenants.ts';
 const PAUSE_MS = { min: 5 * 60_000, max: 24 * 3_600_000, timesRound: 20 };
 
 /** After each page, the watch rests for this many times the duration of the page. */
-const REST_TIMES_PAGE = 4;
+const PAUSE_TIMES_PAGE = 4;
 
 /** The table that has the rows of a log. */
 const TABLE_OF: Readonly<Record<LogName, string>> = {
@@ -24,8 +24,8 @@ const TABLE_OF: Readonly<Record<LogName, string>> = {
 /** The report of a verified log. For some logs it also lists rows of other tables that differ from the log. */
 export type LogReport = ChainReport & { findings?: readonly RowFinding[] };
 
-/** How a log of a workspace is verified. `rest` is awaited after each page. */
-export type VerifyLog = (tenantId: string, log: LogName, rest: () => Promise<void>) => Promise<LogReport>;
+/** How a log of a workspace is verified. `pause` is awaited after each page. */
+export type VerifyLog = (tenantId: string, log: LogName, pause: () => Promise<void>) => Promise<LogReport>;
 
 /** Verifies logs while the server runs. */
 export interface LogWatch {
@@ -107,7 +107,7 @@ async function repeat(round: () => Promise<void>, signal: AbortSignal): Promise<
 function pauseAfterPage(signal: AbortSignal): () => Promise<void> {
   let startedAt = performance.now();
   return async () => {
-    await sleep((performance.now() - startedAt) * REST_TIMES_PAGE, undefined, { ref: false, signal });
+    await sleep((performance.now() - startedAt) * PAUSE_TIMES_PAGE, undefined, { ref: false, signal });
     startedAt = performance.now();
   };
 }

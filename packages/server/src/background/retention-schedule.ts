@@ -12,7 +12,7 @@ const FIRST_MS = 10 * 60_000;
 const PAUSE_MS = 24 * 3_600_000;
 
 /** After each batch, retention rests for this many times the duration of the batch. */
-const REST_TIMES_BATCH = 2;
+const PAUSE_TIMES_BATCH = 2;
 
 const MAY_NOT =
   'records whose retention period is over were not dropped: the role of this server may not delete them; run `countersign-server retention run` daily as the owner of the tables, or set COUNTERSIGN_MIGRATE_DATABASE_URL for the server too (docs/operating.md)';
@@ -47,7 +47,7 @@ export function startRetention(database: Pick<Pools, 'ledgerPool'> & { owner: Da
 
 async function dropOf(pool: Pool, tenantId: string, options: DropOptions & { signal: AbortSignal }, log: Logger): Promise<void> {
   try {
-    const dropped = await dropDueRecords(pool, tenantId, { ...options, rest: restAfterBatch(options.signal) });
+    const dropped = await dropDueRecords(pool, tenantId, { ...options, pause: pauseAfterBatch(options.signal) });
     report(tenantId, dropped, log);
   } catch (error) {
     if (options.signal.aborted) return;
@@ -64,10 +64,10 @@ function report(tenantId: string, { traces, telemetry, exports, held, unreadable
 }
 
 /** Rests after each batch, so that senders are not slowed down. */
-function restAfterBatch(signal: AbortSignal): () => Promise<void> {
+function pauseAfterBatch(signal: AbortSignal): () => Promise<void> {
   let startedAt = performance.now();
   return async () => {
-    await sleep((performance.now() - startedAt) * REST_TIMES_BATCH, undefined, { ref: false, signal }).catch(() => undefined);
+    await sleep((performance.now() - startedAt) * PAUSE_TIMES_BATCH, undefined, { ref: false, signal }).catch(() => undefined);
     startedAt = performance.now();
   };
 }

@@ -78,7 +78,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
   if (report.firstBad !== undefined || report.contradiction !== undefined)
     return { ...report, findings: findings.slice(0, FINDINGS_MAX) };
   if (findings.length < FINDINGS_MAX) findings.push(...(await addedRows(pool, tenantId, report.entries, logged)));
-  if (findings.length < FINDINGS_MAX) await addColumnFindings(pool, tenantId, findings, options.rest);
+  if (findings.length < FINDINGS_MAX) await addColumnFindings(pool, tenantId, findings, options.pause);
   const shown = findings.slice(0, FINDINGS_MAX);
   const [first] = shown;
   if (first === undefined) return { ...report, findings: shown };
@@ -92,13 +92,13 @@ async function addColumnFindings(
   pool: Pool,
   tenantId: string,
   findings: TraceFinding[],
-  rest: WalkOptions['rest'],
+  pause: WalkOptions['pause'],
 ): Promise<void> {
   const reported = new Set(findings.map(({ id }) => traceOf(id)));
   for await (const found of compareTraceColumns(pool, tenantId)) {
     findings.push(...found.filter(({ id }) => !reported.has(traceOf(id))));
     if (findings.length >= FINDINGS_MAX) return;
-    await rest?.();
+    await pause?.();
   }
 }
 

@@ -23,7 +23,7 @@ export interface WalkOptions {
   /** Called after each page with the number of checked rows. */
   progress?: ((rows: number) => void) | undefined;
   /** Awaited after each page, to limit the load on the database. */
-  rest?: (() => Promise<void>) | undefined;
+  pause?: (() => Promise<void>) | undefined;
 }
 
 /** The fault of a row, or its hash in hex. The hash is the leaf data of the row. */
@@ -51,7 +51,7 @@ export async function walkLog<Row extends { seq: number }>(
   pool: Pool,
   tenantId: string,
   { log, chained, read, check }: LogRows<Row>,
-  { keys, kept = [], progress, rest }: WalkOptions = {},
+  { keys, kept = [], progress, pause }: WalkOptions = {},
 ): Promise<ChainReport> {
   const stored = await StoredHeads.open(pool, { tenantId, log, keys });
   const extent = await inTenantTransaction(pool, tenantId, (tx) => readSealedExtent(tx, log));
@@ -77,7 +77,7 @@ export async function walkLog<Row extends { seq: number }>(
     }
     await compareNodes(pool, tenantId, { log, tree, nodes, size: extent.head?.tree.size ?? 0 });
     progress?.(walked.seq);
-    await rest?.();
+    await pause?.();
   }
   const bad = headFault(walked, extent.head, chained);
   if (bad !== undefined) return found(bad);

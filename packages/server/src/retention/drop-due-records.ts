@@ -33,7 +33,7 @@ export interface DropOptions {
   /** After an abort, no further batch starts. A call that is reading the ledger then rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Awaited after each batch, and after each page of the ledger. */
-  rest?: () => Promise<void>;
+  pause?: () => Promise<void>;
   /** The current time, ISO 8601, which decides which records are due. By default it is the time of the database's clock. */
   now?: string;
 }
@@ -62,7 +62,7 @@ export async function dropDueRecords(pool: Pool, tenantId: string, options: Drop
   const traces = dueRanges(periods, 'traceDays', Date.parse(now));
   const telemetry = dueRanges(periods, 'telemetryDays', Date.parse(now));
   const afterPage = async () => {
-    await options.rest?.();
+    await options.pause?.();
     options.signal?.throwIfAborted();
   };
   if (traces.length + telemetry.length > 0) await requireNewestPeriod(pool, tenantId, periods, afterPage);
@@ -99,7 +99,7 @@ async function dropRange(pool: Pool, tenantId: string, { range, batch, result, o
     result.held += done.held;
     result.unreadable.push(...done.unreadable);
     after = done.next;
-    await options.rest?.();
+    await options.pause?.();
   }
   return dropped;
 }

@@ -83,6 +83,6 @@ test('retention stops reading the ledger when the server stops', async () => {
   const now = new Date(Date.now() + 2 * 86_400_000).toISOString();
   await append('later');
   const stopping = new AbortController();
-  const rest = async () => stopping.abort();
-  await expect(dropDueRecords(pool, tenantId, { now, rest, signal: stopping.signal })).rejects.toThrow('aborted');
+  const pause = async () => stopping.abort();
+  await expect(dropDueRecords(pool, tenantId, { now, pause, signal: stopping.signal })).rejects.toThrow('aborted');
 });
