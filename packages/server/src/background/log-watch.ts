@@ -9,7 +9,7 @@ import { listTenantIds } from '../storage/tenants.ts';
 /** The pause after a round is `timesRound` times the duration of the round, within `min` and `max`. Before the first round it is `min`. */
 const PAUSE_MS = { min: 5 * 60_000, max: 24 * 3_600_000, timesRound: 20 };
 
-/** After each page, the watch rests for this many times the duration of the page. */
+/** After each page, the watch pauses for this many times the duration of the page. */
 const PAUSE_TIMES_PAGE = 4;
 
 /** The table that has the rows of a log. */
@@ -103,7 +103,7 @@ async function repeat(round: () => Promise<void>, signal: AbortSignal): Promise<
   }
 }
 
-/** Returns a function that rests after each page of a verification. Its promise rejects when the watch is stopped. */
+/** Returns a function that pauses after each page of a verification. Its promise rejects when the watch is stopped. */
 function pauseAfterPage(signal: AbortSignal): () => Promise<void> {
   let startedAt = performance.now();
   return async () => {

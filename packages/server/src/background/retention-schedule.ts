@@ -11,7 +11,7 @@ import { listTenantIds } from '../storage/tenants.ts';
 const FIRST_MS = 10 * 60_000;
 const PAUSE_MS = 24 * 3_600_000;
 
-/** After each batch, retention rests for this many times the duration of the batch. */
+/** After each batch, retention pauses for this many times the duration of the batch. */
 const PAUSE_TIMES_BATCH = 2;
 
 const MAY_NOT =
@@ -63,7 +63,7 @@ function report(tenantId: string, { traces, telemetry, exports, held, unreadable
     log.error({ tenantId, segments: unreadable }, 'these segments of documents were changed outside the server, and were kept');
 }
 
-/** Rests after each batch, so that senders are not slowed down. */
+/** Pauses after each batch, so that senders are not slowed down. */
 function pauseAfterBatch(signal: AbortSignal): () => Promise<void> {
   let startedAt = performance.now();
   return async () => {
