@@ -106,14 +106,14 @@ class CopyIn extends Copy {
     const { stream } = connection;
     for (let at = 0; at < this.#data.length && !this.#hasFailed; at += CHUNK_BYTES) {
       connection.sendCopyFromChunk(this.#data.subarray(at, at + CHUNK_BYTES));
-      if (stream.writableNeedDrain) await drained(stream);
+      if (stream.writableNeedDrain) await waitForDrain(stream);
     }
     if (!this.#hasFailed) connection.endCopyFrom();
   }
 }
 
 /** Resolves when the stream accepts more bytes, or is closed. The driver reports why it was closed. */
-function drained(stream: Connection['stream']): Promise<void> {
+function waitForDrain(stream: Connection['stream']): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       stream.off('drain', end).off('close', end);

@@ -117,14 +117,14 @@ async function send(reply: FastifyReply, { route, response, result }: HandlerRes
   if (isJson) {
     void reply.header('content-type', 'application/json; charset=utf-8');
     const text = JSON.stringify(body);
-    return response.send(route.compressed ? await compressed(reply, text, parts) : text);
+    return response.send(route.compressed ? await compressText(reply, text, parts) : text);
   }
   if (typeof body === 'string' || Buffer.isBuffer(body)) return response.send(body);
   return response.stream(body as AsyncIterable<string>);
 }
 
 /** Returns the compressed text and sets its headers. Returns the text itself if `Compressor.compress` does not compress it. */
-async function compressed(reply: FastifyReply, text: string, { compressor }: PortalParts): Promise<string | Buffer> {
+async function compressText(reply: FastifyReply, text: string, { compressor }: PortalParts): Promise<string | Buffer> {
   void reply.header('vary', 'accept-encoding');
   const made = await compressor.compress(text, reply.request.headers['accept-encoding']);
   if (made === undefined) return text;

@@ -40,7 +40,7 @@ const store = (tenantId: string, log: keyof typeof INSERT, sizes: ReadonlyMap<nu
   });
 
 /** The sizes of an export's pages, the number of its rows, and the bytes that it reserved. */
-async function exported(tenantId: string, log: keyof typeof INSERT) {
+async function readExport(tenantId: string, log: keyof typeof INSERT) {
   const pages: number[] = [];
   let [reserved, entries] = [0, 0];
   const reserve = (bytes: number) => (reserved = bytes);
@@ -63,7 +63,7 @@ describe('the pages of an export', () => {
     async (log) => {
       const tenantId = await server.workspace();
       await store(tenantId, log, new Map(Array.from({ length: 70 }, (_, index) => [index + 1, 256 * 1024])));
-      const { pages, entries, reserved } = await exported(tenantId, log);
+      const { pages, entries, reserved } = await readExport(tenantId, log);
       expect(entries).toBe(70);
       expect(pages.filter((bytes) => bytes > PAGE_BYTES_MAX + 16 * LINE_BYTES)).toEqual([]);
       expect(bytesInMemory(pages)).toBeLessThanOrEqual(reserved + 48 * LINE_BYTES);
@@ -73,7 +73,7 @@ describe('the pages of an export', () => {
   test('contain a row above the limit of a page in a separate page, and enough bytes are reserved for it', async () => {
     const tenantId = await server.workspace();
     await store(tenantId, 'traces', new Map([1000, 9 * 1024 * 1024, 1000].map((bytes, index) => [index + 1, bytes])));
-    const { pages, reserved } = await exported(tenantId, 'traces');
+    const { pages, reserved } = await readExport(tenantId, 'traces');
     expect(pages).toHaveLength(3);
     expect(bytesInMemory(pages)).toBeLessThanOrEqual(reserved + 3 * LINE_BYTES);
   });
@@ -81,6 +81,6 @@ describe('the pages of an export', () => {
   test('continue after gaps of hundreds and thousands of rows', async () => {
     const tenantId = await server.workspace();
     await store(tenantId, 'traces', new Map([1, 500, 3000].map((seq) => [seq, 100])));
-    expect((await exported(tenantId, 'traces')).entries).toBe(3);
+    expect((await readExport(tenantId, 'traces')).entries).toBe(3);
   });
 });
