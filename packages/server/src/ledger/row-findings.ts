@@ -9,6 +9,13 @@ export interface RowFinding {
   fault: string;
 }
 
+/** Says which row differs from its log, and how many other rows do. A search that has reached the maximum may have missed some. */
+export function differenceReason(first: RowFinding, count: number): string {
+  const atLeast = count >= FINDINGS_PER_WORKSPACE_MAX ? 'at least ' : '';
+  const more = count > 1 ? ` (and ${atLeast}${count - 1} more)` : '';
+  return `the row ${first.id} differs from the log: ${first.fault}${more}`;
+}
+
 /** The name of a submission of a trace in a finding. */
 export const submissionName = (trace: string, number: number): string => `${trace}, submission ${number}`;
 

@@ -8,19 +8,17 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import { readEvidenceEvents, type StoredEvidenceEvent } from '../storage/evidence-events.ts';
 import { type EvaluationFacts, readEvaluationFactsPage } from '../storage/evidence-tables.ts';
 import { compareTables, evaluationFault, type TableFinding } from './evidence-tables.ts';
+import { differenceReason, FINDINGS_PER_WORKSPACE_MAX } from './row-findings.ts';
 import { correctionsOf } from './stored-corrections.ts';
 import { readStoredEvent } from './stored-event.ts';
 import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
-
-/** The largest number of findings in a report. */
-const FINDINGS_MAX = 20;
 
 /** The range of a row's number. The server assigns positive numbers, but a row that was inserted outside it may have any. */
 const [SEQ_MIN, SEQ_MAX] = [-(2n ** 63n), 2n ** 63n - 1n];
 
 /** The result of verifying a log of evidence and comparing the tables with it. */
 export interface EvidenceReport extends ChainReport {
-  /** Rows that differ from the log, at most FINDINGS_MAX. */
+  /** Rows that differ from the log, at most FINDINGS_PER_WORKSPACE_MAX. */
   findings: readonly TableFinding[];
 }
 
@@ -38,7 +36,8 @@ export async function verifyEvidence(pool: Pool, tenantId: string, options: Walk
     if ('fault' in read) return read;
     const fault = applyEvent(state, read.event) ?? moments.next(seq, read.event.recorded_at, 'recorded_at');
     if (fault !== undefined) return { fault };
-    if (read.event.action !== 'evaluation.recorded' || findings.length >= FINDINGS_MAX) return { hash: row.event_hash };
+    if (read.event.action !== 'evaluation.recorded' || findings.length >= FINDINGS_PER_WORKSPACE_MAX)
+      return { hash: row.event_hash };
     const evaluation = evaluationOfEvent(read.event);
     return evaluations.take(evaluation.id).then((stored) => {
       const difference = evaluationFault(evaluation, stored);
@@ -51,17 +50,16 @@ export async function verifyEvidence(pool: Pool, tenantId: string, options: Walk
   if (report.firstBad === undefined && report.contradiction === undefined) await addTableFindings(pool, tenantId, findings);
   findings.push(...evaluations.unknownRows);
   const [first] = findings;
-  const shown = findings.slice(0, FINDINGS_MAX);
+  const shown = findings.slice(0, FINDINGS_PER_WORKSPACE_MAX);
   if (first === undefined || report.contradiction !== undefined) return { ...report, findings: shown };
-  const more = findings.length > 1 ? ` (and ${findings.length - 1} more)` : '';
-  const reason = `the row ${first.id} differs from the log: ${first.fault}${more}`;
+  const reason = differenceReason(first, findings.length);
   return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
 }
 
 /** Adds the findings of `compareTables`, except those about evaluations that are in the list already. */
 async function addTableFindings(pool: Pool, tenantId: string, findings: TableFinding[]): Promise<void> {
   for await (const finding of compareTables(pool, tenantId)) {
-    if (findings.length >= FINDINGS_MAX) return;
+    if (findings.length >= FINDINGS_PER_WORKSPACE_MAX) return;
     if (!findings.some(({ table, id }) => table === finding.table && id === finding.id)) findings.push(finding);
   }
 }
@@ -91,7 +89,7 @@ class StoredEvaluations {
     if (place === -1) return undefined;
     const [found] = this.#rows.splice(place, 1);
     for (const { id: unknownId } of this.#rows.splice(0, place))
-      if (this.unknownRows.length < FINDINGS_MAX)
+      if (this.unknownRows.length < FINDINGS_PER_WORKSPACE_MAX)
         this.unknownRows.push({
           table: 'evaluations',
           id: unknownId,

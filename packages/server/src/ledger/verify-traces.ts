@@ -21,14 +21,11 @@ import {
 } from '../storage/trace-rows.ts';
 import { DropRecords, readTraceLog } from './drop-records.ts';
 import { agentsNamedUpTo, isNamedAgent } from './named-agents.ts';
-import { submissionName, UNREADABLE_DOCUMENT } from './row-findings.ts';
+import { differenceReason, FINDINGS_PER_WORKSPACE_MAX, submissionName, UNREADABLE_DOCUMENT } from './row-findings.ts';
 import { correctionsOf } from './stored-corrections.ts';
 import { readStoredEvent } from './stored-event.ts';
 import { type ColumnFinding, compareTraceColumns } from './trace-columns.ts';
 import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
-
-/** The largest number of findings in a report. */
-const FINDINGS_MAX = 20;
 
 /** A row that differs from the log of traces. */
 export interface TraceFinding {
@@ -41,7 +38,7 @@ export interface TraceFinding {
 
 /** The result of verifying a log of traces and comparing the rows with it. */
 export interface TraceReport extends ChainReport {
-  /** Rows that differ from the log, at most FINDINGS_MAX. */
+  /** Rows that differ from the log, at most FINDINGS_PER_WORKSPACE_MAX. */
   findings: readonly TraceFinding[];
 }
 
@@ -65,7 +62,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
     logged += submissionsAdded(event);
     if (event.action === 'traces.dropped')
       dropped = { traces: (dropped?.traces ?? 0) + event.traces.length, lastAt: event.recorded_at };
-    if (findings.length >= FINDINGS_MAX) return { hash: row.event_hash };
+    if (findings.length >= FINDINGS_PER_WORKSPACE_MAX) return { hash: row.event_hash };
     const compared = event.action === 'traces.dropped' ? compareDropped(pool, event) : compareRows(pool, drops, event);
     return compared.then((found) => {
       findings.push(...found);
@@ -76,14 +73,13 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
   const report: ChainReport = dropped === undefined ? walked : { ...walked, dropped };
   // The rows cannot be compared with an invalid log.
   if (report.firstBad !== undefined || report.contradiction !== undefined)
-    return { ...report, findings: findings.slice(0, FINDINGS_MAX) };
-  if (findings.length < FINDINGS_MAX) findings.push(...(await addedRows(pool, tenantId, report.entries, logged)));
-  if (findings.length < FINDINGS_MAX) await addColumnFindings(pool, tenantId, findings, options.pause);
-  const shown = findings.slice(0, FINDINGS_MAX);
+    return { ...report, findings: findings.slice(0, FINDINGS_PER_WORKSPACE_MAX) };
+  if (findings.length < FINDINGS_PER_WORKSPACE_MAX) findings.push(...(await addedRows(pool, tenantId, report.entries, logged)));
+  if (findings.length < FINDINGS_PER_WORKSPACE_MAX) await addColumnFindings(pool, tenantId, findings, options.pause);
+  const shown = findings.slice(0, FINDINGS_PER_WORKSPACE_MAX);
   const [first] = shown;
   if (first === undefined) return { ...report, findings: shown };
-  const more = findings.length > 1 ? ` (and ${findings.length - 1} more)` : '';
-  const reason = `the row ${first.id} differs from the log: ${first.fault}${more}`;
+  const reason = differenceReason(first, findings.length);
   return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
 }
 
@@ -97,7 +93,7 @@ async function addColumnFindings(
   const reported = new Set(findings.map(({ id }) => traceOf(id)));
   for await (const found of compareTraceColumns(pool, tenantId)) {
     findings.push(...found.filter(({ id }) => !reported.has(traceOf(id))));
-    if (findings.length >= FINDINGS_MAX) return;
+    if (findings.length >= FINDINGS_PER_WORKSPACE_MAX) return;
     await pause?.();
   }
 }
@@ -209,7 +205,7 @@ async function addedRows(pool: Pool, tenantId: string, walked: number, logged: n
     for (const each of submissionsOf(event)) known.add(nameOf(each));
   const found: TraceFinding[] = [];
   let after: SubmissionPlace = { id: LOWEST_ID, number: 0 };
-  while (found.length < FINDINGS_MAX) {
+  while (found.length < FINDINGS_PER_WORKSPACE_MAX) {
     const page = await inTenantTransaction(pool, tenantId, (tx) => listSubmissionPlaces(tx, after));
     if (page.length === 0) break;
     after = page.at(-1)!;
