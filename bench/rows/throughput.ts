@@ -14,7 +14,7 @@ export const traces = async (environment: BenchEnvironment, options: RoundOption
 
 /**
  * Compares audit appends to one ledger with a tiny POST that stores nothing, and with one append per transaction. The first comparison has
- * no target: a stricter comparison in bare.ts has it.
+ * no target, because the comparison in bare.ts has one.
  */
 export async function audit(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   const { tiny, auditSingly } = loadRequestsOf(environment);
@@ -40,8 +40,8 @@ export async function audit(environment: BenchEnvironment, options: RoundOptions
 }
 
 /**
- * Compares promotion checks with a tiny POST that stores nothing. This comparison has no target: a stricter comparison in bare.ts has it. Every second
- * check is blocked.
+ * Compares promotion checks with a tiny POST that stores nothing. Every second check is blocked. This comparison has no target, because the
+ * comparison in bare.ts has one.
  */
 export const promotion = async (environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> => [
   await alternate(
