@@ -17,7 +17,7 @@ const CITUS_REMEDY =
 
 /**
  * Finds the PostgreSQL of PG_CONFIG, or else of the pg_config on the PATH. If it has no Citus, builds and installs the sources of
- * CITUS_SOURCE. Throws an error that says what to do if there is no such PostgreSQL, if its server is missing, or if it has no Citus and
+ * CITUS_SOURCE. Throws an error with the remedy in three cases: there is no such PostgreSQL, its server is missing, or it has no Citus and
  * CITUS_SOURCE is not set.
  */
 export function postgresWithCitus(): PostgresPrograms {

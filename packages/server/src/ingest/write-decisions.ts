@@ -75,8 +75,8 @@ export async function writeDecisions(
 }
 
 /**
- * Gives both logs the latest of their two times and the time at which the evidence was read. So the time of a decision is never before
- * that of its approval, which is an entry of the other log, or of its evidence, which may grow while the two logs are locked.
+ * Gives both logs the latest of their two times and the time at which the evidence was read. So a decision never has an earlier time
+ * than its approval (an entry of the audit ledger) or its evidence (which may grow while the two logs are locked).
  * @param readAt UTC with milliseconds.
  */
 function withSameTime(

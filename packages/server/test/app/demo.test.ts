@@ -99,7 +99,7 @@ describe('npm run demo', () => {
     });
   });
 
-  test('runs all chapters on a new server and shuts it down; with --keep, its sign-in link works once and the server runs until Ctrl-C', {
+  test('runs all chapters on a new server and shuts it down; with --keep, the server runs until Ctrl-C, and the sign-in link works once', {
     timeout: 480_000,
   }, async () => {
     const port = await freePort();

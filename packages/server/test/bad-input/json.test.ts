@@ -17,7 +17,7 @@ test('the message for broken JSON gives the position and repeats nothing of the 
   expect(JSON.stringify(body)).not.toMatch(/secret|oops/);
 });
 
-test('the message for a truncated body of any length says that it is cut off, and the one for other broken JSON does not', async () => {
+test('a truncated body of any length is reported as cut off, and other broken JSON is not', async () => {
   const reason = async (text: string) => {
     const { body } = await target.server.post(paths.audit, target.key, text);
     return body.issues[0].message;

@@ -176,7 +176,7 @@ describe('governance', () => {
 });
 
 describe('ledger', () => {
-  test('an export is the same on stdout and in a file; `verify` accepts it, and reports the first bad row of an altered one', async () => {
+  test('an export is the same on stdout and in a file; `verify` accepts it, and names the first altered row', async () => {
     const file = join(folder, 'acme.ndjson');
     const { out } = await run('ledger', 'export', '--workspace', 'acme');
     const written = await run('ledger', 'export', '--workspace', 'acme', '--output', file);

@@ -322,7 +322,7 @@ describe('a file that is not a complete export', () => {
     expect(audit).toEqual({ status: 2, out: '', err: expect.stringMatching(/export of the log audit.*--log audit\n$/) });
   });
 
-  test('is rejected at the length limit if it has a line of 1 GiB; a checkpoint or key file of 1 GiB is a usage error', async () => {
+  test('with a line of 1 GiB is rejected at the length limit; a checkpoint or key file of 1 GiB is a usage error', async () => {
     const file = openSync(at('sparse'), 'w');
     ftruncateSync(file, 1024 ** 3);
     closeSync(file);

@@ -96,8 +96,8 @@ describe('a password reset', () => {
   });
 
   /**
-   * Creates an admin of both workspaces, a member of both whose password that admin can reset, and a second admin of the other workspace
-   * who can demote the first.
+   * Creates three people: an admin of both workspaces, a member of both, and a second admin of the other workspace. The first can reset the
+   * password of the member, and the second admin can demote the first.
    */
   async function adminOfTwo() {
     const elsewhere = await server.workspace();

@@ -7,9 +7,9 @@ import { listen, runSender, startModel, stop } from './sender-process.ts';
 import { COLLECTED, CONTENT_SETTINGS } from './versions.ts';
 
 /**
- * Records the exports of real instrumentations: `sh scripts/run.sh packages/server/test/otlp/senders/record.ts [NAME ...]`. It
- * installs the pinned packages in a temporary folder, runs each program of this folder against a stub of the model, some of them
- * behind a Collector, and writes the exports to `../recorded`, where the tests replay them.
+ * Records the exports of real instrumentations: `sh scripts/run.sh packages/server/test/otlp/senders/record.ts [NAME ...]`. It installs
+ * the pinned packages in a temporary folder, and runs each program of this folder against a stub of the model. Some programs export through
+ * a Collector. The exports are written to `../recorded`, and the tests replay them.
  * Needs npm, python3, Go and their registries; `npm test` does not run it.
  */
 const recorded = fileURLToPath(new URL('../recorded/', import.meta.url));
