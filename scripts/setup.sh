@@ -4,6 +4,11 @@
 # and the pages are built. run.sh calls it before every command.
 set -eu
 cd "$(dirname "$0")/.."
+# Only one set-up runs at a time. The lock ends with this process. macOS and some network file systems have no such lock.
+if command -v flock >/dev/null 2>&1; then
+  exec 9<package-lock.json
+  flock -n 9 || { echo "countersign: waiting for another command that sets up this checkout ..." >&2; flock 9 || true; }
+fi
 # The copy of the lock file in node_modules records which version was installed. An interrupted installation leaves no new copy.
 installed=node_modules/.installed-package-lock.json
 if ! cmp -s package-lock.json "$installed"; then

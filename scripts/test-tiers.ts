@@ -60,7 +60,7 @@ export const TEST_TIERS: readonly TestTier[] = [
       'packages/server/test/database/{clock-process,full-disk}.test.ts',
       'packages/server/test/http/{half-closed,metrics-access,unread-answers}.test.ts',
       'packages/server/test/secrets/key-rotation.test.ts',
-      'test/{attack,command-in-checkout,faults}.test.ts',
+      'test/{attack,command-in-checkout,faults,setup}.test.ts',
     ],
   },
   {
