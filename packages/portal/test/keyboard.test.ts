@@ -54,6 +54,7 @@ test('a person can sign in, open an evaluation and approve it by keyboard, and t
   await page.keyboard.press('Enter');
   await page.getByText('Approved. The next promotion check can use this evaluation.').waitFor();
 
+  await page.goto(`/w/${workspace.id}/evaluations`);
   const moment = page.getByRole('main').locator('time').first();
   const exact = (await moment.getAttribute('data-hint')) ?? '';
   expect(exact).toMatch(/\d{4}.*\d\d:\d\d:\d\d/);

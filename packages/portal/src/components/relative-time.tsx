@@ -15,18 +15,35 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener);
 };
 
+/** The current time to about TICK_MS. Components that use it are updated together. */
+const useNow = (): number =>
+  Math.max(
+    useSyncExternalStore(subscribe, () => now),
+    Date.now() - TICK_MS,
+  );
+
 /**
  * A relative time; null is shown as "never". The exact time is shown on hover and read by screen readers. The element is not a tab stop,
  * because a list would then have too many tab stops.
  */
 export function RelativeTime({ at }: { at: string | null }) {
-  const tickedAt = useSyncExternalStore(subscribe, () => now);
+  const current = useNow();
   if (at === null) return <span className="faint">never</span>;
   const exact = formatExactTime(at);
   return (
     <time className="nowrap" dateTime={at} data-hint={exact}>
-      {formatRelativeTime(at, Math.max(tickedAt, Date.now() - TICK_MS))}
+      {formatRelativeTime(at, current)}
       <span className="visually-hidden"> ({exact})</span>
+    </time>
+  );
+}
+
+/** An exact time, and the relative time in parentheses. For pages of one record, which people print and read on touch screens. */
+export function ExactTime({ at }: { at: string }) {
+  const current = useNow();
+  return (
+    <time dateTime={at}>
+      {formatExactTime(at)} <span className="faint nowrap">({formatRelativeTime(at, current)})</span>
     </time>
   );
 }

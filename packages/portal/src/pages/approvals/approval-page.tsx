@@ -10,7 +10,7 @@ import { formatPercent } from '../../components/number-format.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
+import { ExactTime } from '../../components/relative-time.tsx';
 import { ApprovalStatusBadge, EvaluationStatusBadge, RiskBadge } from '../../components/status-badges.tsx';
 import { RelatedRuns } from '../evaluations/related-runs.tsx';
 import { ReportedDetails } from '../evaluations/reported-details.tsx';
@@ -39,7 +39,7 @@ export function ApprovalPage() {
               <span className="row">
                 <ApprovalStatusBadge status={data.approval?.status ?? null} /> <RiskBadge level={data.risk_level} />
                 <span>
-                  Recorded <RelativeTime at={data.evaluation.recorded_at} /> by <Actor by={data.evaluation.recorded_by} />
+                  Recorded <ExactTime at={data.evaluation.recorded_at} /> by <Actor by={data.evaluation.recorded_by} />
                 </span>
               </span>
             }
@@ -107,7 +107,7 @@ function EvaluationPanel({ detail: { evaluation, details, notes, approval, agent
             ['Category', evaluation.category ?? '–'],
             ['Approval requested by', approval === null ? undefined : <Actor key="requester" by={approval.requested_by} />],
             ['Decided by', approval?.decided_by == null ? undefined : <Actor key="by" by={approval.decided_by} />],
-            ['Decided', approval?.decided_at == null ? undefined : <RelativeTime key="at" at={approval.decided_at} />],
+            ['Decided', approval?.decided_at == null ? undefined : <ExactTime key="at" at={approval.decided_at} />],
             [
               'Used by',
               approval?.used_by == null ? undefined : (

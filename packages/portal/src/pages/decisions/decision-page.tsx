@@ -13,7 +13,7 @@ import { formatAge, formatPercent } from '../../components/number-format.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
+import { ExactTime } from '../../components/relative-time.tsx';
 import { Snippet } from '../../components/snippet.tsx';
 import { EvaluationStatusBadge, VerdictBadge } from '../../components/status-badges.tsx';
 import styles from './decision-page.module.css';
@@ -45,7 +45,7 @@ export function DecisionPage() {
                 <span className="row">
                   <VerdictBadge allowed={data.allowed} />
                   <span>
-                    Decision {data.seq}, <RelativeTime at={data.decided_at} />, requested by <Actor by={data.asked_by} />
+                    Decision {data.seq}, <ExactTime at={data.decided_at} />, requested by <Actor by={data.asked_by} />
                   </span>
                 </span>
               }

@@ -4,7 +4,7 @@ import { Notice } from '../../components/notice.tsx';
 import { formatCountOf, formatPercent } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
+import { ExactTime } from '../../components/relative-time.tsx';
 
 /** A panel with the evidence that the verdict was computed from. The panel Inputs shows the status and pass rate of the evaluation. */
 export function EvidencePanel({ text }: { text: string }) {
@@ -29,16 +29,16 @@ const propertiesOf = ({
   evaluation,
   ...evidence
 }: EvidenceDocument): Parameters<typeof PropertyList>[0]['facts'] => [
-  ['Read at', <RelativeTime key="read" at={evidence.read_at} />],
+  ['Read at', <ExactTime key="read" at={evidence.read_at} />],
   ['Requested agent', asked.agent_name ?? asked.agent_id ?? '–'],
   ['Required pass rate', formatPercent(asked.min_pass_rate)],
   ['Maximum age', formatCountOf(asked.max_age_hours, 'hour', 'hours')],
   ['Harness', asked.harness_id ?? 'any'],
   ['Risk level', agent?.risk_level ?? 'unknown'],
-  ['Evaluation recorded', evaluation === null ? 'none' : <RelativeTime key="recorded" at={evaluation.recorded_at} />],
-  ['Evaluated', evaluation?.evaluated_at == null ? undefined : <RelativeTime key="run" at={evaluation.evaluated_at} />],
+  ['Evaluation recorded', evaluation === null ? 'none' : <ExactTime key="recorded" at={evaluation.recorded_at} />],
+  ['Evaluated', evaluation?.evaluated_at == null ? undefined : <ExactTime key="run" at={evaluation.evaluated_at} />],
   ['Approval', approval === null ? 'none' : approval.status],
-  ['Approval decided', approval?.decided_at == null ? undefined : <RelativeTime key="decided" at={approval.decided_at} />],
+  ['Approval decided', approval?.decided_at == null ? undefined : <ExactTime key="decided" at={approval.decided_at} />],
   ['Open re-certifications', String(evidence.open_recertifications)],
   ['Other suites', evidence.other_evaluations.length === 0 ? undefined : evidence.other_evaluations.map(formatSuite).join('; ')],
   ['Similar names', evidence.similar_names.length === 0 ? undefined : evidence.similar_names.join(', ')],

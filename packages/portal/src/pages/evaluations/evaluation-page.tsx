@@ -11,7 +11,7 @@ import { formatPercent } from '../../components/number-format.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
+import { ExactTime } from '../../components/relative-time.tsx';
 import { Snippet } from '../../components/snippet.tsx';
 import { ApprovalStatusBadge, EvaluationStatusBadge } from '../../components/status-badges.tsx';
 import { RelatedRuns } from './related-runs.tsx';
@@ -43,7 +43,7 @@ export function EvaluationPage() {
               <span className="row">
                 <EvaluationStatusBadge status={data.status} />
                 <span>
-                  Recorded <RelativeTime at={data.recorded_at} /> by <Actor by={data.recorded_by} />
+                  Recorded <ExactTime at={data.recorded_at} /> by <Actor by={data.recorded_by} />
                 </span>
               </span>
             }
@@ -114,7 +114,7 @@ function OutcomeProperties({ evaluation }: { evaluation: Evaluation }) {
           ],
           ['Approval', <ApprovalStatusBadge key="approval" status={approval?.status ?? null} />],
           ['Decided by', approval?.decided_by == null ? undefined : <Actor key="by" by={approval.decided_by} />],
-          ['Decided', approval?.decided_at == null ? undefined : <RelativeTime key="at" at={approval.decided_at} />],
+          ['Decided', approval?.decided_at == null ? undefined : <ExactTime key="at" at={approval.decided_at} />],
           ['ID', <Identifier key="id" value={evaluation.id} what="the evaluation ID" short={8} />],
         ]}
       />

@@ -3,7 +3,7 @@ import type { ResponseBody } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { Identifier } from '../../components/identifier.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
+import { ExactTime } from '../../components/relative-time.tsx';
 
 type Details = ResponseBody<'evaluations.read'>['details'];
 
@@ -15,7 +15,7 @@ export function ReportedDetails({ details }: { details: Details }) {
     <>
       <PropertyList
         facts={[
-          ['Evaluated', at === null ? undefined : <RelativeTime key="at" at={at} />],
+          ['Evaluated', at === null ? undefined : <ExactTime key="at" at={at} />],
           ['Cases', formatCases(details)],
           ['Completeness', details.completeness ?? undefined],
           ['Suite', suite === null ? undefined : [suite.name, suite.version].filter((part) => part != null).join(' ')],

@@ -12,7 +12,7 @@ import { formatPercent } from '../../components/number-format.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
+import { ExactTime } from '../../components/relative-time.tsx';
 import { EvaluationStatusBadge, SeverityBadge } from '../../components/status-badges.tsx';
 import { RationaleDialog } from '../../forms/rationale-dialog.tsx';
 import { toast } from '../../toasts/toasts.tsx';
@@ -39,7 +39,7 @@ export function IncidentPage() {
               <span className="row">
                 <SeverityBadge severity={data.severity} />
                 <span>
-                  Opened <RelativeTime at={data.opened_at} /> by <Actor by={data.opened_by} />
+                  Opened <ExactTime at={data.opened_at} /> by <Actor by={data.opened_by} />
                 </span>
               </span>
             }
@@ -75,7 +75,7 @@ function IncidentProperties({ incident }: { incident: Incident }) {
             </Link>,
           ],
           ['Re-certification', <RecertificationBadge key="state" state={incident.recertification} />],
-          ['Closed', incident.closed_at === null ? undefined : <RelativeTime key="at" at={incident.closed_at} />],
+          ['Closed', incident.closed_at === null ? undefined : <ExactTime key="at" at={incident.closed_at} />],
           ['Closed by', incident.closed_by === null ? undefined : <Actor key="by" by={incident.closed_by} />],
           [
             'Closing evaluation',
@@ -133,7 +133,7 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
               </Link>
               <EvaluationStatusBadge status={closing.evaluation.status} />
               <span>{formatPercent(closing.evaluation.pass_rate)}</span>
-              <RelativeTime at={closing.evaluation.recorded_at} />
+              <ExactTime at={closing.evaluation.recorded_at} />
             </span>
           )}
           {approver && (

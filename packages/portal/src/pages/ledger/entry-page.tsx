@@ -10,8 +10,8 @@ import { Identifier } from '../../components/identifier.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
+import { ExactTime } from '../../components/relative-time.tsx';
 import { Snippet } from '../../components/snippet.tsx';
-import { formatExactTime } from '../../components/time-format.ts';
 import { ActorName } from './actor-name.tsx';
 import { EntryProof } from './entry-proof.tsx';
 
@@ -38,7 +38,11 @@ export function EntryPage() {
           <PageHeader
             title={`Entry ${data.seq}: ${data.action}`}
             crumb={crumb}
-            lead={`Recorded ${formatExactTime(data.recorded_at)}`}
+            lead={
+              <>
+                Recorded <ExactTime at={data.recorded_at} />
+              </>
+            }
             actions={
               <>
                 <AdjacentEntryLink seq={data.previous?.seq} label="Previous" />

@@ -8,7 +8,7 @@ import { Notice } from '../../components/notice.tsx';
 import { formatCount } from '../../components/number-format.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
+import { ExactTime } from '../../components/relative-time.tsx';
 import { OutcomeBadge } from '../../components/status-badges.tsx';
 import { PayloadView } from './payload-view.tsx';
 import { RunSummary } from './run-summary.tsx';
@@ -35,7 +35,7 @@ export function EventPage() {
               <span className="row">
                 <OutcomeBadge outcome={data.outcome} />
                 <span>
-                  Telemetry event, received <RelativeTime at={data.received_at} /> from <Actor by={data.recorded_by} />
+                  Telemetry event, received <ExactTime at={data.received_at} /> from <Actor by={data.recorded_by} />
                 </span>
               </span>
             }

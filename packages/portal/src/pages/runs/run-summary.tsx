@@ -5,7 +5,7 @@ import { useWorkspace } from '../../api/session.ts';
 import { formatCount, formatDollars, formatDuration } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
+import { ExactTime } from '../../components/relative-time.tsx';
 
 type Run = Pick<
   ResponseBody<'runs.trace'>,
@@ -51,7 +51,7 @@ export function RunSummary({
             ['Tokens', tokens(trace)],
             ['Cost', formatDollars(trace.cost_usd)],
             ['Steps', trace.span_count === undefined ? undefined : formatCount(trace.span_count)],
-            ['Started', trace.started_at === null ? '–' : <RelativeTime key="at" at={trace.started_at} />],
+            ['Started', trace.started_at === null ? '–' : <ExactTime key="at" at={trace.started_at} />],
             [
               'Session',
               trace.session_id === null ? (

@@ -6,7 +6,7 @@ import { DetailPage } from '../../components/detail-page.tsx';
 import { DifferingRows } from '../../components/differing-rows.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
+import { ExactTime } from '../../components/relative-time.tsx';
 import { OutcomeBadge } from '../../components/status-badges.tsx';
 import { Findings } from './findings.tsx';
 import { RunSummary } from './run-summary.tsx';
@@ -38,7 +38,7 @@ export function TracePage() {
               <span className="row">
                 <OutcomeBadge outcome={data.outcome} />
                 <span>
-                  Received <RelativeTime at={data.received_at} />
+                  Received <ExactTime at={data.received_at} />
                 </span>
               </span>
             }
