@@ -12,3 +12,48 @@ test('the page of a decision shows the exact times of the decision and its evide
   expect(times).toHaveLength(3);
   for (const time of times) expect(time).toMatch(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d GMT\+5:30 \((just now|1 min\. ago)\)$/);
 });
+
+/** The elements of the page that are visible now, by name. */
+const VISIBLE = `Object.fromEntries(Object.entries({
+  navigation: 'nav[aria-label="Workspace"], #navigation',
+  menu: 'button[aria-controls="navigation"]',
+  buttons: 'main button, main a[download]',
+  heading: 'h1',
+  checks: 'main li h3',
+}).map(([name, selector]) => [name, Array.from(document.querySelectorAll(selector)).some((each) => each.checkVisibility())]))`;
+
+test('a printed decision has light colors and the complete signed document, without navigation and buttons', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'passing', pass_rate: 95 });
+  const { decision_id } = await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
+  const { page } = await workspace.visit('admin', `decisions/${decision_id}`, { colorScheme: 'dark' });
+  await page.getByText('Verified: the decision is unaltered').waitFor();
+  await page.emulateMedia({ media: 'print' });
+  expect(await page.evaluate(VISIBLE)).toEqual({
+    navigation: false,
+    menu: false,
+    buttons: false,
+    heading: true,
+    checks: true,
+  });
+  expect(await page.evaluate(`getComputedStyle(document.querySelector('h1')).color`)).toBe('rgb(26, 33, 39)');
+  const cut = await page
+    .getByRole('group', { name: 'the decision as JSON' })
+    .evaluate((element: { scrollHeight: number; clientHeight: number }) => element.scrollHeight - element.clientHeight);
+  expect(cut).toBe(0);
+  await page.emulateMedia({ media: null });
+});
+
+test('a printed list shows exact times instead of relative ones', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'passing', pass_rate: 95 });
+  const { page } = await workspace.visit('viewer', 'evaluations');
+  await waitUntilLoaded(page);
+  const time = page.getByRole('table', { name: 'Evaluations' }).locator('time');
+  expect(await time.innerText()).toContain('just now');
+  await page.emulateMedia({ media: 'print' });
+  expect(await time.innerText()).toBe('');
+  const content = await page.evaluate(`getComputedStyle(document.querySelector('td time'), '::after').content`);
+  expect(content).toMatch(/\d{4}, \d\d:\d\d:\d\d/);
+  await page.emulateMedia({ media: null });
+});

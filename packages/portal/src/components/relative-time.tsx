@@ -32,7 +32,7 @@ export function RelativeTime({ at }: { at: string | null }) {
   const exact = formatExactTime(at);
   return (
     <time className="nowrap" dateTime={at} data-hint={exact}>
-      {formatRelativeTime(at, current)}
+      <span>{formatRelativeTime(at, current)}</span>
       <span className="visually-hidden"> ({exact})</span>
     </time>
   );
