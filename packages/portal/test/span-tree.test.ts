@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Span, spanTree } from '../src/pages/runs/span-tree.ts';
+import { ancestorsOf, nextFailed, type Span, spanTree } from '../src/pages/runs/span-tree.ts';
 
 /** A step at the top level that starts at `second`, or that has no time if `second` is undefined. */
 const step = (span_id: string, position: number, second?: number) =>
@@ -31,4 +31,19 @@ test('in a cycle of parents, the last step has no children, because all are alre
     ['a', 0, true],
     ['b', 1, false],
   ]);
+});
+
+test('the next failed step follows the order of the tree and starts again after the last one', () => {
+  const failed = (each: Span): Span => ({ ...each, error: 'gone' });
+  const done = (each: Span): Span => ({ ...each, error: null });
+  const nodes = spanTree([
+    failed(step('b', 2, 2)),
+    done(step('a', 1, 1)),
+    failed(childOf('a', 'a1', 3)),
+    done(childOf('a1', 'a2', 4)),
+    done(step('c', 5, 3)),
+  ]);
+  expect(['a', 'a1', 'a2', 'b', 'c', undefined].map((id) => nextFailed(nodes, id))).toEqual(['a1', 'b', 'b', 'a1', 'a1', 'a1']);
+  expect(nextFailed(spanTree([done(step('a', 1))]), 'a')).toBeUndefined();
+  expect([ancestorsOf(nodes, 'a2'), ancestorsOf(nodes, 'b'), ancestorsOf(nodes, 'x')]).toEqual([['a', 'a1'], [], []]);
 });

@@ -3,6 +3,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { call, urlOf } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { Actor } from '../../components/actor.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
 import { DetailPage } from '../../components/detail-page.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { formatCount } from '../../components/number-format.ts';
@@ -37,6 +38,7 @@ export function EventPage() {
                 <span>
                   Telemetry event, received <ExactTime at={data.received_at} /> from <Actor by={data.recorded_by} />
                 </span>
+                <CopyButton text={data.trace_id} what="run ID" label="Copy run ID" />
               </span>
             }
           />

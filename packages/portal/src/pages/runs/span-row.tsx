@@ -2,7 +2,7 @@ import { IconChevronRight } from '@tabler/icons-react';
 import type { CSSProperties } from 'react';
 import { formatDuration } from '../../components/number-format.ts';
 import { SpanKind } from './span-kind.tsx';
-import { type Span, type SpanNode, type TimeFrame, timesOf } from './span-tree.ts';
+import { hasFailed, type Span, type SpanNode, type TimeFrame, timesOf } from './span-tree.ts';
 import styles from './span-tree-view.module.css';
 
 /** The depth at which the indentation ends. Deeper steps show their level as a number. */
@@ -21,7 +21,7 @@ export function SpanRow(props: {
 }) {
   const { id, top, node, frame, folded, selected, onSelect, onFold } = props;
   const { span, depth, hasChildren, below } = node;
-  const failed = span.error !== null || span.status === 'failure' || span.status === 'error';
+  const failed = hasFailed(span);
   return (
     // The tree handles the keyboard (aria-activedescendant), so a row only handles the pointer.
     // biome-ignore lint/a11y/useKeyWithClickEvents: see above.

@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react';
 import { formatDuration } from '../../components/number-format.ts';
 import { SpanRow } from './span-row.tsx';
-import { type Span, type SpanNode, spanTree, timeFrameOf, visibleNodes } from './span-tree.ts';
+import { ancestorsOf, type Span, type SpanNode, timeFrameOf, visibleNodes } from './span-tree.ts';
 import styles from './span-tree-view.module.css';
 import { treeMove } from './tree-keys.ts';
 
@@ -13,15 +13,16 @@ const ROW_PX = 32;
  * smoothly. The tree is one tab stop. The arrow keys move the selection, and collapse or expand steps.
  */
 export function SpanTreeView({
+  nodes,
   spans,
   selected,
   onSelect,
 }: {
+  nodes: readonly SpanNode[];
   spans: readonly Span[];
   selected: string | undefined;
   onSelect: (id: string) => void;
 }) {
-  const nodes = useMemo(() => spanTree(spans), [spans]);
   const frame = useMemo(() => timeFrameOf(spans), [spans]);
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
   const shown = useMemo(() => visibleNodes(nodes, folded), [nodes, folded]);
@@ -36,6 +37,12 @@ export function SpanTreeView({
   useEffect(() => {
     if (selectedIndex >= 0) rows.scrollToIndex(selectedIndex, { align: 'auto' });
   }, [selectedIndex, rows]);
+  // A step that was selected outside the tree can be below a collapsed step.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a person can collapse a step above the selected one.
+  useEffect(() => {
+    const above = new Set(ancestorsOf(nodes, selected));
+    setFolded((current) => new Set([...current].filter((id) => !above.has(id))));
+  }, [selected]);
   const fold = (id: string, folding: boolean) => {
     const next = new Set(folded);
     if (folding) next.add(id);

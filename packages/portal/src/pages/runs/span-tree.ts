@@ -15,6 +15,9 @@ export interface SpanNode {
   siblings: number;
 }
 
+/** Whether a step reported an error or failed. */
+export const hasFailed = ({ error, status }: Span): boolean => error !== null || status === 'failure' || status === 'error';
+
 /** The time range of a step or of a run, in milliseconds since 1970. */
 export interface TimeFrame {
   start: number;
@@ -69,6 +72,19 @@ export function visibleNodes(nodes: readonly SpanNode[], folded: ReadonlySet<str
     if (folded.has(node.span.span_id)) at += node.below;
   }
   return shown;
+}
+
+/** The IDs of the steps above a step, from the top level. Empty if the step is unknown. */
+export function ancestorsOf(nodes: readonly SpanNode[], id: string | undefined): string[] {
+  const at = nodes.findIndex(({ span }) => span.span_id === id);
+  return nodes.slice(0, Math.max(at, 0)).flatMap(({ span, below }, index) => (index + below >= at ? [span.span_id] : []));
+}
+
+/** The first failed step after the selected one in the order of the tree, or the first failed step after the last one. */
+export function nextFailed(nodes: readonly SpanNode[], selected: string | undefined): string | undefined {
+  const at = nodes.findIndex(({ span }) => span.span_id === selected);
+  const following = [...nodes.slice(at + 1), ...nodes.slice(0, at + 1)];
+  return following.find(({ span }) => hasFailed(span))?.span.span_id;
 }
 
 /**

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { call } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
+import { CopyButton } from '../../components/copy-button.tsx';
 import { DetailPage } from '../../components/detail-page.tsx';
 import { DifferingRows } from '../../components/differing-rows.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -40,6 +41,7 @@ export function TracePage() {
                 <span>
                   Received <ExactTime at={data.received_at} />
                 </span>
+                <CopyButton text={data.trace_id} what="run ID" label="Copy run ID" />
               </span>
             }
           />

@@ -9,7 +9,7 @@ import { formatCount } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { SpanPanel } from './span-panel.tsx';
-import type { Span } from './span-tree.ts';
+import { hasFailed, nextFailed, type Span, spanTree } from './span-tree.ts';
 import { SpanTreeView } from './span-tree-view.tsx';
 import styles from './trace-page.module.css';
 
@@ -51,6 +51,7 @@ export function TraceSteps({ trace }: { trace: ResponseBody<'runs.trace'> }) {
     placeholderData: keepPreviousData,
   });
   const spans = useMemo(() => steps.data?.pages.flatMap((page) => page.spans), [steps.data]);
+  const nodes = useMemo(() => spanTree(spans ?? []), [spans]);
   if (spans === undefined) {
     if (steps.isError) return <ProblemNotice problem={steps.error} retry={() => void steps.refetch()} />;
     return <BlockSkeleton height={420} />;
@@ -65,11 +66,24 @@ export function TraceSteps({ trace }: { trace: ResponseBody<'runs.trace'> }) {
   const chosen =
     spans.find(({ span_id }) => span_id === step) ?? spans.find(({ parent_span_id }) => parent_span_id === null) ?? spans[0];
   const choose = (id: string) => void navigate({ to: '.', search: { step: id } as never, replace: true, resetScroll: false });
+  const failed = steps.hasNextPage ? 0 : spans.filter(hasFailed).length;
+  const next = nextFailed(nodes, chosen?.span_id);
   const all = steps.hasNextPage ? trace.span_count : spans.length;
   return (
     <div className={styles.steps}>
-      <Panel title="Steps" note={`${formatCount(all)} in total`} flush>
-        <SpanTreeView spans={spans} selected={chosen?.span_id} onSelect={choose} />
+      <Panel
+        title="Steps"
+        note={`${formatCount(all)} in total${failed === 0 ? '' : `, ${formatCount(failed)} failed`}`}
+        actions={
+          next !== undefined && (
+            <Button variant="default" size="xs" disabled={next === chosen?.span_id} onClick={() => choose(next)}>
+              Next failed step
+            </Button>
+          )
+        }
+        flush
+      >
+        <SpanTreeView nodes={nodes} spans={spans} selected={chosen?.span_id} onSelect={choose} />
         {steps.hasNextPage && (
           <div className={styles.more}>
             <span className="soft">Showing the first {formatCount(spans.length)} steps.</span>
