@@ -10,6 +10,9 @@ test('a viewer can read records but sees no actions, and neither the pages nor t
   await page.getByRole('link', { name: 'support-bot' }).click();
   await page.getByRole('heading', { name: 'Evaluation', exact: true }).waitFor();
   expect(await page.getByRole('button', { name: /^(Approve|Reject|Withdraw)$/ }).count()).toBe(0);
+  // The page says who can approve, and the unmet condition has no link to this page.
+  await page.getByText('As a viewer, you cannot approve or reject this evaluation.').waitFor();
+  expect(await page.getByRole('link', { name: 'Approval of first' }).count()).toBe(0);
   expect(await page.getByRole('link', { name: 'Ingestion keys' }).count()).toBe(0);
 
   const approvals = await browser.call('GET', `/workspaces/${workspace.id}/approvals`);
@@ -47,6 +50,7 @@ test('an approver sees the action Approve, but cannot open an incident', async (
   const { page, browser } = await workspace.visit('approver', 'approvals');
   await page.getByRole('link', { name: 'support-bot' }).click();
   await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  expect(await page.getByText('As a viewer').count()).toBe(0);
   await page.goto(`/w/${workspace.id}/incidents`);
   await page.getByText('No incidents').waitFor();
   expect(await page.getByRole('button', { name: 'Open incident' }).count()).toBe(0);

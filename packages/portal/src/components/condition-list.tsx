@@ -17,8 +17,10 @@ export function ConditionList(props: {
   /** The ID of the agent; null hides the links. */
   agent: string | null;
   evaluation: CheckedEvaluation | null;
+  /** Leaves out the link to the approval, on the page of the approval itself. */
+  withoutApprovalLink?: boolean;
 }) {
-  const { checks, agent, evaluation } = props;
+  const { checks, agent, evaluation, withoutApprovalLink = false } = props;
   return (
     <ol className={styles.list}>
       {checks.map(({ condition, passed, message }, index) => (
@@ -30,7 +32,7 @@ export function ConditionList(props: {
               <span className="visually-hidden">: {passed ? 'met' : 'not met'}</span>
             </h3>
             <p>{withEvaluationName(message, evaluation)}</p>
-            {!passed && agent !== null && (
+            {!passed && agent !== null && !(withoutApprovalLink && condition === 'high_risk_approval') && (
               <p>
                 <RemedyLink check={checks[index]!} agent={agent} evaluation={evaluation} />
               </p>

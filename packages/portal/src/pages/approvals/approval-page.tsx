@@ -16,6 +16,7 @@ import { RelatedRuns } from '../evaluations/related-runs.tsx';
 import { ReportedDetails } from '../evaluations/reported-details.tsx';
 import { ApprovalActions } from './approval-actions.tsx';
 import styles from './approval-page.module.css';
+import { Approvers } from './approvers.tsx';
 import { Changes } from './changes.tsx';
 
 type Detail = ResponseBody<'approvals.read'>;
@@ -46,6 +47,7 @@ export function ApprovalPage() {
             actions={<ApprovalActions detail={data} />}
           />
           <div className="stack">
+            {data.may.approve && <Approvers />}
             {!data.is_latest && (
               <Notice kind="warning">
                 <p>
@@ -69,6 +71,7 @@ export function ApprovalPage() {
                   checks={data.standing.checks}
                   agent={data.agent.id}
                   evaluation={data.is_latest ? data.evaluation : null}
+                  withoutApprovalLink={data.is_latest}
                 />
               </Panel>
             </div>
