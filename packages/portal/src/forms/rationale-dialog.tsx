@@ -11,7 +11,7 @@ import { Form } from './form.tsx';
 export function RationaleDialog(props: {
   opened: boolean;
   onClose: () => void;
-  title: string;
+  title: ReactNode;
   submit: string;
   danger?: boolean;
   required?: boolean;

@@ -10,19 +10,19 @@ type Action = 'approve' | 'reject' | 'withdraw';
 
 const ACTIONS = {
   approve: {
-    title: 'Approve evaluation',
+    title: 'Approve',
     submit: 'Approve',
     done: 'Approved. The next promotion check can use this evaluation.',
     note: 'The approval applies to this evaluation only. A newer evaluation needs its own approval.',
   },
   reject: {
-    title: 'Reject evaluation',
+    title: 'Reject',
     submit: 'Reject',
     done: 'Rejected. While the agent is high risk, it cannot be promoted with this evaluation.',
     note: 'A rejection is final. A rejected evaluation can never be approved.',
   },
   withdraw: {
-    title: 'Withdraw approval',
+    title: 'Withdraw the approval of',
     submit: 'Withdraw',
     done: 'Approval withdrawn. The evaluation is pending again.',
     note: 'No decision has allowed a promotion with this approval yet. After the withdrawal, the evaluation is pending again.',
@@ -32,7 +32,7 @@ const ACTIONS = {
 const ROUTES = { approve: 'approvals.approve', reject: 'approvals.reject', withdraw: 'approvals.withdraw' } as const;
 
 /** The buttons for the actions that are possible now (approve, reject, withdraw), and their dialog. Approvers only. */
-export function ApprovalActions({ detail: { may, evaluation } }: { detail: ResponseBody<'approvals.read'> }) {
+export function ApprovalActions({ detail: { may, evaluation, agent } }: { detail: ResponseBody<'approvals.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [openDialog, setOpenDialog] = useState<Action>();
@@ -65,7 +65,11 @@ export function ApprovalActions({ detail: { may, evaluation } }: { detail: Respo
         key={shownAction}
         opened={openDialog !== undefined}
         onClose={() => setOpenDialog(undefined)}
-        title={ACTIONS[shownAction].title}
+        title={
+          <>
+            {ACTIONS[shownAction].title} <bdi>{evaluation.name}</bdi> of <bdi>{agent.name}</bdi>
+          </>
+        }
         submit={ACTIONS[shownAction].submit}
         danger={shownAction === 'reject'}
         action={perform}
