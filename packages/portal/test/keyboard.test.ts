@@ -53,6 +53,8 @@ test('a person can sign in, open an evaluation and approve it by keyboard, and t
   await tabTo(page, page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }));
   await page.keyboard.press('Enter');
   await page.getByText('Approved. The next promotion check can use this evaluation.').waitFor();
+  // The button Approve is gone, so the heading gets the focus, and Tab continues in the page.
+  await expect.poll(() => isFocused(page.getByRole('heading', { level: 1 }))).toBe(true);
 
   await page.goto(`/w/${workspace.id}/evaluations`);
   const moment = page.getByRole('main').locator('time').first();
@@ -76,4 +78,14 @@ test('the color scheme menu opens by keyboard, and the chosen scheme survives a 
   await expect.poll(scheme).toBe('dark');
   await page.reload();
   expect(await scheme()).toBe('dark');
+});
+
+test('after a dialog that was opened from a menu, the heading of the page has the focus', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('admin', 'keys');
+  await page.getByRole('button', { name: /^Actions for/ }).click();
+  await page.getByRole('menuitem', { name: 'Rotate' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await expect.poll(() => isFocused(page.getByRole('heading', { level: 1 }))).toBe(true);
 });

@@ -14,6 +14,20 @@ const petrol: MantineColorsTuple = [
   '#062f38',
 ];
 
+/** Mantine returns the focus to the element that opened a dialog within 10 milliseconds. */
+const FOCUS_RETURNED_MS = 30;
+
+/**
+ * Focuses the heading of the page after a dialog if the element that opened it is gone: the button of an action that is done, or an item
+ * of a menu. Otherwise the Tab key would start again at the top of the page.
+ */
+function focusHeadingIfLost(): void {
+  setTimeout(() => {
+    if (document.activeElement !== document.body) return;
+    document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
+  }, FOCUS_RETURNED_MS);
+}
+
 /** The theme of all Mantine components. */
 export const theme = createTheme({
   colors: { petrol },
@@ -33,6 +47,7 @@ export const theme = createTheme({
         lockScroll: false,
         centered: true,
         transitionProps: { duration: 120 },
+        onExitTransitionEnd: focusHeadingIfLost,
       },
     }),
   },
