@@ -89,3 +89,13 @@ test('after a dialog that was opened from a menu, the heading of the page has th
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await expect.poll(() => isFocused(page.getByRole('heading', { level: 1 }))).toBe(true);
 });
+
+test('after an error, the first field with an error has the focus', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('admin', 'incidents');
+  await page.getByRole('button', { name: 'Record policy violation' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Record', exact: true }).click();
+  await expect.poll(() => isFocused(dialog.getByRole('combobox', { name: 'Agent' }))).toBe(true);
+  expect(await page.getByRole('listbox').count()).toBe(0);
+});

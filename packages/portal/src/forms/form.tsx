@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import type { ReactNode, SubmitEvent } from 'react';
+import { type ReactNode, type SubmitEvent, useEffect, useRef } from 'react';
 import { Notice } from '../components/notice.tsx';
 import { formError } from './field-errors.ts';
 import styles from './form.module.css';
@@ -7,7 +7,7 @@ import { useUnsavedInput } from './unsaved-input.ts';
 
 /**
  * A form that keeps its input on errors. The server validates the input. The fields with the names in `fields` show their own errors
- * with fieldError. Other errors are shown above the buttons.
+ * with fieldError. Other errors are shown above the buttons. After an error, the first field with an error gets the focus.
  */
 export function Form(props: {
   onSubmit: () => void;
@@ -21,6 +21,10 @@ export function Form(props: {
 }) {
   const { onSubmit, error, fields, pending, submit, danger = false, onCancel, children } = props;
   const otherError = formError(error, fields);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (error != null) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [error]);
   const markUnsaved = useUnsavedInput({ pending, error });
   const send = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -28,7 +32,7 @@ export function Form(props: {
   };
   return (
     // The browser's own validation would block the submission, so the server's messages would not be shown.
-    <form noValidate onSubmit={send} onInput={markUnsaved} className={styles.form}>
+    <form ref={form} noValidate onSubmit={send} onInput={markUnsaved} className={styles.form}>
       {children}
       {otherError !== undefined && (
         <Notice kind="problem" role="alert">

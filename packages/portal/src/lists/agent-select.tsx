@@ -50,6 +50,8 @@ export function AgentSelect(props: {
         onChange(next);
       }}
       searchable
+      // A form focuses the field after an error. The list would cover the other errors.
+      openOnFocus={false}
       clearable={small}
       clearButtonProps={{ 'aria-label': 'All agents' }}
       // The server has already filtered the options.
