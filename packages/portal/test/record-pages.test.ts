@@ -57,3 +57,23 @@ test('a printed list shows exact times instead of relative ones', async () => {
   expect(content).toMatch(/\d{4}, \d\d:\d\d:\d\d/);
   await page.emulateMedia({ media: null });
 });
+
+test('the notes of an evaluation and the detail of a run keep their line breaks', async () => {
+  const workspace = await newWorkspace();
+  const notes = 'Model changed.\n- refunds: better\n- tone: same';
+  const evaluation = { name: 'nightly', agent_name: 'support-bot', status: 'passing', pass_rate: 95, notes };
+  const { id } = await workspace.send(paths.evaluations, evaluation);
+  const run = {
+    trace_id: 'run-1',
+    agent_name: 'support-bot',
+    detail: notes,
+    spans: [{ span_id: 's1', kind: 'llm', name: 'plan' }],
+  };
+  const { id: trace } = await workspace.send(paths.traces, run);
+  const { page } = await workspace.visit('viewer', `evaluations/${id}`);
+  for (const path of [`evaluations/${id}`, `runs/traces/${trace}`]) {
+    await page.goto(`/w/${workspace.id}/${path}`);
+    // innerText has the line breaks that are visible.
+    expect(await page.getByText('- refunds: better').first().innerText()).toBe(notes);
+  }
+});

@@ -48,9 +48,7 @@ export function IncidentPage() {
             <RecertificationNotice incident={data} />
             <Panel title="What happened">
               <div className="stack">
-                <p className="break" style={{ whiteSpace: 'pre-wrap' }}>
-                  {data.description}
-                </p>
+                <p className="lines">{data.description}</p>
                 <IncidentProperties incident={data} />
               </div>
             </Panel>

@@ -66,7 +66,7 @@ export function RunSummary({
             ...more,
           ]}
         />
-        {trace.detail !== null && <p className="soft">{trace.detail}</p>}
+        {trace.detail !== null && <p className="soft lines">{trace.detail}</p>}
       </div>
     </Panel>
   );
