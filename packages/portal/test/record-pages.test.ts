@@ -77,3 +77,13 @@ test('the notes of an evaluation and the detail of a run keep their line breaks'
     expect(await page.getByText('- refunds: better').first().innerText()).toBe(notes);
   }
 });
+
+test('the title of the window names the page and the workspace', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('viewer', 'decisions');
+  await waitUntilLoaded(page);
+  expect(await page.title()).toBe(`Decisions · ${workspace.name} · Countersign`);
+  await page.goto('/account');
+  await waitUntilLoaded(page);
+  expect(await page.title()).toBe('Account · Countersign');
+});

@@ -1,11 +1,12 @@
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, use, useEffect, useRef } from 'react';
+import { WorkspaceContext } from '../api/session.ts';
 import styles from './page-header.module.css';
 
 let pagesShown = 0;
 
 /**
- * The title and the actions of a page. `shown` replaces `title` in the heading, but not in the title of the window. After a page change
- * the heading gets the focus, so that a screen reader announces the page.
+ * The title and the actions of a page. `shown` replaces `title` in the heading, but not in the title of the window, which also names the
+ * workspace. After a page change the heading gets the focus, so that a screen reader announces the page.
  */
 export function PageHeader(props: {
   title: string;
@@ -16,9 +17,10 @@ export function PageHeader(props: {
 }) {
   const { title, shown = title, crumb, lead, actions } = props;
   const heading = useRef<HTMLHeadingElement>(null);
+  const workspace = use(WorkspaceContext)?.workspace.name;
   useEffect(() => {
-    document.title = `${title} · Countersign`;
-  }, [title]);
+    document.title = [title, workspace, 'Countersign'].filter((part) => part !== undefined).join(' · ');
+  }, [title, workspace]);
   useEffect(() => {
     if (pagesShown++ > 0) heading.current?.focus({ preventScroll: true });
   }, []);
