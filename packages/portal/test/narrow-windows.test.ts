@@ -61,3 +61,12 @@ test('on a phone, the changes of an approval use the width of their column, and 
   expect((await now.boundingBox())?.width).toBeGreaterThan(60);
   expect(await row.innerText()).not.toContain('Difference');
 });
+
+test('on a phone, a filter from a shared link is visible, and the other filters stay folded', async () => {
+  const { page } = await workspace.visit('viewer', 'ledger?from=2026-01-01', { width: 390 });
+  await waitUntilLoaded(page);
+  expect(await page.getByLabel('From').isVisible()).toBe(true);
+  expect(await page.getByLabel('Run', { exact: true }).isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'More filters' }).click();
+  expect(await page.getByLabel('Run', { exact: true }).isVisible()).toBe(true);
+});

@@ -5,7 +5,7 @@ import { Children, type ReactNode, useEffect, useId, useRef, useState } from 're
 import styles from './filter-bar.module.css';
 import type { Filters } from './use-filters.ts';
 
-/** With more filters than this, phones show the first two, and a button that shows the others. */
+/** With more filters than this, phones show the first two and those that are set, and a button that shows the others. */
 const COLLAPSED_ABOVE = 3;
 
 /** The filters above a list. */
@@ -28,6 +28,9 @@ export function FilterBar({ filters, children }: { filters: Filters<string>; chi
     </search>
   );
 }
+
+/** The class of a filter that is set. Phones always show it, because it says why the list is short. */
+export const setFilter = styles.set as string;
 
 const TYPING_MS = 350;
 
@@ -74,7 +77,7 @@ export function FilterText<N extends string>({
     <>
       <TextInput
         size="xs"
-        className={search ? styles.search : undefined}
+        className={`${search ? styles.search : ''} ${current === '' ? '' : setFilter}`}
         aria-label={label}
         placeholder={placeholder ?? label}
         value={displayNames.get(input) ?? input}
@@ -121,6 +124,7 @@ export function FilterSelect<N extends string>(props: {
   return (
     <NativeSelect
       size="xs"
+      className={current === undefined ? undefined : setFilter}
       aria-label={label}
       value={current ?? ''}
       data={[{ value: '', label: all }, ...choices]}
@@ -143,7 +147,7 @@ export function FilterDays({ filters }: { filters: Filters<'from' | 'to'> }) {
     />
   );
   return (
-    <span className={styles.days}>
+    <span className={`${styles.days} ${filters.values.from === undefined && filters.values.to === undefined ? '' : setFilter}`}>
       {day('from', 'From')}
       {day('to', 'To')}
     </span>
