@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { connection, recordConnection } from '../src/api/connection.ts';
 import { readProblem, toProblem } from '../src/api/problem.ts';
 import { readBody } from '../src/api/read-body.ts';
+import { fieldError } from '../src/forms/field-errors.ts';
 
 afterEach(() => recordConnection(true));
 
@@ -71,4 +72,20 @@ test('several messages of the server are shown as separate sentences', async () 
   ];
   const problem = await readProblem(Response.json({ error: 'invalid', issues }, { status: 422 }));
   expect(problem.message).toBe('Name must not be empty. Scopes must not be empty.');
+});
+
+test('a form shows one message for an empty field, and a plain one for an empty selection', async () => {
+  const issues = [
+    { path: '/description', code: 'too_short', message: 'description must not be empty' },
+    { path: '/description', code: 'bad_characters', message: 'description must not be blank, and not contain U+0000' },
+    { path: '/scopes', code: 'too_few_items', message: 'scopes must have at least 1 item, got 0' },
+    { path: '/expires_at', code: 'bad_format', message: 'expires_at is in the past' },
+  ];
+  const problem = await readProblem(Response.json({ error: 'invalid', issues }, { status: 422 }));
+  expect(['description', 'scopes', 'expires_at', 'name'].map((field) => fieldError(problem, field))).toEqual([
+    'Must not be empty.',
+    'Select at least one.',
+    'This is in the past.',
+    undefined,
+  ]);
 });

@@ -5,6 +5,9 @@ export function fieldError(error: unknown, field: string): string | undefined {
   if (error === null || error === undefined) return undefined;
   const issues = toProblem(error).issues.filter(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`));
   if (issues.length === 0) return undefined;
+  // An empty field also breaks the rules for its characters. Their messages would hide what to do.
+  if (issues.some(({ message }) => message === `${field} must not be empty`)) return 'Must not be empty.';
+  if (issues.some(({ code }) => code === 'too_few_items')) return 'Select at least one.';
   return joinMessages(issues.map(({ message }) => withoutFieldName(message, field)));
 }
 
