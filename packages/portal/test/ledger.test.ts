@@ -83,7 +83,10 @@ test('the ledger page keeps a filter in the URL, and the download contains all e
   await expect.poll(() => page.getByRole('table', { name: 'Ledger entries' }).locator('tbody tr').count()).toBe(1);
   await page.reload();
   expect(await page.getByLabel('Action').inputValue()).toBe('agent.retired');
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'NDJSON' }).click()]);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Whole ledger (NDJSON)' }).click(),
+  ]);
   const text = await (await import('node:fs/promises')).readFile(await download.path(), 'utf8');
   expect(
     text

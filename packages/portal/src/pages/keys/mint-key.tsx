@@ -84,7 +84,7 @@ export function MintKey(props: {
         )}
         <TextInput
           label="Expires"
-          description="Leave empty for a key that does not expire."
+          description="In your time zone. Leave empty for a key that does not expire."
           type="datetime-local"
           value={expires}
           onChange={({ currentTarget }) => setValues({ ...values, expires: currentTarget.value })}

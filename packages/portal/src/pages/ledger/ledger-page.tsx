@@ -43,7 +43,7 @@ export function LedgerPage() {
         lead="Actions of people, programs and this service. Each entry contains the previous entry's hash, so a change breaks the chain."
         actions={
           <>
-            <DownloadButton url={urlOf('ledger.export', { params })} label="NDJSON" />
+            <DownloadButton url={urlOf('ledger.export', { params })} label="Whole ledger (NDJSON)" />
             <DownloadButton url={urlOf('logs.checkpoint', { params: { ...params, log: 'audit' } })} label="Checkpoint" />
           </>
         }
