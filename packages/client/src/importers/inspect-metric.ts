@@ -99,12 +99,22 @@ function samplesOf(score: unknown): ScorerSamples | undefined {
   return isCount(scored) && isCount(unscored) ? { scored, unscored } : undefined;
 }
 
+/** How much of the planned runs a metric covers. A run is one sample in one epoch. */
+interface Coverage {
+  /** The largest possible number of runs that the metric covers. The others ended with an error or are unscored. */
+  covered: number;
+  /** The smallest possible number of passed runs. */
+  passed: number;
+}
+
 /**
- * The largest possible share of the `total` runs that the metric covers, 0 to 1. A run is one sample in one epoch. The other runs ended
- * with an error or are unscored. Unscored runs ended without an error, so the two groups are added up.
+ * The coverage of a metric in a log with `total` planned and `completed` runs. Unscored runs ended without an error, so the two groups are
+ * added up. The value of a sample is computed from its epochs without an error, and the log does not show in which samples epochs are
+ * missing. So each missing epoch of a scored sample counts as one run that the metric wrongly counts as passed.
  */
-export function coveredShare({ samples }: ChosenMetric, total: number, completed: number, epochs: number): number {
-  if (samples === undefined) return completed / total;
-  const unscored = samples.unscored * epochs;
-  return Math.max(0, Math.min(samples.scored * epochs, completed - unscored) / total);
+export function coverageOf({ value, samples }: ChosenMetric, total: number, completed: number, epochs: number): Coverage {
+  const { scored, unscored } = samples ?? { scored: Math.min(total / epochs, completed), unscored: 0 };
+  const covered = Math.max(0, Math.min(scored * epochs, completed - unscored * epochs));
+  const missing = scored * epochs - covered;
+  return { covered, passed: Math.max(0, value * scored * epochs - missing) };
 }

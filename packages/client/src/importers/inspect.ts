@@ -7,7 +7,7 @@ import {
   requireWhole,
 } from './imported-evaluation.ts';
 import { epochsOf, inspectCompleteness } from './inspect-completeness.ts';
-import { chosenMetric, coveredShare, type MetricChoice } from './inspect-metric.ts';
+import { chosenMetric, coverageOf, type MetricChoice } from './inspect-metric.ts';
 import { momentOf } from './moments.ts';
 import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
 import { readZipEntry } from './zip-entry.ts';
@@ -66,20 +66,20 @@ function finishedOutcome(log: Members, spec: Members, results: Members, choice: 
   const { completeness, why } = inspectCompleteness(spec, results);
   requireWhole(completeness, why, choice);
   const metric = chosenMetric(results, choice);
-  const counted = coveredShare(metric, total, completed, epochsOf(spec));
+  const { covered, passed } = coverageOf(metric, total, completed, epochsOf(spec));
   // toFixed removes binary fractions (0.29 * 100 is 28.999999999999996) before rounding down.
-  const passRate = Math.floor(Number((metric.value * counted * 1_000_000).toFixed(3))) / 10_000;
+  const passRate = Math.floor(Number(((passed / total) * 1_000_000).toFixed(3))) / 10_000;
   const invalidated = log.invalidated === true;
   const notes = [`${metric.name} ${metric.value} over ${completed} of ${total} samples`];
   if (completed < total) notes.push('the others count as not passed');
-  if (counted < completed / total) notes.push('samples that were not scored count as not passed');
+  if (covered < completed) notes.push('samples that were not scored count as not passed');
   if (invalidated) notes.push('samples were invalidated');
   if (completeness === 'partial') notes.push(`partial: ${why}`);
   return {
     status: invalidated || passRate === 0 ? 'failing' : 'passing',
     pass_rate: passRate,
     notes: `Inspect AI: ${notes.join('; ')}. Model ${labelOf(spec.model) ?? 'not named'}.`,
-    cases: { total, errored: total - Math.ceil(Number((counted * total).toFixed(6))), skipped: 0 },
+    cases: { total, errored: total - Math.ceil(covered), skipped: 0 },
     completeness,
   };
 }

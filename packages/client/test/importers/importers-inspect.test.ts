@@ -65,6 +65,24 @@ describe('Inspect AI', () => {
     expect(importInspect(log)).toMatchObject({ pass_rate: 25 });
   });
 
+  test.each([
+    ['with the number of scored samples', { scored_samples: 6, unscored_samples: 0 }],
+    ['of an older version, without this number', { scored_samples: undefined, unscored_samples: undefined }],
+  ])('assumes that epochs in error would have lowered the value of a passed sample, in a log %s', (_what, samples) => {
+    const log = (epochs: number, completed: number) =>
+      changed(({ eval: spec, results }) => {
+        spec.config.epochs = epochs;
+        spec.dataset.samples = 6;
+        Object.assign(results, { total_samples: 6 * epochs, completed_samples: completed });
+        Object.assign(results.scores[0], samples);
+        results.scores[0].metrics.accuracy.value = 4 / 6;
+      });
+    // Four of six samples passed. Each of them ended with an error in three of four epochs.
+    expect(importInspect(log(4, 12))).toMatchObject({ pass_rate: 16.6666, cases: { total: 24, errored: 12 } });
+    // One of them ended with an error in one of two epochs.
+    expect(importInspect(log(2, 11))).toMatchObject({ pass_rate: 58.3333, cases: { total: 12, errored: 1 } });
+  });
+
   test('records an unfinished run without a pass rate and never as passing', () => {
     for (const [status, recorded] of [
       ['started', 'running'],
