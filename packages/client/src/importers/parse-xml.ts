@@ -11,16 +11,36 @@ export interface Element {
 }
 
 /**
- * The root of well-formed XML 1.0. Every document is untrusted, so a document type declaration is rejected. Without one, a document can
- * neither define entities nor load files.
+ * The root of well-formed XML 1.0. Characters that XML does not allow are accepted in texts and values, because test runners write the
+ * colors of messages there. Every document is untrusted, so a document type declaration is rejected. Without one, a document can neither
+ * define entities nor load files.
  * @throws Error with the fault and, if the XML is malformed, its position.
  */
 export function rootOf(text: string): Element {
-  const { children } = parseXmlText(text);
+  const { children } = parseXmlText(withoutInvalidCharacters(text));
   if (children.some(({ type }) => type === XmlNode.TYPE_DOCUMENT_TYPE))
     throw new Error('it has a document type declaration (DOCTYPE), which a report never needs');
   return elementOf(children.find((child) => child instanceof XmlElement)!);
 }
+
+/** Also matches every numeric character reference. */
+const INVALID_OR_REFERENCE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|&#(?:x([\da-f]{1,8})|(\d{1,8}));/gi;
+
+/** Stands for an invalid character. It is not allowed in names and tags, so a document with such a character there stays malformed. */
+const REPLACEMENT = '*';
+
+const withoutInvalidCharacters = (text: string): string =>
+  text.replace(INVALID_OR_REFERENCE, (found, hex?: string, decimal?: string) => {
+    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+    return isXmlCharacter(code) ? found : REPLACEMENT;
+  });
+
+/** Whether XML 1.0 allows a code point (section 2.2). */
+const isXmlCharacter = (code: number): boolean =>
+  [0x09, 0x0a, 0x0d].includes(code) ||
+  (code >= 0x20 && code <= 0xd7ff) ||
+  (code >= 0xe000 && code <= 0xfffd) ||
+  (code >= 0x10000 && code <= 0x10ffff);
 
 function parseXmlText(text: string) {
   try {

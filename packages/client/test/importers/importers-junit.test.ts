@@ -85,6 +85,30 @@ describe('JUnit XML', () => {
   });
 });
 
+describe('characters that XML does not allow', () => {
+  // node:test and Bun write a control character unchanged, Mocha and unittest-xml-reporting as a reference. jest-junit keeps U+FFFE.
+  test.each([
+    ['a color', '\u001b[31mred\u001b[39m'],
+    ['a color as a reference', '&#x1B;[31mred&#27;[39m'],
+    ['U+0000 and U+FFFE', '\u0000\ufffe'],
+    ['references to U+0000 and to half a surrogate pair', '&#0;&#xD83D;'],
+  ])('do not matter in messages: %s', (_what, text) => {
+    const message = `<failure message="expected ${text}">${text}<![CDATA[${text}]]></failure>`;
+    expect(of(`<testsuite name="s"><testcase name="a ${text}">${message}</testcase><testcase/></testsuite>`)).toMatchObject({
+      name: 's',
+      cases: { total: 2, passed: 1, failed: 1 },
+    });
+  });
+
+  test.each([
+    ['the name of an element', '<testsuite><testcase><fail\u0000ure/></testcase></testsuite>', 'not_this_format'],
+    ['a reference in the name of an element', '<testsuite><testcase><fail&#0;ure/></testcase></testsuite>', 'not_this_format'],
+    ['a total', '<testsuite tests="1\u0000"><testcase/></testsuite>', 'contradictory'],
+  ])('cause a rejection in %s', (_where, xml, fault) => {
+    expect(faultOf(() => of(xml))).toBe(fault);
+  });
+});
+
 describe('hostile XML', () => {
   test('with an entity bomb is rejected, even if the entity is only declared', () => {
     const lols = Array.from({ length: 9 }, (_, level) => `<!ENTITY lol${level + 1} "${`&lol${level};`.repeat(10)}">`).join('');
