@@ -50,7 +50,7 @@ function repeatOf(file: Members, config: Members): number {
 
 /** The number of rows that the tests expand to; undefined if some tests are outside the configuration or cannot be counted. */
 function rowsOf({ tests, scenarios, defaultTest = {} }: Members): number | undefined {
-  if (!Array.isArray(tests) || tests.length === 0 || scenarios != null || !isObject(defaultTest)) return undefined;
+  if (!Array.isArray(tests) || tests.length === 0 || isSet(scenarios) || !isObject(defaultTest)) return undefined;
   const rows = tests.map((test) => rowsOfTest(test, defaultTest));
   return rows.some((each) => each === undefined) ? undefined : (rows as number[]).reduce((sum, each) => sum + each, 0);
 }

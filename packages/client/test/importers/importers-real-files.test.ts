@@ -121,6 +121,11 @@ describe('promptfoo', () => {
     });
   });
 
+  test('a filtered run is partial, also if the file lists no scenarios, as older versions write it', () => {
+    const older = changedResultsFile('promptfoo-first.json', ({ config }) => (config.scenarios = []));
+    expect(faultOf(() => importPromptfoo(older))).toBe('partial');
+  });
+
   test('a run with tests from another file is complete, and one with scenarios has unknown completeness', () => {
     expect(importPromptfoo(resultsFile('promptfoo-elsewhere.json')).completeness).toBe('complete');
     expect(importPromptfoo(resultsFile('promptfoo-scenarios.json')).completeness).toBe('unknown');
