@@ -39,7 +39,8 @@ function filterOf(file: Members, config: Members): string | undefined {
   return undefined;
 }
 
-const isSet = (value: unknown): boolean => value != null && value !== '' && !(Array.isArray(value) && value.length === 0);
+/** Whether an option has a value. */
+export const isSet = (value: unknown): boolean => value != null && value !== '' && !(Array.isArray(value) && value.length === 0);
 
 function repeatOf(file: Members, config: Members): number {
   const found = [file.runtimeOptions, config.commandLineOptions, config.evaluateOptions]

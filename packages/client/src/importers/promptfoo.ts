@@ -12,7 +12,7 @@ import {
 } from './imported-evaluation.ts';
 import { momentOf } from './moments.ts';
 import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
-import { promptfooCompleteness } from './promptfoo-completeness.ts';
+import { isSet, promptfooCompleteness } from './promptfoo-completeness.ts';
 
 /**
  * Reads the JSON output of promptfoo (https://www.promptfoo.dev/docs/configuration/outputs, `OutputFile` with a summary of version 2
@@ -30,10 +30,7 @@ export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): I
   const { completeness, why } = promptfooCompleteness(file, total);
   requireWhole(completeness, why, choice);
   const at = momentOf(results.timestamp) ?? momentOf(memberOf(file.metadata, 'evaluationCreatedAt'));
-  const category = labelOf(
-    memberOf(memberOf(config, 'tags'), 'category'),
-    isObject(memberOf(config, 'redteam')) ? 'red team' : undefined,
-  );
+  const category = labelOf(memberOf(memberOf(config, 'tags'), 'category'), isRedTeam(config) ? 'red team' : undefined);
   const others = { failed, 'in error': errored - doubtful, 'that the statistics and the results count differently': doubtful };
   return {
     tool: 'promptfoo',
@@ -47,6 +44,12 @@ export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): I
     completeness,
     ...suiteOf(labelOf(memberOf(config, 'description'))),
   };
+}
+
+/** Whether the configuration attacks the agent. Older versions of promptfoo write a member `redteam` with empty lists into every file. */
+function isRedTeam(config: unknown): boolean {
+  const redTeam = memberOf(config, 'redteam');
+  return isObject(redTeam) && Object.values(redTeam).some(isSet);
 }
 
 /** The counts in the statistics of a file. */

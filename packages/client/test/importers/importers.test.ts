@@ -29,6 +29,14 @@ describe('promptfoo', () => {
     expect(importPromptfoo(none)).toMatchObject({ status: 'failing', pass_rate: 0 });
   });
 
+  test.each([
+    ['with plugins', { plugins: [{ id: 'pii' }], strategies: [] }, 'red team'],
+    ['with empty lists, as older versions write it into every file', { plugins: [], strategies: [] }, undefined],
+  ])('takes the category from a red team %s', (_what, redteam, category) => {
+    const file = changedResultsFile('promptfoo-whole.json', ({ config }) => Object.assign(config, { tags: {}, redteam }));
+    expect(importPromptfoo(file).category).toBe(category);
+  });
+
   test('rejects a file whose prompts are nested too deeply', () => {
     const marked = changedResultsFile('promptfoo-whole.json', ({ config }) => (config.prompts = ['nested']));
     const nested = Buffer.from(marked)
