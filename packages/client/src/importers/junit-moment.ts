@@ -14,7 +14,7 @@ export function jUnitMoment(report: Element): JUnitMoment {
   const [moments, timestamped]: [string[], Element[]] = [[], []];
   const pending = [report];
   for (let element = pending.pop(); element !== undefined; element = pending.pop()) {
-    if (element.attributes.timestamp !== undefined && element.attributes.timestamp !== '') timestamped.push(element);
+    if (!['', NOT_STARTED].includes(element.attributes.timestamp ?? '')) timestamped.push(element);
     for (const each of element.elements) if (each.name === 'testsuite') pending.push(each);
   }
   for (const element of timestamped) {
@@ -24,6 +24,9 @@ export function jUnitMoment(report: Element): JUnitMoment {
   const at = earliestOf(moments);
   return { ...(at === undefined ? {} : { at }), withoutZone: moments.length < timestamped.length };
 }
+
+/** jest-junit writes this time for a test file that could not be loaded, so its suite never started. */
+const NOT_STARTED = '1970-01-01T00:00:00';
 
 /**
  * The attributes of a suite in the order in which jest-junit writes them. jest-junit writes the result of toISOString, which is in UTC,

@@ -84,6 +84,16 @@ describe('time of the run', () => {
     expect(stamped(jestAttributes).evaluated_at).toBe('2026-11-20T09:30:00.000Z');
   });
 
+  test('is not taken from a suite of jest-junit whose file could not be loaded', () => {
+    const suite = (at: string, errors: number) =>
+      `<testsuite name="s" errors="${errors}" failures="0" skipped="0" timestamp="${at}" time="0" tests="1"><testcase/></testsuite>`;
+    const report = `<testsuites>${suite('2026-11-20T09:30:00', 0)}${suite('1970-01-01T00:00:00', 1)}</testsuites>`;
+    expect(importJUnit(Buffer.from(report))).toMatchObject({
+      evaluated_at: '2026-11-20T09:30:00.000Z',
+      notes: expect.not.stringContaining('time zone'),
+    });
+  });
+
   test('is that of the earliest suite', () => {
     const suite = (at: string) => `<testsuite timestamp="${at}"><testcase/></testsuite>`;
     const report = `<testsuites>${suite('2026-11-20T09:30:00+01:00')}${suite('2026-11-20T09:00:00.5Z')}</testsuites>`;
