@@ -109,6 +109,17 @@ describe('characters that XML does not allow', () => {
   });
 });
 
+test('an unescaped end of a CDATA section in a message, as node:test writes it, does not matter', () => {
+  const failed = '<testcase name="a"><failure message="a[b[0]]>1">a[b[0]]>1 <![CDATA[a<b[c[0]]]]>]]></failure></testcase>';
+  expect(of(`<testsuite>${failed}<testcase name="b"/></testsuite>`)).toMatchObject({
+    cases: { total: 2, passed: 1, failed: 1 },
+  });
+  // The section ends at the first end, so the failure in it is text.
+  const text = '<![CDATA[<failure/>]]>';
+  expect(of(`<testsuite><testcase><system-out>${text}]]></system-out></testcase></testsuite>`)).toMatchObject({ pass_rate: 100 });
+  expect(faultOf(() => of('<testsuite><![CDATA[<testcase/></testsuite>'))).toBe('not_this_format');
+});
+
 describe('hostile XML', () => {
   test('with an entity bomb is rejected, even if the entity is only declared', () => {
     const lols = Array.from({ length: 9 }, (_, level) => `<!ENTITY lol${level + 1} "${`&lol${level};`.repeat(10)}">`).join('');
