@@ -1,4 +1,5 @@
 import { ImportError, isCount, labelOf } from './imported-evaluation.ts';
+import { countReduced, type ReductionKey } from './inspect-reductions.ts';
 import { type Members, memberOf } from './parse-results.ts';
 
 /** Which metric of a log is its pass rate. */
@@ -18,6 +19,8 @@ export interface ChosenMetric {
   value: number;
   /** The samples that the scorer has scored and has left unscored; undefined for older logs, which lack these counts. */
   samples: ScorerSamples | undefined;
+  /** Finds the scored samples of an older log in its reductions. */
+  key: ReductionKey;
 }
 
 /** Numbers of samples. Each sample counts once, whatever the number of epochs. Samples in error are in neither number. */
@@ -85,6 +88,7 @@ function candidatesOf({ scores }: Members): Candidate[] {
           // A metric without a value (NaN) stays in the list, so that another metric is not selected instead.
           value: typeof value === 'number' ? value : Number.NaN,
           samples: samplesOf(score),
+          key: { scorer: memberOf(score, 'scorer'), reducer: memberOf(score, 'reducer') },
         },
       ];
     });
@@ -99,6 +103,30 @@ function samplesOf(score: unknown): ScorerSamples | undefined {
   return isCount(scored) && isCount(unscored) ? { scored, unscored } : undefined;
 }
 
+/** The planned and the completed runs of a log, and the epochs of each sample. */
+export interface PlannedRuns {
+  total: number;
+  completed: number;
+  epochs: number;
+}
+
+/** A metric whose numbers of samples are known. */
+type ScoredMetric = Pick<ChosenMetric, 'value'> & { samples: ScorerSamples };
+
+/**
+ * The metric with its numbers of samples. For an older log they come from the reductions. If these are missing too, every completed sample
+ * counts as scored.
+ */
+export function withSamples(
+  metric: ChosenMetric,
+  { total, completed, epochs }: PlannedRuns,
+  reductions: () => unknown,
+): ScoredMetric {
+  if (metric.samples !== undefined) return { value: metric.value, samples: metric.samples };
+  const scored = countReduced(reductions(), metric.key) ?? Number.POSITIVE_INFINITY;
+  return { value: metric.value, samples: { scored: Math.min(scored, total / epochs, completed), unscored: 0 } };
+}
+
 /** How much of the planned runs a metric covers. A run is one sample in one epoch. */
 interface Coverage {
   /** The largest possible number of runs that the metric covers. The others ended with an error or are unscored. */
@@ -108,12 +136,11 @@ interface Coverage {
 }
 
 /**
- * The coverage of a metric in a log with `total` planned and `completed` runs. Unscored runs ended without an error, so the two groups are
+ * The coverage of a metric. Unscored runs ended without an error, so the two groups are
  * added up. The value of a sample is computed from its epochs without an error, and the log does not show in which samples epochs are
  * missing. So each missing epoch of a scored sample counts as one run that the metric wrongly counts as passed.
  */
-export function coverageOf({ value, samples }: ChosenMetric, total: number, completed: number, epochs: number): Coverage {
-  const { scored, unscored } = samples ?? { scored: Math.min(total / epochs, completed), unscored: 0 };
+export function coverageOf({ value, samples: { scored, unscored } }: ScoredMetric, { completed, epochs }: PlannedRuns): Coverage {
   const covered = Math.max(0, Math.min(scored * epochs, completed - unscored * epochs));
   const missing = scored * epochs - covered;
   return { covered, passed: Math.max(0, value * scored * epochs - missing) };

@@ -7,7 +7,8 @@ import {
   requireWhole,
 } from './imported-evaluation.ts';
 import { epochsOf, inspectCompleteness } from './inspect-completeness.ts';
-import { chosenMetric, coverageOf, type MetricChoice } from './inspect-metric.ts';
+import { chosenMetric, coverageOf, type MetricChoice, withSamples } from './inspect-metric.ts';
+import { archivedReductions } from './inspect-reductions.ts';
 import { momentOf } from './moments.ts';
 import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
 import { readZipEntry } from './zip-entry.ts';
@@ -36,7 +37,8 @@ export function importInspect(bytes: Uint8Array, choice: MetricChoice & ImportCh
   };
   if (status !== 'success') return { ...description, ...unfinishedOutcome(status as string) };
   if (!isObject(results)) throw new ImportError('no_cases', 'this log of Inspect AI says "success" but has no results');
-  return { ...description, ...finishedOutcome(log, spec, results, choice) };
+  const reductions = () => (isArchive(bytes) ? archivedReductions(bytes) : log.reductions);
+  return { ...description, ...finishedOutcome(log, spec, results, reductions, choice) };
 }
 
 const STATUSES: ReadonlySet<unknown> = new Set(['started', 'success', 'cancelled', 'error']);
@@ -60,13 +62,20 @@ function unfinishedOutcome(status: string): Outcome {
   };
 }
 
-function finishedOutcome(log: Members, spec: Members, results: Members, choice: MetricChoice & ImportChoice): Outcome {
+function finishedOutcome(
+  log: Members,
+  spec: Members,
+  results: Members,
+  reductions: () => unknown,
+  choice: MetricChoice & ImportChoice,
+): Outcome {
   const [total, completed] = [results.total_samples, results.completed_samples] as [number, number];
   checkCounts('inspect_ai', total, completed);
   const { completeness, why } = inspectCompleteness(spec, results);
   requireWhole(completeness, why, choice);
   const metric = chosenMetric(results, choice);
-  const { covered, passed } = coverageOf(metric, total, completed, epochsOf(spec));
+  const runs = { total, completed, epochs: epochsOf(spec) };
+  const { covered, passed } = coverageOf(withSamples(metric, runs, reductions), runs);
   // toFixed removes binary fractions (0.29 * 100 is 28.999999999999996) before rounding down.
   const passRate = Math.floor(Number(((passed / total) * 1_000_000).toFixed(3))) / 10_000;
   const invalidated = log.invalidated === true;

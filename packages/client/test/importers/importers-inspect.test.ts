@@ -137,6 +137,31 @@ describe('Inspect AI', () => {
 describe('.eval archive of Inspect AI', () => {
   const header = changed((value) => delete value.samples);
 
+  test('of an older version, without the number of scored samples, gets it from the reductions', () => {
+    const older = (reductions?: unknown) =>
+      changed((value) => {
+        Object.assign(value, { reductions });
+        Object.assign(value.results.scores[0], { scored_samples: undefined, unscored_samples: undefined });
+        value.results.scores[0].metrics.accuracy.value = 1;
+      });
+    const samples = [
+      { sample_id: 1, value: 1 },
+      { sample_id: 2, value: 1 },
+      { sample_id: 3, value: null },
+    ];
+    const reductions = [
+      { scorer: 'match', reducer: 'max', samples: [] },
+      { scorer: 'match', samples },
+    ];
+    const archive = zipOf([
+      { name: 'header.json', method: 0, data: Buffer.from(older()) },
+      { name: 'reductions.json', method: 0, data: Buffer.from(JSON.stringify(reductions)) },
+    ]);
+    for (const bytes of [archive, older(reductions)])
+      expect(importInspect(bytes)).toMatchObject({ pass_rate: 50, cases: { total: 4, errored: 2 } });
+    expect(importInspect(older())).toMatchObject({ pass_rate: 100 });
+  });
+
   test.each([
     ['stored', 0, (bytes: Buffer) => bytes],
     ['deflated', 8, (bytes: Buffer) => deflateRawSync(bytes)],
