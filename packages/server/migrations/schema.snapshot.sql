@@ -166,6 +166,7 @@ merged_spans.prompt_tokens bigint
 merged_spans.completion_tokens bigint
 merged_spans.total_tokens bigint
 merged_spans.cost_usd numeric
+merged_spans.parent_of_call text
 merged_traces.tenant_id uuid not null
 merged_traces.trace uuid not null
 merged_traces.span_count bigint not null
@@ -534,6 +535,7 @@ CREATE INDEX ingestion_keys_of_tenant ON countersign.ingestion_keys USING btree 
 CREATE INDEX key_events_of_key ON countersign.key_events USING btree (tenant_id, key_id, seq)
 CREATE INDEX log_records_waiting ON countersign.log_records USING btree (tenant_id, received_at) WHERE (NOT joined)
 CREATE INDEX memberships_of_person ON countersign.memberships USING btree (person_id, tenant_id)
+CREATE INDEX merged_spans_by_parent_of_call ON countersign.merged_spans USING btree (tenant_id, trace, parent_of_call) WHERE (parent_of_call IS NOT NULL)
 CREATE INDEX one_time_links_by_end ON countersign.one_time_links USING btree (expires_at)
 CREATE INDEX one_time_links_of_person ON countersign.one_time_links USING btree (person_id)
 CREATE INDEX one_time_links_of_tenant ON countersign.one_time_links USING btree (tenant_id, purpose, created_at)

@@ -38,14 +38,32 @@ export interface StoredSubmission {
   receivedAt: string;
 }
 
-/** A span of a trace: the usage in the newest submission with this span, and the number of that submission. */
+/** A span of a trace: the counted usage in the newest submission with this span, and the number of that submission. */
 export interface MergedSpan extends ReportedUsage {
   submission: number;
+  /** The result of `parentOfCall`. */
+  parentOfCall: string | null;
 }
+
+/** The member of a span's `metadata` that marks a model call whose parent was not in the same OpenTelemetry export. */
+export const PARENT_ELSEWHERE = 'countersign.parent_elsewhere';
+
+/**
+ * The span_id of the parent if a span is a model call with tokens whose parent arrives in another export; otherwise null. If the parent
+ * reports tokens too, both spans report the same call, and the usage of the child is not counted (docs/decisions/0061).
+ */
+export const parentOfCall = (span: Span): string | null =>
+  span.kind === 'llm' && reportsTokens(span) && span.metadata?.[PARENT_ELSEWHERE] === true ? (span.parent_span_id ?? null) : null;
+
+/** Whether any number of tokens is reported. */
+export const reportsTokens = ({ prompt_tokens, completion_tokens, total_tokens }: ReportedUsage): boolean =>
+  (prompt_tokens ?? completion_tokens ?? total_tokens ?? null) !== null;
 
 /** Computes the columns of one trace from its submissions, in order (docs/decisions/0054). */
 export class MergedTrace {
   readonly #spans = new Map<string, MergedSpan>();
+  /** The span_ids of the spans that had a `parentOfCall`, by this parent. */
+  readonly #callsBelow = new Map<string, Set<string>>();
   #columns: Omit<TraceColumns, 'totals' | 'spanCount'> | undefined;
 
   /** Merges the next submission. */
@@ -55,7 +73,7 @@ export class MergedTrace {
     const { outcome, outcomeRank } = outcomeOf(document, isPartial);
     const replacesOutcome = known === undefined || outcomeRank >= known.outcomeRank;
     const submission = (known?.submissionCount ?? 0) + 1;
-    for (const span of document.spans ?? []) this.#spans.set(span.span_id, { ...usageMembers(span), submission });
+    this.#mergeSpans(document.spans ?? [], submission);
     this.#columns = {
       outcome: replacesOutcome ? outcome : known.outcome,
       outcomeRank: replacesOutcome ? outcomeRank : known.outcomeRank,
@@ -70,6 +88,30 @@ export class MergedTrace {
       receivedAt: known?.receivedAt ?? receivedAt,
       lastSpanAt: isPartial ? receivedAt : (known?.lastSpanAt ?? null),
     };
+  }
+
+  /** Merges spans as `mergeSpans` in the server's storage does. */
+  #mergeSpans(spans: readonly Span[], submission: number): void {
+    const sent = new Map<string, MergedSpan>();
+    for (const span of spans) {
+      const parent = parentOfCall(span);
+      const repeats = parent !== null && reportsTokens(this.#spans.get(parent) ?? {});
+      sent.set(span.span_id, { ...(repeats ? {} : usageMembers(span)), submission, parentOfCall: parent });
+    }
+    for (const [spanId, span] of sent) {
+      if (!reportsTokens(span)) continue;
+      for (const below of this.#callsBelow.get(spanId) ?? []) {
+        const stored = this.#spans.get(below)!;
+        if (stored.parentOfCall !== spanId || sent.has(below)) continue;
+        this.#spans.set(below, { submission: stored.submission, parentOfCall: spanId });
+      }
+    }
+    for (const [spanId, span] of sent) {
+      this.#spans.set(spanId, span);
+      if (span.parentOfCall === null) continue;
+      const calls = this.#callsBelow.get(span.parentOfCall) ?? new Set();
+      this.#callsBelow.set(span.parentOfCall, calls.add(spanId));
+    }
   }
 
   /** The merged spans by span_id. */

@@ -1,4 +1,5 @@
 import type { Span, Trace } from '../contract/trace.ts';
+import { PARENT_ELSEWHERE, reportsTokens } from '../domain/merged-trace.ts';
 import { agentNameOf } from './accepted-values.ts';
 import { AGENT_RANK, type AgentRank } from './agent-rank.ts';
 import type { KindMatch } from './conventions/convention.ts';
@@ -40,6 +41,7 @@ function mapTrace(traceId: string, records: readonly SpanRecord[]): MappedTrace 
   const matches = records.map(kindOfSpan);
   const calls = callsWithUsage(records, matches);
   const spans = records.map((record, index) => mapSpan(record, matches[index], calls.has(record.parentSpanId ?? '')));
+  markCallsBelowOthers(spans);
   const invoked = earliest(records.filter((_, index) => matches[index]?.kind === 'agent'));
   const agent = agentOf(root, invoked);
   const inOrder = root === undefined ? records : [root, ...records];
@@ -71,6 +73,15 @@ function callsWithUsage(records: readonly SpanRecord[], matches: readonly KindMa
       matches[index]?.kind === 'llm' && USAGE_FIELDS.some((field) => valueOfField(field, attributes) !== undefined),
   );
   return new Set(calls.map(({ spanId }) => spanId));
+}
+
+/** Marks the model calls with tokens whose parent is not in this export, so that merging can tell whether they repeat it. */
+function markCallsBelowOthers(spans: readonly Span[]): void {
+  const ids = new Set(spans.map(({ span_id }) => span_id));
+  for (const span of spans) {
+    const isElsewhere = span.parent_span_id != null && !ids.has(span.parent_span_id);
+    if (isElsewhere && span.kind === 'llm' && reportsTokens(span)) span.metadata = { ...span.metadata, [PARENT_ELSEWHERE]: true };
+  }
 }
 
 const USAGE_FIELDS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const;

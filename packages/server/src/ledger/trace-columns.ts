@@ -6,7 +6,7 @@ import { AGENT_RANK } from '@countersign/core/otlp/agent-rank';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { HIGHEST_ID, idAfter, LOWEST_ID } from '../storage/id-range.ts';
-import { digestOfSpans } from '../storage/merged-spans.ts';
+import { digestOfSpans } from '../storage/merged-spans-check.ts';
 import { factsOfSpan, spansText } from '../storage/spans.ts';
 import { listTraceColumns, readTraceSubmissions, type StoredSubmission, type StoredTrace } from '../storage/trace-columns.ts';
 import type { SubmissionPlace } from '../storage/trace-rows.ts';

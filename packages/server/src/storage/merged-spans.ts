@@ -1,6 +1,3 @@
-import { hash } from 'node:crypto';
-import type { MergedSpan } from '@countersign/core/domain/merged-trace';
-import { usageOf } from '@countersign/core/domain/usage';
 import { int4Array, uuidArray } from '../database/binary-array.ts';
 import { FENCE } from '../database/planner.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
@@ -23,7 +20,8 @@ export interface MergedSubmission {
   number: number;
 }
 
-const USAGE = ['prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd'] as const;
+/** The columns of a span's usage. */
+export const USAGE = ['prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd'] as const;
 const USAGE_COLUMNS = USAGE.join(', ');
 const SUM_COLUMNS = USAGE.flatMap((member) => [member, `${member}_reported`]).join(', ');
 
@@ -35,8 +33,8 @@ const UNMERGED = `(SELECT input.trace FROM unnest($2::uuid[]) AS input (trace)
 // (database/citus-statements.ts).
 const INITIALIZE_SPANS = sql(
   'carry_merged_spans',
-  `INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, ${USAGE_COLUMNS})
-   SELECT span.tenant_id, span.trace, span.span_id, span.submission, ${USAGE.map((member) => `span.${member}`).join(', ')}
+  `INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, parent_of_call, ${USAGE_COLUMNS})
+   SELECT span.tenant_id, span.trace, span.span_id, span.submission, span.parent_of_call, ${USAGE.map((member) => `span.${member}`).join(', ')}
      FROM ${UNMERGED}
     CROSS JOIN LATERAL (SELECT * FROM countersign.spans AS s WHERE s.tenant_id = $1 AND s.trace = input.trace ${FENCE}) AS span`,
 );
@@ -63,13 +61,27 @@ export function initializeMergedSpans(tx: Transaction, traces: readonly string[]
   for (const statement of [INITIALIZE_SPANS, INITIALIZE_SUMS]) tx.send(statement, [tx.tenantId, uuidArray(traces)]);
 }
 
-// The fences in SENT and SUM make PostgreSQL look up each submission, and each span_id, by its primary key.
-const SENT = `SELECT input.trace, input.number, submission.tenant_id, span.fields ->> 0 AS span_id, (span.fields ->> 6)::bigint AS prompt_tokens,
-            (span.fields ->> 7)::bigint AS completion_tokens, (span.fields ->> 8)::bigint AS total_tokens, (span.fields ->> 9)::numeric AS cost_usd
+// The fences make PostgreSQL look up each submission, and each span_id, by its primary key.
+const RECEIVED = `SELECT input.trace, input.number, submission.tenant_id, span.fields ->> 0 AS span_id, (span.fields ->> 6)::bigint AS prompt_tokens,
+            (span.fields ->> 7)::bigint AS completion_tokens, (span.fields ->> 8)::bigint AS total_tokens, (span.fields ->> 9)::numeric AS cost_usd,
+            span.fields ->> 14 AS parent_of_call
        FROM unnest($2::uuid[], $3::integer[]) AS input (trace, number)
       CROSS JOIN LATERAL (SELECT s.tenant_id, s.spans FROM countersign.trace_submissions AS s
         WHERE s.tenant_id = $1 AND s.trace = input.trace AND s.number = input.number ${FENCE}) AS submission
-      CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (fields)`;
+      CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (fields) ${FENCE}`;
+
+/** SQL for the spans of the submissions, without the usage of model calls below a stored call. */
+const SENT = `SELECT received.trace, received.number, received.tenant_id, received.span_id, received.parent_of_call,
+            ${USAGE.map((member) => `CASE WHEN call.total_tokens IS NULL THEN received.${member} END AS ${member}`).join(', ')}
+       FROM (${RECEIVED}) AS received
+       LEFT JOIN LATERAL (SELECT m.total_tokens FROM countersign.merged_spans AS m
+        WHERE m.tenant_id = $1 AND m.trace = received.trace AND m.span_id = received.parent_of_call ${FENCE}) AS call ON true`;
+
+/** SQL for the stored model calls below a sent one, if they were not sent themselves. Their usage is no longer counted. */
+const BELOW_SENT = `SELECT sent.trace, below.place, ${USAGE.map((member) => `below.${member}`).join(', ')} FROM sent
+      CROSS JOIN LATERAL (SELECT m.ctid AS place, m.* FROM countersign.merged_spans AS m
+        WHERE m.tenant_id = $1 AND m.trace = sent.trace AND m.parent_of_call = sent.span_id AND m.total_tokens IS NOT NULL ${FENCE}) AS below
+      WHERE sent.total_tokens IS NOT NULL AND NOT EXISTS (SELECT FROM sent AS again WHERE again.trace = sent.trace AND again.span_id = below.span_id)`;
 
 const SUM = sql<SpanSums>(
   'sum_merged_spans',
@@ -79,14 +91,16 @@ const SUM = sql<SpanSums>(
      SELECT sent.trace, ${USAGE.map((member) => `kept.${member}`).join(', ')} FROM sent
       CROSS JOIN LATERAL (SELECT * FROM countersign.merged_spans AS m
         WHERE m.tenant_id = $1 AND m.trace = sent.trace AND m.span_id = sent.span_id ${FENCE}) AS kept),
+   below AS (${BELOW_SENT}),
    change AS (
-     SELECT input.trace, coalesce(sum(sign), 0) AS span_count,
+     SELECT input.trace, coalesce(sum(spans), 0) AS span_count,
             ${USAGE.map(
               (member) => `coalesce(sum(sign * ${member}), 0) AS ${member},
             coalesce(sum(sign) FILTER (WHERE ${member} IS NOT NULL), 0) AS ${member}_reported`,
             ).join(',\n            ')}
        FROM input LEFT JOIN (
-         SELECT trace, 1 AS sign, ${USAGE_COLUMNS} FROM sent UNION ALL SELECT trace, -1, ${USAGE_COLUMNS} FROM replaced) AS moved USING (trace)
+         SELECT trace, 1 AS spans, 1 AS sign, ${USAGE_COLUMNS} FROM sent UNION ALL SELECT trace, -1, -1, ${USAGE_COLUMNS} FROM replaced
+         UNION ALL SELECT trace, 0, -1, ${USAGE_COLUMNS} FROM below) AS moved USING (trace)
       GROUP BY input.trace)
    UPDATE countersign.merged_traces AS kept SET span_count = kept.span_count + change.span_count,
      ${USAGE.flatMap((member) => [member, `${member}_reported`])
@@ -104,15 +118,24 @@ const SUM = sql<SpanSums>(
 
 const STORE = sql(
   'merge_spans',
-  `INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, ${USAGE_COLUMNS})
-   SELECT sent.tenant_id, sent.trace, sent.span_id, sent.number, ${USAGE.map((member) => `sent.${member}`).join(', ')} FROM (${SENT}) AS sent
-   ON CONFLICT (tenant_id, trace, span_id) DO UPDATE SET submission = excluded.submission,
+  `INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, parent_of_call, ${USAGE_COLUMNS})
+   SELECT sent.tenant_id, sent.trace, sent.span_id, sent.number, sent.parent_of_call, ${USAGE.map((member) => `sent.${member}`).join(', ')}
+     FROM (${SENT}) AS sent
+   ON CONFLICT (tenant_id, trace, span_id) DO UPDATE SET submission = excluded.submission, parent_of_call = excluded.parent_of_call,
      ${USAGE.map((member) => `${member} = excluded.${member}`).join(', ')}`,
+);
+
+const CLEAR_BELOW = sql(
+  'clear_calls_below',
+  `WITH sent AS (${SENT}), below AS (${BELOW_SENT})
+   UPDATE countersign.merged_spans AS kept SET ${USAGE.map((member) => `${member} = NULL`).join(', ')}
+     FROM below WHERE kept.tenant_id = $1 AND kept.ctid = below.place`,
 );
 
 /**
  * Merges the spans of stored submissions into their traces, and returns the new sums of each trace. First the sums are changed by the
- * difference between the new spans and the spans that they replace. The caller has locked the traces, and initialized them.
+ * difference between the new spans and the spans that they replace. A model call below another one is not counted (docs/decisions/0061).
+ * The caller has locked the traces, and initialized them.
  */
 export function mergeSpans(tx: Transaction, submissions: readonly MergedSubmission[]): Promise<SpanSums[]> {
   const values = [
@@ -122,39 +145,6 @@ export function mergeSpans(tx: Transaction, submissions: readonly MergedSubmissi
   ];
   const sums = tx.run(SUM, values);
   tx.send(STORE, values);
+  tx.send(CLEAR_BELOW, values);
   return sums;
 }
-
-/**
- * SQL for the SHA-256, in hex, over the stored spans of a trace in the order of their IDs; null if there are none. `digestOfSpans` computes
- * the same, so that the stored spans can be compared without reading them.
- * @param trace SQL for `traces.id`.
- */
-export const digestOfStoredSpans = (trace: string): string =>
-  `(SELECT encode(sha256(convert_to(string_agg(concat(octet_length(m.span_id), ' ', m.span_id, ' ', m.submission, ' ',
-      ${USAGE_TEXTS.join(", ' ', ")}), E'\\n' ORDER BY m.span_id), 'UTF8')), 'hex')
-      FROM countersign.merged_spans AS m WHERE m.tenant_id = $1 AND m.trace = ${trace})`;
-
-const USAGE_TEXTS = USAGE.map(
-  (member) => `coalesce(${member === 'cost_usd' ? `trim_scale(m.${member})` : `m.${member}`}::text, '-')`,
-);
-
-/** The digest of `digestOfStoredSpans` over spans in memory, by their IDs. */
-export function digestOfSpans(spans: ReadonlyMap<string, MergedSpan>): string | null {
-  if (spans.size === 0) return null;
-  const lines = [...spans].map(([spanId, span]) => {
-    const id = Buffer.from(spanId);
-    const { promptTokens, completionTokens, totalTokens, costUsd } = usageOf(span);
-    const usage = [promptTokens, completionTokens, totalTokens, costUsd].map((member) => member ?? '-');
-    return { id, line: `${id.length} ${spanId} ${span.submission} ${usage.join(' ')}` };
-  });
-  const ordered = lines.sort((one, other) => one.id.compare(other.id)).map(({ line }) => line);
-  return hash('sha256', ordered.join('\n'), 'hex');
-}
-
-/** SQL that is true if the stored sums of a trace are those of its stored spans, or if it has one submission and no stored sums. */
-export const hasSumsOfSpans = (trace: string, submissionCount: string): string =>
-  `coalesce((SELECT (s.span_count, ${USAGE.map((member) => `s.${member}, s.${member}_reported`).join(', ')}) = (
-      SELECT count(*), ${USAGE.map((member) => `coalesce(sum(m.${member}), 0), count(m.${member})`).join(', ')}
-        FROM countersign.merged_spans AS m WHERE m.tenant_id = $1 AND m.trace = ${trace})
-      FROM countersign.merged_traces AS s WHERE s.tenant_id = $1 AND s.trace = ${trace}), ${submissionCount} = 1)`;

@@ -1,5 +1,6 @@
 import type { Span } from '@countersign/core/contract/trace';
 import { parseDateTime } from '@countersign/core/domain/instant';
+import { parentOfCall } from '@countersign/core/domain/merged-trace';
 import { type Usage, usageOf } from '@countersign/core/domain/usage';
 
 /** The values of a span that are searched and summed. All its values are in the document of its submission. */
@@ -16,6 +17,8 @@ export interface SpanFacts {
   startedAt: bigint | null;
   /** Microseconds since 1970. */
   endedAt: bigint | null;
+  /** The result of `parentOfCall`. */
+  parentOfCall: string | null;
 }
 
 /** The SpanFacts of a span. @throws SumTooLargeError if it has no total_tokens, and its other tokens exceed 2^53-1 together. */
@@ -30,20 +33,23 @@ export const factsOfSpan = (span: Span): SpanFacts => ({
   latencyMs: span.latency_ms ?? null,
   startedAt: instantOf(span.started_at),
   endedAt: instantOf(span.ended_at),
+  parentOfCall: parentOfCall(span),
 });
 
 const instantOf = (text: string | null | undefined): bigint | null => (text == null ? null : (parseDateTime(text) ?? null));
 
 /**
  * The text with the facts of a submission's spans that is stored with its document: a JSON array with an array for each span. The items of
- * that array have the order of the columns of the view `countersign.spans` from `span_id` on, without `submission` and `ordinal`. One row
- * for each span would cost more than the rest of the trace.
+ * that array have the order of the columns of the view `countersign.spans` from `span_id` on, without `submission` and `ordinal`. If a
+ * span has a `parentOfCall`, null and this parent follow. One row for each span would cost more than the rest of the trace.
  */
 export const spansText = (spans: readonly SpanFacts[]): string => `[${spans.map(spanText).join(',')}]`;
 
-function spanText({ spanId, kind, name, status, model, provider, usage, latencyMs, startedAt, endedAt }: SpanFacts): string {
+function spanText({ spanId, kind, name, status, model, provider, usage, latencyMs, ...others }: SpanFacts): string {
   const { promptTokens, completionTokens, totalTokens, costUsd } = usage;
   const fields = [spanId, kind, name, status, model, provider, promptTokens, completionTokens, totalTokens, costUsd, latencyMs];
+  const { startedAt, endedAt, parentOfCall } = others;
+  const parent = parentOfCall === null ? '' : `,null,${JSON.stringify(parentOfCall)}`;
   // Written manually: JSON.stringify rejects a bigint, and a double cannot represent all microseconds.
-  return `${JSON.stringify(fields).slice(0, -1)},${startedAt},${endedAt}]`;
+  return `${JSON.stringify(fields).slice(0, -1)},${startedAt},${endedAt}${parent}]`;
 }

@@ -2,7 +2,7 @@ import type { TraceColumns } from '@countersign/core/domain/merged-trace';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { documentBytes, documentColumns, readDocumentsOf, type StoredDocument } from './document-segments.ts';
 import { exactInstantText } from './instant-text.ts';
-import { digestOfStoredSpans, hasSumsOfSpans } from './merged-spans.ts';
+import { digestOfStoredSpans, hasSumsOfSpans } from './merged-spans-check.ts';
 import type { SubmissionPlace } from './trace-rows.ts';
 
 /** The row of a trace, to be compared with its submissions. Times of the server are UTC with six fraction digits. */

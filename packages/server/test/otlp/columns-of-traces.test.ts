@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { verifyTraces } from '../../src/ledger/verify-traces.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { id, jsonExport, newTrace } from './exporter.ts';
 import { type Exporter, exporter } from './sending.ts';
 
 // These tests check that the columns of a stored trace equal those derived from its documents, so `ledger verify` has no finding.
@@ -84,5 +85,36 @@ test('random submissions to /api/public/traces, merged into three traces, give n
     statuses.push(status);
   }
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(50);
+  expect(await findings()).toEqual(NONE);
+});
+
+const call = fc.record({
+  number: fc.nat(5),
+  parent: fc.nat(5),
+  kind: fc.constantFrom('chat', 'invoke_agent'),
+  tokens: optional(fc.nat(9)),
+});
+
+test('random exports of calls below calls, merged into three traces, give no finding', async () => {
+  const traces = [newTrace(), newTrace(), newTrace()];
+  const sending = fc.record({
+    traceId: fc.constantFrom(...traces),
+    calls: fc.uniqueArray(call, { minLength: 1, maxLength: 3, selector: ({ number }) => number }),
+  });
+  for (const { traceId, calls } of fc.sample(sending, { numRuns: 150, seed: 20261127 })) {
+    const spans = calls.map(({ number, parent, kind, tokens: input }) => ({
+      ...{ traceId, spanId: id(number), parentSpanId: id(parent) },
+      attributes: {
+        'gen_ai.operation.name': kind,
+        ...(input === null ? {} : { 'gen_ai.usage.input_tokens': input, 'gen_ai.usage.cost': input / 10 }),
+      },
+    }));
+    expect((await exporting.sendJson(jsonExport(spans))).status).toBe(200);
+  }
+  const cleared = await server.database.sql(
+    'SELECT FROM countersign.merged_spans WHERE tenant_id = $1 AND parent_of_call IS NOT NULL AND total_tokens IS NULL',
+    [tenantId],
+  );
+  expect(cleared.length).toBeGreaterThan(0);
   expect(await findings()).toEqual(NONE);
 });

@@ -92,6 +92,47 @@ describe('a run that arrives in several exports', () => {
   });
 });
 
+describe('a model call that is reported by two spans, one below the other', () => {
+  const usage = { 'gen_ai.operation.name': 'chat', 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 20 };
+  const call = (traceId: string, number: number, parent: number, tokens = usage): TestSpan => ({
+    ...child(traceId, number, { ...tokens, 'gen_ai.usage.cost': 0.5 }),
+    parentSpanId: id(parent),
+  });
+  const once = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120, cost_usd: '0.5' };
+
+  test('counts once if every span arrives in an export of its own, in any order', async () => {
+    for (const [first, second] of [
+      [3, 2],
+      [2, 3],
+    ]) {
+      const traceId = newTrace();
+      for (const number of [first!, second!]) await sendSpans([call(traceId, number, number - 1)]);
+      await sendSpans([root(traceId, 'nested-bot')]);
+      expect(await runOf(traceId)).toMatchObject({ ...once, span_count: 3 });
+    }
+  });
+
+  test('counts once if a span is sent again, alone or with the other one', async () => {
+    const traceId = newTrace();
+    const [outer, inner] = [call(traceId, 2, 1), call(traceId, 3, 2)];
+    for (const spans of [[inner], [outer], [inner], [outer, root(traceId, 'again-bot')], [outer, inner], [inner]]) {
+      await sendSpans([...spans, child(traceId, 9, { sent: Math.random() })]);
+      expect(await runOf(traceId)).toMatchObject(once);
+    }
+  });
+
+  test('counts every call below an agent span, and a call below a call without tokens', async () => {
+    const traceId = newTrace();
+    await sendSpans([call(traceId, 3, 2)]);
+    await sendSpans([call(traceId, 4, 2)]);
+    await sendSpans([call(traceId, 6, 5)]);
+    await sendSpans([{ ...child(traceId, 5, { 'gen_ai.operation.name': 'chat' }) }]);
+    await sendSpans([child(traceId, 2, { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.usage.input_tokens': 200 })]);
+    await sendSpans([root(traceId, 'three-calls')]);
+    expect(await runOf(traceId)).toMatchObject({ total_tokens: 360, cost_usd: '1.5' });
+  });
+});
+
 describe('the agent of a run', () => {
   const invoke = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'sub-bot' };
 
