@@ -1,4 +1,5 @@
 import type { Message } from '../contract/message.ts';
+import { converseMessages } from './conventions/converse.ts';
 import { readGenAiMessages } from './conventions/gen-ai.ts';
 import { fromJson, parsingWithinLimit } from './conventions/json-text.ts';
 import { isObject, plainMessage } from './conventions/messages.ts';
@@ -20,31 +21,39 @@ const ROLES: Readonly<Record<string, Message['role']>> = {
   'gen_ai.choice': 'assistant',
 };
 
-/** The event whose attributes or body contain the whole conversation of a call. */
+/** The event whose attributes or body contain the conversation of a call. Some senders use an event for each attribute. */
 const DETAILS = 'gen_ai.client.inference.operation.details';
 
 /** Whether an event contains messages. */
 export const isContentEvent = (name: string): boolean => name === DETAILS || Object.hasOwn(ROLES, name);
 
-/** The messages of events, in their order. If the first event DETAILS contains a conversation, only its messages. */
+/** The messages of events, in their order. If the events DETAILS contain a conversation, only its messages. */
 export const messagesOfEvents = (events: readonly ContentEvent[]): Message[] => parsingWithinLimit(() => readMessages(events));
 
 function readMessages(events: readonly ContentEvent[]): Message[] {
-  const details = events.find(({ name }) => name === DETAILS);
-  if (details !== undefined) {
-    const { attributes, body } = details;
-    const members = isObject(body) ? new Map([...Object.entries(body), ...attributes]) : attributes;
-    const read = readGenAiMessages(members);
-    if (read !== undefined) return read.messages;
-  }
-  return events.flatMap((event) => (Object.hasOwn(ROLES, event.name) ? [messageOf(event)] : []));
+  const read = readGenAiMessages(membersOfDetails(events));
+  return read?.messages ?? events.flatMap((event) => (Object.hasOwn(ROLES, event.name) ? messagesOf(event) : []));
 }
 
-function messageOf({ name, attributes, body }: ContentEvent): Message {
+/** The members of all events DETAILS. Of two with the same name, that of the first event is used, and in an event the attribute. */
+function membersOfDetails(events: readonly ContentEvent[]): Attributes {
+  const members: Attributes = new Map();
+  for (const { name, attributes, body } of events) {
+    if (name !== DETAILS) continue;
+    for (const [member, value] of [...attributes, ...(isObject(body) ? Object.entries(body) : [])])
+      if (!members.has(member)) members.set(member, value);
+  }
+  return members;
+}
+
+function messagesOf({ name, attributes, body }: ContentEvent): Message[] {
   const fields: Record<string, Value> = { ...Object.fromEntries(attributes), ...(isObject(body) ? body : {}) };
   const nested = fromJson(fields.message ?? null);
   const message: Record<string, Value> = isObject(nested) ? nested : fields;
-  const content = message.content ?? (typeof body === 'string' ? body : null);
+  const content = message.content ?? (isObject(nested) ? null : nested) ?? (typeof body === 'string' ? body : null);
+  const role = ROLES[name]!;
+  const ofBlocks = converseMessages(content, role);
+  if (ofBlocks !== undefined) return ofBlocks;
   const toolCalls = fromJson(message.tool_calls ?? null);
-  return plainMessage({ ...message, content, tool_calls: toolCalls }, ROLES[name]!);
+  return [plainMessage({ ...message, content, tool_calls: toolCalls }, role)];
 }

@@ -143,4 +143,55 @@ describe('conversation', () => {
     });
     expect(messages).toEqual([{ role: 'user', content: 'x' }]);
   });
+
+  const event = (name: string, attributes: Record<string, Value>) => ({
+    ...{ name, time: undefined },
+    attributes: new Map(Object.entries(attributes)),
+  });
+  const details = (attributes: Record<string, Value>) => event('gen_ai.client.inference.operation.details', attributes);
+
+  test('is read from all details events of a span; of two events with the same attribute the first one is used', () => {
+    const output = (content: string) => jsonOf({ role: 'assistant', parts: [{ type: 'text', content }] });
+    const { messages } = mapped(
+      { 'gen_ai.operation.name': 'chat' },
+      {
+        events: [
+          details({ 'gen_ai.system_instructions': jsonOf({ type: 'text', content: 'Be brief.' }) }),
+          details({ 'gen_ai.input.messages': jsonOf({ role: 'user', parts: [{ type: 'text', content: 'Hello' }] }) }),
+          details({ 'gen_ai.output.messages': output('Hi.') }),
+          details({ 'gen_ai.output.messages': output('Again.') }),
+        ],
+      },
+    );
+    expect(messages).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hello' },
+      { role: 'assistant', content: 'Hi.' },
+    ]);
+  });
+
+  test('is read from events whose content has the blocks of the Converse API', () => {
+    const { messages } = mapped(
+      { 'gen_ai.operation.name': 'chat' },
+      {
+        events: [
+          event('gen_ai.system.message', { content: jsonOf({ text: 'Be brief.' }) }),
+          event('gen_ai.user.message', { content: jsonOf({ text: 'How is the weather?' }) }),
+          event('gen_ai.assistant.message', {
+            content: jsonOf({ toolUse: { toolUseId: 'call-1', name: 'weather', input: { city: 'Bern' } } }),
+          }),
+          event('gen_ai.tool.message', {
+            content: jsonOf({ toolResult: { toolUseId: 'call-1', status: 'success', content: [{ text: 'rain' }] } }),
+          }),
+          event('gen_ai.choice', { finish_reason: 'end_turn', message: jsonOf({ text: 'It rains.' }) }),
+        ],
+      },
+    );
+    expect(messages).toEqual(CONVERSATION);
+  });
+
+  test('keeps the text of a choice whose message is not an object', () => {
+    const { messages } = mapped({}, { events: [event('gen_ai.choice', { message: 'It rains.' })] });
+    expect(messages).toEqual([{ role: 'assistant', content: 'It rains.' }]);
+  });
 });
