@@ -1,11 +1,12 @@
 import type { Span } from '../contract/trace.ts';
-import { ACCEPTED, errorOf, labelOf } from './accepted-values.ts';
-import { CONVENTIONS, KIND_ORDER, RULES } from './conventions/all.ts';
-import type { Field, KindMatch, ReadDocuments, ReadMessages, SpanKind } from './conventions/convention.ts';
-import { fromJson, parsedJson } from './conventions/json-text.ts';
+import { errorOf, labelOf } from './accepted-values.ts';
+import { CONVENTIONS, KIND_ORDER } from './conventions/all.ts';
+import type { Field, KindMatch, ReadDocuments, ReadMessages } from './conventions/convention.ts';
+import { fromJson } from './conventions/json-text.ts';
 import { messagesOfEvents } from './event-messages.ts';
+import { valueOfField } from './field-values.ts';
 import { dateTimeOf, millisecondsBetween } from './instants.ts';
-import type { Attributes, SpanRecord, Value } from './records.ts';
+import type { SpanRecord, Value } from './records.ts';
 
 /** The member of `metadata` that marks a conversation from span events. Messages from log records replace such a conversation. */
 export const MESSAGES_FROM = 'countersign.messages_from';
@@ -13,18 +14,6 @@ export const MESSAGES_FROM = 'countersign.messages_from';
 /** The name of a step whose span has none. */
 const UNNAMED = 'unnamed';
 const STATUS_ERROR = 2;
-
-/** The first value that a field accepts, and the name of its attribute. Without `kind`, rules that require a kind are skipped. */
-export function valueOfField(field: Field, attributes: Attributes, kind?: SpanKind): { name: string; value: Value } | undefined {
-  for (const rule of RULES.get(field) ?? []) {
-    if (rule.kinds !== undefined && (kind === undefined || !rule.kinds.includes(kind))) continue;
-    for (const name of rule.from) {
-      const value = ACCEPTED[field](attributes.get(name));
-      if (value !== undefined) return { name, value: rule.isJson ? parsedJson(value) : value };
-    }
-  }
-  return undefined;
-}
 
 /** The kind of a span, by the first convention that determines it; otherwise `llm` if the span has a model, else `other`. */
 export function kindOfSpan(span: SpanRecord): KindMatch {

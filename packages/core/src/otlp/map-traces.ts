@@ -4,9 +4,10 @@ import { agentNameOf } from './accepted-values.ts';
 import { AGENT_RANK, type AgentRank } from './agent-rank.ts';
 import type { KindMatch } from './conventions/convention.ts';
 import { parsingWithinLimit } from './conventions/json-text.ts';
+import { valueOfField } from './field-values.ts';
 import { type Finding, findingOf } from './findings.ts';
 import { dateTimeOf, millisecondsBetween } from './instants.ts';
-import { kindOfSpan, mapSpan, spanError, valueOfField } from './map-span.ts';
+import { kindOfSpan, mapSpan, spanError } from './map-span.ts';
 import type { Attributes, SpanRecord } from './records.ts';
 
 /** The spans of one trace in an export, as a submission of that trace. */

@@ -45,6 +45,14 @@ describe('kind of a step', () => {
       'other',
       { 'openinference.span.kind': kind },
     ]),
+    ...['agent', 'tool', 'guardrail'].map((type): [string, Attributes] => [type, { 'langfuse.observation.type': type }]),
+    ['llm', { 'langfuse.observation.type': 'generation' }],
+    ['retrieval', { 'langfuse.observation.type': 'retriever' }],
+    ...['chain', 'evaluator', 'embedding', 'span', 'event'].map((type): [string, Attributes] => [
+      'other',
+      { 'langfuse.observation.type': type },
+    ]),
+    ['llm', { 'langfuse.observation.type': 'span', 'gen_ai.request.model': 'm' }],
     ['other', { 'traceloop.span.kind': 'task' }],
     ['other', { 'gen_ai.operation.name': 'constructor' }],
     ['other', { 'http.request.method': 'GET' }],
@@ -77,6 +85,17 @@ describe('fields of a step', () => {
     ['total_tokens', 31, { 'llm.usage.total_tokens': 31, 'gen_ai.usage.total_tokens': 32 }],
     ['cost_usd', 0.25, { 'llm.cost.total': 0.25, 'gen_ai.usage.cost': 1 }],
     ['cost_usd', 0.5, { 'langfuse.observation.cost_details.total': '0.5' }],
+    ['cost_usd', 0.003, { 'langfuse.observation.cost_details': '{"input":0.001,"output":0.002,"total":0.003}' }],
+    ['model', 'gpt-4o', { 'langfuse.observation.model.name': 'gpt-4o', 'ai.model.id': 'sdk' }],
+    ...[
+      '{"input":10,"output":2,"total":12,"cache_read_input_tokens":6}',
+      '{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"prompt_tokens_details":{"cached_tokens":6}}',
+      '{"input_tokens":10,"output_tokens":2,"total_tokens":12}',
+    ].flatMap((usage): [string, unknown, Attributes][] => [
+      ['prompt_tokens', 10, { 'langfuse.observation.usage_details': usage }],
+      ['completion_tokens', 2, { 'langfuse.observation.usage_details': usage }],
+      ['total_tokens', 12, { 'langfuse.observation.usage_details': usage }],
+    ]),
   ])('%s is %j', (field, value, attributes) => {
     expect(mapped({ ...LLM, ...attributes })).toMatchObject({ [field]: value });
   });
@@ -86,6 +105,8 @@ describe('fields of a step', () => {
     ['prompt_tokens', { 'gen_ai.usage.input_tokens': 1.5 }],
     ['prompt_tokens', { 'gen_ai.usage.input_tokens': '9007199254740993' }],
     ['cost_usd', { 'llm.cost.total': -0.1 }],
+    ['prompt_tokens', { 'langfuse.observation.usage_details': '{"input":-1}' }],
+    ['prompt_tokens', { 'langfuse.observation.usage_details': '{"input":' }],
     ['model', { 'gen_ai.request.model': 'm'.repeat(513) }],
     ['model', { 'gen_ai.request.model': 'line\nbreak' }],
   ])('%s stays in metadata when the contract rejects its value: %j', (field, attributes) => {
@@ -222,6 +243,15 @@ describe('tool step', () => {
         'tool.name': 'search',
         'traceloop.entity.input': '{"q":1}',
         'traceloop.entity.output': 'found',
+      },
+    ],
+    [
+      'Langfuse',
+      {
+        'langfuse.observation.type': 'tool',
+        'gen_ai.tool.name': 'search',
+        'langfuse.observation.input': '{"q":1}',
+        'langfuse.observation.output': 'found',
       },
     ],
     [

@@ -99,10 +99,20 @@ describe('conversation', () => {
         'ai.response.text': 'It rains.',
       },
     ],
+    [
+      'of Langfuse',
+      {
+        'langfuse.observation.type': 'generation',
+        'langfuse.observation.input': JSON.stringify({ messages: CONVERSATION.slice(0, 4), tools: [] }),
+        'langfuse.observation.output': JSON.stringify(CONVERSATION[4]),
+      },
+    ],
   ])('%s is mapped to messages', (_, attributes) => {
     const span = mapped(attributes);
     expect(span.messages).toEqual(CONVERSATION);
-    const left = Object.keys(span.metadata!).filter((name) => /messages|prompt\.|completion\.|response\.text/.test(name));
+    const left = Object.keys(span.metadata!).filter((name) =>
+      /messages|prompt\.|completion\.|response\.text|observation\.(in|out)put/.test(name),
+    );
     expect(left).toEqual([]);
   });
 

@@ -13,7 +13,7 @@ export const CONVENTIONS: readonly Convention[] = [genAi, olderGenAi, openInfere
  * The order in which the conventions determine the kind of a span: first those with an attribute for the kind or the operation. The last
  * one, olderGenAi, infers the kind from other attributes.
  */
-export const KIND_ORDER: readonly Convention[] = [openInference, genAi, openLlmetry, vercelAi, olderGenAi];
+export const KIND_ORDER: readonly Convention[] = [openInference, genAi, openLlmetry, vercelAi, langfuse, olderGenAi];
 
 /** The rules of all conventions by field, in order. */
 export const RULES: ReadonlyMap<Field, readonly Rule[]> = Map.groupBy(

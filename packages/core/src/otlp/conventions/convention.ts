@@ -27,6 +27,8 @@ export interface Rule {
   field: Field;
   /** Names of attributes. The first one with an accepted value is used. */
   from: readonly string[];
+  /** The members of the object in the attribute, as JSON text or as a structure, whose first accepted value is used instead of the object. */
+  members?: readonly string[];
   /** The kinds of spans that the rule applies to; all if omitted. */
   kinds?: readonly SpanKind[];
   /** Whether the value is always JSON text, so that a string has quotation marks. */
