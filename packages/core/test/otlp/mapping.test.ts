@@ -86,6 +86,8 @@ describe('fields of a step', () => {
     ['cost_usd', 0.25, { 'llm.cost.total': 0.25, 'gen_ai.usage.cost': 1 }],
     ['cost_usd', 0.5, { 'langfuse.observation.cost_details.total': '0.5' }],
     ['cost_usd', 0.003, { 'langfuse.observation.cost_details': '{"input":0.001,"output":0.002,"total":0.003}' }],
+    ['cost_usd', 0.002, { 'gen_ai.cost.total_cost': 0.002, 'gen_ai.cost.input_cost': 0.001 }],
+    ['cost_usd', 0.002, { 'operation.cost': 0.002 }],
     ['model', 'gpt-4o', { 'langfuse.observation.model.name': 'gpt-4o', 'ai.model.id': 'sdk' }],
     ...[
       '{"input":10,"output":2,"total":12,"cache_read_input_tokens":6}',

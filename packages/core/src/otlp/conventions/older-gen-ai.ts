@@ -7,7 +7,10 @@ import { plainMessage, roleOf, toolCall } from './messages.ts';
 
 const RENAMED = 'https://github.com/open-telemetry/semantic-conventions/blob/v1.36.0/docs/registry/attributes/gen-ai.md';
 
-/** Former names of `gen_ai.*` attributes, which some senders use. */
+const LITELLM = 'https://github.com/BerriAI/litellm/blob/main/litellm/integrations/opentelemetry.py';
+const PYDANTIC_AI = 'https://github.com/pydantic/pydantic-ai/blob/main/pydantic_ai_slim/pydantic_ai/models/instrumented.py';
+
+/** Former names of `gen_ai.*` attributes, which some senders use, and names for the cost, which has none in the GenAI conventions. */
 export const olderGenAi: Convention = {
   kindOf({ attributes }): KindMatch | undefined {
     const isTool = attributes.has('gen_ai.tool.name') || attributes.has('gen_ai.tool.call.id');
@@ -18,6 +21,8 @@ export const olderGenAi: Convention = {
     { field: 'provider', from: ['gen_ai.system'], source: RENAMED },
     { field: 'prompt_tokens', from: ['gen_ai.usage.prompt_tokens'], source: RENAMED },
     { field: 'completion_tokens', from: ['gen_ai.usage.completion_tokens'], source: RENAMED },
+    { field: 'cost_usd', from: ['gen_ai.cost.total_cost'], source: LITELLM },
+    { field: 'cost_usd', from: ['operation.cost'], source: PYDANTIC_AI },
   ],
 };
 
