@@ -61,8 +61,7 @@ def _other_tenant(audit, tenant_id):
 
 
 def _check(arguments, log, verify, summarize, audit=None):
-    tenant_id = None if arguments.tenant is None else uuid(arguments.tenant, '--tenant')
-    keys = trusted_keys(arguments.key)
+    keys, tenant_id = trusted_keys(arguments.key, None if arguments.tenant is None else uuid(arguments.tenant, '--tenant'))
     if keys is not None and not arguments.checkpoint:
         raise Unusable('--key checks the signatures of checkpoints: give them with --checkpoint')
     # Checked before the export, which may be long. A checkpoint with an invalid signature is no evidence.
@@ -160,20 +159,27 @@ def _summary_of_kept(heads, root, entries):
 # --- Arguments --------------------------------------------------------------------------------------------------------
 
 
-def trusted_keys(key_arguments):
-    """The keys of all --key arguments: verifier keys, or files with verifier keys, a JWKS or a trust file. None without an argument."""
+def trusted_keys(key_arguments, tenant_id=None):
+    """The keys of all --key arguments: verifier keys, or files with verifier keys, a JWKS or a trust file. None without an argument.
+
+    Also returns the tenant that `tenant_id` or a trust file names, or None. Raises Unusable if they name several.
+    """
     if not key_arguments:
-        return None
+        return None, tenant_id
     keys = []
     for text in key_arguments:
         try:
             if re.match(r'[^+\s]+\+[0-9a-f]{8}\+', text):
                 keys.append(note.read_verifier_key(text))
-            else:
-                keys += note.read_keys(document(text))
+                continue
+            keys_of_file, named = note.read_trust(document(text))
         except Invalid as error:
             raise Unusable(f'--key: {error}') from None
-    return keys
+        keys += keys_of_file
+        if None not in (named, tenant_id) and named != tenant_id:
+            raise Unusable(f'--key: the trust file is of the tenant {named}, not of {tenant_id}')
+        tenant_id = named or tenant_id
+    return keys, tenant_id
 
 
 def checkpoint_kept(path, keys):

@@ -18,7 +18,7 @@ from verdict import VALID, Invalid, Unusable, Verdict, document, invalid, shown
 
 
 def check_inclusion(arguments):
-    keys = check_log.trusted_keys(arguments.key)
+    keys, tenant_id = check_log.trusted_keys(arguments.key)
     if arguments.row_hash is not None and not re.fullmatch('[0-9a-fA-F]{64}', arguments.row_hash):
         raise Unusable('--row-hash must be 64 hex digits')
     try:
@@ -26,6 +26,7 @@ def check_inclusion(arguments):
         checkpoint = proof.checkpoint
         if arguments.origin is not None and checkpoint.origin != arguments.origin:
             raise Invalid([('other_origin', f'the proof is of the log {shown(checkpoint.origin)}, not of {shown(arguments.origin)}')])
+        _require_tenant(tenant_id, log_proof.log_of(checkpoint.origin)[0], 'the proof')
         data = bytes.fromhex(arguments.row_hash) if arguments.entry is None else _leaf_data_of_entry(arguments.entry, proof)
         leaf = merkle.leaf_hash(data)
         log_proof.prove(merkle.check_inclusion, proof.index, checkpoint.size, leaf, proof.hashes, checkpoint.root)
@@ -34,6 +35,13 @@ def check_inclusion(arguments):
     facts = {'seq': proof.index + 1, 'leaf_data': data.hex(), **_facts_of(checkpoint)}
     line = f'valid: {data.hex()} is row {proof.index + 1} of {_shown_checkpoint(checkpoint)}'
     return Verdict(VALID, line, facts)
+
+
+def _require_tenant(expected, tenant_id, what):
+    """Raises Invalid if a trust file names a tenant, and the document is not of it. One key signs for all tenants of an instance."""
+    if expected is not None and tenant_id != expected:
+        named = 'names no tenant' if tenant_id is None else f'is of the tenant {shown(tenant_id)}'
+        raise Invalid([('other_tenant', f'{what} {named}, the trust file of {expected}')])
 
 
 def _leaf_data_of_entry(path, proof):
@@ -95,10 +103,11 @@ def _trace_event(event):
 
 
 def check_consistency(arguments):
-    keys = check_log.trusted_keys(arguments.key)
+    keys, tenant_id = check_log.trusted_keys(arguments.key)
     try:
         proof = log_proof.read_consistency(document(arguments.file), keys)
         checkpoint = proof.checkpoint
+        _require_tenant(tenant_id, log_proof.log_of(checkpoint.origin)[0], 'the proof')
         if arguments.first is not None:
             first = check_log.checkpoint_kept(arguments.first, keys)
         else:
@@ -128,9 +137,10 @@ def _prove_growth(first, proof):
 
 
 def check_attestation(arguments):
-    keys = check_log.trusted_keys(arguments.key)
+    keys, tenant_id = check_log.trusted_keys(arguments.key)
     try:
         verified = attestation.verify(document(arguments.file), keys)
+        _require_tenant(tenant_id, verified.decision.get('tenant_id'), 'the decision')
     except Invalid as error:
         return invalid(error)
     response = verified.decision

@@ -24,6 +24,7 @@ def _lists():
     yield 'after-a-reset.jwks', 'valid', {'keys': [proof_vectors.jwk(FIRST, ENDED), reset]}
     yield 'trust-file.json', 'valid', _trust([first], [second])
     yield 'trust-file-with-both.json', 'valid', _trust([first, second])
+    yield 'trust-file-of-another-tenant.json', 'refused', _trust([first, second], tenant_id=vector_values.OTHER_TENANT)
     yield 'trust-file-that-contradicts-itself.json', 'refused', _trust([first, forged])
     yield 'trust-file-signed-by-a-stranger.json', 'refused', _trust([first], [forged])
     yield 'trust-file-without-signature.json', 'refused', _trust([first], [unsigned])
@@ -49,8 +50,8 @@ def _lists():
     yield 'trust-file-keys-twice.json', 'refused', twice
 
 
-def _trust(keys, successors=None):
-    workspace = {'id': vector_values.TENANT, 'name': 'acme'}
+def _trust(keys, successors=None, tenant_id=vector_values.TENANT):
+    workspace = {'id': tenant_id, 'name': 'acme'}
     file = {'version': 1, 'workspace': workspace, 'url': 'https://countersign.example.com', 'keys': keys}
     return file if successors is None else {**file, 'successors': successors}
 

@@ -19,7 +19,7 @@ RESPONSE = {
     'evaluation': {**decision_vectors.ALLOWED['evaluation'], 'agent_name': 'refund-agent'},
     'tenant_id': TENANT,
 }
-OTHER_TENANT = '00000000-0000-4000-8000-000000000001'
+OTHER_TENANT = vector_values.OTHER_TENANT
 
 
 def cases():

@@ -81,9 +81,14 @@ def read_verifier_key(text):
 
 def read_keys(data):
     """The Keys of a file: a JWKS, a trust file, or verifier keys, one per line. Raises Invalid if it has none, or one is invalid."""
+    return read_trust(data)[0]
+
+
+def read_trust(data):
+    """The Keys of a file as in read_keys, and the ID of the workspace that a trust file names. The ID is None for other files."""
     text = text_of(data)
     if text.lstrip()[:1] != '{':
-        return [read_verifier_key(line) for line in text.split('\n') if line.strip()] or _no_keys()
+        return [read_verifier_key(line) for line in text.split('\n') if line.strip()] or _no_keys(), None
     try:
         jwks = jcs.read(text)
     except jcs.JcsError as error:
@@ -91,10 +96,10 @@ def read_keys(data):
     if not isinstance(jwks.get('keys'), list) or not all(isinstance(jwk, dict) for jwk in jwks['keys']):
         raise Invalid([('bad_key', 'the JWKS has no array "keys" of objects')])
     if 'version' in jwks:
-        return succession.keys_of_trust_file(jwks)
+        return succession.keys_of_trust_file(jwks), jwks['workspace']['id']
     listed = [(jwk, key_of_jwk(jwk)) for jwk in jwks['keys'] if is_ed25519(jwk)]
     succession.check_listed(listed)
-    return [key for _, key in listed] or _no_keys()
+    return [key for _, key in listed] or _no_keys(), None
 
 
 def is_ed25519(jwk):

@@ -12,11 +12,15 @@ import subprocess
 import tempfile
 import unittest
 
+import attestation
+import jcs
+import proof_vectors
 import vector_values
 from forked import run_forked
 from golden import golden_lines, golden_rows, vectors
 
 HERE = pathlib.Path(__file__).resolve().parent
+TENANT, OTHER_TENANT = vector_values.TENANT, vector_values.OTHER_TENANT
 
 
 class CommandLine(unittest.TestCase):
@@ -147,6 +151,36 @@ class CommandLine(unittest.TestCase):
             process = self.run_verifier('attestation', '-', '--key', key, stdin=json.dumps(case['envelope']).encode('ascii'))
             self.assertEqual(process.returncode, 0, process)
             self.assertIn(b'ALLOWED' if case['response']['allowed'] else b'BLOCKED', process.stdout)
+
+    def test_a_trust_file_accepts_only_documents_of_its_tenant(self):
+        golden = vectors('checkpoints.json')
+        log, older = golden['logs'][0], vectors('attestation.json')['cases'][0]['envelope']
+        proof = self.file(log['inclusion'][-1]['text'].encode('utf-8'), 'proof')
+        grown = self.file(json.dumps(log['consistency'][-3]).encode('ascii'), 'grown')
+        kept = self.file(log['checkpoints'][4].encode('utf-8'), 'kept')
+        signed = vectors('evidence.json')['cases'][0]['response']
+        envelope = proof_vectors.envelope(jcs.canonicalize(attestation.statement(signed)), proof_vectors.SEEDS['first'])
+        trust = {'version': 1, 'workspace': {'id': TENANT, 'name': 'acme'}, 'keys': [golden['keys'][0]['jwk']]}
+        own = self.file(json.dumps(trust).encode('ascii'), 'own.json')
+        other = self.file(json.dumps({**trust, 'workspace': {'id': OTHER_TENANT, 'name': 'shop'}}).encode('ascii'), 'other.json')
+        for arguments in (
+            ('proof', proof, '--row-hash', log['leaf_data'][5]),
+            ('consistency', grown, '--first', kept),
+            ('attestation', self.file(json.dumps(envelope).encode('ascii'), 'named')),
+        ):
+            with self.subTest(arguments[0]):
+                self.assertEqual(self.run_verifier(*arguments, '--key', own).returncode, 0)
+                process = self.run_verifier(*arguments, '--key', other)
+                self.assertEqual(process.returncode, 1, process)
+                self.assertIn(f'the trust file of {OTHER_TENANT}'.encode(), process.stdout)
+        process = self.run_verifier('attestation', '-', '--key', own, stdin=json.dumps(older).encode('ascii'))
+        self.assertIn(b'the decision names no tenant', process.stdout)
+        data = b'\n'.join(golden_lines()) + b'\n'
+        export = ('ledger', '-', '--checkpoint', kept)
+        self.assertEqual(self.run_verifier(*export, '--key', own, stdin=data).returncode, 0)
+        self.assertEqual(self.run_verifier(*export, '--key', other, stdin=data).returncode, 1)
+        self.assertEqual(self.run_verifier(*export, '--key', other, '--tenant', TENANT, stdin=data).returncode, 2)
+        self.assertEqual(self.run_verifier(*export, '--key', own, '--key', other, stdin=data).returncode, 2)
 
     def test_hostile_input_gives_a_verdict_of_one_line(self):
         golden = vectors('checkpoints.json')

@@ -17,7 +17,7 @@ import { examples } from './help.ts';
 import { type Progress, progressOn } from './progress.ts';
 import type { Session } from './session.ts';
 import { shortLine } from './table.ts';
-import { keptHeads, keysGiven, repeatable, type VerificationOptions } from './verification-options.ts';
+import { expectedTenant, keptHeads, keysGiven, repeatable, type VerificationOptions } from './verification-options.ts';
 
 /** The largest number of schema differences in the text output. The JSON output has all of them. */
 const SCHEMA_FINDINGS_MAX = 20;
@@ -65,7 +65,7 @@ export function addVerify(group: Command, session: Session): void {
     .option('--head <header>', 'a Countersign-Checkpoint header that you kept; can be repeated', repeatable)
     .option(
       '--key <key>',
-      'the public key: a verifier key, or a file with verifier keys, a JWKS or a trust file; can be repeated',
+      'the public key: a verifier key, or a file with verifier keys, a JWKS or a trust file, of whose workspace the log must be; can be repeated',
       repeatable,
     )
     .option('--progress', 'show progress on stderr; on a terminal it is shown anyway')
@@ -126,21 +126,23 @@ async function schemaOf(session: Session, { workspace }: VerifyOptions): Promise
 
 async function reportOn(session: Session, options: VerifyOptions & { log: LogName }, { onRows }: Progress): Promise<ChainReport> {
   const { workspace, file, log, tenant } = options;
-  const keys = keysGiven(options);
-  const kept = keptHeads(options, keys, log);
+  const given = keysGiven(options);
+  const kept = keptHeads(options, given?.keys, log);
   if ('contradiction' in kept) return { tenantId: undefined, entries: 0, head: null, firstBad: undefined, ...kept };
   const walkOptions = { kept: kept.heads, progress: onRows };
   if (file !== undefined) {
     const auditFacts = options.audit === undefined ? {} : await readAuditFacts(options.audit);
     if ('contradiction' in auditFacts) return { tenantId: undefined, entries: 0, head: null, firstBad: undefined, ...auditFacts };
+    const tenantId = expectedTenant(tenant, given?.tenantId);
     const verifyFile = (replay?: DecisionReplay) =>
       withInputFile(file, (bytes) =>
-        verifyExport(bytes, { digests, sha256 }, { log, ...auditFacts, tenantId: tenant, replay, ...walkOptions }),
+        verifyExport(bytes, { digests, sha256 }, { log, ...auditFacts, tenantId, replay, ...walkOptions }),
       );
     if (options.replay === undefined) return verifyFile();
     return withInputFile(options.replay, (events) => verifyFile(new DecisionReplay(events, digests)));
   }
   return session.withWorkspace(workspace!, async ({ pool, signer, secrets, ledgerPool }, { id }) => {
+    expectedTenant(id, given?.tenantId);
     // A stored checkpoint may be signed by any of the instance's keys, even a retired one. --key applies only to the user's checkpoints.
     const listed = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
     return verifyLog(pool, secrets.masterSecret, { tenantId: id, log }, { keys: listed, ...walkOptions });

@@ -23,18 +23,29 @@ const FILE_BYTES_MAX = 1024 * 1024;
 /** Collects a repeatable option. */
 export const repeatable = (value: string, before: string[] = []): string[] => [...before, value];
 
-/** The keys of --key: verifier keys, or files with verifier keys, a JWKS or a trust file. Undefined without --key. */
-export function keysGiven({ key: given = [] }: VerificationOptions): NoteKey[] | undefined {
-  return given.length === 0 ? undefined : given.flatMap(keysOf);
+/** The keys of --key. */
+export interface GivenKeys {
+  keys: NoteKey[];
+  /** The ID of the workspace that a trust file names. Undefined without a trust file. */
+  tenantId: string | undefined;
 }
 
-function keysOf(given: string): NoteKey[] {
+/** The keys of --key: verifier keys, or files with verifier keys, a JWKS or a trust file. Undefined without --key. */
+export function keysGiven({ key: given = [] }: VerificationOptions): GivenKeys | undefined {
+  if (given.length === 0) return undefined;
+  const read = given.map(keysOf);
+  const [tenantId, other] = new Set(read.flatMap((each) => each.tenantId ?? []));
+  if (other !== undefined) throw new InvalidInputError(`--key names two workspaces, ${tenantId} and ${other}`);
+  return { keys: read.flatMap(({ keys }) => keys), tenantId };
+}
+
+function keysOf(given: string): GivenKeys {
   const key = parseNoteVerifierKey(given, sha256);
-  if (key !== undefined) return [key];
+  if (key !== undefined) return { keys: [key], tenantId: undefined };
   const text = readSmall(given, 'a verifier key (name+id+base64), nor a file that can be read');
   const file = isTrustFile(text) ? readTrustFile(text, SUCCESSION_CHECKS) : undefined;
   if (file !== undefined && 'fault' in file) throw new InvalidInputError(`${JSON.stringify(given)} ${file.fault}`);
-  if (file !== undefined) return file.keys.map(({ noteKey }) => noteKey);
+  if (file !== undefined) return { keys: file.keys.map(({ noteKey }) => noteKey), tenantId: file.workspace.id };
   const keys = trustedKeys(text, sha256);
   if (keys === undefined)
     throw new InvalidInputError(
@@ -42,7 +53,14 @@ function keysOf(given: string): NoteKey[] {
     );
   const fault = text.trim().startsWith('{') ? listedSuccessionFault(JSON.parse(text).keys, SUCCESSION_CHECKS) : undefined;
   if (fault !== undefined) throw new InvalidInputError(`${JSON.stringify(given)} contradicts itself: ${fault}`);
-  return keys;
+  return { keys, tenantId: undefined };
+}
+
+/** The workspace that the log must belong to. @throws InvalidInputError if the trust file of --key is of another one. */
+export function expectedTenant(tenantId: string | undefined, trusted: string | undefined): string | undefined {
+  if (tenantId !== undefined && trusted !== undefined && tenantId !== trusted)
+    throw new InvalidInputError(`the trust file of --key is of workspace ${trusted}, not of ${tenantId}`);
+  return tenantId ?? trusted;
 }
 
 const SUCCESSION_CHECKS = { sha256, verify: verifyEd25519 };
