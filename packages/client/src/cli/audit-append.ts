@@ -1,7 +1,7 @@
 import { receiptOf } from '../index.ts';
 import { command } from './command.ts';
 import { wrongUse } from './exit-codes.ts';
-import { readFile } from './files.ts';
+import { readTextFile } from './files.ts';
 import { idempotencyOf, readLabel, readUuid } from './option-values.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { recordIdOf } from './record-id.ts';
@@ -61,7 +61,7 @@ export const auditAppend = command({
 });
 
 function readMetadata(path: string): Record<string, unknown> {
-  const text = Buffer.from(readFile(path, METADATA_BYTES_MAX)).toString('utf8');
+  const text = readTextFile(path, METADATA_BYTES_MAX);
   let value: unknown;
   try {
     value = JSON.parse(text);

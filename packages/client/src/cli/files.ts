@@ -12,6 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { decodeUtf8 } from '@countersign/core/domain/export-line';
 import { wrongUse } from './exit-codes.ts';
 
 /** The largest file that `readFile` reads unless its caller sets a lower limit, in bytes. */
@@ -31,6 +32,18 @@ export function readFile(path: string, bytesMax = FILE_BYTES_MAX): Uint8Array {
       closeSync(file);
     }
   });
+}
+
+/** Reads a text file. Throws a CommandError if it cannot be read, is too large, or is not UTF-8. */
+export function readTextFile(path: string, bytesMax = FILE_BYTES_MAX): string {
+  return decodeText(path, readFile(path, bytesMax));
+}
+
+/** The text of bytes from `path`. Throws a CommandError if they are not UTF-8: replacement characters would stand for other bytes. */
+export function decodeText(path: string, bytes: Uint8Array): string {
+  const text = decodeUtf8(bytes);
+  if (text === undefined) throw wrongUse(`${JSON.stringify(path)} is not UTF-8 text`);
+  return text;
 }
 
 /** Reads an open file. Devices and pipes report the size 0 and may never end, so the limit applies to the bytes that are read. */

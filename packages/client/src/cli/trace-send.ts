@@ -2,7 +2,7 @@ import type { Trace } from '../index.ts';
 import { command } from './command.ts';
 import { isContentRejection } from './content-rejection.ts';
 import { CommandError, wrongUse } from './exit-codes.ts';
-import { readFile } from './files.ts';
+import { decodeText, readTextFile } from './files.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
 import { recordIdOf } from './record-id.ts';
@@ -49,10 +49,10 @@ export const traceSend = command({
 });
 
 async function textOf(session: Session, path: string, keyIsOnStdin: boolean): Promise<string> {
-  if (path !== '-') return Buffer.from(readFile(path)).toString('utf8');
+  if (path !== '-') return readTextFile(path);
   if (keyIsOnStdin)
     throw wrongUse('standard input cannot contain both the key and the traces: set COUNTERSIGN_API_KEY, or give a file');
-  return Buffer.from(await session.terminal.input()).toString('utf8');
+  return decodeText('-', await session.terminal.input());
 }
 
 function readTraces(path: string, text: string): Trace[] {

@@ -3,7 +3,7 @@ import { liveKeys, readTrustFile, renewCommand, type TrustFileContent } from '@c
 import { readText } from '../http/read-text.ts';
 import { sha256, verifyEd25519 } from '../verification/cryptography.ts';
 import { wrongUse } from './exit-codes.ts';
-import { readFile } from './files.ts';
+import { readTextFile } from './files.ts';
 import type { Session } from './session.ts';
 
 /** The largest file of keys, in bytes. */
@@ -26,10 +26,7 @@ export function readTrustFileInput(session: Session, option: string | undefined)
   const location = option ?? session.variable('COUNTERSIGN_TRUST_FILE') ?? inVariable(session, 'COUNTERSIGN_TRUST');
   if (location === undefined) return undefined;
   const name = location.startsWith('env:') ? location.slice(4) : undefined;
-  const text =
-    name === undefined
-      ? Buffer.from(readFile(location, KEY_BYTES_MAX)).toString('utf8')
-      : (session.terminal.environment[name] ?? '');
+  const text = name === undefined ? readTextFile(location, KEY_BYTES_MAX) : (session.terminal.environment[name] ?? '');
   const source = name ?? JSON.stringify(location);
   const content = readTrustFile(text, SUCCESSION_CHECKS);
   if ('fault' in content)

@@ -6,7 +6,7 @@ import { trustedKeys } from '@countersign/core/domain/trusted-keys';
 import { verifyDecision } from '../index.ts';
 import { sha256 } from '../verification/cryptography.ts';
 import { wrongUse } from './exit-codes.ts';
-import { readFile } from './files.ts';
+import { readTextFile } from './files.ts';
 import { readUuid } from './option-values.ts';
 import type { Options } from './options.ts';
 import type { Session } from './session.ts';
@@ -120,7 +120,7 @@ function readKeyText(session: Session, given: string): KeyText {
   }
   if (parseNoteVerifierKey(given, sha256) !== undefined) return { source: '--verify-key', text: given };
   if (given.startsWith('env:')) return { source: given.slice(4), text: session.terminal.environment[given.slice(4)] ?? '' };
-  return { source: given, text: Buffer.from(readFile(given, KEY_BYTES_MAX)).toString('utf8') };
+  return { source: given, text: readTextFile(given, KEY_BYTES_MAX) };
 }
 
 function readKeysFromEnvironment(session: Session): KeyText[] {

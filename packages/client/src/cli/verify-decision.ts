@@ -4,7 +4,7 @@ import { digests } from '../verification/cryptography.ts';
 import { command } from './command.ts';
 import { shapeFault } from './decision-shape.ts';
 import { wrongUse } from './exit-codes.ts';
-import { readFile } from './files.ts';
+import { readTextFile } from './files.ts';
 import type { Options } from './options.ts';
 import { oneLine, shortLine } from './plain-text.ts';
 import { hasKeys, readTrustSettings, TRUST, type TrustSettings, workspaceFault } from './trust-settings.ts';
@@ -72,7 +72,7 @@ export const verifyDecision = command({
   },
 });
 
-const textOf = (path: string): string => Buffer.from(readFile(path, DECISION_BYTES_MAX)).toString('utf8');
+const textOf = (path: string): string => readTextFile(path, DECISION_BYTES_MAX);
 
 /** Why the evidence document does not match the decision or give its verdict; undefined if it does both. Ignores a final line end. */
 const evidenceFileFault = (decision: PromotionDecision, path: string | undefined): string | undefined =>

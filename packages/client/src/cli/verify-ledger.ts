@@ -1,7 +1,7 @@
 import { ConfigurationError, type LedgerVerdict, verifyLedger as verifyExport } from '../index.ts';
 import { command } from './command.ts';
 import { wrongUse } from './exit-codes.ts';
-import { readChunks, readFile } from './files.ts';
+import { readChunks, readTextFile } from './files.ts';
 import { readOneOf } from './option-values.ts';
 import type { Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
@@ -54,7 +54,7 @@ export const verifyLedger = command({
     const trust = {
       log: readOneOf('--log', values.log ?? 'audit', ['audit', 'decisions', 'evidence', 'keys', 'traces']),
       tenantId: trustSettings.workspace,
-      checkpoints: (values.checkpoint ?? []).map((file) => Buffer.from(readFile(file, CHECKPOINT_BYTES_MAX)).toString('utf8')),
+      checkpoints: (values.checkpoint ?? []).map((file) => readTextFile(file, CHECKPOINT_BYTES_MAX)),
       heads: values.head ?? [],
       publicKeys: trustSettings.publicText === '' ? undefined : trustSettings.publicText,
     };

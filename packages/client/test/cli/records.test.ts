@@ -174,6 +174,18 @@ describe('audit append', () => {
     const json = JSON.parse((await run(['audit', 'append', '--actor', 'a', '--action', 'b.c', '--json'])).out);
     expect(json).toMatchObject({ ok: true, seq: expect.any(Number), prev_hash: expect.any(String) });
   });
+
+  test('refuses a file that is not UTF-8 before the request', async () => {
+    const latin1 = join(folder, 'latin1.json');
+    writeFileSync(latin1, Buffer.from('{"owner":"Zo\xeb"}', 'latin1'));
+    for (const args of [
+      ['audit', 'append', '--actor', 'a', '--action', 'b.c', '--metadata', latin1],
+      ['trace', 'send', latin1],
+    ]) {
+      const { status, out, err } = await run(args);
+      expect([status, out, err]).toEqual([2, '', expect.stringContaining('is not UTF-8 text')]);
+    }
+  });
 });
 
 describe('trace send', () => {

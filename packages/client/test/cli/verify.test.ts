@@ -81,6 +81,33 @@ describe('verify decision', () => {
   });
 });
 
+/** Writes a copy of a file with `text` before its last `mark`. In `text`, `\xff` is a byte that is not UTF-8. */
+function withBytes(name: string, text: string, mark: string): string {
+  const data = readFileSync(at(name));
+  const index = mark === '' ? data.length : data.lastIndexOf(mark);
+  writeFileSync(
+    at(`changed-${name}`),
+    Buffer.concat([data.subarray(0, index), Buffer.from(text, 'latin1'), data.subarray(index)]),
+  );
+  return at(`changed-${name}`);
+}
+
+test('files that are not UTF-8 are refused, also where readers ignore the text', async () => {
+  const unknown = ',"more":"\xff"';
+  const attestation = withBytes('attestation.json', unknown, '}');
+  const jwks = withBytes('jwks.json', unknown, '}');
+  const line = '\xe2\x80\x94 other\xff AQIDBAU=\n'; // A signature line of an unknown key.
+  const checkpoint = withBytes('acme.checkpoint', line, '');
+  for (const args of [
+    ['decision', attestation, '--verify-key', at('jwks.json')],
+    ['decision', at('attestation.json'), '--verify-key', jwks],
+    ['ledger', at('acme.ndjson'), '--checkpoint', checkpoint, '--verify-key', at('instance.vkey')],
+  ]) {
+    const { status, err } = await verify(...args);
+    expect([status, err]).toEqual([2, expect.stringContaining('is not UTF-8 text')]);
+  }
+});
+
 describe('verify ledger', () => {
   const against = (file: string) => ['--checkpoint', at(file), '--verify-key', at('instance.vkey')];
 

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Contradiction } from '@countersign/core/domain/chain-report';
 import { checkpointMismatch, openCheckpoint, parseUnsignedHeads, type TreeLog } from '@countersign/core/domain/checkpoint';
+import { decodeUtf8 } from '@countersign/core/domain/export-line';
 import { type NoteKey, parseNoteVerifierKey } from '@countersign/core/domain/signed-note';
 import { listedSuccessionFault } from '@countersign/core/domain/signing-key-succession';
 import type { KeptHead } from '@countersign/core/domain/tree-verifier';
@@ -98,7 +99,7 @@ function headGiven(text: string, log: TreeLog): KeptHead {
   return { source: `the kept head of size ${head.size}`, ...head };
 }
 
-/** The text of a file. It is empty if the file is too large; an empty text is never a valid checkpoint or key. */
+/** The text of a file. It is empty if the file is too large or not UTF-8; an empty text is never a valid checkpoint or key. */
 function readSmall(path: string, what: string): string {
   try {
     const file = openSync(path, 'r');
@@ -107,7 +108,7 @@ function readSmall(path: string, what: string): string {
       let length = 0;
       for (let read = -1; read !== 0 && length < bytes.length; length += read)
         read = readSync(file, bytes, length, bytes.length - length, null);
-      return length > FILE_BYTES_MAX ? '' : bytes.toString('utf8', 0, length);
+      return length > FILE_BYTES_MAX ? '' : (decodeUtf8(bytes.subarray(0, length)) ?? '');
     } finally {
       closeSync(file);
     }

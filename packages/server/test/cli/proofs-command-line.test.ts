@@ -177,7 +177,10 @@ describe('offline verification', () => {
     writeFileSync(at('altered'), readFileSync(at('kept'), 'utf8').replace('\n21\n', '\n20\n'));
     writeFileSync(at('empty'), '');
     writeFileSync(at('binary'), Buffer.from([0, 255, 254, 10, 10, 200]));
+    const unknownSignature = Buffer.from('\xe2\x80\x94 other\xff AQIDBAU=\n', 'latin1'); // Its name is not UTF-8.
+    writeFileSync(at('not-utf8'), Buffer.concat([readFileSync(at('kept')), unknownSignature]));
     const wrong: [string, RegExp][] = [
+      ['not-utf8', /is not a checkpoint/],
       ['of-decisions', /of-decisions" is a checkpoint of the log decisions, not of audit/],
       ['empty', /is not a checkpoint/],
       ['binary', /is not a checkpoint/],
