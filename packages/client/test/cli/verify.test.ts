@@ -108,6 +108,13 @@ test('files that are not UTF-8 are refused, also where readers ignore the text',
   }
 });
 
+test('a JWKS with an element that is no object is refused', async () => {
+  const { keys } = JSON.parse(readFileSync(at('jwks.json'), 'utf8'));
+  writeFileSync(at('null.jwks'), JSON.stringify({ keys: [null, ...keys] }));
+  const { status, err } = await verify('decision', at('attestation.json'), '--verify-key', at('null.jwks'));
+  expect([status, err]).toEqual([2, expect.stringContaining('contains an invalid key')]);
+});
+
 describe('verify ledger', () => {
   const against = (file: string) => ['--checkpoint', at(file), '--verify-key', at('instance.vkey')];
 
