@@ -22,9 +22,11 @@ def _lists():
     yield 'in-another-order.jwks', 'valid', {'keys': [second, first]}
     yield 'predecessor-not-listed.jwks', 'valid', {'keys': [second]}
     yield 'after-a-reset.jwks', 'valid', {'keys': [proof_vectors.jwk(FIRST, ENDED), reset]}
+    yield 'live-and-retired.jwks', 'refused', {'keys': [first, second, proof_vectors.jwk(SECOND, ENDED)]}
     yield 'trust-file.json', 'valid', _trust([first], [second])
     yield 'trust-file-with-both.json', 'valid', _trust([first, second])
     yield 'trust-file-of-another-tenant.json', 'refused', _trust([first, second], tenant_id=vector_values.OTHER_TENANT)
+    yield 'trust-file-with-a-key-twice.json', 'refused', _trust([proof_vectors.jwk(FIRST, ENDED), first, second])
     yield 'trust-file-that-contradicts-itself.json', 'refused', _trust([first, forged])
     yield 'trust-file-signed-by-a-stranger.json', 'refused', _trust([first], [forged])
     yield 'trust-file-without-signature.json', 'refused', _trust([first], [unsigned])

@@ -37,7 +37,11 @@ def fault(jwk, key, predecessor):
 
 
 def check_listed(listed):
-    """Raises Invalid if a key in a list of (JWK, Key) names a predecessor in the list that has not signed it."""
+    """Raises Invalid if a list of (JWK, Key) has a key twice, or a key names a predecessor in the list that has not signed it."""
+    kids = [note.thumbprint(key.public_key) for _, key in listed]
+    twice = next((kid for kid in kids if kids.count(kid) > 1), None)
+    if twice is not None:
+        raise Invalid([('bad_key', f'the key {twice} is listed twice')])
     by_kid = {note.thumbprint(key.public_key): key for _, key in listed if key.name is not None}
     for jwk, key in listed:
         predecessor = by_kid.get(_text(jwk.get('predecessor')))

@@ -71,9 +71,11 @@ export function successionFault(key: ListedKey, predecessor: NoteKey, { sha256, 
   return `the signature over the key ${key.kid} is not by its predecessor ${signer}`;
 }
 
-/** Returns the fault of the first key whose predecessor is in the same list but has not signed it; undefined if there is none. */
+/** Returns the fault of the first key that is listed twice, or that its predecessor in the same list has not signed; undefined if none. */
 export function listedSuccessionFault(listed: readonly unknown[], checks: SuccessionChecks): string | undefined {
   const keys = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
+  const twice = keys.find(({ kid }, index) => keys.findIndex((key) => key.kid === kid) !== index);
+  if (twice !== undefined) return `the key ${twice.kid} is listed twice`;
   for (const key of keys) {
     const predecessor = keys.find(({ kid }) => kid === key.predecessor);
     const fault = predecessor === undefined ? undefined : successionFault(key, predecessor.noteKey, checks);
