@@ -30,6 +30,9 @@ def keys():
     made['retired.jwks'] = json.dumps(retired).encode('ascii')
     retired_then = {'keys': [proof_vectors.jwk(FIRST, RESPONSE['timestamp'])]}
     made['retired-then.jwks'] = json.dumps(retired_then).encode('ascii')
+    # The form of an instant allows a day that does not exist. It is compared as text.
+    no_day = {'keys': [proof_vectors.jwk(FIRST, '2026-11-32T00:00:00.000Z')]}
+    made['retired-on-no-day.jwks'] = json.dumps(no_day).encode('ascii')
     made.update(hostile_keys.files())
     decision_key = decision.decision_key(vector_values.MASTER_SECRET, vector_values.TENANT, RESPONSE['key_id'])
     made['decision.key'] = decision_key.hex().encode('ascii')
@@ -94,6 +97,7 @@ def _envelopes():
     yield signed_by('by-a-stranger-as-the-key', {**stranger, 'keyid': good_signature['keyid']})
     yield {**case('by-a-retired-key'), 'key': 'retired.jwks'}
     yield {**case('by-a-key-that-ended-then', 'valid'), 'key': 'retired-then.jwks'}
+    yield {**case('by-a-key-that-ended-on-no-day', 'valid'), 'key': 'retired-on-no-day.jwks'}
     slashed = _sealed(jcs.canonicalize(_statement(message='???>>>???')))
     assert '/' in slashed['payload']
     yield _case('attestation', 'payload-with-slash', json.dumps(slashed), 'valid')

@@ -8,6 +8,7 @@ import {
 } from './attestation.ts';
 import { type DecisionMembers, decisionFormFault } from './decision-form.ts';
 import { decodeUtf8, parseLine } from './export-line.ts';
+import { isInstant } from './member-forms.ts';
 import { fromBase64, sameBytes, type VerifyEd25519 } from './signed-note.ts';
 
 /** The maximum number of signatures in an envelope. */
@@ -57,11 +58,12 @@ export function openAttestation(
   return { decision: predicate, keyid: signer.keyid };
 }
 
-/** Whether a key is live, or was retired at `timestamp` or later. A key whose `retired_at` is not a time counts as retired before that. */
+/**
+ * Whether a key is live, or was retired at `timestamp` or later. A key whose `retired_at` is not an instant counts as retired before that.
+ * Instants are compared as text, because their form allows days that do not exist.
+ */
 const isLiveAt = (timestamp: string, { retiredAt }: AttestationKey): boolean =>
-  retiredAt === undefined ||
-  retiredAt === null ||
-  (typeof retiredAt === 'string' && Date.parse(retiredAt) >= Date.parse(timestamp));
+  retiredAt === undefined || retiredAt === null || (isInstant(retiredAt) && retiredAt >= timestamp);
 
 interface DsseSignature {
   sig: Uint8Array;
