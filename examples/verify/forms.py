@@ -46,7 +46,7 @@ def is_object_or_null(value):
 
 
 def is_seq(value):
-    return type(value) is int and value >= 1  # bool is an int in Python
+    return type(value) is int and 1 <= value < 2**53  # bool is an int in Python
 
 
 def is_version(value):

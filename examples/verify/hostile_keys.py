@@ -23,6 +23,8 @@ def _lists():
     yield 'predecessor-not-listed.jwks', 'valid', {'keys': [second]}
     yield 'after-a-reset.jwks', 'valid', {'keys': [proof_vectors.jwk(FIRST, ENDED), reset]}
     yield 'live-and-retired.jwks', 'refused', {'keys': [first, second, proof_vectors.jwk(SECOND, ENDED)]}
+    yield 'lone-surrogate.jwks', 'refused', json.dumps({'keys': [first, second], 'more': '\ud800'})
+    yield 'lines-with-spaces.vkey', 'valid', f' {second["note_key"]}\t\r\n\r\n'
     yield 'trust-file.json', 'valid', _trust([first], [second])
     yield 'trust-file-with-both.json', 'valid', _trust([first, second])
     yield 'trust-file-of-another-tenant.json', 'refused', _trust([first, second], tenant_id=vector_values.OTHER_TENANT)

@@ -193,6 +193,7 @@ def _kept_heads():
     yield head('beyond-the-end', f'audit;size=4;root=:{root}:')
     yield head('with-another-root', f'audit;size=3;root=:{none}:')
     yield head('with-leading-zero', f'audit;size=03;root=:{root}:')
+    yield head('of-the-log-twice', f'audit;size=3;root=:{root}:, audit;size=3;root=:{root}:')
     yield head('base64url', 'audit;size=3;root=:' + '-' * 43 + '=:')
 
     def signed(name, value, *more):
@@ -367,6 +368,7 @@ def _events():
     yield trace('submission-extra-member', submissions=[{**first, 'spans': 1}])
     yield trace('submission-without-number', submissions=[{name: value for name, value in first.items() if name != 'number'}])
     yield trace('submission-number-0', submissions=[{**first, 'number': 0}])
+    yield trace('submission-number-2-53', submissions=[{**first, 'number': 2**53}])
     yield trace('submission-number-true', submissions=[{**first, 'number': True}])
     yield trace('submission-hash-upper-case', submissions=[{**first, 'document_sha256': 'AB' * 32}])
     yield trace('submission-recorded-by-unknown', submissions=[{**first, 'recorded_by': 'somebody'}])

@@ -75,6 +75,8 @@ def _envelopes():
     yield _case('attestation', 'trailing-text', text + ' {}')
     yield _case('attestation', 'byte-order-mark', '\ufeff' + text)
     yield _case('attestation', 'unknown-member', text[:-1] + ', "more": [1]}', 'valid')
+    yield _case('attestation', 'unknown-member-with-a-lone-surrogate', text[:-1] + ', "more": "\\ud800"}')
+    yield _case('attestation', 'unknown-member-with-a-surrogate-pair', text[:-1] + ', "more": "\\ud83d\\ude00"}', 'valid')
     yield _case('attestation', 'nested-201', text[:-1] + ', "more": ' + '[' * 200 + ']' * 200 + '}')
     yield signed_by('signature-null-beside-a-good-one', good_signature, None)
     yield signed_by('signature-text-beside-a-good-one', good_signature, 'sig')

@@ -30,7 +30,7 @@ def read(text, exact=True):
     if _depth(text) > DEEPEST_NESTING:
         raise JcsError('nested_too_deeply', f'nested deeper than {DEEPEST_NESTING}')
     try:
-        return json.loads(
+        value = json.loads(
             text,
             object_pairs_hook=_members_once,
             parse_int=lambda token: _number(token, exact),
@@ -41,8 +41,12 @@ def read(text, exact=True):
         raise JcsError('bad_json', f'not JSON: {error.msg}, at character {error.pos + 1}') from None
     except RecursionError:
         raise JcsError('nested_too_deeply', 'nested too deeply to be read') from None
+    if _SURROGATE.search(text):
+        canonicalize(value)  # It raises JcsError for a lone surrogate.
+    return value
 
 
+_SURROGATE = re.compile(r'\\u[dD][89a-fA-F]')
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 
 

@@ -88,7 +88,7 @@ def read_trust(data):
     """The Keys of a file as in read_keys, and the ID of the workspace that a trust file names. The ID is None for other files."""
     text = text_of(data)
     if text.lstrip()[:1] != '{':
-        return [read_verifier_key(line) for line in text.split('\n') if line.strip()] or _no_keys(), None
+        return [read_verifier_key(line.strip(' \t\r')) for line in text.split('\n') if line.strip()] or _no_keys(), None
     try:
         jwks = jcs.read(text)
     except jcs.JcsError as error:

@@ -24,6 +24,8 @@ def read_heads(text):
         if member is None:
             raise Invalid([('bad_head', f'not a list of tree heads: {shown(value[at:])}')])
         parameters = {found.group(1): found.group(2) for found in re.finditer(_PARAMETER, member.group(2))}
+        if member.group(1) in heads:
+            raise Invalid([('bad_head', f'the log {shown(member.group(1))} is listed twice')])
         heads[member.group(1)] = _head(member.group(1), parameters)
         comma = re.compile('[ \t]*,[ \t]*').match(value, member.end())
         if member.end() == len(value):
