@@ -13,6 +13,14 @@ for options in "" "$all" "$none"; do
   helm lint --strict --quiet "$chart" $options
   helm template release "$chart" --namespace governance $options | grep -c '^kind:'
 done
+# The value environment adds to the allowed hosts of the chart. A variable that is set twice has only its last value.
+hosts=$(helm template release "$chart" --namespace governance --set environment.COUNTERSIGN_ALLOWED_HOSTS=agents.example.com |
+  grep -A1 'name: COUNTERSIGN_ALLOWED_HOSTS' | grep value: | sort -u)
+names='release-countersign,release-countersign.governance,release-countersign.governance.svc'
+if [ "${hosts#*value: }" != "\"$names,release-countersign.governance.svc.cluster.local,agents.example.com\"" ]; then
+  echo "check-chart: the allowed hosts are $hosts" >&2
+  exit 1
+fi
 # Rendering must fail without the required value existingSecret.
 if helm template release "$chart" --set existingSecret= >/dev/null 2>&1; then
   echo "check-chart: a chart without existingSecret was rendered" >&2

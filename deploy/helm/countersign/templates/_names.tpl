@@ -28,6 +28,15 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
       {{- end }}
 {{- end -}}
 
+{{/* The names of the service in the cluster, and the hosts of the value environment.COUNTERSIGN_ALLOWED_HOSTS. */}}
+{{- define "countersign.hosts" -}}
+{{- $name := include "countersign.name" . -}}
+{{- $inNamespace := printf "%s.%s" $name .Release.Namespace -}}
+{{- $hosts := list $name $inNamespace (printf "%s.svc" $inNamespace) (printf "%s.svc.cluster.local" $inNamespace) -}}
+{{- with get (.Values.environment | default dict) "COUNTERSIGN_ALLOWED_HOSTS" }}{{ $hosts = append $hosts . }}{{ end -}}
+{{- join "," $hosts | quote -}}
+{{- end -}}
+
 {{/* The environment of the servers and of the migration. */}}
 {{- define "countersign.environment" -}}
 {{- $secret := required "existingSecret is required" .Values.existingSecret -}}
@@ -44,12 +53,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
   value: {{ . | quote }}
 {{- end }}
 - name: COUNTERSIGN_ALLOWED_HOSTS
-  value: {{ include "countersign.name" . }},{{ include "countersign.name" . }}.{{ .Release.Namespace }}.svc
+  value: {{ include "countersign.hosts" . }}
 {{- if .Values.memoryClaim }}
 - name: COUNTERSIGN_MEMORY_DIR
   value: /var/lib/countersign/memory
 {{- end }}
-{{- range $name, $value := .Values.environment }}
+{{- range $name, $value := omit (.Values.environment | default dict) "COUNTERSIGN_ALLOWED_HOSTS" }}
 - name: {{ $name }}
   value: {{ $value | quote }}
 {{- end }}
