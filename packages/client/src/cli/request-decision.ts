@@ -71,10 +71,16 @@ async function findingWithSuccessors(
   const secondFinding =
     published.trustFile === undefined
       ? finding
-      : findingBy({ ...requirements, trustSettings: withTrustFile(trustSettings, published.trustFile) });
+      : namingSuccessor(findingBy({ ...requirements, trustSettings: withTrustFile(trustSettings, published.trustFile) }));
   if (!secondFinding.fault?.startsWith(SIGNATURE_REJECTED) || published.problem === undefined) return secondFinding;
   return { ...secondFinding, fault: `${secondFinding.fault}; ${shortLine(published.problem, 800)}` };
 }
+
+/** Says in an accepted finding that the trust file lacks the key: offline, the file does not verify the attestation. */
+const namingSuccessor = (finding: Finding): Finding =>
+  finding.verifiedBy === undefined
+    ? finding
+    : { ...finding, verifiedBy: 'a successor of the keys in the trust file; renew it (countersign-server trust show)' };
 
 /** The agent in the request: by its ID, its name, or both. */
 function agentOf({ agentName, agentId }: GateRequest): { agent_name: string; agent_id?: string } | { agent_id: string } {

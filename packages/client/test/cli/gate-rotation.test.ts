@@ -33,9 +33,9 @@ const inFile = (name: string, text: string) => {
   return join(data.path, '..', name);
 };
 const trustShow = async (name: string) => inFile(name, await operate('trust', 'show', '--workspace', 'shop'));
-const gate = async (trust: string, url = server!.url) => {
+const gate = async (trust: string, url = server!.url, ...args: string[]) => {
   const environment = { COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: key };
-  const { status, out, err } = await runCli(['gate', '--agent', 'good', '--trust', trust], { environment });
+  const { status, out, err } = await runCli(['gate', '--agent', 'good', '--trust', trust, ...args], { environment });
   return [status, out + err];
 };
 async function restart(): Promise<void> {
@@ -79,7 +79,13 @@ test('a gate with an older trust file accepts a new key that its predecessor has
   expect(await gate(old)).toEqual([0, expect.anything()]);
   await rotate();
   await rotate();
-  expect(await gate(old)).toEqual([0, expect.anything()]);
+  const attestation = join(data.path, '..', 'attestation.json');
+  const [status, text] = await gate(old, undefined, '--attestation', attestation);
+  expect([status, text]).toEqual([0, expect.stringMatching(/verified by a successor of the keys in the trust file; renew it/)]);
+  const offline = (trust: string) => runCli(['verify', 'decision', attestation, '--trust', trust]);
+  const unknownSigner = { status: 1, out: expect.stringMatching(/none of the known keys .* rotated, renew the trust file/) };
+  expect(await offline(old)).toMatchObject(unknownSigner);
+  expect(await offline(await trustShow('renewed.json'))).toMatchObject({ status: 0 });
 
   // A key is accepted because of its signature, and not because the service lists it.
   const { keys } = JSON.parse(await operate('signing-key', 'show'));
