@@ -22,6 +22,7 @@ def _lists():
     yield 'in-another-order.jwks', 'valid', {'keys': [second, first]}
     yield 'predecessor-not-listed.jwks', 'valid', {'keys': [second]}
     yield 'after-a-reset.jwks', 'valid', {'keys': [proof_vectors.jwk(FIRST, ENDED), reset]}
+    yield 'also-listed-with-another-curve.jwks', 'valid', {'keys': [first, {**second, 'crv': 'X25519'}, second]}
     yield 'live-and-retired.jwks', 'refused', {'keys': [first, second, proof_vectors.jwk(SECOND, ENDED)]}
     yield 'lone-surrogate.jwks', 'refused', json.dumps({'keys': [first, second], 'more': '\ud800'})
     yield 'lines-with-spaces.vkey', 'valid', f' {second["note_key"]}\t\r\n\r\n'

@@ -40,9 +40,10 @@ const NAME_PREFIX = 'countersign/';
 export const successionMessage = (instanceId: string, predecessor: string, successor: string): Uint8Array =>
   new TextEncoder().encode(DOMAIN + canonicalJson({ instance_id: instanceId, predecessor, successor }));
 
-/** Reads a key of a JWKS. Undefined if `note_key` is not a valid Ed25519 verifier key, or `x` is another public key. */
+/** Reads an Ed25519 key of a JWKS. Undefined for another type, an invalid `note_key`, or an `x` that is another public key. */
 export function readListedKey(jwk: unknown, sha256: Sha256): ListedKey | undefined {
   const members = (jwk ?? {}) as Record<string, unknown>;
+  if (members.kty !== 'OKP' || members.crv !== 'Ed25519') return undefined;
   const noteKey = typeof members.note_key === 'string' ? parseNoteVerifierKey(members.note_key, sha256) : undefined;
   if (noteKey === undefined || toBase64Url(noteKey.publicKey) !== members.x) return undefined;
   return {
