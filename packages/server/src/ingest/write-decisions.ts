@@ -4,7 +4,7 @@ import { DecisionText, type SignedText } from '@countersign/core/domain/decision
 import { agentLabelOf, type EvidenceQuestion } from '@countersign/core/domain/evidence-document';
 import { digests } from '../crypto/digests.ts';
 import type { Item, TakeMore } from '../database/batch-writer.ts';
-import type { Transaction } from '../database/transaction.ts';
+import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { advance, lockLogsAndRead } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
@@ -52,10 +52,12 @@ export async function writeDecisions(
 ): Promise<(IngestReply | ApiError)[]> {
   const before = tx.clock.read();
   const mayTakeMore = isShared(tx, 'decisions');
-  const [{ locked, read }, keyId] = await Promise.all([
-    lockLogsAndRead(tx, ['audit', 'decisions'], 'evidence'),
-    findSigningKeyId(tx),
-  ]);
+  // The key is read under the locks, because a retirement of a key locks the audit ledger too.
+  let signingKeyId: Promise<string> | undefined;
+  const { locked, read } = await lockLogsAndRead(tx, ['audit', 'decisions'], 'evidence', () => {
+    signingKeyId = ignoreRejection(findSigningKeyId(tx));
+  });
+  const keyId = await signingKeyId!;
   const checks = mayTakeMore ? [...first, ...takeMore()] : first;
   const distinct = new DistinctQuestions();
   const questionIndexes = checks.map(({ question }) => distinct.indexOf(question));

@@ -29,9 +29,10 @@ export async function lockLogsAndRead<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
   other: LogName,
+  sendAfterLocks: () => void,
 ): Promise<{ locked: Record<L, HeadToMove>; read: ReadHead }> {
   const before = tx.clock.read();
-  const heads = await lockAndReadSealedHeads(tx, logs, other);
+  const heads = await lockAndReadSealedHeads(tx, logs, other, sendAfterLocks);
   await awaitUsableClock(tx, before, heads.locked);
   return heads;
 }

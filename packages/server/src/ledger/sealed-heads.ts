@@ -53,11 +53,13 @@ export async function lockAndReadSealedHeads<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
   other: LogName,
+  sendAfterLocks: () => void,
 ): Promise<{ locked: Record<L, HeadToMove>; read: ReadHead }> {
   const found = seenOf(tx, [...logs, other]);
   const seen = found instanceof Map ? found : await found;
   const reading = Promise.all([lockHeads(tx, logs), readHead(tx, other)]);
   const growths = readGrowths(tx, [...logs, other], seen);
+  sendAfterLocks();
   const [stored, head] = await reading;
   return {
     locked: await verifyLocked(tx, logs, seen, growths, stored),

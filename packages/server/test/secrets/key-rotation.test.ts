@@ -5,11 +5,16 @@ import { join } from 'node:path';
 import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digests } from '../../src/crypto/digests.ts';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { lockLogs } from '../../src/ledger/advance.ts';
 import { signingKeyId } from '../../src/secrets/instance-signer.ts';
+import { listDecisionKeys, markDecisionKeyRetired } from '../../src/storage/decision-keys.ts';
 import { markSigning } from '../../src/storage/signing-keys.ts';
+import { rotateDecisionKey } from '../../src/workspace/decision-keys.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
-import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { waitForBlockedStatements } from '../harness/lock-wait.ts';
+import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-rotation-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -91,6 +96,23 @@ describe('rotation of the decision key', () => {
       { action: 'decision_key.rotated', recorded_by: 'operator' },
       { action: 'decision_key.retired', recorded_by: 'operator' },
     ]);
+  });
+
+  test('a check that waits for the retirement of a key is signed by the new key', async () => {
+    const { pool } = server.open;
+    const tenantId = await server.workspace();
+    const sender = await server.key(tenantId);
+    const second = await rotateDecisionKey(pool, tenantId, 'operator');
+    let answer: Promise<TestResponse> | undefined;
+    await inTenantTransaction(pool, tenantId, async (tx) => {
+      await lockLogs(tx, ['audit']);
+      const [first] = await listDecisionKeys(tx);
+      await markDecisionKeyRetired(tx, first!.keyId);
+      // No server has read the logs of this workspace yet, so the check first asks for their stored heads.
+      answer = server.post(paths.promotionCheck, sender, { agent_name: 'bot' });
+      await waitForBlockedStatements(server.database);
+    });
+    expect((await answer!).body).toMatchObject({ key_id: second });
   });
 });
 
