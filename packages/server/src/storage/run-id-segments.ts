@@ -58,8 +58,18 @@ const MERGED_MIN = 16;
 /** The largest number of small segments that are merged in one transaction. */
 const MERGED_MAX = 1000;
 
-// Only segments that this statement deletes are merged. If two servers merge concurrently, the second one waits, and then skips those
-// segments that the first one has deleted.
+/** The seed of the advisory lock of an index: the bytes of 'CSRIDS'. */
+const INDEX_LOCK = 0x43_53_52_49_44_53;
+
+const LOCK_INDEX = sql('lock_run_id_segments', `SELECT pg_advisory_xact_lock(hashtextextended($1::text, ${INDEX_LOCK}))`);
+
+/**
+ * Locks the segments of the tenant against replacement by other transactions until this one ends. New runs can still be added. A
+ * statement that waits for a deleted segment does not see the segment that replaces it, so it would miss the runs in it.
+ */
+const lockIndex = (tx: Transaction): void => tx.send(LOCK_INDEX, [tx.tenantId]);
+
+// Only segments that this statement deletes are merged.
 const TAKE_SMALL = sql<SegmentColumns & { lastRun: string }>(
   'take_small_run_id_segments',
   `DELETE FROM countersign.run_id_segments AS s USING (
@@ -93,6 +103,7 @@ async function mergeSegments(tx: Transaction, source: RunSource): Promise<number
 
 /** Merges up to MERGED_MAX small segments of each source. Returns whether more may remain to merge. */
 export async function mergeRunIdSegments(tx: Transaction): Promise<boolean> {
+  lockIndex(tx);
   const merged = await Promise.all([mergeSegments(tx, 'trace'), mergeSegments(tx, 'telemetry')]);
   return merged.some((count) => count === MERGED_MAX);
 }
@@ -108,6 +119,7 @@ const TAKE = sql<Pick<SegmentColumns, 'runs' | 'traceIds'> & { lowered: string }
 export async function removeRunIds(tx: Transaction, source: RunSource, runs: readonly string[]): Promise<void> {
   if (runs.length === 0) return;
   const removed = new Set(runs);
+  lockIndex(tx);
   for (const segment of await tx.run(TAKE, [tx.tenantId, source, ...rangeOf(runs), '']))
     storeRuns(
       tx,
@@ -119,6 +131,7 @@ export async function removeRunIds(tx: Transaction, source: RunSource, runs: rea
 /** Removes a trace_id from these telemetry requests in the index. It leaves an empty line, so that the positions of other events stay. */
 export async function blankRunId(tx: Transaction, submissions: readonly string[], traceId: string): Promise<void> {
   if (submissions.length === 0) return;
+  lockIndex(tx);
   for (const segment of await tx.run(TAKE, [tx.tenantId, 'telemetry', ...rangeOf(submissions), traceId])) {
     const blanked = (text: string) =>
       text

@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { mergeRunIdSegments } from '../../src/storage/run-id-segments.ts';
 import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
+import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { chatRun, id, jsonExport, newTrace, pairs } from '../otlp/exporter.ts';
@@ -124,6 +125,20 @@ describe('runs erase', () => {
     const kept = await sql<{ id: string }>('SELECT id FROM countersign.telemetry_submissions WHERE tenant_id = $1 ORDER BY id');
     const segments = await sql('SELECT run_count, runs FROM countersign.run_id_segments WHERE tenant_id = $1');
     expect(segments).toEqual([{ run_count: 18, runs: kept.map(({ id }) => id) }]);
+  });
+
+  test('erases the trace_id from the index of runs while its segments are merged', async () => {
+    for (let index = 0; index < 16; index += 1) await sendTrace(`run-${index}`);
+    await sendTrace('person ada');
+    for (let index = 0; index < 16; index += 1) await sendTelemetry({ trace_id: 'person ada' }, { trace_id: `run-${index}` });
+    let erased: ReturnType<typeof erase> | undefined;
+    await inTenantTransaction(server.open.pool, tenantId, async (tx) => {
+      await mergeRunIdSegments(tx);
+      erased = erase('person ada');
+      await waitForBlockedStatements(server.database);
+    });
+    expect((await erased!).status).toBe(0);
+    expect(await storedText()).not.toMatch('person ada');
   });
 
   test('records who erased a run, why and how much, without the content', async () => {
