@@ -4,13 +4,13 @@ import { inSnapshotTransaction, inTenantTransaction, type Transaction } from '..
 import { readClock } from '../storage/clock.ts';
 import { lockRetention, mayDrop } from '../storage/dropped-traces.ts';
 import { idRange } from '../storage/portal/id-time.ts';
-import { readRetentionPeriods } from '../storage/retention-periods.ts';
+import { readRetentionPeriods, type StoredPeriod } from '../storage/retention-periods.ts';
 import { dropExports } from './drop-exports.ts';
 import { dropTelemetry } from './drop-telemetry.ts';
 import { dropTraces } from './drop-traces.ts';
 import type { DroppedBatch } from './dropped-batch.ts';
 import { MayNotDropError } from './may-not-drop-error.ts';
-import { requireNewestPeriod } from './newest-period.ts';
+import { newestPeriods } from './newest-period.ts';
 
 /** What one call of `dropDueRecords` dropped, and what it kept. */
 export interface DroppedRecords {
@@ -59,13 +59,12 @@ export async function dropDueRecords(pool: Pool, tenantId: string, options: Drop
   if (periods.length === 0) return result;
   if (!isAllowed) throw new MayNotDropError();
   const today = now.slice(0, 10);
-  const traces = dueRanges(periods, 'traceDays', Date.parse(now));
-  const telemetry = dueRanges(periods, 'telemetryDays', Date.parse(now));
   const afterPage = async () => {
     await options.pause?.();
     options.signal?.throwIfAborted();
   };
-  if (traces.length + telemetry.length > 0) await requireNewestPeriod(pool, tenantId, periods, afterPage);
+  if (rangesOf(periods, now).every(({ length }) => length === 0)) return result;
+  const [traces, telemetry] = rangesOf(await newestPeriods(pool, tenantId, periods, afterPage), now);
   const drop = (range: DueRange, batch: (tx: Transaction, ids: readonly [string, string]) => Promise<DroppedBatch>) =>
     dropRange(pool, tenantId, { range, batch, result, options });
   for (const range of traces) result.traces += await drop(range, (tx, ids) => dropTraces(tx, ids, range, today));
@@ -73,6 +72,12 @@ export async function dropDueRecords(pool: Pool, tenantId: string, options: Drop
   for (const range of telemetry) result.telemetry += await drop(range, (tx, ids) => dropTelemetry(tx, ids, range, today));
   return result;
 }
+
+/** The due ranges of traces, and those of telemetry. */
+const rangesOf = (periods: readonly StoredPeriod[], now: string): [DueRange[], DueRange[]] => [
+  dueRanges(periods, 'traceDays', Date.parse(now)),
+  dueRanges(periods, 'telemetryDays', Date.parse(now)),
+];
 
 interface RangeToDrop {
   range: DueRange;

@@ -1,24 +1,27 @@
 import type { Pool } from 'pg';
 import { BrokenSealError } from '../database/broken-seals.ts';
+import { inSnapshotTransaction } from '../database/transaction.ts';
 import { hasLaterEntry } from '../ledger/later-entries.ts';
-import type { StoredPeriod } from '../storage/retention-periods.ts';
+import { readRetentionPeriods, type StoredPeriod } from '../storage/retention-periods.ts';
 
 /**
- * Throws unless the last of the periods belongs to the newest change in the audit ledger. Otherwise, after a deletion of the newest row of
- * the table, an older and shorter period would apply again.
+ * Returns the periods if the last of them belongs to the newest change in the audit ledger. Otherwise, after a deletion of the newest row
+ * of the table, an older and shorter period would apply again. If the periods were changed since they were read, returns the new ones.
  * @param afterPage awaited after each page of the ledger; an error ends the reading.
- * @throws BrokenSealError if the ledger has a later change.
+ * @throws BrokenSealError if the ledger has a change that the table does not have.
  * @throws LogRewrittenError if the ledger was changed outside the server.
  */
-export async function requireNewestPeriod(
+export async function newestPeriods(
   pool: Pool,
   tenantId: string,
   periods: readonly StoredPeriod[],
   afterPage: () => Promise<void>,
-): Promise<void> {
+): Promise<readonly StoredPeriod[]> {
   const after = periods.at(-1)?.entrySeq ?? 0;
-  if (await hasLaterEntry(pool, tenantId, { after, matches: isChange, afterPage }))
-    throw new BrokenSealError('retention_periods');
+  if (!(await hasLaterEntry(pool, tenantId, { after, matches: isChange, afterPage }))) return periods;
+  const current = await inSnapshotTransaction(pool, tenantId, readRetentionPeriods);
+  if ((current.at(-1)?.entrySeq ?? 0) <= after) throw new BrokenSealError('retention_periods');
+  return newestPeriods(pool, tenantId, current, afterPage);
 }
 
 /** Whether an entry is a change of the periods. Entries of ingestion keys are not, because senders choose the action of their entries. */

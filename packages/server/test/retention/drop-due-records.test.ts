@@ -4,7 +4,9 @@ import { openRolePool } from '../../src/database/pools.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { verifyTraces } from '../../src/ledger/verify-traces.ts';
 import { type DropOptions, dropDueRecords } from '../../src/retention/drop-due-records.ts';
+import { newestPeriods } from '../../src/retention/newest-period.ts';
 import { readDocuments } from '../../src/storage/portal/run-details.ts';
+import { readRetentionPeriods } from '../../src/storage/retention-periods.ts';
 import { type RetentionChange, setRetention } from '../../src/workspace/set-retention.ts';
 import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
@@ -268,6 +270,14 @@ describe('retention', () => {
     client.release();
     await other.end();
     expect(await drop(366)).toMatchObject({ traces: 1, isBusy: false });
+  });
+
+  test('uses the newest periods if they were changed after they were read', async () => {
+    await keepFor({ traceDays: 200 });
+    const periods = await inTenantTransaction(pool, tenantId, readRetentionPeriods);
+    await keepFor({ traceDays: 300 });
+    const newest = await newestPeriods(pool, tenantId, periods, async () => undefined);
+    expect(newest.map(({ traceDays }) => traceDays)).toEqual([200, 300]);
   });
 
   test("is not possible with the server's role, which does not own the tables", async () => {
