@@ -13,7 +13,9 @@ export class DropRecords {
   readonly #tenantId: string;
   /** For each number of an event: the IDs of the traces that it dropped, each with its number of submissions. */
   readonly #events = new Map<number, ReadonlyMap<string, number>>();
-  #erasedExports: Promise<ReadonlySet<string>> | undefined;
+  /** The digests of erased exports in the events that were read, and the number of the last of these events. */
+  readonly #erasedExports = new Set<string>();
+  #lastRead = 0;
 
   constructor(pool: Pool, tenantId: string) {
     this.#pool = pool;
@@ -35,10 +37,13 @@ export class DropRecords {
     return found;
   }
 
-  /** The digests of exports that were deleted although submissions of other traces were mapped from them. Reads the whole log once. */
-  erasedExports(): Promise<ReadonlySet<string>> {
-    this.#erasedExports ??= this.#readErasedExports();
-    return this.#erasedExports;
+  /**
+   * Whether an export with this digest was deleted although submissions of other traces were mapped from it. Reads the log once, and then
+   * only the events that were appended since, because an export may be erased during a verification.
+   */
+  async isErasedExport(digest: string): Promise<boolean> {
+    if (!this.#erasedExports.has(digest)) await this.#readErasedExports();
+    return this.#erasedExports.has(digest);
   }
 
   async #tracesOf(seq: number): Promise<ReadonlyMap<string, number>> {
@@ -53,11 +58,11 @@ export class DropRecords {
     return counts;
   }
 
-  async #readErasedExports(): Promise<ReadonlySet<string>> {
-    const erased = new Set<string>();
-    for await (const event of readTraceLog(this.#pool, this.#tenantId, 0, Number.MAX_SAFE_INTEGER))
-      if (event.action === 'traces.dropped') for (const digest of event.exports) erased.add(digest);
-    return erased;
+  async #readErasedExports(): Promise<void> {
+    for await (const event of readTraceLog(this.#pool, this.#tenantId, this.#lastRead, Number.MAX_SAFE_INTEGER)) {
+      this.#lastRead = event.seq;
+      if (event.action === 'traces.dropped') for (const digest of event.exports) this.#erasedExports.add(digest);
+    }
   }
 }
 

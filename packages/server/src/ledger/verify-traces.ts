@@ -125,10 +125,11 @@ async function compareRows(pool: Pool, drops: DropRecords, event: TraceEvent): P
   const gone = event.submissions.filter((logged) => !byName.has(nameOf(logged)));
   const dropped = gone.length === 0 ? undefined : await drops.find(gone);
   const findings: TraceFinding[] = [];
+  const reading = { pool, drops, tenantId: event.tenant_id };
   for (const logged of event.submissions) {
     if (dropped?.has(logged) === true) continue;
     const row = await withErasedExport(drops, logged, byName.get(nameOf(logged)));
-    const found = rowFault(logged, event.received_at, row) ?? (await earlierAgentFault(pool, event.tenant_id, logged, row!));
+    const found = rowFault(logged, event.received_at, row) ?? (await earlierAgentFault(reading, logged, row!));
     if (found !== undefined) findings.push({ ...found, id: nameOf(logged) });
   }
   return findings;
@@ -144,7 +145,7 @@ async function withErasedExport(
   row: SubmissionFacts | undefined,
 ): Promise<SubmissionFacts | undefined> {
   if (row === undefined || logged.export_sha256 === null || row.exportSha256 !== null) return row;
-  return (await drops.erasedExports()).has(logged.export_sha256) ? { ...row, exportSha256: logged.export_sha256 } : row;
+  return (await drops.isErasedExport(logged.export_sha256)) ? { ...row, exportSha256: logged.export_sha256 } : row;
 }
 
 /**
@@ -152,13 +153,14 @@ async function withErasedExport(
  * that case the documents up to this submission are read, and the agent in the log must be one that they name (`isNamedAgent`).
  */
 async function earlierAgentFault(
-  pool: Pool,
-  tenantId: string,
+  { pool, drops, tenantId }: { pool: Pool; drops: DropRecords; tenantId: string },
   logged: TraceSubmission,
   row: SubmissionFacts,
 ): Promise<Omit<TraceFinding, 'id'> | undefined> {
   if (logged.agent_id === row.agentId) return undefined;
   if (isNamedAgent(logged.agent_id, await agentsNamedUpTo(pool, tenantId, logged))) return undefined;
+  // The trace may have been dropped, with its documents, since its row was read.
+  if ((await drops.find([logged])).has(logged)) return undefined;
   return {
     table: 'traces',
     fault: `the log says that agent_id was ${logged.agent_id} when this submission was stored; no document up to it names that agent`,
