@@ -65,6 +65,7 @@ export const leave = (pool: Pool, tenantId: string, personId: string): Promise<b
 async function endMembership({ tx, record }: Act, personId: string): Promise<boolean> {
   const role = await findRole(tx, personId);
   if (role === undefined) return false;
+  await lockAccount(tx, personId); // Of two concurrent removals from the last two workspaces, the later one sees the earlier one.
   if (role === 'admin') await endAdminRights(tx, personId);
   await deleteMembership(tx, personId);
   // Requests to this workspace check the membership, so sessions can continue. A person without any workspace is signed out.

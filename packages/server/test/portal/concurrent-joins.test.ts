@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { inPersonTransaction } from '../../src/database/transaction.ts';
+import { inPersonTransaction, inTenantTransaction } from '../../src/database/transaction.ts';
 import { addMember } from '../../src/people/add-member.ts';
 import { setUpLink } from '../../src/people/one-time-links.ts';
 import { hashPassword } from '../../src/people/password-hash.ts';
 import { resetLinkByOperator } from '../../src/people/reset-links.ts';
+import { deleteMembership } from '../../src/storage/memberships.ts';
 import { lockAccount, setPassword } from '../../src/storage/people.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
@@ -95,5 +96,22 @@ describe('a new person', () => {
     const signIn = (number: number) => new Browser(server).call('POST', '/session', { email, password: `${NEW} ${number}` });
     expect([outcome(await signIn(first)), outcome(await signIn(1 - first))]).toEqual(['200 ok', '401 sign_in_failed']);
     expect(outcome(await use('accept-invitation', links[1 - first]!, { password: `${NEW} ${first}` }))).toBe('200 ok');
+  });
+});
+
+describe('a person who is removed from their last two workspaces at the same time', () => {
+  test('is signed out', async () => {
+    const [one, other] = [await server.workspace(), await server.workspace()];
+    const owner = await createPerson(server, { [one]: 'admin', [other]: 'admin' });
+    const person = await createPerson(server, { [one]: 'viewer', [other]: 'viewer' });
+    let answer: Promise<TestResponse> | undefined;
+    await inTenantTransaction(server.open.pool, one, async (tx) => {
+      await lockAccount(tx, person.id);
+      await deleteMembership(tx, person.id);
+      answer = owner.browser.call('DELETE', `/workspaces/${other}/members/${person.id}`);
+      await Promise.race([answer, waitForBlockedStatements(server.database)]);
+    });
+    expect(outcome(await answer!)).toBe('200 ok');
+    expect(outcome(await person.browser.call('GET', '/session'))).toBe('401 not_signed_in');
   });
 });
