@@ -1,6 +1,5 @@
 import { type ClockCorrection, correctionIn } from '@countersign/core/domain/clock-correction';
-import type { Pool } from 'pg';
-import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import type { Transaction } from '../database/transaction.ts';
 import { listCorrectionDocuments } from '../storage/clock-corrections.ts';
 import { parsedDocument } from './stored-document.ts';
 
@@ -10,7 +9,3 @@ import { parsedDocument } from './stored-document.ts';
  */
 export const readCorrections = async (tx: Transaction): Promise<ClockCorrection[]> =>
   (await listCorrectionDocuments(tx)).flatMap((document) => correctionIn(parsedDocument(document) ?? {}) ?? []);
-
-/** Does the same as `readCorrections`, in its own transaction. */
-export const correctionsOf = (pool: Pool, tenantId: string): Promise<ClockCorrection[]> =>
-  inTenantTransaction(pool, tenantId, readCorrections);

@@ -1,6 +1,6 @@
 import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
 import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
-import { RowTimes } from '@countersign/core/domain/clock-correction';
+import type { RowTimes } from '@countersign/core/domain/clock-correction';
 import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
 import { isNestedDeeperThan } from '@countersign/core/domain/nesting';
@@ -8,7 +8,6 @@ import type { Pool } from 'pg';
 import { digests } from '../crypto/digests.ts';
 import { type DecisionColumns, readDecisionColumns } from '../storage/decisions.ts';
 import { EvidenceReplay } from './evidence-replay.ts';
-import { correctionsOf } from './stored-corrections.ts';
 import { columnFault, parsedDocument } from './stored-document.ts';
 import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 
@@ -26,9 +25,8 @@ export async function verifyDecisions(
   options: WalkOptions = {},
 ): Promise<ChainReport> {
   const keys = new Map<string, Uint8Array>();
-  const moments = new RowTimes('decisions', await correctionsOf(pool, tenantId));
   const replay = new EvidenceReplay(pool, tenantId);
-  const check = (row: DecisionColumns, seq: number): RowCheck | Promise<RowCheck> => {
+  const check = (row: DecisionColumns, seq: number, times: RowTimes): RowCheck | Promise<RowCheck> => {
     const resultOf = (fault: string | undefined): RowCheck => (fault === undefined ? { hash: row.response_sha256 } : { fault });
     const fault = rowFault(
       row,
@@ -37,7 +35,7 @@ export async function verifyDecisions(
         if (!keys.has(keyId)) keys.set(keyId, keyOf(tenantId, keyId));
         return keys.get(keyId)!;
       },
-      moments,
+      times,
     );
     if (fault !== undefined) return resultOf(fault);
     const replayed = replay.fault(parsedDocument(row.document)!, row.evidence);
@@ -46,12 +44,7 @@ export async function verifyDecisions(
   return walkLog(pool, tenantId, { log: 'decisions', chained: false, read: readDecisionColumns, check }, options);
 }
 
-function rowFault(
-  row: DecisionColumns,
-  seq: number,
-  keyOf: (keyId: string) => Uint8Array,
-  moments: RowTimes,
-): string | undefined {
+function rowFault(row: DecisionColumns, seq: number, keyOf: (keyId: string) => Uint8Array, times: RowTimes): string | undefined {
   if (row.seq !== seq) return `seq is ${row.seq}, expected ${seq}: a decision is missing`;
   const decision = parsedDocument(row.document);
   if (decision === undefined) return 'the stored document is not a JSON object';
@@ -65,7 +58,7 @@ function rowFault(
   // Older versions did not sign who requested the decision, so the column recorded_by of their decisions cannot be checked.
   const columns = { ...decision, id, recorded_at: timestamp, recorded_by: askedBy ?? row.recorded_by };
   return (
-    moments.next(seq, timestamp, 'timestamp') ??
+    times.next(seq, timestamp, 'timestamp') ??
     columnFault(columns, row, COLUMNS) ??
     evidenceFault(decision, row.evidence, digests)
   );

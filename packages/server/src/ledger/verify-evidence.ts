@@ -1,5 +1,5 @@
 import type { ChainReport } from '@countersign/core/domain/chain-report';
-import { RowTimes } from '@countersign/core/domain/clock-correction';
+import type { RowTimes } from '@countersign/core/domain/clock-correction';
 import { applyEvent } from '@countersign/core/domain/event-conflict';
 import { readEvidenceEvent } from '@countersign/core/domain/evidence-event';
 import { EvidenceState, evaluationOfEvent } from '@countersign/core/domain/evidence-state';
@@ -9,7 +9,6 @@ import { readEvidenceEvents, type StoredEvidenceEvent } from '../storage/evidenc
 import { type EvaluationFacts, readEvaluationFactsPage } from '../storage/evidence-tables.ts';
 import { compareTables, evaluationFault, type TableFinding } from './evidence-tables.ts';
 import { differenceReason, FINDINGS_PER_WORKSPACE_MAX } from './row-findings.ts';
-import { correctionsOf } from './stored-corrections.ts';
 import { readStoredEvent } from './stored-event.ts';
 import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 
@@ -27,14 +26,13 @@ export interface EvidenceReport extends ChainReport {
  * evaluation of the log with its row. If the log is valid, it then compares the log's current state with the tables (`compareTables`).
  */
 export async function verifyEvidence(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<EvidenceReport> {
-  const moments = new RowTimes('evidence', await correctionsOf(pool, tenantId));
   const state = new EvidenceState();
   const evaluations = new StoredEvaluations(pool, tenantId);
   const findings: TableFinding[] = [];
-  const check = (row: StoredEvidenceEvent, seq: number): RowCheck | Promise<RowCheck> => {
+  const check = (row: StoredEvidenceEvent, seq: number, times: RowTimes): RowCheck | Promise<RowCheck> => {
     const read = readStoredEvent(row, { seq, tenantId }, readEvidenceEvent);
     if ('fault' in read) return read;
-    const fault = applyEvent(state, read.event) ?? moments.next(seq, read.event.recorded_at, 'recorded_at');
+    const fault = applyEvent(state, read.event) ?? times.next(seq, read.event.recorded_at, 'recorded_at');
     if (fault !== undefined) return { fault };
     if (read.event.action !== 'evaluation.recorded' || findings.length >= FINDINGS_PER_WORKSPACE_MAX)
       return { hash: row.event_hash };

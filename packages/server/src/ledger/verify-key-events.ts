@@ -1,5 +1,5 @@
 import type { ChainReport } from '@countersign/core/domain/chain-report';
-import { RowTimes } from '@countersign/core/domain/clock-correction';
+import type { RowTimes } from '@countersign/core/domain/clock-correction';
 import { applyEvent } from '@countersign/core/domain/event-conflict';
 import { readKeyEvent } from '@countersign/core/domain/key-event';
 import { KeyState, type KnownKey } from '@countersign/core/domain/key-state';
@@ -9,7 +9,6 @@ import { type KeyFacts, readKeyFacts } from '../storage/ingestion-keys.ts';
 import { readKeyEvents, type StoredKeyEvent } from '../storage/key-events.ts';
 import { credentialOf, keyStates } from './key-states.ts';
 import { lockSealedHeads } from './sealed-heads.ts';
-import { correctionsOf } from './stored-corrections.ts';
 import { columnFault } from './stored-document.ts';
 import { readStoredEvent } from './stored-event.ts';
 import { type WalkOptions, walkLog } from './walk-log.ts';
@@ -20,9 +19,8 @@ import { type WalkOptions, walkLog } from './walk-log.ts';
  */
 export async function verifyKeyEvents(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<ChainReport> {
   const state = new KeyState();
-  const moments = new RowTimes('keys', await correctionsOf(pool, tenantId));
-  const check = (row: StoredKeyEvent, seq: number) => {
-    const fault = rowFault(row, seq, tenantId, state) ?? moments.next(seq, row.recorded_at.replace(/000Z$/, 'Z'), 'recorded_at');
+  const check = (row: StoredKeyEvent, seq: number, times: RowTimes) => {
+    const fault = rowFault(row, seq, tenantId, state) ?? times.next(seq, row.recorded_at.replace(/000Z$/, 'Z'), 'recorded_at');
     return fault === undefined ? { hash: row.event_hash } : { fault };
   };
   const report = await walkLog(pool, tenantId, { log: 'keys', chained: false, read: readKeyEvents, check }, options);

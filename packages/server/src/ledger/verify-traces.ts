@@ -1,5 +1,5 @@
 import type { ChainReport, DroppedTraces } from '@countersign/core/domain/chain-report';
-import { RowTimes } from '@countersign/core/domain/clock-correction';
+import type { RowTimes } from '@countersign/core/domain/clock-correction';
 import {
   readTraceEvent,
   type TraceDropEvent,
@@ -22,7 +22,6 @@ import {
 import { DropRecords, readTraceLog } from './drop-records.ts';
 import { agentsNamedUpTo, isNamedAgent } from './named-agents.ts';
 import { differenceReason, FINDINGS_PER_WORKSPACE_MAX, submissionName, UNREADABLE_DOCUMENT } from './row-findings.ts';
-import { correctionsOf } from './stored-corrections.ts';
 import { readStoredEvent } from './stored-event.ts';
 import { type ColumnFinding, compareTraceColumns } from './trace-columns.ts';
 import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
@@ -48,15 +47,14 @@ export interface TraceReport extends ChainReport {
  * columns with the documents.
  */
 export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<TraceReport> {
-  const moments = new RowTimes('traces', await correctionsOf(pool, tenantId));
   const findings: TraceFinding[] = [];
   const drops = new DropRecords(pool, tenantId);
   let logged = 0;
   let dropped: DroppedTraces | undefined;
-  const check = (row: StoredTraceEvent, seq: number): RowCheck | Promise<RowCheck> => {
+  const check = (row: StoredTraceEvent, seq: number, times: RowTimes): RowCheck | Promise<RowCheck> => {
     const read = readStoredEvent(row, { seq, tenantId }, readTraceEvent);
     if ('fault' in read) return read;
-    const fault = moments.next(seq, read.event.recorded_at, 'recorded_at');
+    const fault = times.next(seq, read.event.recorded_at, 'recorded_at');
     if (fault !== undefined) return { fault };
     const { event } = read;
     logged += submissionsAdded(event);

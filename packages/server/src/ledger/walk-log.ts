@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ChainReport, Contradiction, FirstBad } from '@countersign/core/domain/chain-report';
+import { RowTimes } from '@countersign/core/domain/clock-correction';
 import { HASH_BYTES, type TreeNode } from '@countersign/core/domain/merkle-tree';
 import { type NoteKey, sameBytes } from '@countersign/core/domain/signed-note';
 import { type KeptHead, TreeVerifier } from '@countersign/core/domain/tree-verifier';
@@ -11,6 +12,7 @@ import type { LogName } from '../storage/log-heads.ts';
 import { readTreeNodes, STORED_LEVEL_STEP } from '../storage/tree.ts';
 import { openFrontier } from './log-tree.ts';
 import { sealFault } from './sealed-heads.ts';
+import { readCorrections } from './stored-corrections.ts';
 import { StoredHeads } from './stored-heads.ts';
 import { storedPages } from './stored-pages.ts';
 
@@ -37,8 +39,9 @@ export interface LogRows<Row> {
   read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
   /**
    * Checks the row that should have number `seq`. Returns a promise only if it must read more, because awaiting costs more than the check.
+   * @param times checks the times of the rows, in order.
    */
-  check(row: Row, seq: number): RowCheck | Promise<RowCheck>;
+  check(row: Row, seq: number, times: RowTimes): RowCheck | Promise<RowCheck>;
 }
 
 const ROWS_BETWEEN_READS = 64;
@@ -54,7 +57,12 @@ export async function walkLog<Row extends { seq: number }>(
   { keys, kept = [], progress, pause }: WalkOptions = {},
 ): Promise<ChainReport> {
   const stored = await StoredHeads.open(pool, { tenantId, log, keys });
-  const extent = await inTenantTransaction(pool, tenantId, (tx) => readSealedExtent(tx, log));
+  // The corrections are read after the extent, so that they include every correction before its last row.
+  const { extent, corrections } = await inTenantTransaction(pool, tenantId, async (tx) => ({
+    extent: await readSealedExtent(tx, log),
+    corrections: await readCorrections(tx),
+  }));
+  const times = new RowTimes(log, corrections);
   const tree = new TreeVerifier(sha256, kept);
   addFrontier(tree, extent);
   const leaf = Buffer.alloc(HASH_BYTES);
@@ -65,7 +73,7 @@ export async function walkLog<Row extends { seq: number }>(
     const nodes: TreeNode[] = [];
     const collect = (node: TreeNode) => nodes.push(node);
     for (const row of page) {
-      const pending = check(row, walked.seq + 1);
+      const pending = check(row, walked.seq + 1, times);
       const result = pending instanceof Promise ? await pending : pending;
       if ('fault' in result) return found({ seq: walked.seq + 1, reason: result.fault });
       walked.seq += 1;
