@@ -7,6 +7,9 @@ import { Slots } from '../../src/database/slots.ts';
 const item: Item = { bytes: 1, foldKeys: [] };
 const itemWithKey = (key: string): Item => ({ bytes: 1, foldKeys: [key] });
 
+/** The error of a batch whose rows another transaction has inserted first. */
+const conflict = () => Object.assign(new pg.DatabaseError('duplicate key', 0, 'error'), { code: '23505' });
+
 test('a writer splits 64 waiting requests into two batches and writes 16 in one', async () => {
   const sizes: number[] = [];
   const writer = new BatchWriter<Item, true>({
@@ -68,10 +71,42 @@ test('a batch that fails after it took more requests is retried with all of them
       const late = sizes.length === 0 ? writer.submit('tenant', item) : undefined;
       const items = [...first, ...takeMore()];
       sizes.push(items.length);
-      if (late !== undefined) throw Object.assign(new pg.DatabaseError('duplicate key', 0, 'error'), { code: '23505' });
+      if (late !== undefined) throw conflict();
       return items.map((_, index) => index);
     },
   });
   expect(await writer.submit('tenant', item)).toBe(0);
   expect(sizes).toEqual([2, 2]);
+});
+
+/** A writer of one batch at a time whose `write` fails with a conflict if `conflicts` returns true for the number of items. */
+const conflictingWriter = (conflicts: (items: number) => boolean) =>
+  new BatchWriter<Item, true>({
+    name: 'test',
+    itemsMax: 64,
+    inFlightMax: 1,
+    admission: new Admission(1_000_000),
+    slots: new Slots(1),
+    write: async (_tenant, items) => {
+      if (conflicts(items.length)) throw conflict();
+      return items.map(() => true as const);
+    },
+  });
+
+test('a batch that conflicts at each try is split, and each request of it is tried again', async () => {
+  const tries = new Map<number, number>();
+  const writer = conflictingWriter((items) => {
+    tries.set(items, (tries.get(items) ?? 0) + 1);
+    return items > 1 || tries.get(1) === 1;
+  });
+  expect(await Promise.all([writer.submit('tenant', item), writer.submit('tenant', item)])).toEqual([true, true]);
+  expect([...tries]).toEqual([
+    [2, 5],
+    [1, 3],
+  ]);
+});
+
+test('a request that conflicts at each try gets 503', async () => {
+  const writer = conflictingWriter(() => true);
+  await expect(writer.submit('tenant', item)).rejects.toMatchObject({ code: 'unavailable', status: 503 });
 });
