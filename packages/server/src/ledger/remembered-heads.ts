@@ -93,7 +93,8 @@ export class RememberedHeads {
     }
     if (known === undefined && this.#memories.size >= TENANTS_MAX) this.#memories.clear();
     const sharedUntil = known?.sharedUntil ?? 0;
-    const clockAhead = Date.parse(head.clock) - now;
+    // The batch may have taken long since it read the clock.
+    const clockAhead = Date.parse(head.clock) - head.receivedAtMs;
     this.#memories.set(tenantId, {
       head: now < sharedUntil ? undefined : head,
       clockAhead,

@@ -94,8 +94,8 @@ async function verifyLocked<L extends LogName>(
   for (const log of logs) {
     const head = stored.get(log);
     const { seq, rowHash, tree } = await verifyHead(tx, log, seen.get(log), head, growths.get(log));
-    const { now, clock } = head!;
-    locked[log] = { seq, rowHash, tree, now, clock };
+    const { now, clock, receivedAtMs } = head!;
+    locked[log] = { seq, rowHash, tree, now, clock, receivedAtMs };
   }
   return locked;
 }

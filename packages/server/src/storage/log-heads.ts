@@ -28,6 +28,8 @@ interface ReadClock {
   now: string;
   /** The time of the database's clock, in the same format. */
   clock: string;
+  /** When the process received this time, by `performance.now()`, in milliseconds. */
+  receivedAtMs: number;
 }
 
 /** A head with a valid seal that an append moves, and the time for appended rows. It is locked unless `guessed` is set. */
@@ -64,7 +66,7 @@ export const storedHead = (row: HeadRow): StoredHead => ({
   seal: row.seal,
 });
 
-const LOCK = sql<HeadRow & ReadClock & { log: LogName }>(
+const LOCK = sql<HeadRow & Omit<ReadClock, 'receivedAtMs'> & { log: LogName }>(
   'lock_log_heads',
   // The outer query reads the clock after the inner one has got the lock. The inner query would read it before waiting for the lock.
   `SELECT head.log, ${HEAD_COLUMNS}, ${instantText('greatest(clock_timestamp(), head.last_recorded_at)')} AS now,
@@ -80,7 +82,8 @@ const LOCK = sql<HeadRow & ReadClock & { log: LogName }>(
  */
 export async function lockHeads(tx: Transaction, logs: readonly LogName[]): Promise<Map<LogName, StoredHead & ReadClock>> {
   const rows = await tx.run(LOCK, [tx.tenantId, textArray([...logs].sort())]);
-  return new Map(rows.map((row) => [row.log, { ...storedHead(row), now: row.now, clock: row.clock }]));
+  const receivedAtMs = performance.now();
+  return new Map(rows.map((row) => [row.log, { ...storedHead(row), now: row.now, clock: row.clock, receivedAtMs }]));
 }
 
 const READ = sql<HeadRow & { read_at: string }>(

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { lockLogs } from '../../src/ledger/advance.ts';
@@ -7,15 +8,16 @@ import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
 import type { HeadToMove } from '../../src/storage/log-heads.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
+const START = Date.parse('2026-11-21T08:00:00.000Z');
 const head = (seq: number, more: Partial<HeadToMove> = {}): HeadToMove => ({
   seq,
   rowHash: 'ab'.repeat(32),
   now: '2026-11-21T08:00:00.000Z',
   clock: '2026-11-21T08:00:00.000Z',
+  receivedAtMs: START - 5_000,
   tree: { size: seq, frontier: new Uint8Array(32) },
   ...more,
 });
-const START = Date.parse('2026-11-21T08:00:00.000Z');
 
 describe('RememberedHeads', () => {
   let now: number;
@@ -107,10 +109,10 @@ test.for([-3_600_000, 3_600_000])('RememberedHeads returns no head after the wal
     () => 1_000,
     () => wall,
   );
-  heads.remember('t', head(1));
+  heads.remember('t', head(1, { receivedAtMs: 1_000 }));
   wall += step;
   expect(heads.get('t')).toBeUndefined();
-  heads.remember('t', head(2, { clock: new Date(wall).toISOString(), now: new Date(wall).toISOString() }));
+  heads.remember('t', head(2, { clock: new Date(wall).toISOString(), now: new Date(wall).toISOString(), receivedAtMs: 1_000 }));
   expect(heads.get('t')).toMatchObject({ seq: 2 });
 });
 
@@ -127,6 +129,24 @@ describe('appending after a remembered head', () => {
     server = await testServer();
     tenantId = await server.workspace();
     key = await server.key(tenantId);
+  });
+
+  test('gives an entry the current time, although the transaction before it took a second', async () => {
+    const workspace = await server.workspace();
+    const sender = await server.key(workspace);
+    const send = (action: string) => server.post(paths.audit, sender, { actor: 'ci', action });
+    const hold = 'LOCK TABLE countersign.audit_entries IN EXCLUSIVE MODE; PERFORM pg_sleep(1.2)';
+    const holding = server.database.sql(`DO $$ BEGIN ${hold}; END $$`);
+    await sleep(200);
+    expect((await send('slow')).status).toBe(200);
+    await holding;
+    const [before] = await server.database.sql<{ now: Date }>('SELECT clock_timestamp() AS now');
+    expect((await send('next')).status).toBe(200);
+    const [next] = await server.database.sql<{ recorded_at: Date }>(
+      'SELECT recorded_at FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq DESC LIMIT 1',
+      [workspace],
+    );
+    expect(before!.now.getTime() - next!.recorded_at.getTime()).toBeLessThan(500);
   });
 
   test('notices another process that appends in between and keeps the chain valid', async () => {
