@@ -75,7 +75,7 @@ function worseOf(counts: Statistics, cases: unknown): Statistics & { total: numb
   if (cases.length === 0)
     throw new ImportError(
       'contradictory',
-      `results.stats counts ${total} cases and results.results lists none: the file was filtered or cut off`,
+      `results.stats counts ${total} cases and results.results lists none: the file was filtered or cut off, or promptfoo wrote it with --no-write; run promptfoo without this option`,
     );
   const listedPassed = cases.filter((each) => memberOf(each, 'success') === true).length;
   const all = Math.max(total, cases.length);

@@ -29,6 +29,11 @@ describe('promptfoo', () => {
     expect(importPromptfoo(none)).toMatchObject({ status: 'failing', pass_rate: 0 });
   });
 
+  test('rejects a file without the counted results, as promptfoo 0.119 writes it with --no-write, and says what to do', () => {
+    const unlisted = changedResultsFile('promptfoo-whole.json', ({ results }) => (results.results = []));
+    expect(() => importPromptfoo(unlisted)).toThrow('run promptfoo without this option');
+  });
+
   test.each([
     ['with plugins', { plugins: [{ id: 'pii' }], strategies: [] }, 'red team'],
     ['with empty lists, as older versions write it into every file', { plugins: [], strategies: [] }, undefined],
