@@ -63,11 +63,15 @@ const addCounts = (left: JUnitCounts, right: JUnitCounts): JUnitCounts => ({
   contradictions: [...left.contradictions, ...right.contradictions],
 });
 
+/** A status or result of a case that did not pass. Known writers add an element `failure` or `error`, but a report may lack it. */
+const NOT_PASSED = /^(?:fail(?:ed|ure)?|error(?:ed)?)$/i;
+
 /** The counts of one case. GoogleTest writes `notrun` for disabled cases. */
 function caseCounts({ attributes, elements }: Element): JUnitCounts {
   const has = (...names: string[]) => elements.some(({ name }) => names.includes(name));
   if (has('error')) return { ...NONE, total: 1, errored: 1 };
-  if (has('failure')) return { ...NONE, total: 1, failed: 1 };
+  const isFailed = [attributes.status, attributes.result].some((text) => NOT_PASSED.test(text ?? ''));
+  if (has('failure') || isFailed) return { ...NONE, total: 1, failed: 1 };
   if (has('skipped', 'disabled') || attributes.status === 'notrun') return { ...NONE, total: 1, skipped: 1 };
   return { ...NONE, total: 1, passed: 1 };
 }

@@ -53,6 +53,14 @@ describe('JUnit XML', () => {
     ).toThrow('no cases');
   });
 
+  test.each(['failed', 'FAIL', 'failure', 'error'])(
+    'counts a case with the status %s and without elements as not passed',
+    (status) => {
+      expect(of(`<testsuite><testcase/><testcase status="${status}"/></testsuite>`)).toMatchObject({ pass_rate: 50 });
+      expect(of(`<testsuite><testcase/><testcase result="${status}"/></testsuite>`)).toMatchObject({ pass_rate: 50 });
+    },
+  );
+
   test('counts cases that appear only in the totals as not passed', () => {
     expect(of('<testsuite tests="10"><testcase/><testcase/></testsuite>')).toMatchObject({
       pass_rate: 20,
