@@ -26,6 +26,12 @@ describe('no command requests an unpublished package from a registry', () => {
     );
     expect(violations).toEqual([]);
   });
+
+  // With an empty `--package=`, npx installs the package named `undefined`, which the registry has.
+  test('and a command with the package in a variable stops if the variable is empty', () => {
+    const violations = paths.flatMap((path) => textOf(path).match(/^.*npx [^\n]*--package=\$(?!\{\w+:\?).*$/gm) ?? []);
+    expect(violations).toEqual([]);
+  });
 });
 
 describe('documentation', () => {

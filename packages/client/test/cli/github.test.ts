@@ -191,6 +191,15 @@ describe('action.yml', () => {
     expect(new Set(pinned)).toEqual(new Set([`@countersign/client@${VERSION}`]));
   });
 
+  test('the example workflow does not start npx if the variable with the package is empty', async () => {
+    const steps = parse(textOf('examples/ci/github.yml')).jobs.evaluate.steps as { run?: string }[];
+    const script = steps.find(({ run }) => run?.includes('countersign evaluate record'))!.run!;
+    const { status, stderr } = await ci.run('bash', ['-e', '-c', script], ci.newWorkspace(), { COUNTERSIGN_PACKAGE: '' });
+    expect(status).not.toBe(0);
+    expect(stderr).toMatch(/COUNTERSIGN_PACKAGE: .*not set$/m);
+    expect(stderr).not.toContain('npm');
+  }, 60_000);
+
   test('the example workflow sets only inputs that the action has, and all required ones', () => {
     const steps = Object.values(
       parse(textOf('examples/ci/github.yml')).jobs as Record<string, { steps: { uses?: string; with?: object }[] }>,
