@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -68,6 +68,16 @@ describe('documentation', () => {
         .map(([, target]) => `${path}: ${target}`),
     );
     expect(broken).toEqual([]);
+  });
+
+  test('git ignores the files that the commands of these pages write into the checkout', () => {
+    const pages = ['README.md', 'examples/ci/README.md', 'examples/tau-bench/README.md'].map(textOf);
+    const written = pages.flatMap((page) =>
+      [...page.matchAll(/(?: > |--output |--attestation |curl -sSfLO \S+\/)([\w-]+\.\w+)/g)].map(([, name]) => name!),
+    );
+    expect(written).toEqual(expect.arrayContaining(['trust.json', 'report.xml', 'decision.json', 'attestation.json']));
+    const ignored = spawnSync('git', ['check-ignore', ...written], { cwd: root, encoding: 'utf8' }).stdout.split('\n');
+    expect(written.filter((name) => !ignored.includes(name))).toEqual([]);
   });
 
   test.each([
