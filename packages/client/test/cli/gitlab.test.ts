@@ -73,7 +73,8 @@ describe('GitLab template', () => {
 
   test('exits with 2 without a package, and with 3 if it cannot be installed or is not the client', async () => {
     const variables = { COUNTERSIGN_AGENT: 'good' };
-    expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: '' })).status).toBe(2);
+    const empty = await gate({ ...variables, COUNTERSIGN_PACKAGE: '' });
+    expect([empty.status, empty.stderr]).toEqual([2, expect.stringContaining('give the address or absolute path')]);
     expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(ci.newWorkspace(), 'missing.tgz') })).status).toBe(3);
     const { status, stderr } = await gate({ ...variables, COUNTERSIGN_PACKAGE: await ci.packOther() });
     expect([status, stderr]).toEqual([3, expect.stringContaining('is not the package @countersign/client\n')]);
