@@ -73,7 +73,7 @@ const names = new Map(SCHEMAS.map(([name, schema]) => [schema, name]));
 /** The whole file. */
 export function contractSource(): string {
   const head = [
-    '// Generated from the schemas of @countersign/core by scripts/contract.ts. Do not edit.',
+    '// Generated from the schemas of @countersign/core. Do not edit: run `sh scripts/run.sh packages/client/scripts/contract.ts`.',
     '// Members have their names in JSON. In a request, `null` is the same as an absent member.',
   ];
   return (

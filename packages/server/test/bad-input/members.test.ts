@@ -1,3 +1,4 @@
+import { operations } from '@countersign/core/contract/operations';
 import { expect, test } from 'vitest';
 import { PLACES, wrongMembers } from './members.ts';
 import { setUpRejections, testRejections } from './rejections.ts';
@@ -19,4 +20,13 @@ for (const place of PLACES) {
 
 test('the table covers more than 350 wrong values', () => {
   expect(PLACES.flatMap(wrongMembers).length).toBeGreaterThan(350);
+});
+
+test('the table has every member of every body, except input and output of telemetry, which take any value', () => {
+  const missing = Object.values(operations).flatMap(({ path, bodies: [schema] }) => {
+    const place = PLACES.find((each) => each.path === path && each.prefix === '')!;
+    const names = Object.keys((schema as unknown as { properties: object }).properties);
+    return names.filter((name) => !(name in place.members)).map((name) => `${place.name}: ${name}`);
+  });
+  expect(missing).toEqual(['telemetry event: input', 'telemetry event: output']);
 });
