@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -76,8 +76,8 @@ describe('documentation', () => {
       [...page.matchAll(/(?: > |--output |--attestation |curl -sSfLO \S+\/)([\w-]+\.\w+)/g)].map(([, name]) => name!),
     );
     expect(written).toEqual(expect.arrayContaining(['trust.json', 'report.xml', 'decision.json', 'attestation.json']));
-    const ignored = spawnSync('git', ['check-ignore', ...written], { cwd: root, encoding: 'utf8' }).stdout.split('\n');
-    expect(written.filter((name) => !ignored.includes(name))).toEqual([]);
+    const ignored = textOf('.gitignore').split('\n');
+    expect(written.filter((name) => !ignored.includes(`/${name}`))).toEqual([]);
   });
 
   test.each([
