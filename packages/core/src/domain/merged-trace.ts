@@ -45,19 +45,19 @@ export interface MergedSpan extends ReportedUsage {
   parentOfCall: string | null;
 }
 
-/** The member of a span's `metadata` that marks a model call whose parent was not in the same OpenTelemetry export. */
-export const PARENT_ELSEWHERE = 'countersign.parent_elsewhere';
+/** The member of a span's `metadata` that marks a model call whose tokens may be those of its parent. */
+export const MAY_REPEAT_PARENT = 'countersign.may_repeat_parent';
 
 /**
- * The span_id of the parent if a span is a model call with tokens whose parent arrives in another export; otherwise null. If the parent
- * reports tokens too, both spans report the same call, and the usage of the child is not counted (docs/decisions/0061).
+ * The span_id of the parent of a model call whose tokens may be those of this parent; otherwise null. If the parent reports a call with
+ * tokens too, both spans report the same call, and the usage of the child is not counted (docs/decisions/0061).
  */
 export const parentOfCall = (span: Span): string | null =>
-  span.kind === 'llm' && reportsTokens(span) && span.metadata?.[PARENT_ELSEWHERE] === true ? (span.parent_span_id ?? null) : null;
+  span.kind === 'llm' && span.metadata?.[MAY_REPEAT_PARENT] === true ? (span.parent_span_id ?? null) : null;
 
-/** Whether any number of tokens is reported. */
-export const reportsTokens = ({ prompt_tokens, completion_tokens, total_tokens }: ReportedUsage): boolean =>
-  (prompt_tokens ?? completion_tokens ?? total_tokens ?? null) !== null;
+/** Whether a span reports a call with tokens, also if its usage is not counted because its parent reports the same call. */
+const reportsCall = ({ prompt_tokens, completion_tokens, total_tokens, parentOfCall }: Omit<MergedSpan, 'submission'>): boolean =>
+  (prompt_tokens ?? completion_tokens ?? total_tokens ?? parentOfCall) !== null;
 
 /** Computes the columns of one trace from its submissions, in order (docs/decisions/0054). */
 export class MergedTrace {
@@ -95,11 +95,11 @@ export class MergedTrace {
     const sent = new Map<string, MergedSpan>();
     for (const span of spans) {
       const parent = parentOfCall(span);
-      const repeats = parent !== null && reportsTokens(this.#spans.get(parent) ?? {});
+      const repeats = parent !== null && reportsCall(this.#spans.get(parent) ?? { parentOfCall: null });
       sent.set(span.span_id, { ...(repeats ? {} : usageMembers(span)), submission, parentOfCall: parent });
     }
     for (const [spanId, span] of sent) {
-      if (!reportsTokens(span)) continue;
+      if (!reportsCall(span)) continue;
       for (const below of this.#callsBelow.get(spanId) ?? []) {
         const stored = this.#spans.get(below)!;
         if (stored.parentOfCall !== spanId || sent.has(below)) continue;

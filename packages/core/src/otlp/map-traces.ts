@@ -1,5 +1,5 @@
 import type { Span, Trace } from '../contract/trace.ts';
-import { PARENT_ELSEWHERE, reportsTokens } from '../domain/merged-trace.ts';
+import { MAY_REPEAT_PARENT } from '../domain/merged-trace.ts';
 import { agentNameOf } from './accepted-values.ts';
 import { AGENT_RANK, type AgentRank } from './agent-rank.ts';
 import type { KindMatch } from './conventions/convention.ts';
@@ -42,7 +42,7 @@ function mapTrace(traceId: string, records: readonly SpanRecord[]): MappedTrace 
   const matches = records.map(kindOfSpan);
   const calls = callsWithUsage(records, matches);
   const spans = records.map((record, index) => mapSpan(record, matches[index], calls.has(record.parentSpanId ?? '')));
-  markCallsBelowOthers(spans);
+  markCallsBelowOthers(spans, calls);
   const invoked = earliest(records.filter((_, index) => matches[index]?.kind === 'agent'));
   const agent = agentOf(root, invoked);
   const inOrder = root === undefined ? records : [root, ...records];
@@ -76,12 +76,16 @@ function callsWithUsage(records: readonly SpanRecord[], matches: readonly KindMa
   return new Set(calls.map(({ spanId }) => spanId));
 }
 
-/** Marks the model calls with tokens whose parent is not in this export, so that merging can tell whether they repeat it. */
-function markCallsBelowOthers(spans: readonly Span[]): void {
+/**
+ * Marks the model calls with tokens whose parent is one too, or is not in this export. Merging needs the mark of both: the first ones repeat
+ * their parent, and so do calls below them in other exports; the second ones may repeat it.
+ */
+function markCallsBelowOthers(spans: readonly Span[], calls: ReadonlySet<string>): void {
   const ids = new Set(spans.map(({ span_id }) => span_id));
   for (const span of spans) {
-    const isElsewhere = span.parent_span_id != null && !ids.has(span.parent_span_id);
-    if (isElsewhere && span.kind === 'llm' && reportsTokens(span)) span.metadata = { ...span.metadata, [PARENT_ELSEWHERE]: true };
+    const parent = span.parent_span_id;
+    if (parent == null || !calls.has(span.span_id)) continue;
+    if (calls.has(parent) || !ids.has(parent)) span.metadata = { ...span.metadata, [MAY_REPEAT_PARENT]: true };
   }
 }
 

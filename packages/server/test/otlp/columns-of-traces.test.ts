@@ -88,6 +88,28 @@ test('random submissions to /api/public/traces, merged into three traces, give n
   expect(await findings()).toEqual(NONE);
 });
 
+const markedStep = fc.record({
+  number: fc.nat(5),
+  parent: fc.nat(5),
+  total: optional(fc.nat(9)),
+  cost: optional(fc.nat(9)),
+});
+
+test('random submissions in which a sender sets the mark of calls below others itself give no finding', async () => {
+  const sending = fc.record({
+    traceId: fc.constantFrom('marked-a', 'marked-b'),
+    steps: fc.uniqueArray(markedStep, { minLength: 1, maxLength: 4, selector: ({ number }) => number }),
+  });
+  for (const { traceId, steps } of fc.sample(sending, { numRuns: 150, seed: 20261128 })) {
+    const spans = steps.map(({ number, parent, total, cost }) => ({
+      ...{ span_id: `${number}`, parent_span_id: `${parent}`, kind: 'llm', name: 'call', total_tokens: total, cost_usd: cost },
+      metadata: { 'countersign.may_repeat_parent': true },
+    }));
+    expect((await server.post(paths.traces, key, { trace_id: traceId, spans })).status).toBe(200);
+  }
+  expect(await findings()).toEqual(NONE);
+});
+
 const call = fc.record({
   number: fc.nat(5),
   parent: fc.nat(5),

@@ -121,6 +121,26 @@ describe('a model call that is reported by two spans, one below the other', () =
     }
   });
 
+  test.each([
+    { groups: [[2], [3], [4]] },
+    { groups: [[2], [4], [3]] },
+    { groups: [[3], [2], [4]] },
+    { groups: [[3], [4], [2]] },
+    { groups: [[4], [2], [3]] },
+    { groups: [[4], [3], [2]] },
+    { groups: [[4], [3, 2]] },
+    { groups: [[3, 2], [4]] },
+    { groups: [[4, 3], [2]] },
+    { groups: [[2], [4, 3]] },
+    { groups: [[4, 2], [3]] },
+    { groups: [[3], [4, 2]] },
+  ])('counts once if three spans, each below the other, arrive as $groups', async ({ groups }) => {
+    const traceId = newTrace();
+    for (const group of groups) await sendSpans(group.map((number) => call(traceId, number, number - 1)));
+    await sendSpans([root(traceId, 'nested-bot')]);
+    expect(await runOf(traceId)).toMatchObject(once);
+  });
+
   test('counts every call below an agent span, and a call below a call without tokens', async () => {
     const traceId = newTrace();
     await sendSpans([call(traceId, 3, 2)]);
