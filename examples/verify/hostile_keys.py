@@ -23,6 +23,8 @@ def _lists():
     yield 'predecessor-not-listed.jwks', 'valid', {'keys': [second]}
     yield 'after-a-reset.jwks', 'valid', {'keys': [proof_vectors.jwk(FIRST, ENDED), reset]}
     yield 'also-listed-with-another-curve.jwks', 'valid', {'keys': [first, {**second, 'crv': 'X25519'}, second]}
+    yield 'with-a-null.jwks', 'refused', {'keys': [first, second, None]}
+    yield 'with-a-list.jwks', 'refused', {'keys': [first, second, []]}
     yield 'live-and-retired.jwks', 'refused', {'keys': [first, second, proof_vectors.jwk(SECOND, ENDED)]}
     yield 'lone-surrogate.jwks', 'refused', json.dumps({'keys': [first, second], 'more': '\ud800'})
     yield 'lines-with-spaces.vkey', 'valid', f' {second["note_key"]}\t\r\n\r\n'

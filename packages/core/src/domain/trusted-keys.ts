@@ -23,7 +23,7 @@ const keysOfLines = (text: string, sha256: Sha256): (NoteKey | undefined)[] =>
 function keysOfJwks(text: string, sha256: Sha256): (NoteKey | undefined)[] {
   const parsed = parseLine(text);
   const keys = 'row' in parsed ? memberOf(parsed.row, 'keys') : undefined;
-  if (!Array.isArray(keys) || !keys.every((jwk) => typeof jwk === 'object' && jwk !== null)) return [];
+  if (!Array.isArray(keys) || !keys.every(isObject)) return [];
   const isEd25519 = (jwk: unknown) => memberOf(jwk, 'kty') === 'OKP' && memberOf(jwk, 'crv') === 'Ed25519';
   return keys.filter(isEd25519).map((jwk) => keyOfJwk(jwk, sha256));
 }
@@ -37,5 +37,7 @@ function keyOfJwk(jwk: unknown, sha256: Sha256): NoteKey | undefined {
   return retiredAt === undefined || isInstant(retiredAt) ? key : undefined;
 }
 
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const memberOf = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
