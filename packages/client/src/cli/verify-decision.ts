@@ -1,4 +1,5 @@
 import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
+import { UNKNOWN_SIGNER } from '@countersign/core/domain/signed-note';
 import { type PromotionDecision, verifyAttestation, verifyDecision as verifyByKey } from '../index.ts';
 import { digests } from '../verification/cryptography.ts';
 import { command } from './command.ts';
@@ -101,7 +102,6 @@ function openSigned(text: string, value: unknown, { decisionKeys }: TrustSetting
   return { decision, by: `decision key ${decision.key_id}` };
 }
 
-const UNKNOWN_SIGNER = 'none of the known keys has signed it';
 const AFTER_ROTATION = '; if the signing key was rotated, renew the trust file (countersign-server trust show) or the public key';
 
 function openEnvelope(text: string, { publicKeys }: TrustSettings): OpenResult {

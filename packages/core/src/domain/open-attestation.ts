@@ -9,7 +9,7 @@ import {
 import { type DecisionMembers, decisionFormFault } from './decision-form.ts';
 import { decodeUtf8, parseLine } from './export-line.ts';
 import { isInstant } from './member-forms.ts';
-import { fromBase64, sameBytes, type VerifyEd25519 } from './signed-note.ts';
+import { fromBase64, sameBytes, UNKNOWN_SIGNER, type VerifyEd25519 } from './signed-note.ts';
 
 /** The maximum number of signatures in an envelope. */
 const SIGNATURES_MAX = 100;
@@ -43,7 +43,7 @@ export function openAttestation(
     return { fault: 'it is not a DSSE envelope of an in-toto statement' };
   const message = preAuthenticationEncoding(PAYLOAD_TYPE, payload);
   const signers = keys.filter((key) => hasSigned(key, message, signed, verify));
-  if (signers.length === 0) return { fault: 'none of the known keys has signed it' };
+  if (signers.length === 0) return { fault: UNKNOWN_SIGNER };
   const statement = statementIn(payload);
   if ('fault' in statement) return statement;
   const { predicate } = statement;

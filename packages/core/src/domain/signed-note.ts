@@ -26,6 +26,10 @@ const ED25519 = 0x01;
 const ID_BYTES = 4;
 const SIGNATURE_BYTES = 64;
 const SIGNATURES_MAX = 100;
+
+/** The fault of a note or an envelope without a signature by a known key. After a rotation, the known keys may be too old. */
+export const UNKNOWN_SIGNER = 'none of the known keys has signed it';
+
 // The format excludes the white space of Unicode. `\s` is different: it includes U+FEFF, and lacks U+0085.
 const KEY_NAME = /^[^\p{White_Space}+]+$/u;
 const SIGNATURE_LINE = /^\u2014 ([^\p{White_Space}+]+) ([A-Za-z0-9+/]+={0,2})$/u;
@@ -100,7 +104,7 @@ export function openNote(
       return { fault: `the signature of ${name} is wrong` };
     signer ??= key;
   }
-  return signer === undefined ? { fault: 'none of the known keys has signed it' } : { text, key: signer };
+  return signer === undefined ? { fault: UNKNOWN_SIGNER } : { text, key: signer };
 }
 
 /** The verifier key (vkey): `<name>+<key id, hex>+<base64 of type and public key>`. */
