@@ -77,8 +77,8 @@ function callsWithUsage(records: readonly SpanRecord[], matches: readonly KindMa
 }
 
 /**
- * Marks the model calls with tokens whose parent is one too, or is not in this export. Merging needs the mark of both: the first ones repeat
- * their parent, and so do calls below them in other exports; the second ones may repeat it.
+ * Marks the model calls with tokens whose parent may report the same call: the parent is a model call with tokens, or is not in this
+ * export. The first ones have lost their tokens (`mapSpan`), so calls below them in other exports need the mark.
  */
 function markCallsBelowOthers(spans: readonly Span[], calls: ReadonlySet<string>): void {
   const ids = new Set(spans.map(({ span_id }) => span_id));

@@ -62,9 +62,9 @@ export function initializeMergedSpans(tx: Transaction, traces: readonly string[]
 }
 
 // The fences make PostgreSQL look up each submission, and each span_id, by its primary key.
-const RECEIVED = `SELECT input.trace, input.number, submission.tenant_id, span.fields ->> 0 AS span_id, (span.fields ->> 6)::bigint AS prompt_tokens,
-            (span.fields ->> 7)::bigint AS completion_tokens, (span.fields ->> 8)::bigint AS total_tokens, (span.fields ->> 9)::numeric AS cost_usd,
-            span.fields ->> 14 AS parent_of_call
+const RECEIVED = `SELECT input.trace, input.number, submission.tenant_id, span.fields ->> 0 AS span_id,
+            (span.fields ->> 6)::bigint AS prompt_tokens, (span.fields ->> 7)::bigint AS completion_tokens,
+            (span.fields ->> 8)::bigint AS total_tokens, (span.fields ->> 9)::numeric AS cost_usd, span.fields ->> 14 AS parent_of_call
        FROM unnest($2::uuid[], $3::integer[]) AS input (trace, number)
       CROSS JOIN LATERAL (SELECT s.tenant_id, s.spans FROM countersign.trace_submissions AS s
         WHERE s.tenant_id = $1 AND s.trace = input.trace AND s.number = input.number ${FENCE}) AS submission
@@ -78,14 +78,15 @@ const SENT = `SELECT received.trace, received.number, received.tenant_id, receiv
             ${USAGE.map((member) => `CASE WHEN call.is_reported IS NULL THEN received.${member} END AS ${member}`).join(', ')}
        FROM (${RECEIVED}) AS received
        LEFT JOIN LATERAL (SELECT true AS is_reported FROM countersign.merged_spans AS m
-        WHERE m.tenant_id = $1 AND m.trace = received.trace AND m.span_id = received.parent_of_call AND ${reportsCall('m')} ${FENCE}) AS call
-         ON true`;
+        WHERE m.tenant_id = $1 AND m.trace = received.trace AND m.span_id = received.parent_of_call
+          AND ${reportsCall('m')} ${FENCE}) AS call ON true`;
 
 /** SQL for the stored model calls below a sent one, if they were not sent themselves. Their usage is no longer counted. */
 const BELOW_SENT = `SELECT sent.trace, below.place, ${USAGE.map((member) => `below.${member}`).join(', ')} FROM sent
       CROSS JOIN LATERAL (SELECT m.ctid AS place, m.* FROM countersign.merged_spans AS m
         WHERE m.tenant_id = $1 AND m.trace = sent.trace AND m.parent_of_call = sent.span_id ${FENCE}) AS below
-      WHERE ${reportsCall('sent')} AND NOT EXISTS (SELECT FROM sent AS again WHERE again.trace = sent.trace AND again.span_id = below.span_id)`;
+      WHERE ${reportsCall('sent')}
+        AND NOT EXISTS (SELECT FROM sent AS again WHERE again.trace = sent.trace AND again.span_id = below.span_id)`;
 
 const SUM = sql<SpanSums>(
   'sum_merged_spans',
