@@ -8,8 +8,8 @@ export class CountersignError extends Error {
 }
 
 /**
- * An invalid option, argument, key, runtime or body. The call sent nothing, except earlier attempts for which `apiKey()` returned a valid
- * key.
+ * An invalid option, argument, key, runtime or body. Nothing was sent, except by earlier attempts of the call for which `apiKey()`
+ * returned a valid key.
  */
 export class ConfigurationError extends CountersignError {
   override name = 'ConfigurationError';
