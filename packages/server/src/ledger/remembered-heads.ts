@@ -99,7 +99,7 @@ export class RememberedHeads {
       head: now < sharedUntil ? undefined : head,
       clockAhead,
       wallAhead: this.#wallClock() - now,
-      readAt: now,
+      readAt: head.receivedAtMs,
       sharedUntil,
     });
   }

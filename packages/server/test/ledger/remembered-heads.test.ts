@@ -103,6 +103,19 @@ test('RememberedHeads does not remember the head of a batch if it dropped the he
   expect(heads.get('t')).toBeUndefined();
 });
 
+test('RememberedHeads returns no head a minute after the clock was read, even if the transaction took most of that minute', () => {
+  let now = 0;
+  const heads = new RememberedHeads(
+    () => now,
+    () => now,
+  );
+  now = 50_000;
+  heads.remember('t', head(1, { receivedAtMs: 0 }));
+  expect(heads.get('t')).toMatchObject({ seq: 1 });
+  now = 60_001;
+  expect(heads.get('t')).toBeUndefined();
+});
+
 test.for([-3_600_000, 3_600_000])('RememberedHeads returns no head after the wall clock was moved by %i ms', (step) => {
   let wall = START;
   const heads = new RememberedHeads(
