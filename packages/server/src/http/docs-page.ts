@@ -30,7 +30,7 @@ ${readings.map(readingSection).join('')}<h2>Schemas</h2>${schemas.map(([name, sc
 const linksTo = (endpoints: readonly Json[]): string =>
   `<ul>${endpoints.map(({ operationId, path }) => `<li><a href="#${operationId}">${escaped(path)}</a></li>`).join('')}</ul>`;
 
-function operationSection({ operationId, path, summary, description, requestBody, responses }: Json): string {
+function operationSection({ operationId, path, summary, description, parameters = [], requestBody, responses }: Json): string {
   const { schema, examples = {} } = requestBody.content['application/json'];
   const response = responses[200].content['application/json'];
   const shown = Object.keys(examples).map((name) => exampleSection(path, examples[name], response.examples[name]));
@@ -41,6 +41,7 @@ function operationSection({ operationId, path, summary, description, requestBody
       : ` Sent as ${types.map((type) => `<code>${type}</code>`).join(' or ')}; the response has the same type.`;
   return `<section id="${operationId}"><h3><span class="method">POST</span> ${escaped(path)}</h3><p>${escaped(summary)}.</p>${paragraphs(description)}
 <p>Body: ${(schema.anyOf ?? [schema]).map(({ allOf: [of] = [], ...alone }: Json) => typeOf(of ?? alone)).join(' or ')}. Response: ${typeOf(response.schema)}.${sent}</p>${shown.join('')}
+${parameters.length === 0 ? '' : `<h4>Request headers</h4>${parameterTable(parameters)}`}${responseHeaders(responses)}
 <details><summary>Errors</summary><table><tbody>${Object.entries<Json>(responses)
     .filter(([status]) => status !== '200')
     .map(([status, response]) => `<tr><th scope="row">${status}</th><td>${paragraphs(response.description)}</td></tr>`)
@@ -48,13 +49,23 @@ function operationSection({ operationId, path, summary, description, requestBody
 }
 
 function readingSection({ operationId, path, summary, description, parameters = [], responses }: Json): string {
-  const rows = parameters.map(
-    ({ name, required, schema, description: meaning }: Json) =>
-      `<tr><th scope="row"><code>${name}</code></th><td>${typeOf(schema)}${required ? ' <b>required</b>' : ''}</td><td>${escaped(meaning)}</td></tr>`,
-  );
-  const table = rows.length === 0 ? '' : `<div class="wide"><table><tbody>${rows.join('')}</tbody></table></div>`;
+  const table = parameters.length === 0 ? '' : parameterTable(parameters);
   return `<section id="${operationId}"><h3><span class="method">GET</span> ${escaped(path)}</h3><p>${escaped(summary)}.</p>${paragraphs(description)}
-${table}<p>Response: ${Object.keys(responses[200].content).join(' or ')}.</p></section>`;
+${table}<p>Response: ${Object.keys(responses[200].content).join(' or ')}.</p>${responseHeaders(responses)}</section>`;
+}
+
+/** A table of parameters or headers with their types and meanings. */
+function parameterTable(parameters: readonly Json[]): string {
+  const rows = parameters.map(
+    ({ name, required = false, schema, description }: Json) =>
+      `<tr><th scope="row"><code>${name}</code></th><td>${typeOf(schema)}${required ? ' <b>required</b>' : ''}</td><td>${paragraphs(description)}</td></tr>`,
+  );
+  return `<div class="wide"><table><tbody>${rows.join('')}</tbody></table></div>`;
+}
+
+function responseHeaders(responses: Json): string {
+  const headers = Object.entries<Json>(responses[200].headers).map(([name, header]) => ({ name, ...header }));
+  return `<details><summary>Response headers</summary>${parameterTable(headers)}</details>`;
 }
 
 function exampleSection(path: string, request: Json, response: Json): string {
@@ -62,13 +73,22 @@ function exampleSection(path: string, request: Json, response: Json): string {
 }
 
 function schemaSection(name: string, schema: Json): string {
-  const required = new Set<string>(schema.required ?? []);
-  const rows = Object.entries<Json>(schema.properties ?? {}).map(
-    ([member, property]) =>
-      `<tr><th scope="row"><code>${member}</code></th><td>${typeOf(property)}${required.has(member) ? ' <b>required</b>' : ''}</td><td>${escaped(property.description ?? '')}${bounds(property)}</td></tr>`,
-  );
-  return `<section id="schema-${name}"><h3>${name}</h3><p>${escaped(schema.description ?? '')}</p><div class="wide"><table><thead><tr><th>member</th><th>type</th><th>meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div></section>`;
+  return `<section id="schema-${name}"><h3>${name}</h3><p>${escaped(schema.description ?? '')}</p><div class="wide"><table><thead><tr><th>member</th><th>type</th><th>meaning</th></tr></thead><tbody>${memberRows(schema)}</tbody></table></div></section>`;
 }
+
+/** The rows of an object's members. The members of a nested object follow it, with its name as prefix. */
+function memberRows({ properties = {}, required = [] }: Json, prefix = ''): string {
+  return Object.entries<Json>(properties)
+    .map(([member, property]) => {
+      const isRequired = required.includes(member);
+      const type = `${typeOf(property)}${canBeNull(property, isRequired || prefix !== '') ? ' or null' : ''}`;
+      return `<tr><th scope="row"><code>${prefix}${member}</code></th><td>${type}${isRequired ? ' <b>required</b>' : ''}</td><td>${escaped(property.description ?? '')}${bounds(property)}</td></tr>${memberRows(property, `${prefix}${member}.`)}`;
+    })
+    .join('');
+}
+
+/** Whether null is a value of its own. In an optional member of a request, it means that the member is absent. */
+const canBeNull = ({ type }: Json, isPresent: boolean): boolean => isPresent && Array.isArray(type) && type.includes('null');
 
 function typeOf(schema: Json): string {
   if (schema.$ref !== undefined) {
