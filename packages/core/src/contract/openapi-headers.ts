@@ -1,7 +1,8 @@
 /** Any JSON object of the document. */
 type Node = Record<string, unknown>;
 
-const header = (description: string, type: 'string' | 'integer' = 'string'): Node => ({ description, schema: { type } });
+const header = (description: string, schema: Node = { type: 'string' }): Node => ({ description, schema });
+const INTEGER: Node = { type: 'integer', format: 'int64' };
 
 /** The response headers, by name. */
 const HEADERS = {
@@ -10,10 +11,10 @@ const HEADERS = {
     'The remaining requests, and the seconds until the limit resets (draft-ietf-httpapi-ratelimit-headers); only if a limit is configured.',
   ),
   'RateLimit-Policy': header('The limit of requests per minute and key; only if one is configured.'),
-  'Retry-After': header('Seconds to wait before trying again.', 'integer'),
+  'Retry-After': header('Seconds to wait before trying again.', INTEGER),
   'WWW-Authenticate': header('`Bearer`. If the key lacks a scope, also `error="insufficient_scope"` and the scope.'),
   Allow: header('The methods that the path accepts.'),
-  'Countersign-Ledger-Seq': header("The entry's number in its workspace's ledger.", 'integer'),
+  'Countersign-Ledger-Seq': header("The entry's number in its workspace's ledger.", INTEGER),
   'Idempotent-Replayed': header('true if this response repeats the first one, and nothing was stored again.'),
   'Countersign-Warning': header(
     'Present if the name of a new agent looks like a known name: `similar-agent-name;agent_name=<new>;similar_to=<known>`, several ' +

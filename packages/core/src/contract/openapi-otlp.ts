@@ -47,6 +47,7 @@ export const OTLP_SCHEMAS: Readonly<Record<string, Node>> = {
     properties: {
       code: {
         type: 'integer',
+        format: 'int32',
         description: 'A code of gRPC: 3 invalid argument, 8 resource exhausted, 13 internal, 14 unavailable, 16 unauthenticated.',
       },
       message: { type: 'string', description: 'What is wrong, where, and the remedy.' },

@@ -1,5 +1,6 @@
 import { ERRORS, ErrorBody, type ErrorCode } from './errors.ts';
 import { examples } from './examples.ts';
+import { referTo } from './openapi-components.ts';
 import { errorHeaders, headersNamed } from './openapi-headers.ts';
 import { OTLP_SCHEMAS, OTLP_TAG, otlpPaths } from './openapi-otlp.ts';
 import { readEndpointPaths } from './openapi-read-endpoints.ts';
@@ -218,34 +219,4 @@ const DECISION_HEADERS = [
 function parametersOf({ id, replayable }: (typeof operations)[OperationId]): Node {
   if (replayable) return { parameters: [idempotencyKey] };
   return id === 'checkPromotion' ? { parameters: [prefer, nonce] } : {};
-}
-
-/** Returns a reference to a named schema, and adds the schema to the components. Of an unnamed schema it returns a copy. */
-function referTo(schema: object, components: Map<string, Node>): Node {
-  const { $id, ...rest } = withoutFormats(schema as Node);
-  if (typeof $id !== 'string') return copyNode(rest, components);
-  if (!components.has($id)) {
-    components.set($id, {});
-    components.set($id, copyNode(rest, components));
-  }
-  return { $ref: `#/components/schemas/${$id}` };
-}
-
-/**
- * Replaces the validator's own formats by patterns, which all readers of the document understand. Replaces the copy of a named schema by
- * an `anyOf` of that schema and null.
- */
-function withoutFormats(schema: Node): Node {
-  const { 'x-schema': namedSchema, description } = schema;
-  if (namedSchema !== undefined) return { anyOf: [namedSchema, { type: 'null' }], description };
-  const { 'x-pattern': pattern, format: _, ...rest } = schema;
-  return pattern === undefined ? schema : { ...rest, pattern };
-}
-
-function copyNode(node: Node, components: Map<string, Node>): Node {
-  const copy = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(copy);
-    return typeof value === 'object' && value !== null ? referTo(value, components) : value;
-  };
-  return Object.fromEntries(Object.entries(node).map(([name, value]) => [name, copy(value)]));
 }

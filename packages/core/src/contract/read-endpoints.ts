@@ -14,7 +14,7 @@ export interface ReadParameter {
   in: 'path' | 'query';
   required: boolean;
   description: string;
-  schema: { type: 'integer'; minimum: number } | { type: 'string'; format: 'uuid' };
+  schema: { type: 'integer'; format: 'int64'; minimum: number } | { type: 'string'; format: 'uuid' };
 }
 
 /** An endpoint for read tokens (`aa_read_`), or a public one. */
@@ -35,21 +35,21 @@ const seqParameter = (name: 'from' | 'to', description: string): ReadParameter =
   in: 'query',
   required: false,
   description,
-  schema: { type: 'integer', minimum: 1 },
+  schema: { type: 'integer', format: 'int64', minimum: 1 },
 });
 const sizeParameter = (name: 'first' | 'second', required: boolean, description: string): ReadParameter => ({
   name,
   in: 'query',
   required,
   description,
-  schema: { type: 'integer', minimum: 0 },
+  schema: { type: 'integer', format: 'int64', minimum: 0 },
 });
 const SEQ: ReadParameter = {
   name: 'seq',
   in: 'path',
   required: true,
   description: "The row's number in its log, from 1.",
-  schema: { type: 'integer', minimum: 1 },
+  schema: { type: 'integer', format: 'int64', minimum: 1 },
 };
 const DECISION: ReadParameter = {
   name: 'id',

@@ -102,8 +102,12 @@ function typeOf(schema: Json): string {
       .join(' or ');
   const types = (Array.isArray(schema.type) ? schema.type : [schema.type ?? 'any']).filter((type: string) => type !== 'null');
   const item = schema.items === undefined ? '' : ` of ${typeOf(schema.items)}`;
-  return `${types.join(' or ')}${item}${schema.format === undefined ? '' : ` (${schema.format})`}`;
+  const format = schema.format === undefined || NUMBER_FORMATS.has(schema.format) ? '' : ` (${schema.format})`;
+  return `${types.join(' or ')}${item}${format}`;
 }
+
+/** Formats for generators of clients. The page leaves them out. */
+const NUMBER_FORMATS: ReadonlySet<string> = new Set(['int32', 'int64', 'double']);
 
 function bounds(schema: Json): string {
   const rules = [
