@@ -110,8 +110,10 @@ class Scan {
     if (isExact(literal)) return;
     const mustBeNumber = this.#frames.length === 1 && this.#numbers.has(String(this.#frames[0]?.step));
     if (mustBeNumber && isZero(literal)) return;
-    const remedy = mustBeNumber ? 'send it with fewer digits' : 'send it as a string, or with fewer digits';
-    this.#add('inexact_number', `${literal.slice(0, 60)} has no exact value as a JSON number; ${remedy}`);
+    this.#add(
+      'inexact_number',
+      `${literal.slice(0, 60)} has no exact value as a JSON number; ${remedyOf(literal, mustBeNumber)}`,
+    );
   }
 
   #add(code: IssueCode, message: string): void {
@@ -140,6 +142,15 @@ function isExact(literal: string): boolean {
   return (
     sent.digits === read.digits && (sent.digits === '' || (sent.exponent === read.exponent && sent.negative === read.negative))
   );
+}
+
+/** What to send instead of a number that is not exact. Fewer digits do not help if the number is outside the range of a double. */
+function remedyOf(literal: string, mustBeNumber: boolean): string {
+  if (isZero(literal)) return 'send 0, or send it as a string';
+  const number = Number(literal);
+  const isInRange = Number.isFinite(number) && number !== 0;
+  if (mustBeNumber) return isInRange ? 'send it with fewer digits' : 'send a number in the range of a double';
+  return isInRange ? 'send it as a string, or with fewer digits' : 'send it as a string';
 }
 
 const isZero = (literal: string): boolean => decimalForm(literal).digits === '';
