@@ -105,6 +105,7 @@ export function decideFromEvidence(document: EvidenceDocument): DecidedMembers {
   const evidence = evidenceOf(document);
   const { allowed, reason, message, event, checks } = decidePromotion(evidence, {
     agentLabel: agentLabelOf(document),
+    isAgentId: agent === null && asked.agent_name === null,
     harnessId: asked.harness_id,
     minPassRate: asked.min_pass_rate,
     maxAgeHours: asked.max_age_hours,

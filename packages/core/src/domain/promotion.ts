@@ -39,6 +39,8 @@ export interface OtherEvaluation extends Pick<DecidedEvaluation, 'name' | 'statu
 export interface PromotionCriteria {
   /** For messages: the agent's name, or for an unknown agent the name or ID in the request. */
   agentLabel: string;
+  /** Whether `agentLabel` is an ID, because the agent is unknown and the request has no name. */
+  isAgentId?: boolean;
   /** The harness in the request, for messages; undefined or null if the request names none. */
   harnessId?: string | null;
   /** In percent. */
@@ -117,11 +119,12 @@ function agoInWords(ageHours: number): string {
 
 function recentPassing(
   { agent, evaluation, similarNames = [] }: Evidence,
-  { agentLabel, harnessId, maxAgeHours }: PromotionCriteria,
+  { agentLabel, isAgentId = false, harnessId, maxAgeHours }: PromotionCriteria,
 ): ConditionCheck {
   const condition = 'recent_passing_evaluation';
   if (agent === null) {
-    return failedCheck(condition, 'no_recent_evaluation', unknownAgentMessage(agentLabel, similarNames));
+    const message = isAgentId ? unknownIdMessage(agentLabel) : unknownAgentMessage(agentLabel, similarNames);
+    return failedCheck(condition, 'no_recent_evaluation', message);
   }
   if (evaluation === null) {
     const ofHarness = harnessId == null ? '' : ` of the harness ${harnessId}`;
@@ -159,6 +162,10 @@ function recentPassing(
     `The latest evaluation is passing and ${ageInWords(ageHours)} old, the limit is ${hours(maxAgeHours)}.`,
   );
 }
+
+/** The message for an unknown ID. An evaluation with only this ID would be rejected. */
+const unknownIdMessage = (id: string): string =>
+  `No agent with the ID ${id} is known here; check the ID and the workspace of the key, or send agent_name.`;
 
 /** The message for an unknown agent. It suggests similar known agents, and names invisible and look-alike characters. */
 function unknownAgentMessage(requested: string, similar: readonly string[]): string {

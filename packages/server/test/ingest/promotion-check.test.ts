@@ -155,6 +155,16 @@ describe('promotion check', () => {
     expect([status, body.issues[0].code]).toEqual([422, 'agent_missing']);
   });
 
+  test('suggests no evaluation with only the ID for an unknown ID, because that would be rejected', async () => {
+    const id = randomUUID();
+    expect((await check({ agent_id: id })).body.message).toBe(
+      `No agent with the ID ${id} is known here; check the ID and the workspace of the key, or send agent_name.`,
+    );
+    expect((await check({ agent_id: id, agent_name: id })).body.message).toBe(
+      `No agent ${id} is known here; record an evaluation that names it.`,
+    );
+  });
+
   test("digest and signature of a decision verify with the tenant's key, but not with another key or after a change", async () => {
     const { body } = await check({ agent_name: 'at' });
     expect(
