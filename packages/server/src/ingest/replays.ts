@@ -68,7 +68,8 @@ function replayOf(
   if (first === undefined) return undefined;
   if (first instanceof ApiError) return first;
   if (first.bodySha256 !== idempotency?.bodySha256) {
-    const message = 'this Idempotency-Key was sent with another body; give every request a key of its own';
+    const message =
+      'this Idempotency-Key was sent with another body; give every request a key of its own, and repeat a request with the same bytes';
     return new ApiError('idempotency_key_reused', [{ path: '', code: 'other_body', message }]);
   }
   return {
