@@ -20,7 +20,7 @@ const NUMBER_FORMATS = new Map<unknown, string>([
 
 /**
  * Returns a schema in a form that all readers of the document understand. Replaces the validator's own formats by patterns, the copy of a
- * named schema by an `anyOf` of that schema and null, and a list of several types by an `anyOf`. Adds the formats of numbers.
+ * named schema by an `anyOf` of that schema and null, and a list of several types by an `anyOf`. Adds the formats of numbers, and the items of lists of any values.
  */
 function forReaders(schema: Node): Node {
   const { 'x-schema': namedSchema, description } = schema;
@@ -30,6 +30,7 @@ function forReaders(schema: Node): Node {
   if (second !== undefined) return { ...untyped, anyOf: (type as string[]).map((each) => ({ type: each })) };
   const numberFormat = NUMBER_FORMATS.get(first);
   if (numberFormat !== undefined) return { ...schema, format: numberFormat };
+  if (first === 'array' && schema.items === undefined) return { ...schema, items: {} };
   const { 'x-pattern': pattern, format: _, ...rest } = schema;
   return pattern === undefined ? schema : { ...rest, pattern };
 }
