@@ -56,8 +56,8 @@ export class Traces {
    * is too large for one request (500 spans, or some megabytes) is split, and the service merges the parts. Each request is retried until
    * `deadlineMs` after its start. The trace counts towards `traces.queueBytesMax`, and `close()` of the client waits for it.
    * The Idempotency-Key of each further request is the given one with the number of the request, such as `KEY.2`.
-   * @throws ConfigurationError if the trace is not JSON, the API key or the Idempotency-Key is malformed, or the Idempotency-Key is too long
-   * for the further requests; CountersignError if `traces.queueBytesMax` is reached; ApiError for an error status; ConnectionError,
+   * @throws ConfigurationError if the trace is not JSON, the API key or the Idempotency-Key is malformed, or the Idempotency-Key is too
+   * long for the further requests; CountersignError if `traces.queueBytesMax` is reached; ApiError for an error status; ConnectionError,
    * TimeoutError or UnexpectedAnswerError; or the reason of `options.signal`.
    */
   async send(trace: Trace, options?: CallOptions): Promise<TraceAccepted> {

@@ -19,8 +19,10 @@ const NUMBER_FORMATS = new Map<unknown, string>([
 ]);
 
 /**
- * Returns a schema in a form that all readers of the document understand. Replaces the validator's own formats by patterns, the copy of a
- * named schema by an `anyOf` of that schema and null, and a list of several types by an `anyOf`. Adds the formats of numbers, and the items of lists of any values.
+ * Returns a schema in a form that all readers of the document understand:
+ * - The validator's own formats become patterns.
+ * - The copy of a named schema becomes an `anyOf` of that schema and null, and a list of several types becomes an `anyOf`.
+ * - Numbers get a format, and lists of any values get `items`.
  */
 function forReaders(schema: Node): Node {
   const { 'x-schema': namedSchema, description } = schema;
