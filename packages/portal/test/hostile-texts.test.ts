@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { rebuildAllEvidence } from '../../server/test/harness/evidence-log.ts';
-import { PASSWORD } from '../../server/test/harness/portal-browser.ts';
+import { createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 import { openWindow } from './window.ts';
 
@@ -72,7 +72,7 @@ beforeAll(async () => {
     pass_rate: 95,
   });
   const { decision_id: decision } = await send(paths.promotionCheck, { agent_name: HOSTILE });
-  const { browser } = await workspace.visit('admin');
+  const { browser } = await createPerson(server, { [id]: 'admin' });
   const api = `/workspaces/${id}`;
   const incident = await browser.call('POST', `${api}/incidents`, {
     agent_id: agent,
@@ -148,7 +148,7 @@ test.each([
   '/%5Cevil.example/',
   'javascript:window.hacked=1',
 ])('the sign-in does not redirect to %j', async (to) => {
-  const someone = await workspace.visit('viewer');
+  const someone = await createPerson(workspace.server, { [workspace.id]: 'viewer' });
   const { page } = await openWindow({ baseURL: workspace.server.url });
   await page.goto(`/sign-in?to=${encodeURIComponent(to)}`);
   await page.getByLabel('Email address').fill(someone.email);
