@@ -32,7 +32,8 @@ export function addServe(program: Command, session: Session): void {
 
 const MIGRATE_NOTE = `
 \`serve\` migrates the embedded database and an empty external one. Only this command migrates an older external database,
-because another server may be running on it. Stop the older servers first.
+because another server may be running on it. Stop the older servers first: no older database is migrated while a server or command is
+connected to it (exit code 9).
 
 With --citus, DATABASE_URL must be the URL of the coordinator of a Citus cluster. A second run distributes only tables that are not
 distributed yet.

@@ -6,6 +6,7 @@ import { distributeTables, isDistributed, requireCoordinator, rightsOnCitus, TRI
 import { connectClient } from './client.ts';
 import { requireNewSchema } from './new-schema.ts';
 import type { DatabaseAddress } from './pool.ts';
+import { requireNoServers } from './running-servers.ts';
 
 /** The folder `migrations/` of the package, relative to src/database or to dist. No migration can be undone. */
 const FOLDER = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../migrations/' : '../migrations/', import.meta.url));
@@ -75,7 +76,7 @@ export interface MigrateOptions {
 /**
  * Brings the schema to this server's level and gives the server's role its rights. An advisory lock allows one migration at a time.
  * @returns the names of the migrations that ran, and of the tables that were distributed.
- * @throws ExitError if the schema cannot be migrated, if it is older and `mayUpgrade` is false, or if requireNewSchema or
+ * @throws ExitError if the schema cannot be migrated, if it is older and `mayUpgrade` is false, or if requireNoServers, requireNewSchema or
  * requireCoordinator throws.
  */
 export async function migrate(
@@ -90,6 +91,7 @@ export async function migrate(
     const level = await schemaLevel(client);
     requireUpgradable(level);
     if (level === 'older' && !mayUpgrade) throw olderSchema();
+    if (level === 'older') await requireNoServers(client);
     if (level === 'empty') await requireNewSchema(client);
     if (citus) await requireCoordinator(client);
     const isOnCitus = citus || (await isDistributed(client));

@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { ExitError } from '../errors/exit-codes.ts';
+
+/** How often the connections are read, and the pause between two readings: PostgreSQL needs a moment to end those of a stopped server. */
+const READINGS = 8;
+const PAUSE_MS = 250;
+
+/**
+ * The connections of other servers and commands. A running server always has some, because its pools keep them. A process that waits for
+ * the migration has only the two kinds that are left out.
+ */
+const CONNECTIONS = `SELECT pid, application_name AS name FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name LIKE 'countersign-%' AND pid <> pg_backend_pid()
+    AND application_name NOT IN ('countersign-migrate', 'countersign-lookup')
+  ORDER BY pid`;
+
+/**
+ * Requires that no server or command of an older version uses the database. After the migration it would continue to write rows as that
+ * version does, which `ledger verify` could report as changed.
+ * @throws ExitError if there are still connections after two seconds.
+ */
+export async function requireNoServers(client: pg.Client): Promise<void> {
+  for (let reading = 1; ; reading += 1) {
+    const { rows } = await client.query<{ pid: number; name: string }>(CONNECTIONS);
+    const [first] = rows;
+    if (first === undefined) return;
+    if (reading === READINGS)
+      throw new ExitError(
+        'refused',
+        'the database must be migrated, but a server or command of Countersign is still connected to it ' +
+          `(${first.name}, process ${first.pid} of PostgreSQL); stop all servers and commands and start again (nothing was changed)`,
+      );
+    await sleep(PAUSE_MS);
+  }
+}

@@ -1,0 +1,35 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { knownMigrations, migrate } from '../../src/database/migrate.ts';
+import { openPool } from '../../src/database/pool.ts';
+import { openPools } from '../../src/database/pools.ts';
+import { emptyDatabase, type TestDatabase } from '../harness/test-database.ts';
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await emptyDatabase();
+});
+afterEach(() => database.drop());
+
+test('an older schema is not migrated while a server is connected, and is migrated once that server has stopped', async () => {
+  const older = knownMigrations().length - 1;
+  await migrate(database.owner, { count: older, serverRole: database.server.user });
+  const server = openPool(database.server, { size: 1, name: 'ledger' });
+  await server.query('SELECT 1');
+  await expect(migrate(database.owner)).rejects.toMatchObject({
+    reason: 'refused',
+    message: expect.stringMatching(/still connected to it \(countersign-ledger, process \d+ of PostgreSQL\); stop all servers/),
+  });
+  expect(await database.sql('SELECT count(*)::int AS n FROM countersign.migrations')).toEqual([{ n: older }]);
+  const migrating = migrate(database.owner);
+  setTimeout(() => void server.end(), 500);
+  expect((await migrating).migrations).toEqual(knownMigrations().slice(older));
+}, 30_000);
+
+test('the look-ups of a process that waits for the migration do not prevent it', async () => {
+  await migrate(database.owner, { count: knownMigrations().length - 1 });
+  const { lookupPool } = openPools(database.owner, 1);
+  await lookupPool.query('SELECT 1');
+  const both = await Promise.all([migrate(database.owner), migrate(database.owner)]);
+  expect(both.flatMap(({ migrations }) => migrations)).toEqual(knownMigrations().slice(-1));
+  await lookupPool.end();
+});
