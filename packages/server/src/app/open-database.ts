@@ -167,8 +167,9 @@ async function ensureSchema(site: Site, pool: pg.Pool, mode: OpenMode, say: (lin
   if (level === 'older' && !mayUpgrade) throw olderSchema();
   const { serverRole } = site;
   const { migrations, distributed } = await migrate(site.owner, { serverRole, mayUpgrade, citus: mode === 'distribute' });
-  if (level === 'older') say(`migrated the database: ${migrations.join(', ')}`);
-  if (level === 'empty') say(`created the tables in ${site.where}`);
+  // Another process may have migrated meanwhile.
+  if (level === 'older' && migrations.length > 0) say(`migrated the database: ${migrations.join(', ')}`);
+  if (level === 'empty' && migrations.length > 0) say(`created the tables in ${site.where}`);
   if (distributed.length > 0) say(`distributed ${distributed.length} tables over the nodes of Citus`);
   return migrations;
 }

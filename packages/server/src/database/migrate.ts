@@ -15,7 +15,7 @@ const FOLDER = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../mi
 export const migrationsFile = (name: string): string => `${FOLDER}${name}`;
 
 /** The number of the advisory lock of a migration: the bytes of 'CSMIGR'. */
-const MIGRATION_LOCK = 0x43_53_4d_49_47_52;
+export const MIGRATION_LOCK = 0x43_53_4d_49_47_52;
 
 /**
  * The schema of the database compared with the schema of this server. `empty`: there are no tables, or the role may not read them.

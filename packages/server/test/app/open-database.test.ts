@@ -1,0 +1,33 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { connectClient } from '../../src/database/client.ts';
+import { knownMigrations, MIGRATION_LOCK, migrate } from '../../src/database/migrate.ts';
+import { socketUrl } from '../fixtures/process-environment.ts';
+import { runCommand } from '../fixtures/run-command.ts';
+import { waitForBlockedStatements } from '../harness/lock-wait.ts';
+import { emptyDatabase } from '../harness/test-database.ts';
+
+test('of two commands that migrate at once, only the one that did it names the migrations', async () => {
+  const database = await emptyDatabase();
+  try {
+    await migrate(database.owner, { count: knownMigrations().length - 1, serverRole: database.server.user });
+    const environment = {
+      DATABASE_URL: socketUrl(database.server),
+      COUNTERSIGN_MIGRATE_DATABASE_URL: socketUrl(database.owner),
+      COUNTERSIGN_MASTER_SECRET: randomBytes(32).toString('base64'),
+      COUNTERSIGN_SIGNING_KEY: generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    };
+    // Both find the older schema, and wait for the lock of the migration.
+    const other = await connectClient(database.owner, 'migrate');
+    await other.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    const both = [runCommand(environment, 'migrate'), runCommand(environment, 'migrate')];
+    await waitForBlockedStatements(database, 2);
+    await other.end();
+    const lines = (await Promise.all(both)).map(({ err }) => err.split('\n')[0]!);
+    expect(lines.filter((line) => line.startsWith('migrated the database'))).toEqual([
+      `migrated the database: ${knownMigrations().at(-1)}`,
+    ]);
+  } finally {
+    await database.drop();
+  }
+}, 30_000);
