@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ExitError } from '../errors/exit-codes.ts';
 import { syncNow, writeSyncedNow } from '../files/synced-files.ts';
@@ -38,8 +38,8 @@ export const signingKeyPem = (key: KeyObject): string => key.export({ type: 'pkc
 export function ensureSecretFile(dataDir: string, name: string, create: (() => string) | undefined): string {
   const folder = join(dataDir, 'secrets');
   const path = join(folder, name);
-  try {
-    if (!existsSync(path)) {
+  return withReason(path, () => {
+    if (!exists(path)) {
       if (create === undefined)
         throw new ExitError(
           'wrong_secret',
@@ -49,16 +49,29 @@ export function ensureSecretFile(dataDir: string, name: string, create: (() => s
       writeOnce(path, create());
     }
     return readFileSync(path, 'utf8');
+  });
+}
+
+/** Whether there is a file. Throws if this user cannot see it, where existsSync returns false. */
+const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+
+/** Runs `work` on the file of a secret. An error of the system becomes an ExitError that names the file and says what to do. */
+function withReason<T>(path: string, work: () => T): T {
+  try {
+    return work();
   } catch (error) {
     if (error instanceof ExitError) throw error;
-    throw new ExitError('wrong_secret', `the secret ${path} cannot be read or created: ${(error as Error).message}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    const remedy =
+      code === 'EACCES' ? `; give the user of this process (uid ${process.geteuid?.()}) the right to read and write it` : '';
+    throw new ExitError('wrong_secret', `the secret ${path} cannot be read or created: ${message}${remedy}`);
   }
 }
 
-/** Reads the file of a secret; undefined if there is none. */
+/** Reads the file of a secret; undefined if there is none. @throws ExitError if it cannot be read. */
 export function readSecretFile(dataDir: string, name: string): string | undefined {
   const path = join(dataDir, 'secrets', name);
-  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+  return withReason(path, () => (exists(path) ? readFileSync(path, 'utf8') : undefined));
 }
 
 /**
@@ -82,17 +95,15 @@ export function rotateSigningKeyFile(dataDir: string): void {
 
 /**
  * Creates a signing key if its file is missing, for `signing-key reset`.
- * @throws ExitError if the folder has no master secret, so that a wrong data folder is noticed.
+ * @throws ExitError if the folder has no master secret, so that a wrong data folder is noticed, or if it cannot be read.
  */
 export function replaceLostSigningKeyFile(dataDir: string): void {
-  const folder = join(dataDir, 'secrets');
-  if (!existsSync(join(folder, 'master-secret')))
-    throw new ExitError(
-      'wrong_secret',
-      `${join(folder, 'master-secret')} is missing: check COUNTERSIGN_DATA_DIR, or restore the file first`,
-    );
-  const path = join(folder, 'signing-key.pem');
-  if (!existsSync(path)) writeOnce(path, createSigningKey());
+  const [master, path] = [join(dataDir, 'secrets', 'master-secret'), join(dataDir, 'secrets', 'signing-key.pem')];
+  if (!withReason(master, () => exists(master)))
+    throw new ExitError('wrong_secret', `${master} is missing: check COUNTERSIGN_DATA_DIR, or restore the file first`);
+  withReason(path, () => {
+    if (!exists(path)) writeOnce(path, createSigningKey());
+  });
 }
 
 /**

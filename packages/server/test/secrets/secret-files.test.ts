@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -6,6 +6,8 @@ import {
   createMasterSecret,
   createSigningKey,
   ensureSecretFile,
+  readSecretFile,
+  replaceLostSigningKeyFile,
   restoreSecretFiles,
   rotateSigningKeyFile,
 } from '../../src/secrets/secret-files.ts';
@@ -49,4 +51,18 @@ test('an existing secret is kept', () => {
   const secret = ensureSecretFile(dataDir, 'master-secret', createMasterSecret);
   expect(ensureSecretFile(dataDir, 'master-secret', createMasterSecret)).toBe(secret);
   expect(readFileSync(join(dataDir, 'secrets', 'master-secret'), 'utf8')).toBe(secret);
+});
+
+// Root may read every folder, so a loop of links stands for a folder of another user.
+test('a secret that cannot be read is not called missing', () => {
+  mkdirSync(join(dataDir, 'secrets'));
+  for (const name of ['master-secret', 'signing-key-previous.pem']) symlinkSync(name, join(dataDir, 'secrets', name));
+  const unreadable = (name: string) =>
+    expect.objectContaining({
+      reason: 'wrong_secret',
+      message: expect.stringMatching(new RegExp(`secrets/${name} cannot be read or created: ELOOP`)),
+    });
+  expect(() => ensureSecretFile(dataDir, 'master-secret', undefined)).toThrow(unreadable('master-secret'));
+  expect(() => replaceLostSigningKeyFile(dataDir)).toThrow(unreadable('master-secret'));
+  expect(() => readSecretFile(dataDir, 'signing-key-previous.pem')).toThrow(unreadable('signing-key-previous.pem'));
 });
