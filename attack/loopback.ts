@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { connect, createServer, isIP, type Socket } from 'node:net';
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1)$/;
@@ -22,12 +23,27 @@ export function openSocket({ host, port }: Address): Socket {
   return socket;
 }
 
-/** A port that is free now. */
+/** Linux and macOS assign higher ports to outgoing connections, so none of these is taken by chance before a server listens on it. */
+const PORTS = { first: 20_000, count: 12_000 };
+
+/** A random port that is free now. Throws if the host has no such port. */
 export async function freePort(host: string): Promise<number> {
   requireLoopback(host);
+  for (let tries = 1; ; tries += 1) {
+    const port = PORTS.first + randomInt(PORTS.count);
+    const fault = await listenOnce({ host, port });
+    if (fault === undefined) return port;
+    if (tries === 20) throw fault;
+  }
+}
+
+/** Listens for a moment. Returns the error if that is not possible. */
+async function listenOnce({ host, port }: Address): Promise<Error | undefined> {
   const server = createServer();
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, host, resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  const fault = await new Promise<Error | undefined>((resolve) => {
+    server.once('error', resolve);
+    server.listen(port, host, () => resolve(undefined));
+  });
+  if (fault === undefined) await new Promise((resolve) => server.close(resolve));
+  return fault;
 }

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../../../../attack/loopback.ts';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { EXIT_CODES, type ExitReason } from '../../src/errors/exit-codes.ts';
-import { freePort, OutsidePostgres, PASSWORD } from '../fixtures/outside-postgres.ts';
+import { OutsidePostgres, PASSWORD } from '../fixtures/outside-postgres.ts';
 import type { Environment } from '../fixtures/process-environment.ts';
 import { CommandProcess, DataFolder, ServerProcess } from '../fixtures/server-process.ts';
 
@@ -102,7 +103,7 @@ describe('serve with an external database', () => {
     ['an unknown role', () => outside.url('nobody_here', 'app'), /nobody_here/],
     [
       'a port without a listener',
-      async () => outside.url('app', 'app').replace(/:\d+\/app$/, `:${await freePort()}/app`),
+      async () => outside.url('app', 'app').replace(/:\d+\/app$/, `:${await freePort('127.0.0.1')}/app`),
       /ECONNREFUSED/,
     ],
     ['an unknown host', () => `postgres://app:${encodeURIComponent(PASSWORD)}@nowhere.invalid/app`, /nowhere\.invalid/],
@@ -121,7 +122,7 @@ describe('serve with an external database', () => {
 
   test('exits with an error when a step of the start fails after the server began to listen', async () => {
     await outside.sql('REVOKE SELECT ON countersign.tenants FROM app', 'app');
-    const port = await freePort();
+    const port = await freePort('127.0.0.1');
     const server = new CommandProcess(['serve'], { ...environment, COUNTERSIGN_PORT: String(port) });
     expect([await server.ended, server.stderr]).toEqual([expect.any(Number), expect.stringMatching(/tenants/)]);
     expect(await server.ended).not.toBe(0);

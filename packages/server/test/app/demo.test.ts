@@ -2,11 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo, createServer as createSocketServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { freePort } from '../../../../attack/loopback.ts';
 import { processEnvironment } from '../fixtures/process-environment.ts';
 import { SERVER_MAIN } from '../fixtures/server-process.ts';
 import { testServer } from '../harness/test-server.ts';
@@ -40,16 +41,6 @@ function takeTour(environment: Record<string, string>, ...args: string[]): Tour 
     });
   }
   return { process: child, ended: once(child, 'close').then(([code]) => ({ code, ...output })) };
-}
-
-/** A port without a listener. */
-async function freePort(): Promise<number> {
-  const server = createSocketServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 const isPortFree = (port: number): Promise<boolean> =>
@@ -102,7 +93,7 @@ describe('npm run demo', () => {
   test('runs all chapters on a new server and shuts it down; with --keep, the server runs until Ctrl-C, and the sign-in link works once', {
     timeout: 480_000,
   }, async () => {
-    const port = await freePort();
+    const port = await freePort('127.0.0.1');
     const { code, stdout, stderr } = await takeTour({ COUNTERSIGN_PORT: String(port) }).ended;
     expect(code, stdout + stderr).toBe(0);
     expectWholeTour(stdout);
@@ -141,7 +132,7 @@ describe('npm run demo', () => {
   });
 
   test('stops its server when SIGTERM ends the demo during the start', { timeout: 240_000 }, async () => {
-    const port = await freePort();
+    const port = await freePort('127.0.0.1');
     const tour = takeTour({ COUNTERSIGN_PORT: String(port) });
     await once(tour.process.stderr!, 'data');
     tour.process.kill('SIGTERM');
