@@ -58,7 +58,7 @@ function readMessages(attributes: Attributes): ReadMessages | undefined {
   return { messages: read.flatMap(({ messages }) => messages), sourceNames: read.map(({ name }) => name) };
 }
 
-/** The messages in an attribute: one message, a list, or an object with a list `messages`. Empty if it is none of these. */
+/** The messages in an attribute, which contains one message, a list, or an object with a list `messages`. Empty for other values. */
 function messagesIn(attributes: Attributes, name: string, fallback: Message['role']): Message[] {
   const value = fromJson(attributes.get(name) ?? null);
   const list = isObject(value) && Array.isArray(value.messages) ? value.messages : Array.isArray(value) ? value : [value];
