@@ -68,7 +68,10 @@ function withReason<T>(path: string, work: () => T): T {
   }
 }
 
-/** Reads the file of a secret. Returns undefined if there is none. @throws ExitError if it cannot be read. */
+/**
+ * Reads the file of a secret. Returns undefined if there is none.
+ * @throws ExitError if the file cannot be read.
+ */
 export function readSecretFile(dataDir: string, name: string): string | undefined {
   const path = join(dataDir, 'secrets', name);
   return withReason(path, () => (exists(path) ? readFileSync(path, 'utf8') : undefined));

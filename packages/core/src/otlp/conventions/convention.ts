@@ -27,7 +27,7 @@ export interface Rule {
   field: Field;
   /** Names of attributes. The first one with an accepted value is used. */
   from: readonly string[];
-  /** The members of the object in the attribute, as JSON text or as a structure, whose first accepted value is used instead of the object. */
+  /** The attribute is an object or its JSON text. Of these members, the first one with an accepted value is used. */
   members?: readonly string[];
   /** The kinds of spans that the rule applies to; all if omitted. */
   kinds?: readonly SpanKind[];

@@ -93,8 +93,8 @@ const FIND = sql<Omit<StoredEvaluation, keyof DocumentFacts>>(
 );
 
 /**
- * One evaluation; undefined if there is none. The log `evidence` covers its document, but not all columns of its row. Facts in columns that
- * the log does not cover are read from the document, so that a changed column cannot mislead an approver.
+ * One evaluation; undefined if there is none. The log `evidence` covers its document and some columns of its row. The other facts are read
+ * from the document, so that a changed column cannot mislead an approver.
  */
 export async function findStoredEvaluation(tx: Transaction, id: string): Promise<StoredEvaluation | undefined> {
   const [row] = await tx.run(FIND, [tx.tenantId, id]);
