@@ -10,7 +10,7 @@ import { RunIdMerging } from '../background/run-id-merging.ts';
 import { type SchemaWatch, watchSchema } from '../background/schema-watch.ts';
 import type { Config } from '../config/config.ts';
 import type { FreeSpace } from '../database/free-space.ts';
-import { verifyLog } from '../ledger/verify-log.ts';
+import { verifyKnownLog } from '../ledger/verify-log.ts';
 import { noteKeysOf } from '../secrets/instance-signer.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import type { OpenDatabase } from './open-database.ts';
@@ -55,5 +55,5 @@ const verifierOf =
   ({ ledgerPool, secrets, signer }: OpenDatabase): VerifyLog =>
   async (tenantId, log, pause) => {
     const keys = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
-    return verifyLog(ledgerPool, secrets.masterSecret, { tenantId, log }, { keys, pause });
+    return verifyKnownLog(ledgerPool, secrets.masterSecret, { tenantId, log }, { keys, pause });
   };

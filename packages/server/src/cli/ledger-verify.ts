@@ -4,7 +4,7 @@ import { type ExportExpectation, verifyExport } from '@countersign/core/domain/e
 import { type Command, Option } from 'commander';
 import { digests, sha256 } from '../crypto/digests.ts';
 import { describeFinding, schemaFindings } from '../database/schema-findings.ts';
-import { verifyLog } from '../ledger/verify-log.ts';
+import { verifyKnownLog } from '../ledger/verify-log.ts';
 import { noteKeysOf } from '../secrets/instance-signer.ts';
 import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';
 import { readSchemaFacts } from '../storage/schema-facts.ts';
@@ -145,7 +145,7 @@ async function reportOn(session: Session, options: VerifyOptions & { log: LogNam
     expectedTenant(id, given?.tenantId);
     // A stored checkpoint may be signed by any of the instance's keys, even a retired one. --key applies only to the user's checkpoints.
     const listed = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
-    return verifyLog(pool, secrets.masterSecret, { tenantId: id, log }, { keys: listed, ...walkOptions });
+    return verifyKnownLog(pool, secrets.masterSecret, { tenantId: id, log }, { keys: listed, ...walkOptions });
   });
 }
 
@@ -223,5 +223,6 @@ Rows alone cannot show that the newest rows are missing, or that all rows were r
 cannot write: from "ledger checkpoint", COUNTERSIGN_CHECKPOINT_DIR, or the header of promotion checks in a CI log. Give them here with
 the public key that you kept ("signing-key show"). The HMAC of decisions needs the workspace's key, so it is checked with --workspace
 and not in an export. With --replay, each decision must follow from the log of evidence. With --workspace, --log evidence and
---log traces also compare the tables with the log, and --log decisions computes every decision again from the log of evidence.
+--log traces also compare the tables with the log, and --log decisions computes every decision again from the log of evidence. Each log
+must also continue the checkpoint in the memory folder (COUNTERSIGN_MEMORY_DIR).
 `;

@@ -1,7 +1,10 @@
 import type { ChainReport } from '@countersign/core/domain/chain-report';
+import type { KeptHead } from '@countersign/core/domain/tree-verifier';
 import type { Pool } from 'pg';
 import { deriveDecisionKey } from '../crypto/digests.ts';
+import { inTenantTransaction } from '../database/transaction.ts';
 import type { LogName } from '../storage/log-heads.ts';
+import { lastSeen } from './head-memory.ts';
 import type { RowFinding } from './row-findings.ts';
 import { verifyAuditLedger } from './verify-audit-ledger.ts';
 import { verifyDecisions } from './verify-decisions.ts';
@@ -10,6 +13,15 @@ import { verifyKeyEvents } from './verify-key-events.ts';
 import { verifyTraces } from './verify-traces.ts';
 import type { WalkOptions } from './walk-log.ts';
 
+/** The report on a log, with the rows of tables that do not match it. */
+type LogReport = ChainReport & { findings?: readonly RowFinding[] };
+
+/** A log of a tenant. */
+interface TenantLog {
+  tenantId: string;
+  log: LogName;
+}
+
 /**
  * Verifies one log of a tenant in the database: its rows, head, tree and checkpoints, and the tables that must match it.
  * @param masterSecret verifies the signatures of decisions.
@@ -17,9 +29,9 @@ import type { WalkOptions } from './walk-log.ts';
 export function verifyLog(
   pool: Pool,
   masterSecret: Uint8Array,
-  { tenantId, log }: { tenantId: string; log: LogName },
+  { tenantId, log }: TenantLog,
   options: WalkOptions = {},
-): Promise<ChainReport & { findings?: readonly RowFinding[] }> {
+): Promise<LogReport> {
   switch (log) {
     case 'audit':
       return verifyAuditLedger(pool, tenantId, options);
@@ -32,4 +44,35 @@ export function verifyLog(
     case 'traces':
       return verifyTraces(pool, tenantId, options);
   }
+}
+
+/**
+ * Like `verifyLog`, and compares the log with the newest head that this process or the memory folder knows. So it detects an older state
+ * of the database that was restored with its seals and checkpoints.
+ */
+export async function verifyKnownLog(
+  pool: Pool,
+  masterSecret: Uint8Array,
+  { tenantId, log }: TenantLog,
+  options: WalkOptions = {},
+): Promise<LogReport> {
+  // The known head is read before the log, so that it covers no later rows.
+  const known = await knownHeads(pool, { tenantId, log });
+  const report = await verifyLog(
+    pool,
+    masterSecret,
+    { tenantId, log },
+    { ...options, kept: [...(options.kept ?? []), ...known] },
+  );
+  const { contradiction } = report;
+  if (contradiction?.source !== KNOWN_HEAD) return report;
+  return { ...report, contradiction: { ...contradiction, reason: contradiction.reason + ACCEPT_RESTORE } };
+}
+
+const KNOWN_HEAD = 'the newest head that the server has seen';
+const ACCEPT_RESTORE = '; if you restored it, or a replica took over, see `ledger accept-restore --help`';
+
+async function knownHeads(pool: Pool, { tenantId, log }: TenantLog): Promise<KeptHead[]> {
+  const seen = await inTenantTransaction(pool, tenantId, async (tx) => lastSeen(tx, log));
+  return seen === undefined ? [] : [{ source: KNOWN_HEAD, size: seen.size, root: seen.root() }];
 }

@@ -70,6 +70,8 @@ test('the server refuses an older state, restored while it was stopped, until th
   expect(server!.errorLogLines.join()).toMatch(/it has 3 rows, and had 4: an older state was restored .*ledger accept-restore/);
   expect(await append()).toEqual([500, 'log_rewritten']);
   await stop();
+  const verify = new CommandProcess(['ledger', 'verify', '--workspace', 'acme'], folder.environment);
+  expect([await verify.ended, verify.stdout]).toEqual([1, expect.stringMatching(/^broken: .*ends after 3: .*accept-restore/)]);
 
   expect(await accept()).toEqual([
     0,

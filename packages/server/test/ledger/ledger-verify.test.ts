@@ -4,7 +4,9 @@ import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { digests, sha256 } from '../../src/crypto/digests.ts';
 import { exportLog } from '../../src/ledger/export.ts';
+import { setHeadStore } from '../../src/ledger/head-memory.ts';
 import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
+import { verifyKnownLog } from '../../src/ledger/verify-log.ts';
 import { chunksOf, sixRows, tamper } from '../fixtures/altered-ledger.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
@@ -12,6 +14,22 @@ import { paths, type TestResponse, type TestServer, testServer } from '../harnes
 let server: TestServer;
 beforeAll(async () => {
   server = await testServer();
+});
+
+test.each([
+  ['of more rows', 7, /^it covers 7 rows, but the log ends after 6.*accept-restore/],
+  ['of another history', 6, /^the first 6 rows make the root .*accept-restore/],
+])('verifyKnownLog reports a log that does not continue a stored head %s', async (_, size, reason) => {
+  const tenantId = await sixRows(server);
+  // A server that has seen no head yet.
+  const { pool, secrets } = (await testServer({ checkpointSeconds: undefined, database: server.database })).open;
+  setHeadStore(pool, { latest: async () => ({ size, root: new Uint8Array(32) }), write: async () => undefined });
+  const report = await verifyKnownLog(pool, secrets.masterSecret, { tenantId, log: 'audit' });
+  expect(report.contradiction).toEqual({
+    source: 'the newest head that the server has seen',
+    size,
+    reason: expect.stringMatching(reason),
+  });
 });
 
 describe('verifyAuditLedger', () => {
