@@ -51,7 +51,7 @@ export function resolveDataFolder(requested: string, notify: (line: string) => v
     const chosen = self.uid === 0 ? reachableFolder(dataDir, notify) : dataDir;
     makeReachableFolder(keeperFolder(chosen));
     const keeper = ownerOf(keeperFolder(chosen), self);
-    return { dataDir: chosen, keeper, account: keeper.uid === 0 ? postgresAccount(chosen) : keeper };
+    return { dataDir: chosen, keeper, account: keeper.uid === 0 ? postgresAccount(chosen) : ownerOfCluster(chosen, keeper) };
   } catch (error) {
     const code = errno(error);
     if (error instanceof EmbeddedDatabaseError || code === undefined) throw error;
@@ -110,6 +110,18 @@ function postgresAccount(dataDir: string): Account {
   throw new EmbeddedDatabaseError(
     'foreign_folder',
     `${clusterFolder(dataDir)} belongs to root, and PostgreSQL does not run as root: chown -R ${name} ${clusterFolder(dataDir)}`,
+  );
+}
+
+/** Returns the keeper's user. Throws if there is a cluster of another user, whose files the keeper cannot read. */
+function ownerOfCluster(dataDir: string, keeper: Account): Account {
+  const cluster = clusterFolder(dataDir);
+  const stats = statOrUndefined(cluster);
+  if (stats === undefined || stats.uid === keeper.uid) return keeper;
+  throw new EmbeddedDatabaseError(
+    'foreign_folder',
+    `${cluster} belongs to the user with uid ${stats.uid}, but the database runs as the owner of ${keeperFolder(dataDir)}, ` +
+      `uid ${keeper.uid}: as root, run chown -R ${keeper.uid} ${cluster}`,
   );
 }
 

@@ -157,6 +157,26 @@ test.runIf(isRoot)(
 );
 
 test.runIf(isRoot)(
+  'a cluster of another user than the keeper is refused with both users and a remedy',
+  concurrent,
+  async ({ folders }) => {
+    const dataDir = folders.newDataDir();
+    const [alice, bob] = [accountOf(65534), accountOf(1)];
+    const [keeper, cluster] = [join(dataDir, 'keeper'), join(dataDir, 'postgres')];
+    for (const folder of [keeper, cluster]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const folder of [dirname(dataDir), dataDir, keeper]) chownSync(folder, alice.uid, alice.gid);
+    chownSync(cluster, bob.uid, bob.gid);
+    const refused = await folders.hold(dataDir, { uid: alice.uid, gid: alice.gid }).waitFor('refused');
+    expect(refused).toMatchObject({
+      code: 'foreign_folder',
+      message: expect.stringMatching(
+        new RegExp(`^${cluster} belongs to the user with uid ${bob.uid}.* uid ${alice.uid}.* chown -R ${alice.uid} ${cluster}$`),
+      ),
+    });
+  },
+);
+
+test.runIf(isRoot)(
   'another user of the machine cannot connect, even with access to the socket',
   concurrent,
   async ({ folders }) => {
