@@ -1,6 +1,7 @@
 import { isIdempotencyKey } from '@countersign/core/domain/idempotency-key';
 import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
 import type { Log } from '../log.ts';
+import { positive } from '../positive-option.ts';
 import { VERSION } from '../version.ts';
 import { type Endpoint, isResponseOf } from './endpoints.ts';
 import { ApiError, ConfigurationError, ConnectionError, CountersignError } from './errors.ts';
@@ -54,20 +55,20 @@ export class Transport {
 
   /**
    * POSTs the JSON text of `bodyOf` and returns the response.
-   * @throws ConfigurationError if the body is not JSON, or the API key or the Idempotency-Key is malformed; ApiError for an error status;
+   * @throws ConfigurationError if the body is not JSON, or an option or the API key is malformed; ApiError for an error status;
    * ConnectionError, TimeoutError or UnexpectedAnswerError; or the signal's reason.
    */
   async post<Result extends object>(endpoint: Endpoint, bodyOf: () => string, options: SendOptions = {}): Promise<Result> {
     const body = bodyOf();
-    const { retries, deadlineMs: defaultDeadlineMs, log } = this.#settings;
-    const deadlineMs = options.deadlineMs ?? defaultDeadlineMs;
-    const endsAt = performance.now() + deadlineMs;
+    const { retries, log } = this.#settings;
+    const attemptMsMax = positive('timeoutMs', options.timeoutMs, this.#settings.timeoutMs);
+    const endsAt = performance.now() + positive('deadlineMs', options.deadlineMs, this.#settings.deadlineMs);
     const idempotencyKey = readIdempotencyKey(options.idempotencyKey ?? crypto.randomUUID());
     const attemptsMax = Math.min(retries.attemptsMax, options.attemptsMax ?? Number.POSITIVE_INFINITY);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const leftMs = endsAt - performance.now();
-        return (await this.#attempt(endpoint, body, { ...options, idempotencyKey, attempt, leftMs })) as Result;
+        const timeoutMs = Math.max(1, Math.min(attemptMsMax, endsAt - performance.now()));
+        return (await this.#attempt(endpoint, body, { ...options, idempotencyKey, attempt, timeoutMs })) as Result;
       } catch (error) {
         if (error instanceof CountersignError) error.attempts = attempt;
         if (log.has('debug')) log.write('debug', `POST ${endpoint.path}: ${logText(error, options.signal)}`);
@@ -87,11 +88,15 @@ export class Transport {
   async #attempt(
     endpoint: Endpoint,
     body: string,
-    { idempotencyKey, attempt, leftMs, ...options }: SendOptions & { idempotencyKey: string; attempt: number; leftMs: number },
+    {
+      idempotencyKey,
+      attempt,
+      timeoutMs,
+      ...options
+    }: SendOptions & { idempotencyKey: string; attempt: number; timeoutMs: number },
   ): Promise<object> {
     const { baseUrl, fetch } = this.#settings;
     const url = baseUrl + endpoint.path;
-    const timeoutMs = Math.max(1, Math.min(options.timeoutMs ?? this.#settings.timeoutMs, leftMs));
     return withTimeout(timeoutMs, options.signal, `${url} did not respond within ${Math.round(timeoutMs)} ms`, async (signal) => {
       const headers = { ...(await this.#headers(idempotencyKey)), ...options.headers };
       const response = await withConnectionErrors(url, () =>

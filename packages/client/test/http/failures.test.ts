@@ -257,6 +257,21 @@ describe('errors', () => {
     },
   );
 
+  test.each([
+    { deadlineMs: Number.NaN },
+    { deadlineMs: 0 },
+    { timeoutMs: Number.NaN },
+    { timeoutMs: '10s' as unknown as number },
+  ])('for the invalid time limit %o of a call occur before any request', async (limits) => {
+    server.setHandlers(respond.good());
+    const [name] = Object.keys(limits);
+    expect(await failure(record({}, limits))).toMatchObject({
+      name: 'ConfigurationError',
+      message: expect.stringContaining(`${name} must be a number above 0`),
+    });
+    expect(server.received).toEqual([]);
+  });
+
   test.each(['short', 'sixteen letters!', 'sixteen-letters-\n'])(
     'for the invalid nonce %j occur before any request',
     async (nonce) => {
