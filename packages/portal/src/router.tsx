@@ -49,7 +49,12 @@ const account = createRoute({
   component: lazyPage(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
 });
 
-const workspace = createRoute({ getParentRoute: () => root, path: '/w/$workspace', component: WorkspaceFrame });
+const workspace = createRoute({
+  getParentRoute: () => root,
+  path: '/w/$workspace',
+  component: WorkspaceFrame,
+  notFoundComponent: lazyPage(() => import('./pages/not-found-page.tsx'), 'NotFoundInWorkspace'),
+});
 
 /** A page of a workspace. Its code loads on the first visit, or earlier by preloadPages. */
 const page = <const P extends string>(path: P, component: ReturnType<typeof lazyPage>) =>

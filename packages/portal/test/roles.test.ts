@@ -75,3 +75,12 @@ test('a person who is not a member of a workspace sees that the workspace was no
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   expect(pageErrors).toEqual([]);
 });
+
+test('a URL of a workspace without a page keeps the navigation of the workspace', async () => {
+  const workspace = await newWorkspace();
+  const { page, pageErrors } = await workspace.visit('viewer', 'no-such-page');
+  await page.getByRole('heading', { name: 'Page not found', level: 1 }).waitFor();
+  await page.getByRole('link', { name: 'Agents', exact: true }).click();
+  await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
+  expect(pageErrors).toEqual([]);
+});
