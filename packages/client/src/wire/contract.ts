@@ -407,7 +407,7 @@ export interface PromotionDecision {
   required_threshold: number;
   /** The pass rate of the latest evaluation; null when none is reported. */
   actual_threshold: number | null;
-  /** Age of the evaluation in hours, rounded up, with at most 4 decimals. It counts from evaluated_at or the time of recording, whichever is earlier. */
+  /** Age of the evaluation in hours, rounded away from zero to at most 4 decimals. It counts from evaluated_at or the time of recording, whichever is earlier. It is negative if recorded_at is in the future. */
   evaluation_age: number | null;
   /** The evaluation used, as it was at the time of the decision; {} without one. */
   evaluation: DecidedEvaluation | NoEvaluation;

@@ -125,8 +125,8 @@ export const PromotionDecision = Type.Object(
     evaluation_age: nullable(
       amount({
         description:
-          'Age of the evaluation in hours, rounded up, with at most 4 decimals. It counts from evaluated_at or the time of recording, ' +
-          'whichever is earlier.',
+          'Age of the evaluation in hours, rounded away from zero to at most 4 decimals. It counts from evaluated_at or the time of ' +
+          'recording, whichever is earlier. It is negative if recorded_at is in the future.',
       }),
     ),
     evaluation: Type.Unsafe<DecidedEvaluation | NoEvaluation>({
