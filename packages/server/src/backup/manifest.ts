@@ -30,7 +30,7 @@ export interface BackupWorkspace {
 export interface BackupManifest {
   format: 'countersign-backup';
   version: 1;
-  /** ISO 8601. */
+  /** When the backup was made, in ISO 8601. */
   madeAt: string;
   /** Version of the command that made the backup. */
   madeBy: string;
@@ -65,7 +65,7 @@ export const damaged = (what: string): ExitError => new ExitError('broken', `the
 /**
  * Parses a manifest, and checks the form of the members that a restore depends on. A restore compares rows and columns with the manifest
  * when it loads them.
- * @throws ExitError `broken` for a malformed manifest, `schema_newer` for another version of the format.
+ * @throws ExitError `broken` for a malformed manifest, `schema_newer` for a newer version of the format.
  */
 export function parseManifest(text: string): BackupManifest {
   let manifest: BackupManifest;
