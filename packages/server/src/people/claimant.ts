@@ -6,7 +6,7 @@ import { type Account, findAccount, insertPerson, lockAccount } from '../storage
 import { comparedEmail } from './email-address.ts';
 import { endSetUp } from './one-time-links.ts';
 import { hashPassword } from './password-hash.ts';
-import { type Caller, type Claim, provenAccount, signInFailed } from './sign-in.ts';
+import { type Caller, type Credentials, signInFailed, verifyCredentials } from './sign-in.ts';
 
 /** A person who wants to join: the owner of an account, who has given its password, or a newcomer. */
 export type Claimant = { id: string } & ({ known: Account } | { newcomer: Pick<Account, 'id' | 'email' | 'name' | 'password'> });
@@ -16,14 +16,18 @@ export type Claimant = { id: string } & ({ known: Account } | { newcomer: Pick<A
  * Otherwise the person is a newcomer with the given name and password, for whom `claimAccount` creates an account.
  * @throws ApiError `sign_in_failed`, `rate_limited`, `unavailable`, or `validation_failed` for a newcomer without a name.
  */
-export async function claimantOf(pool: Pool, claim: Claim & { name: string | undefined }, caller: Caller): Promise<Claimant> {
-  const email = comparedEmail(claim.email);
+export async function claimantOf(
+  pool: Pool,
+  credentials: Credentials & { name: string | undefined },
+  caller: Caller,
+): Promise<Claimant> {
+  const email = comparedEmail(credentials.email);
   if ((await findAccount(pool, email)) !== undefined) {
-    const known = await provenAccount(pool, claim, caller);
+    const known = await verifyCredentials(pool, credentials, caller);
     return { id: known.id, known };
   }
-  if (claim.name === undefined) throw validationFailed({ path: '/name', code: 'required', message: 'name is required' });
-  const newcomer = { id: newId(), email, name: claim.name, password: await hashPassword(claim.password) };
+  if (credentials.name === undefined) throw validationFailed({ path: '/name', code: 'required', message: 'name is required' });
+  const newcomer = { id: newId(), email, name: credentials.name, password: await hashPassword(credentials.password) };
   return { id: newcomer.id, newcomer };
 }
 

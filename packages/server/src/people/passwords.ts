@@ -6,14 +6,14 @@ import { deleteSessionsOf, insertSession } from '../storage/sessions.ts';
 import { endSetUp } from './one-time-links.ts';
 import { hashPassword } from './password-hash.ts';
 import { newSession } from './sessions.ts';
-import { type Caller, type Claim, provenAccount, signInFailed } from './sign-in.ts';
+import { type Caller, type Credentials, signInFailed, verifyCredentials } from './sign-in.ts';
 
 /**
  * Changes the password of a person who proves the current one. All sessions end, and a new one starts. Returns its token.
  * @throws ApiError `sign_in_failed`, `rate_limited`, `unavailable`
  */
-export async function changePassword(pool: Pool, claim: Claim, to: string, caller: Caller): Promise<string> {
-  const { id, passwordChangedAt } = await provenAccount(pool, claim, caller);
+export async function changePassword(pool: Pool, credentials: Credentials, to: string, caller: Caller): Promise<string> {
+  const { id, passwordChangedAt } = await verifyCredentials(pool, credentials, caller);
   const hash = await hashPassword(to);
   return inPersonTransaction(pool, id, async (tx) => {
     const account = await lockAccount(tx, id);

@@ -15,7 +15,7 @@ export interface Caller {
 }
 
 /** Email address and password as typed. */
-export interface Claim {
+export interface Credentials {
   email: string;
   password: string;
 }
@@ -24,23 +24,24 @@ export interface Claim {
 export const signInFailed = (): ApiError => new ApiError('sign_in_failed');
 
 /**
- * The account of a valid claim. An unknown account takes the same time and throws the same error as a wrong password.
+ * Verifies email address and password, and returns the account. An unknown account takes the same time and throws the same error as a wrong
+ * password.
  * @throws ApiError `sign_in_failed`, `rate_limited`, `unavailable`
  */
-export async function provenAccount(pool: Pool, { email, password }: Claim, { address }: Caller): Promise<Account> {
+export async function verifyCredentials(pool: Pool, { email, password }: Credentials, { address }: Caller): Promise<Account> {
   const compared = comparedEmail(email);
   const counted = await countSignInAttempt(pool, compared, address);
   const account = await findAccount(pool, compared);
-  const good = await isPassword(password, account?.password ?? null);
-  if (account === undefined || account.password === null || !good) throw signInFailed();
+  const isCorrect = await isPassword(password, account?.password ?? null);
+  if (account === undefined || account.password === null || !isCorrect) throw signInFailed();
   await counted.takeBack();
   if (isOutdated(account.password)) await replaceHash(pool, account.id, account.password, await hashPassword(password));
   return account;
 }
 
-/** Starts a session by email address and password. Returns its token. Throws like `provenAccount`. */
-export async function signIn(pool: Pool, claim: Claim, caller: Caller): Promise<string> {
-  const account = await provenAccount(pool, claim, caller);
+/** Starts a session by email address and password. Returns its token. Throws like `verifyCredentials`. */
+export async function signIn(pool: Pool, credentials: Credentials, caller: Caller): Promise<string> {
+  const account = await verifyCredentials(pool, credentials, caller);
   const { token, row } = newSession(account.id, caller.userAgent);
   // False if the password was changed during its check.
   const isStarted = await insertSessionByPassword(pool, row, account.passwordChangedAt);
