@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { describeFault } from '../database/clock.ts';
-import { isDatabaseAway } from '../database/pool.ts';
+import { isDatabaseUnavailable } from '../database/pool.ts';
 import type { Pools } from '../database/pools.ts';
 import { readClockOf } from '../storage/clock.ts';
 
@@ -35,7 +35,7 @@ export function watchClock({ clock, lookupPool }: Pick<Pools, 'clock' | 'lookupP
       report();
     } catch (error) {
       // /readyz reports an unreachable database, and so does every request that needs it.
-      if (!isDatabaseAway(error)) log.warn({ err: error }, "the database's clock was not read");
+      if (!isDatabaseUnavailable(error)) log.warn({ err: error }, "the database's clock was not read");
     } finally {
       isReading = false;
     }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { isDatabaseAway } from '../database/pool.ts';
+import { isDatabaseUnavailable } from '../database/pool.ts';
 import type { Pools } from '../database/pools.ts';
 import { isReadOnly } from '../storage/own-role.ts';
 
@@ -25,7 +25,7 @@ export function watchReadOnly({ lookupPool }: Pick<Pools, 'lookupPool'>, log: Lo
       summary = now;
     } catch (error) {
       // /readyz reports an unreachable database, and so does every request that needs it.
-      if (!isDatabaseAway(error)) log.warn({ err: error }, 'cannot determine whether the database is read-only');
+      if (!isDatabaseUnavailable(error)) log.warn({ err: error }, 'cannot determine whether the database is read-only');
     } finally {
       isReading = false;
     }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { isDatabaseAway } from '../database/pool.ts';
+import { isDatabaseUnavailable } from '../database/pool.ts';
 import type { Pools } from '../database/pools.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { type CheckpointRequest, makeCheckpoint } from '../ledger/checkpoints.ts';
@@ -41,7 +41,7 @@ export function scheduleCheckpoints(
         if (!(await hasRows(id, log))) continue;
         const newest = await make(id, { log, youngerThanSeconds: seconds }).catch((error: unknown) => {
           // The whole round fails, with one warning. The next round tries again.
-          if (isDatabaseAway(error)) throw error;
+          if (isDatabaseUnavailable(error)) throw error;
           logger.error({ err: error, tenantId: id, log }, 'no checkpoint was made');
         });
         await anchoring?.catchUp(id, log, newest?.size);

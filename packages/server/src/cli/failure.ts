@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { BrokenSealError } from '../database/broken-seals.ts';
 import { ClockUnsafeError } from '../database/clock.ts';
-import { isDatabaseAway } from '../database/pool.ts';
+import { isDatabaseUnavailable } from '../database/pool.ts';
 import { EXIT_CODES, ExitError, type ExitReason } from '../errors/exit-codes.ts';
 import { EvidenceBrokenError } from '../ledger/evidence-broken.ts';
 import { LogRewrittenError } from '../ledger/log-tree.ts';
@@ -28,7 +28,8 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof InvalidInputError) return { reason: 'wrong_use', message: oneLine(error.message) };
   if (error instanceof CommanderError) return { reason: 'wrong_use', message: inOneLine(error.message) };
   const text = error instanceof Error ? error.message || error.name : String(error);
-  if (isDatabaseAway(error)) return { reason: 'database_away', message: oneLine(`the database became unavailable: ${text}`) };
+  if (isDatabaseUnavailable(error))
+    return { reason: 'database_away', message: oneLine(`the database became unavailable: ${text}`) };
   return {
     reason: 'fault',
     message: oneLine(`internal error of Countersign: ${text} (COUNTERSIGN_LOG_LEVEL=debug shows where)`),

@@ -1,6 +1,6 @@
 import { ApiError, unavailable } from '../errors/api-error.ts';
 import type { Admission } from './admission.ts';
-import { isDatabaseAway, isWorthRetrying } from './pool.ts';
+import { isDatabaseUnavailable, isWorthRetrying } from './pool.ts';
 import type { Slots } from './slots.ts';
 
 /** An item to write, with the properties by which batches are formed. */
@@ -211,7 +211,7 @@ export class BatchWriter<I extends Item, Result> {
       if (rest.length > 0) return this.#settle(tenantId, rest, TAKE_NONE, tries);
     } else if (isWorthRetrying(error) && tries > 1) {
       return this.#settle(tenantId, batch, TAKE_NONE, tries - 1);
-    } else if (isDatabaseAway(error)) {
+    } else if (isDatabaseUnavailable(error)) {
       // The outcome of the COMMIT may be unknown: nothing is acknowledged, and an Idempotency-Key makes a retry safe.
       for (const { reject } of batch) reject(unavailable(error));
     } else if (error instanceof ApiError && error.status === 503) {

@@ -99,7 +99,7 @@ function withErrorListeners<P extends pg.Pool>(pool: P, onConnected: typeof dete
 }
 
 /** Error classes of PostgreSQL for temporary failures: connection lost, out of resources, shutting down, or statement canceled. */
-const AWAY_CLASSES = new Set(['08', '53', '57']);
+const UNAVAILABLE_CLASSES = new Set(['08', '53', '57']);
 
 /** A deadlock and a serialization failure: nothing was stored, and a repetition may succeed. */
 const CONFLICT_CODES = ['40001', '40P01'];
@@ -108,13 +108,13 @@ const CONFLICT_CODES = ['40001', '40P01'];
  * Codes of temporary failures in other classes: a read-only server, an idle transaction that was ended, a lock timeout, a conflict with
  * another transaction.
  */
-const AWAY_CODES = new Set(['25006', '25P03', '55P03', ...CONFLICT_CODES]);
+const UNAVAILABLE_CODES = new Set(['25006', '25P03', '55P03', ...CONFLICT_CODES]);
 
 /** The codes of Node.js for a failed TLS connection. */
 const TLS_CODE = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
 /** Errors of the driver without a code. Whole messages are compared, because other errors may contain the same words. */
-const AWAY_MESSAGE =
+const UNAVAILABLE_MESSAGE =
   /^(Connection terminated( unexpectedly| due to connection timeout)?|Query read timeout|timeout (expired|exceeded when trying to connect)|Client (has encountered a connection error|was closed) and is not queryable|Cannot use a pool after calling end on the pool|There was an error establishing an SSL connection)$/;
 
 /** COMMIT was sent, but its response is missing. The work must neither be acknowledged nor repeated. */
@@ -123,14 +123,14 @@ export class OutcomeUnknownError extends Error {
 }
 
 /** Whether an error means that the database is unavailable, and not that the statement is wrong. */
-export function isDatabaseAway(error: unknown): boolean {
+export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as { code?: unknown };
   if (error instanceof OutcomeUnknownError) return true;
-  if (typeof code !== 'string') return AWAY_MESSAGE.test(error.message);
+  if (typeof code !== 'string') return UNAVAILABLE_MESSAGE.test(error.message);
   // System errors are tested first, because EPIPE has the form of an SQLSTATE.
   if (/^E(?!RR_)[A-Z_]+$/.test(code) || TLS_CODE.test(code)) return true;
-  return /^[0-9A-Z]{5}$/.test(code) && (AWAY_CLASSES.has(code.slice(0, 2)) || AWAY_CODES.has(code));
+  return /^[0-9A-Z]{5}$/.test(code) && (UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE_CODES.has(code));
 }
 
 /**

@@ -5,7 +5,7 @@ import { parseIngestionKey, sentKey } from '@countersign/core/domain/ingestion-k
 import type { KnownKey } from '@countersign/core/domain/key-state';
 import type { Pool } from 'pg';
 import { clockOf } from '../database/clock.ts';
-import { isDatabaseAway } from '../database/pool.ts';
+import { isDatabaseUnavailable } from '../database/pool.ts';
 import type { TenantNodes } from '../database/tenant-nodes.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { ApiError, unavailable } from '../errors/api-error.ts';
@@ -134,5 +134,5 @@ class KeyLookups {
 
 /** Throws 503 if the error means that the database is unavailable, and otherwise the error itself. */
 function asUnavailable(error: unknown): never {
-  throw isDatabaseAway(error) ? unavailable(error) : error;
+  throw isDatabaseUnavailable(error) ? unavailable(error) : error;
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '@countersign/core/contract/errors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isDatabaseAway } from '../database/pool.ts';
+import { isDatabaseUnavailable } from '../database/pool.ts';
 import { ApiError, unavailable } from '../errors/api-error.ts';
 import { newId } from '../storage/new-id.ts';
 
@@ -34,7 +34,7 @@ export function noteEarlyRejections(
 /** Returns an ApiError unchanged. Maps other errors to 503 if the database is unavailable, and otherwise to 500. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  return isDatabaseAway(error) ? unavailable(error) : new ApiError('internal_error');
+  return isDatabaseUnavailable(error) ? unavailable(error) : new ApiError('internal_error');
 }
 
 /** Headers that describe the body of a successful response. They are removed when an error is sent instead. */

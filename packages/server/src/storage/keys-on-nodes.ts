@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { CitusNode } from '../database/citus-node.ts';
-import { isDatabaseAway } from '../database/pool.ts';
+import { isDatabaseUnavailable } from '../database/pool.ts';
 import type { Place, TenantNodes } from '../database/tenant-nodes.ts';
 import { ignoreRejection } from '../database/transaction.ts';
 import { FIND_KEYS, findKeys, type KeyRecord } from './ingestion-keys.ts';
@@ -113,7 +113,7 @@ export class KeysOnNodes {
       const query = { ...shards.reading(FIND_KEYS), values: [prefixes], query_timeout: NODE_TIMEOUT_MS };
       return (await node.pools.lookup.query<KeyRecord>(query)).rows;
     } catch (error) {
-      if (isDatabaseAway(error)) this.#pausedUntil.set(node, performance.now() + PAUSE_MS);
+      if (isDatabaseUnavailable(error)) this.#pausedUntil.set(node, performance.now() + PAUSE_MS);
       return [];
     }
   }

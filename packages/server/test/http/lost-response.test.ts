@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
-import { isDatabaseAway } from '../../src/database/pool.ts';
+import { isDatabaseUnavailable } from '../../src/database/pool.ts';
 import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
 import { CuttingProxy } from '../fixtures/cutting-proxy.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
@@ -94,7 +94,7 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
   });
 });
 
-describe('isDatabaseAway', () => {
+describe('isDatabaseUnavailable', () => {
   test.for([
     'EPIPE',
     'ECONNRESET',
@@ -111,16 +111,16 @@ describe('isDatabaseAway', () => {
     '25P03',
     '08006',
     'CERT_HAS_EXPIRED',
-  ])('is true for %s', (code) => expect(isDatabaseAway(Object.assign(new Error('x'), { code }))).toBe(true));
+  ])('is true for %s', (code) => expect(isDatabaseUnavailable(Object.assign(new Error('x'), { code }))).toBe(true));
 
   test.for(['23505', '22P02', '42P01', '25P02', 'ERR_INVALID_ARG_TYPE'])('is false for %s', (code) =>
-    expect(isDatabaseAway(Object.assign(new Error('x'), { code }))).toBe(false),
+    expect(isDatabaseUnavailable(Object.assign(new Error('x'), { code }))).toBe(false),
   );
 
   test("is true for the driver's messages and false for errors of this project's code", () => {
-    expect(isDatabaseAway(new Error('Query read timeout'))).toBe(true);
-    expect(isDatabaseAway(new Error('Connection terminated unexpectedly'))).toBe(true);
-    expect(isDatabaseAway(new TypeError("Cannot read properties of undefined (reading 'appended')"))).toBe(false);
-    expect(isDatabaseAway(new Error('the statement was closed'))).toBe(false);
+    expect(isDatabaseUnavailable(new Error('Query read timeout'))).toBe(true);
+    expect(isDatabaseUnavailable(new Error('Connection terminated unexpectedly'))).toBe(true);
+    expect(isDatabaseUnavailable(new TypeError("Cannot read properties of undefined (reading 'appended')"))).toBe(false);
+    expect(isDatabaseUnavailable(new Error('the statement was closed'))).toBe(false);
   });
 });

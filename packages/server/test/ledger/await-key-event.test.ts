@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { expect, test } from 'vitest';
-import { isDatabaseAway } from '../../src/database/pool.ts';
+import { isDatabaseUnavailable } from '../../src/database/pool.ts';
 import { awaitKeyEvent } from '../../src/ledger/await-key-event.ts';
 
 /** A database that returns these sizes of the key audit trail, one for each read. The last size is repeated. */
@@ -18,6 +18,6 @@ test('awaitKeyEvent resolves when the key audit trail shows the event', async ()
 
 test('awaitKeyEvent fails with the error of an unavailable database if the node does not show the event in time', async () => {
   const error = await awaitKeyEvent(poolOf(4), 't', 5, patience).catch((reason: unknown) => reason);
-  expect(isDatabaseAway(error)).toBe(true);
+  expect(isDatabaseUnavailable(error)).toBe(true);
   expect(String(error)).toMatch(/committed, but a node of Citus has not applied it yet/);
 });
