@@ -21,7 +21,7 @@ interface RunOptions {
   code?: number;
 }
 
-/** The operator of the installation, who uses the commands of the server on its database. */
+/** The operator of the instance, who uses the commands of the server on its database. */
 export class Operator {
   readonly #narrator: Narrator;
 

@@ -42,14 +42,14 @@ export async function listHeads(client: Client, tenantId: string): Promise<Copie
 export const listCopiedTenants = async (client: Client): Promise<string[]> =>
   (await client.query<{ id: string }>('SELECT id FROM countersign.tenants ORDER BY id')).rows.map(({ id }) => id);
 
-/** The ID of the installation in the snapshot of a backup, and the fingerprints of its master secret and its first signing key. */
+/** The ID of the instance in the snapshot of a backup, and the fingerprints of its master secret and its first signing key. */
 export interface CopiedInstance {
   id: string;
   master: string;
   signing: string;
 }
 
-/** The installation whose rows are copied; undefined if its row is missing. */
+/** The instance whose rows are copied; undefined if its row is missing. */
 export async function findCopiedInstance(client: Client): Promise<CopiedInstance | undefined> {
   const { rows } = await client.query<CopiedInstance>(
     'SELECT id, master_secret_fingerprint AS master, signing_key_fingerprint AS signing FROM countersign.instance',

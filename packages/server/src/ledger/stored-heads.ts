@@ -66,7 +66,7 @@ export class StoredHeads {
   #fault({ size, root, note }: { size: number; root: Uint8Array; note: string }): string | undefined {
     const { tenantId, log, keys } = this.#selection;
     const opened = keys === undefined ? unsigned(note) : openCheckpoint(note, keys, verifyEd25519, sha256);
-    if ('fault' in opened) return `${opened.fault}: this installation did not sign it`;
+    if ('fault' in opened) return `${opened.fault}: this instance did not sign it`;
     const { head } = opened;
     if (head.origin !== originOf(tenantId, log))
       return `its origin is ${JSON.stringify(head.origin)}: it is a checkpoint of another tenant or log`;

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { type RawRow, type SealedTable, sealedColumns } from '../database/sealed-table.ts';
 import { requireSeals } from '../database/seals.ts';
 
-/** An installation: its ID, and the fingerprints of its secrets. */
+/** An instance of the service: its ID, and the fingerprints of its secrets. */
 export interface Instance {
   id: string;
   masterFingerprint: string;
@@ -22,13 +22,13 @@ export const INSTANCE: SealedTable<Instance> = {
   identifyingFields: ['id'],
 };
 
-/** The stored installation, and whether its seal is valid. With another master secret, the seal is not valid. */
+/** The stored instance, and whether its seal is valid. With another master secret, the seal is not valid. */
 export interface StoredInstance extends Instance {
   isSealed: boolean;
 }
 
 /**
- * Stores a new installation, or returns the stored one: the server that starts first determines it. Returns undefined if the row is missing
+ * Stores a new instance, or returns the stored one: the server that starts first determines it. Returns undefined if the row is missing
  * from a database that is not new, because it has signing keys or workspaces.
  */
 export async function ensureInstance(pool: Pool, instance: Instance): Promise<StoredInstance | undefined> {
@@ -62,7 +62,7 @@ async function readInstance(pool: Pool): Promise<(RawRow & Instance) | undefined
 
 const INSTANCE_COLUMNS = `i.id, i.master_secret_fingerprint AS "masterFingerprint", i.signing_key_fingerprint AS "signingFingerprint"`;
 
-/** The stored installation; undefined before the first start. Its seal is not verified: see `ensureInstance`. */
+/** The stored instance; undefined before the first start. Its seal is not verified: see `ensureInstance`. */
 export async function findInstance(pool: Pool): Promise<Instance | undefined> {
   const { rows } = await pool.query<Instance>(`SELECT ${INSTANCE_COLUMNS} FROM countersign.instance AS i`);
   return rows[0];

@@ -8,7 +8,7 @@ export interface ChainedKey {
   kid: string;
   /** 32 bytes. */
   publicKey: Uint8Array;
-  /** The ID of the key that signed for this one; null for the first key of the installation, and for a key from a reset. */
+  /** The ID of the key that signed for this one; null for the first key of the instance, and for a key from a reset. */
   predecessor: string | null;
   /** The predecessor's signature over the IDs of the instance and of both keys, 64 bytes; null without a predecessor. */
   predecessorSignature: Uint8Array | null;
@@ -17,7 +17,7 @@ export interface ChainedKey {
 }
 
 /**
- * Returns the authentic keys: the first key of the installation, keys that an authentic predecessor has signed for, and keys with which an
+ * Returns the authentic keys: the first key of the instance, keys that an authentic predecessor has signed for, and keys with which an
  * operator replaced an authentic key in a reset. A valid seal is not enough, because it needs only the master secret. With that secret
  * alone, a key can be added only as a reset, and the JWKS shows resets.
  */

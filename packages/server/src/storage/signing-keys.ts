@@ -47,7 +47,7 @@ export async function listSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
 
 /**
  * The authentic keys with valid seals, oldest first, with times to the microsecond. Reports the other rows as broken. Returns none if the
- * row of the installation, which names the first key, has an invalid seal.
+ * row of the instance, which names the first key, has an invalid seal.
  */
 async function readSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
   const { rows } = await pool.query<RawRow>(

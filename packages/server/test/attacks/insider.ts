@@ -17,7 +17,7 @@ export type ForgedEntry = UnlinkedEntry;
 
 /**
  * An attacker who owns the database: superuser, triggers and foreign keys disabled, and this project's code to compute every hash. The
- * attacker has no secret of the installation and none of the files that auditors keep.
+ * attacker has no secret of the instance and none of the files that auditors keep.
  */
 export class Insider {
   readonly #database: TestDatabase;

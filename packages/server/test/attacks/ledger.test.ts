@@ -267,7 +267,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
     await rewrite(200);
     await sql(`UPDATE countersign.checkpoints SET note = replace(note, E'\\n330\\n', E'\\n331\\n') WHERE $T AND size = 330`);
     await expectDetected({
-      workspace: /the stored checkpoint of size 330: .*signature of .* is wrong: this installation did not sign it/,
+      workspace: /the stored checkpoint of size 330: .*signature of .* is wrong: this instance did not sign it/,
       kept: /is wrong|second-audit/,
       file: /second-audit/,
     });

@@ -108,7 +108,7 @@ describe('a decision key not written by the server signs nothing', () => {
   });
 });
 
-test('a command does not open an installation whose row in the table instance was changed', async () => {
+test('a command does not open an instance whose row in the table instance was changed', async () => {
   const [{ id }] = (await sql('SELECT id FROM countersign.instance')) as [{ id: string }];
   await sql('UPDATE countersign.instance SET id = $1', [randomUUID()]);
   const refused = await command('workspace', 'list');
@@ -138,7 +138,7 @@ describe('an attacker without the master secret', () => {
       await sql(`CREATE TABLE kept_${table} AS TABLE countersign.${table}`);
   });
 
-  test("cannot reseal the installation's row with another secret: commands then exit with the code of a wrong secret", async () => {
+  test("cannot reseal the instance's row with another secret: commands then exit with the code of a wrong secret", async () => {
     const { signingKey } = server.open.secrets;
     const { master, signing } = fingerprints({ masterSecret: new Uint8Array(otherSecret), signingKey });
     const [{ id }] = (await sql('SELECT id FROM countersign.instance')) as [{ id: string }];
@@ -155,7 +155,7 @@ describe('an attacker without the master secret', () => {
     expect((await command('workspace', 'list')).status).toBe(0);
   });
 
-  test('cannot give the installation a new identity by deleting its row', async () => {
+  test('cannot give the instance a new identity by deleting its row', async () => {
     await sql('DELETE FROM countersign.instance');
     expect(await command('workspace', 'list')).toMatchObject({
       status: 9,
@@ -166,7 +166,7 @@ describe('an attacker without the master secret', () => {
     expect((await command('workspace', 'list')).status).toBe(0);
   });
 
-  test('cannot give the installation a new identity by also deleting the signing keys; keys deleted alone are listed again', async () => {
+  test('cannot give the instance a new identity by also deleting the signing keys; keys deleted alone are listed again', async () => {
     const keys = async () =>
       (await server.database.sql<{ kid: string }>('SELECT kid FROM countersign.signing_keys')).map(({ kid }) => kid);
     const listed = await keys();

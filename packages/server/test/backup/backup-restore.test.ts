@@ -68,7 +68,7 @@ async function expectRecords(acknowledged: readonly AcknowledgedRequest[], tenan
   await expectStored(pool, tenantId, acknowledged).finally(() => pool.end());
 }
 
-test('a busy installation moves from the embedded PostgreSQL to an external one and back with valid logs', {
+test('a busy instance moves from the embedded PostgreSQL to an external one and back with valid logs', {
   timeout: 240_000,
 }, async () => {
   const server = await serve(first.environment);
