@@ -131,7 +131,7 @@ export class Session {
       if (this.debug) this.warn(`debug: ${request.method} ${oneLine(url)} ${oneLine(String(request.body))}`);
       const response = await this.terminal.fetch(url, request);
       if (this.debug)
-        this.warn(`debug: ${response.status}, request ${oneLine(response.headers.get('x-request-id') ?? 'without an id')}`);
+        this.warn(`debug: ${response.status}, request ${oneLine(response.headers.get('x-request-id') ?? 'without an ID')}`);
       for (const line of similarNameLines(response.headers.get('countersign-warning'))) this.warn(line);
       return response;
     };

@@ -109,7 +109,7 @@ export class Transport {
       if (this.#settings.log.has('debug'))
         this.#settings.log.write(
           'debug',
-          `POST ${endpoint.path}: 200 (request ${response.headers.get('x-request-id') ?? 'without an id'})`,
+          `POST ${endpoint.path}: 200 (request ${response.headers.get('x-request-id') ?? 'without an ID'})`,
         );
       return value;
     });
@@ -174,7 +174,7 @@ export function readKey(key: unknown): string {
  */
 const logText = (error: unknown, signal: AbortSignal | undefined): string => {
   if (error instanceof ApiError)
-    return `${error.status} ${error.code ?? 'from a proxy'} (request ${error.requestId ?? 'without an id'})`;
+    return `${error.status} ${error.code ?? 'from a proxy'} (request ${error.requestId ?? 'without an ID'})`;
   if (error instanceof CountersignError) return `${error.name}: ${error.message}`;
   if (signal?.aborted && error === signal.reason) return 'canceled by its signal';
   return `failed with ${error instanceof Error ? error.name : typeof error}`;

@@ -7,7 +7,7 @@ import type { Sha256 } from './merkle-tree.ts';
 
 /** A key that verifies notes. */
 export interface NoteKey {
-  /** `countersign/<instance id>`. A name has no white space and no plus sign. */
+  /** `countersign/<instance ID>`. A name has no white space and no plus sign. */
   name: string;
   /** 32 bytes, RFC 8032. */
   publicKey: Uint8Array;
@@ -107,7 +107,7 @@ export function openNote(
   return signer === undefined ? { fault: UNKNOWN_SIGNER } : { text, key: signer };
 }
 
-/** The verifier key (vkey): `<name>+<key id, hex>+<base64 of type and public key>`. */
+/** The verifier key (vkey): `<name>+<key ID, hex>+<base64 of type and public key>`. */
 export function noteVerifierKey(key: NoteKey, sha256: Sha256): string {
   const id = [...keyId(key, sha256)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
   return `${key.name}+${id}+${toBase64(concat(new Uint8Array([ED25519]), key.publicKey))}`;

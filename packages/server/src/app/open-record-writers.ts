@@ -129,7 +129,7 @@ export function openRecordWriters(parts: {
   };
 }
 
-/** Caches derived keys. The derivation depends only on the secret, the tenant and the key id. */
+/** Caches derived keys. The derivation depends only on the secret, the tenant and the key ID. */
 function cachedDecisionKeys(masterSecret: Uint8Array): DecisionKeys {
   const cache = new Map<string, Uint8Array>();
   return (tenantId, keyId) => {

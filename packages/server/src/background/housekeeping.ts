@@ -48,7 +48,7 @@ export function startHousekeeping(
     });
   const sweep = async () => {
     await fillNow();
-    await attempt('small segments of run ids', mergeRunIds());
+    await attempt('small segments of run IDs', mergeRunIds());
     if (clock.fault() !== undefined) return;
     await attempt('sessions', deleteExpiredSessions(ledgerPool));
     await attempt('links', deleteExpiredLinks(ledgerPool));

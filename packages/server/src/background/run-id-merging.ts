@@ -6,7 +6,7 @@ import { mergeRunIdSegments } from '../storage/run-id-segments.ts';
 /** The segments of a workspace are merged after this many batches, because a search reads each small segment as a row. */
 const BATCHES_BETWEEN = 512;
 
-/** Merges the segments of run ids of workspaces that send many runs. Housekeeping merges those of every workspace every ten minutes. */
+/** Merges the segments of run IDs of workspaces that send many runs. Housekeeping merges those of every workspace every ten minutes. */
 export class RunIdMerging {
   readonly #pool: Pool;
   readonly #log: Logger;
@@ -37,7 +37,7 @@ export class RunIdMerging {
         while (!this.#stopped && (await inTenantTransaction(this.#pool, tenantId, mergeRunIdSegments)));
       } catch (error) {
         if (this.#stopped) return;
-        this.#log.warn({ reason: (error as Error).message, tenantId }, 'the index of run ids was not merged this time');
+        this.#log.warn({ reason: (error as Error).message, tenantId }, 'the index of run IDs was not merged this time');
       }
     });
     return this.#merging;

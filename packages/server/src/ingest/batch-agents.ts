@@ -109,5 +109,5 @@ function nameRemedy(name: string): string {
 const mismatch = (at: readonly (string | number)[], member: string, why: string): Issue => ({
   path: jsonPointer([...at, member]),
   code: 'agent_mismatch',
-  message: `agent_id and agent_name name different agents: ${why}; send one of the two, or the id and the name of one agent`,
+  message: `agent_id and agent_name name different agents: ${why}; send one of the two, or the ID and the name of one agent`,
 });

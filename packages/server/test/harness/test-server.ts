@@ -25,7 +25,7 @@ export interface TestServer {
   database: TestDatabase;
   /** The pools and secrets of the server, for commands and acts. */
   open: OpenDatabase;
-  /** Creates a workspace and returns its id. */
+  /** Creates a workspace and returns its ID. */
   workspace(name?: string): Promise<string>;
   /** Mints a key for a workspace, by default with all scopes. */
   key(tenantId: string, scopes?: readonly Scope[]): Promise<string>;
