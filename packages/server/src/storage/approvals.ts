@@ -65,7 +65,7 @@ const DECIDE = sql(
 );
 
 /**
- * Stores a person's decision. Without a request, that person is stored as the requester. The caller has locked the head of the audit log,
+ * Stores a person's decision. Without a request, that person is stored as the requester. The caller has locked the audit ledger's head,
  * which every promotion check locks first. So a promotion decision can use the approval if and only if the decision's number is above the
  * stored size of the log `decisions`.
  */
@@ -117,6 +117,6 @@ const REOPEN_AFTER = sql(
     WHERE tenant_id = $1 AND status = 'approved' AND decided_at > $2::timestamptz`,
 );
 
-/** Makes all approvals that were granted after a time pending again. The caller has locked the head of the audit log. */
+/** Makes all approvals that were granted after a time pending again. The caller has locked the head of the audit ledger. */
 export const reopenApprovedAfter = (tx: Transaction, moment: string): Promise<unknown> =>
   tx.run(REOPEN_AFTER, [tx.tenantId, moment]);

@@ -66,7 +66,7 @@ const FIND_ROLE = sql<RawRow>(
 
 /**
  * A person's role in the tenant; undefined for a non-member, or if the seal is invalid. The role cannot change while the head of the audit
- * log is locked.
+ * ledger is locked.
  */
 export const findRole = async (tx: Transaction, personId: string): Promise<Role | undefined> => {
   const [raw] = await tx.run(FIND_ROLE, [tx.tenantId, personId]);
@@ -74,7 +74,7 @@ export const findRole = async (tx: Transaction, personId: string): Promise<Role 
 };
 
 const LOCK_ROLE = sql<RawRow>(
-  'hold_role',
+  'lock_role',
   `SELECT ${COLUMNS} FROM countersign.memberships AS m WHERE m.tenant_id = $1 AND m.person_id = $2 FOR SHARE`,
 );
 
