@@ -5,7 +5,7 @@ const INVISIBLE =
 // Joiners, variation selectors and tags are allowed in the emoji sequences that Unicode recommends, because they change what is drawn.
 const EMOJI = /\p{RGI_Emoji}/gv;
 
-/** Whether a text contains invisible characters, also in emoji. */
+/** Whether a text contains invisible characters, including those in emoji. */
 export const hasInvisibleCharacters = (text: string): boolean => text.search(INVISIBLE) !== -1;
 
 /** The invisible characters of a text outside emoji, with their positions in UTF-16 code units. */
@@ -24,11 +24,11 @@ let graphemes: Intl.Segmenter | undefined;
 export function hasInvisibleOutsideEmoji(text: string): boolean {
   if (!hasInvisibleCharacters(text)) return false;
   graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
-  for (const { segment } of graphemes.segment(text)) if (hasInvisibleBesideEmoji(segment)) return true;
+  for (const { segment } of graphemes.segment(text)) if (graphemeHasInvisibleOutsideEmoji(segment)) return true;
   return false;
 }
 
-function hasInvisibleBesideEmoji(grapheme: string): boolean {
+function graphemeHasInvisibleOutsideEmoji(grapheme: string): boolean {
   if (!hasInvisibleCharacters(grapheme)) return false;
   let end = 0;
   for (const { index, 0: emoji } of grapheme.matchAll(EMOJI)) {

@@ -8,13 +8,13 @@ import { MayNotDropError } from '../retention/may-not-drop-error.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 
 /** The pause before the first round, so that a server that is restarted again and again does not begin with deletions. */
-const FIRST_MS = 10 * 60_000;
+const FIRST_PAUSE_MS = 10 * 60_000;
 const PAUSE_MS = 24 * 3_600_000;
 
 /** After each batch, retention pauses for this many times the duration of the batch. */
 const PAUSE_TIMES_BATCH = 2;
 
-const MAY_NOT =
+const MAY_NOT_DROP =
   'records whose retention period is over were not dropped: the role of this server may not delete them; run `countersign-server retention run` daily as the owner of the tables, or set COUNTERSIGN_MIGRATE_DATABASE_URL for the server too (docs/operating.md)';
 
 /** Drops due records while the server runs. */
@@ -25,8 +25,8 @@ export interface RetentionSchedule {
 }
 
 /**
- * Every day, drops the records whose retention period is over, in every workspace, as the role that owns the tables. A workspace that fails
- * is logged and does not stop the others.
+ * Every day, drops the records whose retention period is over, in every workspace, as the role that owns the tables. A failure in one
+ * workspace is logged and does not stop the others.
  */
 export function startRetention(database: Pick<Pools, 'ledgerPool'> & { owner: DatabaseAddress }, log: Logger): RetentionSchedule {
   const stopping = new AbortController();
@@ -35,7 +35,7 @@ export function startRetention(database: Pick<Pools, 'ledgerPool'> & { owner: Da
     try {
       await asOwner(database, async (pool) => {
         for (const tenantId of await listTenantIds(pool))
-          if (!signal.aborted) await dropOf(pool, tenantId, { signal, ...(now === undefined ? {} : { now }) }, log);
+          if (!signal.aborted) await dropInWorkspace(pool, tenantId, { signal, ...(now === undefined ? {} : { now }) }, log);
       });
     } catch (error) {
       if (!signal.aborted) log.warn({ reason: (error as Error).message }, 'retention did not run this time');
@@ -45,14 +45,19 @@ export function startRetention(database: Pick<Pools, 'ledgerPool'> & { owner: Da
   return { round, stop: () => stopping.abort() };
 }
 
-async function dropOf(pool: Pool, tenantId: string, options: DropOptions & { signal: AbortSignal }, log: Logger): Promise<void> {
+async function dropInWorkspace(
+  pool: Pool,
+  tenantId: string,
+  options: DropOptions & { signal: AbortSignal },
+  log: Logger,
+): Promise<void> {
   try {
     const dropped = await dropDueRecords(pool, tenantId, { ...options, pause: pauseAfterBatch(options.signal) });
     report(tenantId, dropped, log);
   } catch (error) {
     if (options.signal.aborted) return;
     const reason = (error as Error).message;
-    log.warn({ tenantId, reason }, error instanceof MayNotDropError ? MAY_NOT : 'retention did not run in this workspace');
+    log.warn({ tenantId, reason }, error instanceof MayNotDropError ? MAY_NOT_DROP : 'retention did not run in this workspace');
   }
 }
 
@@ -73,7 +78,7 @@ function pauseAfterBatch(signal: AbortSignal): () => Promise<void> {
 }
 
 async function repeat(round: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  for (let pauseMs = FIRST_MS; !signal.aborted; pauseMs = PAUSE_MS) {
+  for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = PAUSE_MS) {
     const isStopped = await sleep(pauseMs, false, { ref: false, signal }).catch(() => true);
     if (!isStopped) await round();
   }
