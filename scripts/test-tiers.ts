@@ -58,7 +58,7 @@ export const TEST_TIERS: readonly TestTier[] = [
       'packages/server/test/{backup/{backup-file,backup-restore,restored-state},upgrade/upgrade}.test.ts',
       'packages/server/test/cli/{command-process,correct-clock,set-up-link}.test.ts',
       'packages/server/test/database/{clock-process,full-disk}.test.ts',
-      'packages/server/test/http/{half-closed,metrics-access,unread-answers}.test.ts',
+      'packages/server/test/http/{half-closed,metrics-access,unread-responses}.test.ts',
       'packages/server/test/secrets/key-rotation.test.ts',
       'test/{attack,command-in-checkout,faults,setup}.test.ts',
     ],
