@@ -1,5 +1,5 @@
 import type { Attack } from './attack.ts';
-import { compressedBodies } from './compressed-bodies.ts';
+import { costlyBodies } from './costly-bodies.ts';
 import { crowdingBodies } from './crowding-bodies.ts';
 import { fuzzedRequests } from './fuzzed-requests.ts';
 import { killedProcesses } from './killed-processes.ts';
@@ -15,7 +15,7 @@ export const ATTACKS = {
   'many-connections': manyConnections,
   'unread-documents': unreadDocuments,
   'crowding-bodies': crowdingBodies,
-  'compressed-bodies': compressedBodies,
+  'costly-bodies': costlyBodies,
   'long-trace': longTrace,
   'looping-viewers': loopingViewers,
   'slow-senders': slowSenders,
