@@ -23,10 +23,10 @@ export function openSocket({ host, port }: Address): Socket {
   return socket;
 }
 
-/** Linux and macOS assign higher ports to outgoing connections, so none of these is taken by chance before a server listens on it. */
+/** Linux and macOS use higher ports for outgoing connections. So none of them takes one of these ports before a server listens on it. */
 const PORTS = { first: 20_000, count: 12_000 };
 
-/** A random port that is free now. Throws if the host has no such port. */
+/** A random port that is free now. Throws if 20 random ports are in use. */
 export async function freePort(host: string): Promise<number> {
   requireLoopback(host);
   for (let tries = 1; ; tries += 1) {

@@ -76,7 +76,10 @@ const bodyOf = (kind: Kind, shape: string): [OperationId, string] =>
     ? ['ingestTrace', `{"trace_id":"a","metadata":{"v":${shapes[shape]!(kind)}}}`]
     : ['appendAuditEntry', `{"actor":"a","action":"b","metadata":{"v":${shapes[shape]!(kind)}}}`];
 
-/** Runs in the child process: a worker with this heap limit prepares several bodies. Throws unless all are accepted, or all too deep. */
+/**
+ * Runs in the child process: a worker with this heap limit prepares several bodies. Throws unless it accepts all of them, or rejects all of
+ * them as too deep.
+ */
 async function tryLimit(kind: Kind, shape: string, heapMb: number): Promise<void> {
   const workers = new BodyWorkers({ heapMb });
   const principal = { tenantId: 't', keyId: 'k', prefix: 'p', scopes: [] };

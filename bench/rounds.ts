@@ -1,6 +1,6 @@
 /**
  * One row of the table: the rate of some work compared with its limit, both measured in the same run. Some rows have an absolute limit,
- * such as 1 ms or a budget.
+ * such as 1 ms or a budget. In some rows, `rate` and `limitRate` are times or sizes: see `unit`.
  */
 export interface Row {
   work: string;

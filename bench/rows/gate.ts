@@ -13,7 +13,7 @@ import { median, percentile, type Row, rowOf } from '../rounds.ts';
 const RUNS = 40;
 /** The number of runs before them, to warm up the file cache. */
 const WARM_UP_RUNS = 3;
-/** The required maximum of the median time of a gate in milliseconds, including the start of Node. */
+/** The budget for the median time of a run in milliseconds. The time includes the start of Node. */
 const BUDGET_MS = 400;
 
 /** Measures `countersign gate` as a CI job runs it: a process from start to end, which verifies a signature with the public key. */
@@ -33,7 +33,7 @@ export async function gate({ port, key, tenantId }: BenchEnvironment): Promise<R
         nodeTimes!.push(nodeMs);
       }
     }
-    const rounds = times!.map((rate) => ({ rate, limitRate: BUDGET_MS }));
+    const rounds = times!.map((timeMs) => ({ rate: timeMs, limitRate: BUDGET_MS }));
     const title = {
       work: 'countersign gate, a whole process',
       limit: 'the budget',
