@@ -52,7 +52,7 @@ export class RunSpan {
     return this.set(tokenUsage(usage));
   }
 
-  /** Adds messages of the conversation, in order, as the model API has them. The role `function` becomes `tool`. */
+  /** Adds messages of the conversation, in order and in the format of the model API. The role `function` becomes `tool`. */
   messages(messages: readonly MessageLike[]): this {
     if (!Array.isArray(messages)) return this;
     const added = messages.map((message) => (message?.role === 'function' ? { ...message, role: 'tool' } : message));

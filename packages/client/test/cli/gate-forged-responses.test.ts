@@ -100,12 +100,12 @@ describe('gate with forged responses', () => {
   });
 
   test.each([
-    ['a key name that is no text', { keys: [{ x: 'a', note_key: 7 }] }],
-    ['no key name', { keys: [{ x: 'a', note_key: null }] }],
-    ['a time that is no text', { keys: [{ x: 'a', note_key: 'b', retired_at: { at: 1 } }] }],
-    ['no list', { keys: {} }],
-    ['no object', null],
-  ])('is undecided if the signature is wrong and the published keys have %s', async (_what, published) => {
+    ['a key name is a number', { keys: [{ x: 'a', note_key: 7 }] }],
+    ['a key name is null', { keys: [{ x: 'a', note_key: null }] }],
+    ['a time is an object', { keys: [{ x: 'a', note_key: 'b', retired_at: { at: 1 } }] }],
+    ['`keys` is an object', { keys: {} }],
+    ['the document is null', null],
+  ])('is undecided if the signature is wrong and the published keys are malformed: %s', async (_what, published) => {
     const trust = (await runCommand(environmentOf(server), 'trust', 'show', '--workspace', 'acme')).out;
     const respond: ResponseHandler = async (request, body, response) => {
       if (request.method === 'GET') return respondWith(JSON.stringify(published))(request, body, response);

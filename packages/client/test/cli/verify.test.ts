@@ -108,7 +108,7 @@ test('files that are not UTF-8 are refused, also where readers ignore the text',
   }
 });
 
-test('a JWKS with an element that is no object is refused', async () => {
+test('a JWKS with an element that is not an object is refused', async () => {
   const { keys } = JSON.parse(readFileSync(at('jwks.json'), 'utf8'));
   writeFileSync(at('null.jwks'), JSON.stringify({ keys: [null, ...keys] }));
   const { status, err } = await verify('decision', at('attestation.json'), '--verify-key', at('null.jwks'));

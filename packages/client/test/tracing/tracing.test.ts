@@ -218,7 +218,7 @@ describe('a run that is used incorrectly', () => {
     expect(spans[1].input).toBeUndefined();
   });
 
-  test('adds messages to a step whose messages were set to a value that is no list', async () => {
+  test('adds messages to a step whose messages were set to a value that is not a list', async () => {
     const { client, sent } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     const message = { role: 'user', content: 'Where is my order?' };

@@ -45,7 +45,7 @@ test('the types of the client for requests match the contract', () => {
   expectTypeOf<{ min_pass_rate: number }>().not.toExtend<wire.PromotionCheck>();
 });
 
-test('the types of the client for requests have no other members than the contract', () => {
+test('the types of the client for requests have exactly the members of the contract', () => {
   expectTypeOf<keyof wire.Message>().toEqualTypeOf<keyof message.Message>();
   expectTypeOf<keyof wire.Span>().toEqualTypeOf<keyof trace.Span>();
   expectTypeOf<keyof wire.Trace>().toEqualTypeOf<keyof trace.Trace>();

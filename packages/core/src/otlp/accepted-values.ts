@@ -11,7 +11,7 @@ const COST_USD_MAX = 1e9;
 
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** A text as a label; undefined if it is empty or too long, has control characters or lone surrogates, or if the value is no text. */
+/** A text as a label; undefined if it is empty or too long, has control characters or lone surrogates, or if the value is not a text. */
 export function labelOf(value: Value | undefined): string | undefined {
   if (typeof value !== 'string' || value === '' || CONTROL_CHARACTER.test(value) || !value.isWellFormed()) return undefined;
   return value.length > LABEL_LENGTH_MAX && [...value].length > LABEL_LENGTH_MAX ? undefined : value;
