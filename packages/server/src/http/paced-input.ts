@@ -211,7 +211,7 @@ class Turns {
   }
 }
 
-/** The index after the END_OF_HEAD number `count` in the bytes; their length if there are fewer. */
+/** The index after END_OF_HEAD number `count`, or the length of the bytes if they contain fewer. */
 function endOfHeads(bytes: Buffer, count: number): number {
   let end = 0;
   for (let found = 0; found < count; found += 1) {

@@ -24,7 +24,7 @@ import { sealedPool } from '../harness/sealed.ts';
 import { paths } from '../harness/test-server.ts';
 
 /** The promised limits in milliseconds: recovery after space is available, and exit after SIGTERM. */
-const BACK_MS = 10_000;
+const RECOVERY_MS = 10_000;
 const STOP_MS = 5_000;
 /**
  * The limit for the end of PostgreSQL after a SIGTERM to the server, if its keeper was killed before. On a full disk, a fast shutdown
@@ -76,7 +76,7 @@ group('a PostgreSQL that cannot start for a while', () => {
       obstacle.remove();
       const removedAt = Date.now();
       await until('it answers again', answers(database.owner));
-      expect(Date.now() - removedAt).toBeLessThan(BACK_MS);
+      expect(Date.now() - removedAt).toBeLessThan(RECOVERY_MS);
       expect(messages.filter((line) => line.includes('trying again')).length).toBeLessThan(4);
       await database.release();
       await expectStopped(dataDir);
@@ -155,7 +155,7 @@ group.runIf(mayMount)('a full disk', () => {
     await until('PostgreSQL refuses connections', async () => !(await writeUntilRefused(disk)));
   }
 
-  /** Writes until PostgreSQL refuses: each switch needs a new file of the write-ahead log. Returns false if no connection was possible. */
+  /** Writes until PostgreSQL refuses. Each statement starts a new write-ahead log file. Returns false if no connection was possible. */
   async function writeUntilRefused(disk: SmallDisk): Promise<boolean> {
     const superuser = await superuserOf(disk).catch(() => undefined);
     if (superuser === undefined) return false;
@@ -208,7 +208,7 @@ group.runIf(mayMount)('a full disk', () => {
     'the server recovers within 10 seconds after space is freed, loses no acknowledged record, and exits on SIGTERM (PostgreSQL %s)',
     {
       timeout: 180_000,
-      // In a few hundred runs, one outage lasted more than 15 seconds; its cause is not known. The first try prints such an outage.
+      // In a few hundred runs, one outage lasted more than 15 seconds; its cause is not known. The first attempt prints such an outage.
       retry: 1,
     },
     async (how) => {
@@ -230,10 +230,10 @@ group.runIf(mayMount)('a full disk', () => {
       const [freedAt, before] = [Date.now(), callers.acknowledged.length];
       await until('the server has recovered', () => callers.acknowledged.length >= before + 16).catch(async (error: unknown) => {
         const outage = await describeOutage(disk!, server);
-        process.stderr.write(`${outage}\n`); // vitest does not print the error of a try that is repeated
+        process.stderr.write(`${outage}\n`); // vitest does not print the error of an attempt that is retried
         throw new Error(outage, { cause: error });
       });
-      expect(Date.now() - freedAt).toBeLessThan(BACK_MS);
+      expect(Date.now() - freedAt).toBeLessThan(RECOVERY_MS);
       await callers.stop();
       expect(callers.unexpectedResponses).toEqual([]);
       const socket = join(disk.dataDir, 'keeper', 'socket');
@@ -245,7 +245,7 @@ group.runIf(mayMount)('a full disk', () => {
 
       await fillUntilDown(disk);
       if (how === 'is killed') await endPostgresql(disk);
-      // The keeper is killed too, so that the next one meets the full disk when it registers.
+      // The keeper is killed too. The next one must register on the full disk.
       killAll(...processesOf(disk.dataDir).keepers);
       await sleep(2_000);
       const signalledAt = Date.now();
@@ -305,7 +305,7 @@ group.runIf(mayMount)('a full disk', () => {
       200,
       { status: 'ready', warnings: [expect.stringMatching(/^new records are refused: \d+ bytes are free/)] },
     ]);
-    await until('the metrics say so', async () => /countersign_disk_refusing 1\n/.test(await get('/metrics')));
+    await until('the metrics report it', async () => /countersign_disk_refusing 1\n/.test(await get('/metrics')));
     expect(await get('/metrics')).toMatch(/countersign_disk_free_bytes \d+\n[\s\S]*countersign_disk_floor_bytes 83886080\n/);
     await run(['keys', 'revoke', '--workspace', 'acme', other.slice('aa_live_'.length, 'aa_live_'.length + 12)], environment);
     expect((await post(paths.promotionCheck, other, { agent_name: 'a' })).status).toBe(401);

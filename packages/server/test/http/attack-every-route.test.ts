@@ -68,20 +68,17 @@ function statusesOf(bytes: Buffer): Promise<number[]> {
 const TIMES = 120;
 
 describe('120 pipelined requests on one connection', () => {
-  test.each(EVERY_ROUTE)(
-    'to $method $path run a few at a time and all get a response, which is no 5xx except 503',
-    async (route) => {
-      activeRequests.most = 0;
-      const one = requestTo(route);
-      const last = requestTo(route, ['Connection: close']);
-      const statuses = await statusesOf(Buffer.concat([...Array<Buffer>(TIMES - 1).fill(one), last]));
-      expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
-      expect(activeRequests.most).toBeGreaterThan(0);
-      // The statuses vary, because a sign-out ends the session and sign-ins are limited.
-      expect(statuses).toHaveLength(TIMES);
-      expect(statuses.filter((status) => status >= 500 && status !== 503)).toEqual([]);
-    },
-  );
+  test.each(EVERY_ROUTE)('to $method $path run a few at a time, and each gets 503 or a status below 500', async (route) => {
+    activeRequests.most = 0;
+    const one = requestTo(route);
+    const last = requestTo(route, ['Connection: close']);
+    const statuses = await statusesOf(Buffer.concat([...Array<Buffer>(TIMES - 1).fill(one), last]));
+    expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
+    expect(activeRequests.most).toBeGreaterThan(0);
+    // The statuses vary, because a sign-out ends the session and sign-ins are limited.
+    expect(statuses).toHaveLength(TIMES);
+    expect(statuses.filter((status) => status >= 500 && status !== 503)).toEqual([]);
+  });
 });
 
 const MIB = 1024 * 1024;
@@ -95,13 +92,16 @@ const BODIES: readonly (readonly [what: string, body: Buffer, headers: readonly 
 describe.each(BODIES)('a costly body: %s', (_what, body, extraHeaders) => {
   const routesWithBody = EVERY_ROUTE.filter(({ method }) => method !== 'GET' && method !== 'DELETE');
 
-  test.each(routesWithBody)('$method $path answers it with no 5xx except 503, and only OTLP may accept it', async (route) => {
-    const statuses = await statusesOf(requestTo(route, [...extraHeaders, 'Connection: close'], body));
-    expect(statuses).toHaveLength(1);
-    // OTLP ignores unknown members.
-    if (!route.path.startsWith('/v1/')) expect(statuses[0]).toBeGreaterThanOrEqual(400);
-    expect(statuses[0]! < 500 || statuses[0] === 503).toBe(true);
-  });
+  test.each(routesWithBody)(
+    '$method $path responds with 503 or a status below 500, and only OTLP may accept it',
+    async (route) => {
+      const statuses = await statusesOf(requestTo(route, [...extraHeaders, 'Connection: close'], body));
+      expect(statuses).toHaveLength(1);
+      // OTLP ignores unknown members.
+      if (!route.path.startsWith('/v1/')) expect(statuses[0]).toBeGreaterThanOrEqual(400);
+      expect(statuses[0]! < 500 || statuses[0] === 503).toBe(true);
+    },
+  );
 });
 
 test('a thousand clients that disconnect during requests leave no request in progress and no reserved bytes', async () => {
