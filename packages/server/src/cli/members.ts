@@ -95,7 +95,7 @@ function addList(group: Command, session: Session): void {
       const rows = members.map(({ personId, joinedAt, ...member }) => ({ person_id: personId, ...member, joined_at: joinedAt }));
       await session.list(rows, 'no members yet; `members invite` creates a link for the first one', [
         ['NAME', ({ name }) => name],
-        ['E-MAIL', ({ email }) => email],
+        ['EMAIL', ({ email }) => email],
         ['ROLE', ({ role }) => role],
         ['JOINED', ({ joined_at }) => shownTime(joined_at)],
         ['PERSON ID', ({ person_id }) => person_id],

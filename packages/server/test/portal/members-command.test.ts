@@ -37,7 +37,7 @@ describe('the members commands', () => {
       { name: 'Admin', email: 'admin@example.com', role: 'admin' },
       { name: 'Grace', email: 'grace@example.com', role: 'approver' },
     ]);
-    expect((await run('members', 'list', '--workspace', 'acme')).out).toMatch(/^NAME +E-MAIL +ROLE +JOINED +PERSON ID\n/);
+    expect((await run('members', 'list', '--workspace', 'acme')).out).toMatch(/^NAME +EMAIL +ROLE +JOINED +PERSON ID\n/);
   });
 
   test('members reset-password prints a link that sets a new password', async () => {
