@@ -27,7 +27,7 @@ async function createDatabase(template: string): Promise<TestDatabase> {
   const cluster = inject('cluster');
   const name = `test_${randomBytes(6).toString('hex')}`;
   if (cluster.citus !== undefined) await copyCitusDatabase(cluster.citus, template, name);
-  else await asSuperuser((client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${template} OWNER ${cluster.owner.user}`));
+  else await asSuperuser((client) => client.query(creationOf(name, template)));
   const pool = new pg.Pool({ ...cluster.superuser, database: name, max: 2, ...superuserOptions() });
   pool.on('error', () => undefined);
   return {
@@ -52,6 +52,13 @@ async function createDatabase(template: string): Promise<TestDatabase> {
     },
   };
 }
+
+/**
+ * The statement that creates a database. It copies the files of the template. By default, PostgreSQL writes every page of the template to
+ * the write-ahead log, which takes three times as much processor time.
+ */
+const creationOf = (name: string, template: string): string =>
+  `CREATE DATABASE ${name} TEMPLATE ${template} OWNER ${inject('cluster').owner.user} STRATEGY file_copy`;
 
 /** Tests disable triggers, which Citus allows for a distributed table only with this setting. */
 const superuserOptions = () => (inject('cluster').citus === undefined ? {} : { options: '-c citus.enable_unsafe_triggers=on' });
