@@ -141,10 +141,10 @@ async function reportOn(session: Session, options: VerifyOptions & { log: LogNam
     if (options.replay === undefined) return verifyFile();
     return withInputFile(options.replay, (events) => verifyFile(new DecisionReplay(events, digests)));
   }
-  return session.withWorkspace(workspace!, async ({ pool, signer, secrets, ledgerPool }, { id }) => {
+  return session.withWorkspace(workspace!, async ({ pool, signer, secrets }, { id }) => {
     expectedTenant(id, given?.tenantId);
     // A stored checkpoint may be signed by any of the instance's keys, even a retired one. --key applies only to the user's checkpoints.
-    const listed = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
+    const listed = noteKeysOf(signer.instanceId, await listSigningKeys(pool));
     return verifyKnownLog(pool, secrets.masterSecret, { tenantId: id, log }, { keys: listed, ...walkOptions });
   });
 }
