@@ -18,6 +18,9 @@ const MANY = {
   incidents: 5000,
 };
 
+/** The rows of the second workspace: fewer of the kinds with many rows. */
+const SECOND = { ...MANY, traces: 5000, telemetry: 5000, evaluations: 5000, decisions: 5000, entries: 5000 };
+
 /**
  * The limit of rows that one statement may touch, including filtered ones. It is below the size of the large tables, which have 20,000 rows
  * and more. It is enough for the rows of a page with their look-ups, and to fill a page if one row in 200 matches.
@@ -38,7 +41,7 @@ beforeAll(async () => {
   workspace = await server.workspace();
   await insertManyRecords(server.database.sql, workspace, MANY);
   // The rows of a second workspace reveal indexes that do not start with the tenant.
-  await insertManyRecords(server.database.sql, await server.workspace(), { ...MANY, traces: 5000, telemetry: 5000 });
+  await insertManyRecords(server.database.sql, await server.workspace(), SECOND);
   sent = recordStatements(server.open.readPool);
   admin = await portalClient(server, workspace, 'admin');
   asServer = new pg.Client(server.database.server);
