@@ -85,9 +85,9 @@ function registerProbes(app: FastifyInstance, { readiness, warnings }: Pick<AppP
 
 /** Registers /openapi.json and /docs: the contract for machines and for people. */
 function registerDocs(app: FastifyInstance): void {
-  const document = openApiDocument();
-  const contract = new ConstantDocument(JSON.stringify(document), { 'content-type': 'application/json; charset=utf-8' });
-  const page = new ConstantDocument(docsPage(document), {
+  const json = { 'content-type': 'application/json; charset=utf-8' };
+  const contract = new ConstantDocument(() => JSON.stringify(openApiDocument()), json);
+  const page = new ConstantDocument(() => docsPage(openApiDocument()), {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'",
   });
