@@ -25,8 +25,7 @@ export function startKeeper(
     ...runAs(folder.keeper),
     cwd: '/',
     detached: true,
-    // The caller's Node options (inspectors, loaders, limits) must not apply to the keeper.
-    env: { PATH: postgresEnvironment.PATH, TMPDIR: tmpdir() },
+    env: keeperEnvironment(),
     stdio: ['ignore', log, log],
   });
   closeLog(log);
@@ -35,4 +34,14 @@ export function startKeeper(
     keeper.once('error', () => resolve({ failed: true }));
     keeper.once('exit', (status) => resolve({ failed: status !== 0 }));
   });
+}
+
+/** The caller's Node options (inspectors, loaders, limits) must not apply to the keeper. The compile cache only makes its start faster. */
+function keeperEnvironment(): NodeJS.ProcessEnv {
+  const { NODE_COMPILE_CACHE } = process.env;
+  return {
+    PATH: postgresEnvironment.PATH,
+    TMPDIR: tmpdir(),
+    ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }),
+  };
 }
