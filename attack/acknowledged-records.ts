@@ -1,4 +1,4 @@
-import { run } from '../packages/server/test/fixtures/server-process.ts';
+import { outputOf } from '../packages/server/test/fixtures/run-command.ts';
 import type { Target } from './target.ts';
 import type { Kind, VictimReport } from './victim.ts';
 
@@ -29,7 +29,7 @@ export async function countLostRecords(
 
 /** Whether all logs of the victim verify with the command that operators use. */
 export async function areLogsValid(target: CheckedServer): Promise<boolean> {
-  return run(['ledger', 'verify', '--workspace', target.victim.tenantId, '--log', 'all'], target.environment).then(
+  return outputOf(['ledger', 'verify', '--workspace', target.victim.tenantId, '--log', 'all'], target.environment).then(
     () => true,
     () => false,
   );

@@ -3,7 +3,8 @@ import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import pg from 'pg';
 import { openDatabase } from '../packages/server/src/app/open-database.ts';
 import { readConfig } from '../packages/server/src/config/config.ts';
-import { type DataFolder, newKey } from '../packages/server/test/fixtures/server-process.ts';
+import { newKey } from '../packages/server/test/fixtures/run-command.ts';
+import type { DataFolder } from '../packages/server/test/fixtures/server-process.ts';
 import { createPerson } from '../packages/server/test/harness/portal-browser.ts';
 import type { TestServer } from '../packages/server/test/harness/test-server.ts';
 

@@ -2,7 +2,8 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LIST_EVERY_MS, until } from '../../../embedded-database/test/harness/processes.ts';
-import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../../../server/test/fixtures/server-process.ts';
+import { newKey, outputOf } from '../../../server/test/fixtures/run-command.ts';
+import { CommandProcess, DataFolder, ServerProcess } from '../../../server/test/fixtures/server-process.ts';
 import { paths } from '../../../server/test/harness/test-server.ts';
 import { runCli } from '../fixtures/run-cli.ts';
 import { type StubServer, stubServer } from '../fixtures/stub-server.ts';
@@ -27,7 +28,7 @@ afterAll(async () => {
   await data.clear();
 });
 
-const operate = (...args: string[]) => run(args, data.environment);
+const operate = (...args: string[]) => outputOf(args, data.environment);
 const inFile = (name: string, text: string) => {
   writeFileSync(join(data.path, '..', name), text);
   return join(data.path, '..', name);

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { killAll, until } from '../../../embedded-database/test/harness/processes.ts';
 import { type AcknowledgedRequest, Callers, send } from '../fixtures/callers.ts';
 import { expectStored } from '../fixtures/records.ts';
-import { DataFolder, newKey, ServerProcess } from '../fixtures/server-process.ts';
+import { newKey } from '../fixtures/run-command.ts';
+import { DataFolder, ServerProcess } from '../fixtures/server-process.ts';
 import { sealedPool } from '../harness/sealed.ts';
 
 const CALLERS = 16;

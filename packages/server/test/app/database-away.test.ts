@@ -7,7 +7,8 @@ import { type AcknowledgedRequest, Callers, send } from '../fixtures/callers.ts'
 import { OutsidePostgres, PASSWORD } from '../fixtures/outside-postgres.ts';
 import type { Environment } from '../fixtures/process-environment.ts';
 import { expectStored } from '../fixtures/records.ts';
-import { newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { newKey, outputOf } from '../fixtures/run-command.ts';
+import { ServerProcess } from '../fixtures/server-process.ts';
 import { APPEND_ONLY } from '../harness/append-only.ts';
 import { withSecret } from '../harness/sealed.ts';
 import { cloneDatabase } from '../harness/test-database.ts';
@@ -74,7 +75,7 @@ describe('an external PostgreSQL', () => {
     const { tenantId, key } = await newKey(environment, 'acme');
     const acknowledged = (await Promise.all([expectService(one, key), expectService(two, key)])).flat();
     await expectAllKept('alone', tenantId, acknowledged);
-    expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toBeDefined();
+    expect(await outputOf(['ledger', 'verify', '--workspace', 'acme'], environment)).toBeDefined();
     const [role] = await outside.sql(
       `SELECT rolsuper, rolcreaterole, rolcreatedb, rolbypassrls FROM pg_roles WHERE rolname = 'alone'`,
     );
@@ -150,14 +151,14 @@ describe('an external PostgreSQL', () => {
       );
       return row!.may;
     };
-    await run(['migrate'], owner);
+    await outputOf(['migrate'], owner);
     expect(await mayDelete('giving_role')).toBe(true);
     await outside.sql(
       'SET ROLE giving_role; GRANT USAGE ON SCHEMA countersign TO given_role; GRANT DELETE ON countersign.traces TO given_role',
       'given',
     );
     expect(await mayDelete('given_role')).toBe(true);
-    await run(['migrate'], { ...owner, DATABASE_URL: outside.url('given_role', 'given') });
+    await outputOf(['migrate'], { ...owner, DATABASE_URL: outside.url('given_role', 'given') });
     expect(await mayDelete('given_role')).toBe(false);
   });
 

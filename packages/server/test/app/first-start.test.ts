@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { killAll, processesOf } from '../../../embedded-database/test/harness/processes.ts';
-import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { newKey } from '../fixtures/run-command.ts';
+import { CommandProcess, DataFolder, run, ServerProcess } from '../fixtures/server-process.ts';
 
 test('the server starts after earlier starts were killed at different moments, alone or with their database', {
   timeout: 240_000,

@@ -8,7 +8,8 @@ import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { Callers } from '../fixtures/callers.ts';
 import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
 import { peakWhile } from '../fixtures/process-memory.ts';
-import { newKey, ServerProcess } from '../fixtures/server-process.ts';
+import { newKey } from '../fixtures/run-command.ts';
+import { ServerProcess } from '../fixtures/server-process.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 

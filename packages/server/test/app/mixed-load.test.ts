@@ -9,7 +9,7 @@ import { killAll, LIST_EVERY_MS, until } from '../../../embedded-database/test/h
 import { type AcknowledgedRequest, Callers, send } from '../fixtures/callers.ts';
 import { MixedActs } from '../fixtures/mixed-acts.ts';
 import { expectStored } from '../fixtures/records.ts';
-import { runCommand } from '../fixtures/run-command.ts';
+import { newKey, outputOf, runCommand } from '../fixtures/run-command.ts';
 import { DataFolder, ServerProcess } from '../fixtures/server-process.ts';
 import { sealedPool } from '../harness/sealed.ts';
 
@@ -35,10 +35,9 @@ let tenantId: string;
 
 beforeAll(async () => {
   await start(0);
-  tenantId = await run('workspace', 'create', '--name', 'mixed');
-  const scopes = 'telemetry,evaluations,audit,governance';
-  const key = await run('keys', 'mint', '--workspace', 'mixed', '--name', 'test', '--scopes', scopes);
-  for (const target of targets) target.key = key;
+  const made = await newKey(data.environment, 'mixed');
+  tenantId = made.tenantId;
+  for (const target of targets) target.key = made.key;
   await start(1);
 });
 afterAll(async () => {
@@ -47,18 +46,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs a command in this process, which takes a tenth of the time of a separate process. Returns its status and its output. */
+/** Runs a command in this process. Returns its status and its output. */
 async function command(...args: string[]): Promise<[status: number, output: string]> {
   const { status, out } = await runCommand(data.environment, ...args);
   return [status, out];
 }
 
 /** Runs a command that must succeed. Returns its output without whitespace at the end. */
-async function run(...args: string[]): Promise<string> {
-  const { status, out, err } = await runCommand(data.environment, ...args);
-  expect([status, err]).toEqual([0, expect.any(String)]);
-  return out.trimEnd();
-}
+const run = (...args: string[]): Promise<string> => outputOf(args, data.environment);
 
 async function start(place: number): Promise<void> {
   servers[place] = await ServerProcess.start(data.environment);

@@ -4,7 +4,8 @@ import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { httpText, sendRaw } from '../bad-input/raw-socket.ts';
 import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
 import type { Environment } from '../fixtures/process-environment.ts';
-import { newKey, ServerProcess } from '../fixtures/server-process.ts';
+import { newKey } from '../fixtures/run-command.ts';
+import { ServerProcess } from '../fixtures/server-process.ts';
 import { paths } from '../harness/test-server.ts';
 
 let environment: Environment;

@@ -9,7 +9,8 @@ import { type AcknowledgedRequest, Callers } from '../fixtures/callers.ts';
 import { OutsidePostgres } from '../fixtures/outside-postgres.ts';
 import type { Environment } from '../fixtures/process-environment.ts';
 import { expectStored } from '../fixtures/records.ts';
-import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { newKey, outputOf } from '../fixtures/run-command.ts';
+import { CommandProcess, DataFolder, ServerProcess } from '../fixtures/server-process.ts';
 import { withSecret } from '../harness/sealed.ts';
 
 const passphrase: Environment = { COUNTERSIGN_BACKUP_PASSPHRASE: 'correct horse battery' };
@@ -76,7 +77,7 @@ test('a busy instance moves from the embedded PostgreSQL to an external one and 
   await newKey(first.environment, 'other'); // a second workspace, which has only a key
   const file = join(scratch, 'first.backup');
   const early = await whileWriting({ url: server.url, key }, async () => {
-    const printed = await run(['backup', '--output', file, '--with-secrets'], { ...first.environment, ...passphrase });
+    const printed = await outputOf(['backup', '--output', file, '--with-secrets'], { ...first.environment, ...passphrase });
     expect(printed).toMatch(/^valid: 10 logs, \d+ rows$/);
   });
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -98,17 +99,21 @@ test('a busy instance moves from the embedded PostgreSQL to an external one and 
   const folder = join(scratch, 'second');
   mkdirSync(folder);
   const later = await whileWriting({ url: moved.url, key }, async () => {
-    await run(['backup', '--output', folder, '--with-secrets'], { ...away, ...passphrase });
+    await outputOf(['backup', '--output', folder, '--with-secrets'], { ...away, ...passphrase });
   });
   expect(await moved.end('SIGTERM')).toBe(0);
   await expectRecords([...early, ...later], tenantId);
 
   await restore(folder, last.environment);
   const back = await serve(last.environment);
-  expect(await run(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], last.environment)).not.toMatch(/broken|warning/);
+  expect(await outputOf(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], last.environment)).not.toMatch(
+    /broken|warning/,
+  );
   await whileWriting({ url: back.url, key }, () => sleep(100));
-  expect(await run(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], last.environment)).not.toMatch(/broken|warning/);
-  const ledger = await run(['ledger', 'export', '--workspace', 'acme'], last.environment);
+  expect(await outputOf(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], last.environment)).not.toMatch(
+    /broken|warning/,
+  );
+  const ledger = await outputOf(['ledger', 'export', '--workspace', 'acme'], last.environment);
   for (const { answer } of [...early, ...later].filter(({ kind }) => kind === 'audit')) expect(ledger).toContain(answer.row_hash);
   expect([...server.errorLogLines, ...moved.errorLogLines, ...back.errorLogLines]).toEqual([]);
 });

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LIST_EVERY_MS, until } from '../../../embedded-database/test/harness/processes.ts';
-import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { newKey, outputOf } from '../fixtures/run-command.ts';
+import { CommandProcess, DataFolder, ServerProcess } from '../fixtures/server-process.ts';
 import { paths } from '../harness/test-server.ts';
 
 let folder: DataFolder;
@@ -29,7 +30,7 @@ const append = async () => {
   return [response.status, ((await response.json()) as { error?: string }).error];
 };
 const ready = async () => (await (await fetch(`${server!.url}/readyz`)).json()) as { warnings?: string[] };
-const checkpoint = () => run(['ledger', 'checkpoint', '--workspace', 'acme'], folder.environment);
+const checkpoint = () => outputOf(['ledger', 'checkpoint', '--workspace', 'acme'], folder.environment);
 
 async function stop(): Promise<void> {
   await server?.end('SIGTERM');
@@ -88,20 +89,20 @@ test('the server refuses an older state, restored while it was stopped, until th
   await restart();
   expect(await append()).toEqual([200, undefined]);
   expect(await ready()).toEqual({ status: 'ready' });
-  const rows = await run(['ledger', 'export', '--workspace', 'acme'], folder.environment);
+  const rows = await outputOf(['ledger', 'export', '--workspace', 'acme'], folder.environment);
   const accepted = JSON.parse(rows.split('\n')[3]!);
   expect(accepted).toMatchObject({
     action: 'ledger.restore_accepted',
     recorded_by: 'operator',
     metadata: { logs: { audit: { abandoned: { size: 4 }, restored: { size: 3 } } } },
   });
-  expect(await run(['ledger', 'verify', '--workspace', 'acme'], folder.environment)).toContain('valid: 5');
+  expect(await outputOf(['ledger', 'verify', '--workspace', 'acme'], folder.environment)).toContain('valid: 5');
   expect(existsSync(backup)).toBe(false);
 });
 
 test('`restore` reports that a workspace must accept an older state', { timeout: 180_000 }, async () => {
   const backup = `${folder.path}-file`;
-  await run(['backup', '--output', backup], folder.environment);
+  await outputOf(['backup', '--output', backup], folder.environment);
   expect(await append()).toEqual([200, undefined]);
   await checkpoint();
   await stop();
@@ -121,5 +122,5 @@ test('`restore` reports that a workspace must accept an older state', { timeout:
 
   await restart();
   expect(await append()).toEqual([200, undefined]);
-  expect(await run(['ledger', 'verify', '--workspace', 'acme'], folder.environment)).toMatch(/^valid/);
+  expect(await outputOf(['ledger', 'verify', '--workspace', 'acme'], folder.environment)).toMatch(/^valid/);
 });

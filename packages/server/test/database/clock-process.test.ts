@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { environmentOf } from '../fixtures/run-command.ts';
-import { newKey, ServerProcess } from '../fixtures/server-process.ts';
+import { environmentOf, newKey } from '../fixtures/run-command.ts';
+import { ServerProcess } from '../fixtures/server-process.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const PRELOAD = fileURLToPath(new URL('../fixtures/preload-shifted-clock.ts', import.meta.url));

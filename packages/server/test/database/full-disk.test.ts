@@ -18,7 +18,8 @@ import {
 import { expectStopped, query, test } from '../../../embedded-database/test/harness/test-folders.ts';
 import { Callers } from '../fixtures/callers.ts';
 import { expectStored } from '../fixtures/records.ts';
-import { CommandProcess, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { newKey, outputOf } from '../fixtures/run-command.ts';
+import { CommandProcess, ServerProcess } from '../fixtures/server-process.ts';
 import { SmallDisk } from '../fixtures/small-disk.ts';
 import { sealedPool } from '../harness/sealed.ts';
 import { paths } from '../harness/test-server.ts';
@@ -241,7 +242,7 @@ group.runIf(mayMount)('a full disk', () => {
       const pool = sealedPool(address, disk.dataDir);
       await expectStored(pool, tenantId, callers.acknowledged);
       await pool.end();
-      expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toMatch(/^valid/);
+      expect(await outputOf(['ledger', 'verify', '--workspace', 'acme'], environment)).toMatch(/^valid/);
 
       await fillUntilDown(disk);
       if (how === 'is killed') await endPostgresql(disk);
@@ -257,7 +258,7 @@ group.runIf(mayMount)('a full disk', () => {
       clearInterval(filling);
       disk.free();
       const again = await startServer(environment);
-      expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toMatch(/^valid/);
+      expect(await outputOf(['ledger', 'verify', '--workspace', 'acme'], environment)).toMatch(/^valid/);
       expect(await again.end('SIGTERM')).toBe(0);
       await untilNothingRuns(disk!.dataDir);
     },
@@ -269,7 +270,10 @@ group.runIf(mayMount)('a full disk', () => {
     disk = preparedDisk();
     const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
     const { key } = await newKey(environment, 'acme');
-    const other = await run(['keys', 'mint', '--workspace', 'acme', '--name', 'other', '--scopes', 'governance'], environment);
+    const other = await outputOf(
+      ['keys', 'mint', '--workspace', 'acme', '--name', 'other', '--scopes', 'governance'],
+      environment,
+    );
     const server = await startServer(environment);
     const [postmaster] = processesOf(disk.dataDir).postmasters;
     const post = async (path: string, bearer: string, body: object) => {
@@ -307,9 +311,12 @@ group.runIf(mayMount)('a full disk', () => {
     ]);
     await until('the metrics report it', async () => /countersign_disk_refusing 1\n/.test(await get('/metrics')));
     expect(await get('/metrics')).toMatch(/countersign_disk_free_bytes \d+\n[\s\S]*countersign_disk_floor_bytes 83886080\n/);
-    await run(['keys', 'revoke', '--workspace', 'acme', other.slice('aa_live_'.length, 'aa_live_'.length + 12)], environment);
+    await outputOf(
+      ['keys', 'revoke', '--workspace', 'acme', other.slice('aa_live_'.length, 'aa_live_'.length + 12)],
+      environment,
+    );
     expect((await post(paths.promotionCheck, other, { agent_name: 'a' })).status).toBe(401);
-    expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toMatch(/^valid/);
+    expect(await outputOf(['ledger', 'verify', '--workspace', 'acme'], environment)).toMatch(/^valid/);
 
     disk.free();
     await until('records are accepted again', async () => (await post(paths.audit, key, entry)).status === 200);
@@ -323,7 +330,7 @@ group.runIf(mayMount)('a full disk', () => {
   test('when it is read-only, a command says what to do and does not suggest removing a file', { timeout: 60_000 }, async () => {
     disk = preparedDisk();
     const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
-    await run(['workspace', 'create', '--name', 'acme'], environment);
+    await outputOf(['workspace', 'create', '--name', 'acme'], environment);
     await untilNothingRuns(disk!.dataDir);
     disk.makeReadOnly();
     const command = new CommandProcess(['workspace', 'list'], environment);

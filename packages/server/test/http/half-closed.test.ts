@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BODY } from '../bad-input/http.ts';
 import { httpText, parseAnswers, sendRaw } from '../bad-input/raw-socket.ts';
 import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
-import { newKey, ServerProcess } from '../fixtures/server-process.ts';
+import { newKey } from '../fixtures/run-command.ts';
+import { ServerProcess } from '../fixtures/server-process.ts';
 import { paths } from '../harness/test-server.ts';
 
 let server: ServerProcess;

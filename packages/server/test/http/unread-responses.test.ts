@@ -5,7 +5,8 @@ import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { httpText } from '../bad-input/raw-socket.ts';
 import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
 import { residentBytes } from '../fixtures/process-memory.ts';
-import { newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { newKey, outputOf } from '../fixtures/run-command.ts';
+import { ServerProcess } from '../fixtures/server-process.ts';
 import { paths } from '../harness/test-server.ts';
 
 const MIB = 1024 * 1024;
@@ -20,7 +21,7 @@ describe('clients that send requests and never read', () => {
     const environment = await clonedDatabaseEnvironment();
     server = await ServerProcess.start({ ...environment, COUNTERSIGN_SEND_TIMEOUT_SECONDS: '2' });
     ({ key } = await newKey(environment, 'unread'));
-    token = await run(['tokens', 'mint', '--workspace', 'unread', '--name', 'auditor'], environment);
+    token = await outputOf(['tokens', 'mint', '--workspace', 'unread', '--name', 'auditor'], environment);
     for (let entry = 0; entry < 24; entry += 1) expect((await append('x'.repeat(900_000))).status).toBe(200);
   });
 

@@ -11,8 +11,8 @@ import { signingKeyId } from '../../src/secrets/instance-signer.ts';
 import { listDecisionKeys, markDecisionKeyRetired } from '../../src/storage/decision-keys.ts';
 import { markSigning } from '../../src/storage/signing-keys.ts';
 import { rotateDecisionKey } from '../../src/workspace/decision-keys.ts';
-import { environmentOf, runCommand } from '../fixtures/run-command.ts';
-import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { environmentOf, newKey, outputOf, runCommand } from '../fixtures/run-command.ts';
+import { CommandProcess, DataFolder, ServerProcess } from '../fixtures/server-process.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -180,7 +180,7 @@ describe('the signing key of the embedded database', () => {
   test('rotates while a server runs: after a restart both keys sign, and after retirement only the new one', async () => {
     let server = await ServerProcess.start(data.environment);
     const { key } = await newKey(data.environment, 'acme');
-    const token = await run(['tokens', 'mint', '--workspace', 'acme', '--name', 'auditor'], data.environment);
+    const token = await outputOf(['tokens', 'mint', '--workspace', 'acme', '--name', 'auditor'], data.environment);
     const get = async (path: string) =>
       (await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })).text();
     const append = () =>
@@ -190,7 +190,7 @@ describe('the signing key of the embedded database', () => {
         body: '{"agent_name":"bot"}',
       }).then((response) => response.json() as Promise<{ decision_id: string }>);
     const checkpoint = () => append().then(async () => signatures(await get('/api/ledger/audit/checkpoint')));
-    const vkeys = async () => (await run(['signing-key', 'show', '--vkey'], data.environment)).split('\n');
+    const vkeys = async () => (await outputOf(['signing-key', 'show', '--vkey'], data.environment)).split('\n');
 
     expect(await checkpoint()).toHaveLength(1);
     const [first] = await vkeys();
@@ -203,7 +203,7 @@ describe('the signing key of the embedded database', () => {
     expect(await vkeys()).toEqual([first, expect.stringMatching(/^countersign\//)]);
     expect(await endOf('signing-key', 'rotate')).toEqual([9, expect.stringMatching(/run `signing-key retire` first/)]);
     expect(await checkpoint()).toHaveLength(1);
-    const kidOf = async (place: number) => JSON.parse(await run(['signing-key', 'show'], data.environment)).keys[place].kid;
+    const kidOf = async (place: number) => JSON.parse(await outputOf(['signing-key', 'show'], data.environment)).keys[place].kid;
     expect(await endOf('signing-key', 'retire', await kidOf(0))).toEqual([
       9,
       expect.stringMatching(/restart every server first/),
@@ -217,23 +217,23 @@ describe('the signing key of the embedded database', () => {
     expect(attestation.signatures).toHaveLength(2);
     const [file, note] = [join(folder, 'acme.ndjson'), join(folder, 'note')];
     writeFileSync(note, await get('/api/ledger/audit/checkpoint'));
-    await run(['ledger', 'export', '--workspace', 'acme', '--output', file], data.environment);
+    await outputOf(['ledger', 'export', '--workspace', 'acme', '--output', file], data.environment);
     const [, second] = await vkeys();
     for (const known of [first!, second!])
-      expect(await run(['ledger', 'verify', '--file', file, '--checkpoint', note, '--key', known], data.environment)).toMatch(
-        /^valid/,
-      );
+      expect(
+        await outputOf(['ledger', 'verify', '--file', file, '--checkpoint', note, '--key', known], data.environment),
+      ).toMatch(/^valid/);
 
-    const { keys } = JSON.parse(await run(['signing-key', 'show'], data.environment));
+    const { keys } = JSON.parse(await outputOf(['signing-key', 'show'], data.environment));
     expect(await endOf('signing-key', 'retire', keys[1].kid)).toEqual([9, expect.stringMatching(/in use/)]);
-    await run(['signing-key', 'retire', keys[0].kid], data.environment);
+    await outputOf(['signing-key', 'retire', keys[0].kid], data.environment);
     expect(existsSync(secret('signing-key-previous.pem'))).toBe(false);
     await server.end('SIGTERM');
     server = await ServerProcess.start(data.environment);
     expect(await checkpoint()).toHaveLength(1);
     const published = JSON.parse(await get('/.well-known/jwks.json')).keys;
     expect(published.map(({ retired_at }: { retired_at?: string }) => retired_at !== undefined)).toEqual([true, false]);
-    expect(await run(['ledger', 'verify', '--workspace', 'acme'], data.environment)).toMatch(/^valid/);
+    expect(await outputOf(['ledger', 'verify', '--workspace', 'acme'], data.environment)).toMatch(/^valid/);
     await server.end('SIGTERM');
   }, 180_000);
 });

@@ -10,7 +10,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { VERSION } from '../../src/cli/version.ts';
-import { DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { newKey } from '../fixtures/run-command.ts';
+import { DataFolder, run, ServerProcess } from '../fixtures/server-process.ts';
 import { Browser } from '../harness/portal-browser.ts';
 import { chatRun, id, jsonExport, newTrace, pairs, protobufExport } from '../otlp/exporter.ts';
 import { DATABASES, type DatabaseFacts, LOGS, PASSPHRASE } from './released-databases.ts';
