@@ -215,8 +215,8 @@ group.runIf(mayMount)('a full disk', () => {
     async (how) => {
       disk = preparedDisk();
       const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
-      const { tenantId, key } = await newKey(environment, 'acme');
       const server = await startServer(environment);
+      const { tenantId, key } = await newKey(environment, 'acme');
       const callers = new Callers({ url: server.url, key }, 8);
       await until('the callers are sending', () => callers.acknowledged.length >= 64);
       await fillUntilDown(disk);
@@ -269,12 +269,12 @@ group.runIf(mayMount)('a full disk', () => {
   }, async () => {
     disk = preparedDisk();
     const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
+    const server = await startServer(environment);
     const { key } = await newKey(environment, 'acme');
     const other = await outputOf(
       ['keys', 'mint', '--workspace', 'acme', '--name', 'other', '--scopes', 'governance'],
       environment,
     );
-    const server = await startServer(environment);
     const [postmaster] = processesOf(disk.dataDir).postmasters;
     const post = async (path: string, bearer: string, body: object) => {
       const response = await fetch(server.url + path, {
