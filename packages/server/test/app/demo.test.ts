@@ -6,8 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { freePort } from '../../../../attack/loopback.ts';
+import { copyPreparedCluster } from '../../../embedded-database/test/harness/prepared-cluster.ts';
 import { processEnvironment } from '../fixtures/process-environment.ts';
 import { SERVER_MAIN } from '../fixtures/server-process.ts';
 import { testServer } from '../harness/test-server.ts';
@@ -142,9 +144,16 @@ describe('npm run demo', () => {
 
   test('exits with 2 when the server uses another database than the commands', { timeout: 240_000 }, async () => {
     const { url } = await testServer();
-    const { code, stderr } = await takeTour({ COUNTERSIGN_URL: url }).ended;
-    expect(code, stderr).toBe(2);
-    expect(stderr).toContain('different databases');
+    copyPreparedCluster(dataDir);
+    // Otherwise each command would start the database and stop it again.
+    const database = await acquireEmbeddedDatabase({ dataDir, notify: () => undefined });
+    try {
+      const { code, stderr } = await takeTour({ COUNTERSIGN_URL: url, SERVER_FOR_TESTS: SERVER_MAIN }).ended;
+      expect(code, stderr).toBe(2);
+      expect(stderr).toContain('different databases');
+    } finally {
+      await database.release();
+    }
   });
 
   describe('when another program listens on the port', () => {
