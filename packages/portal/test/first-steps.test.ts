@@ -1,8 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { afterAll, expect, test } from 'vitest';
 import { createPerson } from '../../server/test/harness/portal-browser.ts';
-import { testServer } from '../../server/test/harness/test-server.ts';
-import './harness.ts';
+import { portalServer } from './harness.ts';
 import { openWindow } from './window.ts';
 
 const shells: ChildProcessWithoutNullStreams[] = [];
@@ -29,7 +28,7 @@ function openShell(): (line: string) => Promise<string> {
 }
 
 test('the first steps need one key and pasted commands, show their completion without a reload and mark the example agent', async () => {
-  const server = await testServer();
+  const server = await portalServer();
   const id = await server.workspace('acme');
   const someone = await createPerson(server, { [id]: 'admin' });
   const { page, pageErrors } = await openWindow({ baseURL: server.url, cookie: someone.browser.cookie });

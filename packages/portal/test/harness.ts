@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { Role } from '@countersign/core/portal/route';
 import type { Page } from 'playwright-core';
 import { expect, vi } from 'vitest';
+import { freePort } from '../../../attack/loopback.ts';
 import { afterFile } from '../../server/test/harness/after-file.ts';
 import { createPerson, type Person } from '../../server/test/harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from '../../server/test/harness/test-server.ts';
-import { openWindow, type Window } from './window.ts';
+import { keepWindowsOf, openWindow, type Window } from './window.ts';
 
 // Browsers are slow on a busy machine, and no test here measures speed.
 vi.setConfig({ testTimeout: 360_000, hookTimeout: 360_000 });
@@ -28,12 +29,23 @@ export interface Workspace {
   ) => Promise<Window & Person>;
 }
 
+/** The port of the portal in every test file of this process. A window of an earlier file has the portal's compiled code for its URL. */
+let port: Promise<number> | undefined;
+
+/** Starts a server whose windows later test files use again. Only one such server can run at a time. */
+export async function portalServer(): Promise<TestServer> {
+  port ??= freePort('127.0.0.1');
+  const server = await testServer({ port: await port });
+  keepWindowsOf(server.url);
+  return server;
+}
+
 /** The server of the current test file. */
 let shared: Promise<TestServer> | undefined;
 
 function sharedServer(): Promise<TestServer> {
   if (shared === undefined) {
-    shared = testServer();
+    shared = portalServer();
     afterFile(() => {
       shared = undefined;
     });

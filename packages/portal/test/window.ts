@@ -24,18 +24,28 @@ let browser: Promise<Browser> | undefined;
 /** Windows of finished tests, by server, time zone and data saving. Their caches have the portal's code, so pages load faster. */
 const unused = new Map<string, Page[]>();
 
+/** The URLs of servers that later test files start again. Windows of other servers are closed at the end of the file. */
+const keptURLs = new Set<string>();
+
+/** Keeps the windows of a server for later test files, whose server must have the same URL. */
+export function keepWindowsOf(baseURL: string): void {
+  keptURLs.add(baseURL);
+}
+
 /** The events of a page that tests listen to. */
 const EVENTS = ['pageerror', 'console', 'dialog', 'request', 'requestfinished'] as const;
 
 /**
- * Opens a window with its own cookies and storage. It can be a window of an earlier test of the file, which has only the cache left.
- * Files that share a process share one Chromium.
+ * Opens a window with its own cookies and storage. It can be a window of an earlier test, which has only the cache left. Files that
+ * share a process share one Chromium.
  */
 export async function openWindow(options: WindowOptions): Promise<Window> {
   const { baseURL, cookie, width = 1280, colorScheme = 'light', timezoneId = '', savesData = true } = options;
   const key = `${baseURL} ${timezoneId} ${savesData}`;
   const page = unused.get(key)?.pop() ?? (await newPage(baseURL, timezoneId, savesData));
+  // A window that a hook opens is for all tests of the file.
   if (TestRunner.getCurrentTest() !== undefined) onTestFinished(() => reset(page, key));
+  else afterFile(() => (keptURLs.has(baseURL) ? reset(page, key) : undefined));
   await page.setViewportSize({ width, height: 860 });
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
   const [name, value] = cookie?.split('=') ?? [];
@@ -56,7 +66,8 @@ async function newPage(baseURL: string, timezoneId: string, savesData: boolean):
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   afterFile(async () => {
-    unused.clear();
+    if (keptURLs.has(baseURL)) return;
+    unused.delete(`${baseURL} ${timezoneId} ${savesData}`);
     await context.close();
   });
   const page = await context.newPage();
