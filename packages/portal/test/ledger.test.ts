@@ -26,6 +26,24 @@ test('the browser verifies the chain and reports a row that was altered in the d
   expect(pageErrors).toEqual([]);
 });
 
+test('the browser verifies with the current keys of the server, also if it has older ones in its cache', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.audit, { actor: 'ci', action: 'agent.promoted' });
+  const { page } = await workspace.visit('viewer', 'ledger');
+  const { sql } = workspace.server.database;
+  const publishedKeys = (cache: 'default' | 'reload') =>
+    page.evaluate(`fetch('/.well-known/jwks.json', { cache: '${cache}' }).then((response) => response.json())`);
+  // The keys as they were before the current key was added.
+  await sql('CREATE TABLE countersign.current_keys AS TABLE countersign.signing_keys');
+  await sql('DELETE FROM countersign.signing_keys');
+  expect(await publishedKeys('reload')).toEqual({ keys: [] });
+  await sql('INSERT INTO countersign.signing_keys TABLE countersign.current_keys');
+  await sql('DROP TABLE countersign.current_keys');
+  expect(await publishedKeys('default')).toEqual({ keys: [] });
+  await page.getByRole('button', { name: 'Verify', exact: true }).click();
+  await page.getByText(/Ledger verified: 1 entry/).waitFor();
+});
+
 test('the browser reports an export that ends after the first of two entries', async () => {
   const workspace = await newWorkspace();
   for (const action of ['agent.promoted', 'agent.retired']) await workspace.send(paths.audit, { actor: 'ci', action });

@@ -4,10 +4,10 @@ import type { PublicKeys } from './check-decision.ts';
 
 /**
  * Fetches the published keys of the instance, `/.well-known/jwks.json`. Third parties use the same document. Throws a Problem if the server
- * does not send it.
+ * does not send it. Does not use the browser's cache, in which a new key is missing for five minutes.
  */
 export async function fetchPublicKeys(signal?: AbortSignal): Promise<PublicKeys> {
-  const response = await fetchFromServer('/.well-known/jwks.json', signal === undefined ? {} : { signal });
+  const response = await fetchFromServer('/.well-known/jwks.json', { cache: 'no-cache', signal: signal ?? null });
   if (!response.ok) throw await readProblem(response);
   const { keys } = (await response.json()) as { keys: { kid: string; x: string; retired_at?: string }[] };
   const attestation = keys.map(({ kid, x, retired_at }) => ({ keyid: kid, publicKey: fromBase64Url(x), retiredAt: retired_at }));

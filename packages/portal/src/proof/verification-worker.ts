@@ -23,8 +23,9 @@ self.addEventListener('message', async ({ data }: MessageEvent<VerificationReque
   }
 });
 
+/** Does not use the browser's cache: for five minutes, it has keys in which a new key is missing. */
 async function fetchOk(url: string): Promise<Response> {
-  const response = await fetch(url, { credentials: 'same-origin' }).catch(() => undefined);
+  const response = await fetch(url, { credentials: 'same-origin', cache: 'no-cache' }).catch(() => undefined);
   if (response === undefined) throw new Error('the server is not responding');
   if (!response.ok) throw new Error(`the server responded with status ${response.status}`);
   return response;
