@@ -157,3 +157,24 @@ describe.each(['light', 'dark'] as const)('axe-core finds no serious violation i
     expect(await violations(page)).toEqual([]);
   });
 });
+
+/** The animations of the page that take time, by name. */
+const longAnimations = (page: Page): Promise<string[]> =>
+  page.evaluate(`document.getAnimations()
+    .filter(({ effect }) => effect.getComputedTiming().activeDuration > 1)
+    .map((animation) => animation.animationName ?? animation.transitionProperty)`);
+
+test('with reduced motion, neither the loading screen nor the placeholders of a list and a page move', async () => {
+  const { page } = await workspace.visit('viewer', 'keys');
+  await page.route('**/assets/index-*.js', () => undefined);
+  await page.goto(`/w/${workspace.id}/`, { waitUntil: 'commit' });
+  await page.locator('.loading-screen').waitFor();
+  expect(await longAnimations(page)).toEqual([]);
+  await page.unroute('**/assets/index-*.js');
+  await page.route('**/api/portal/workspaces/*/**', () => undefined);
+  for (const path of ['agents', pages.agent]) {
+    await page.goto(`/w/${workspace.id}/${path}`);
+    await page.getByRole('status', { name: 'Loading' }).first().waitFor();
+    expect(await longAnimations(page), path).toEqual([]);
+  }
+});
