@@ -25,9 +25,12 @@ function isProgram(path: string): boolean {
   }
 }
 
+/** V8's optimizing compilers cost more than they save on pages that are open for seconds. A larger heap needs fewer collections. */
+const V8_FLAGS = '--no-opt --no-maglev --initial-old-generation-size=128 --min-semi-space-size=16';
+
 /** Starts Chromium without its background requests. */
 export const launchChromium = (): Promise<Browser> =>
   chromium.launch({
     executablePath: chromiumPath(),
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', `--js-flags=${V8_FLAGS}`],
   });
