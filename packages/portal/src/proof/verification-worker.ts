@@ -23,7 +23,7 @@ self.addEventListener('message', async ({ data }: MessageEvent<VerificationReque
   }
 });
 
-/** Does not use the browser's cache: for five minutes, it has keys in which a new key is missing. */
+/** Bypasses the browser's cache, which can lack a new key for five minutes. Throws unless the status is a success. */
 async function fetchOk(url: string): Promise<Response> {
   const response = await fetch(url, { credentials: 'same-origin', cache: 'no-cache' }).catch(() => undefined);
   if (response === undefined) throw new Error('the server is not responding');
