@@ -23,7 +23,7 @@ interface Case {
   head?: string;
   checkpoint?: string;
   audit?: string;
-  /** An export of the log `evidence`, from which the decisions are computed again. */
+  /** An export of the evidence log, from which the decisions are computed again. */
   replay?: string;
   key?: string;
   /** Whether the output mentions the accepted restore that explains a head that does not match. Undefined: not checked. */

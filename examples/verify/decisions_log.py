@@ -1,4 +1,4 @@
-"""The decisions log: every response of the promotion check, allowed and blocked (docs/formats.md, "Decisions export")."""
+"""The decision log: every response of the promotion check, allowed and blocked (docs/formats.md, "Decisions export")."""
 
 import corrections
 import decision
@@ -13,7 +13,7 @@ MEMBERS = {'seq': (forms.is_seq, 'a whole number of at least 1'), 'decision': (f
 
 
 class DecisionsLog:
-    """The decisions log, up to the last line read. The leaf data are the computed digests of the decisions."""
+    """The decision log, up to the last line read. The leaf data are the computed digests of the decisions."""
 
     def __init__(self, tree=None, steps=None, tenant_id=None, replay=None):
         self._replay = replay

@@ -1,4 +1,4 @@
-"""The golden vectors of the log `evidence` and of decisions with their evidence; written to files by make_vectors.py."""
+"""The golden vectors of the evidence log and of decisions with their evidence; written to files by make_vectors.py."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The log of traces: which documents were stored as a tenant's traces, and which were dropped (docs/formats.md, "Trace event")."""
+"""The trace log: which documents were stored as a tenant's traces, and which were dropped (docs/formats.md, "Trace event")."""
 
 import hashlib
 
@@ -75,7 +75,7 @@ def _check_elements(event, member, members, kind):
 
 
 class TraceLog(EventLog):
-    """One tenant's log of traces."""
+    """One tenant's trace log."""
 
     check_members = staticmethod(check_members)
     leaf_data = staticmethod(leaf_data)

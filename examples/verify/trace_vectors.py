@@ -1,4 +1,4 @@
-"""The golden vectors of the log `traces`; written to a file by make_vectors.py."""
+"""The golden vectors of the trace log; written to a file by make_vectors.py."""
 
 import hashlib
 

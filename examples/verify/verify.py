@@ -97,7 +97,7 @@ def _parser():
 
     for name, run, what in (
         ('ledger', check_log.check_ledger, 'Check an NDJSON export of an audit ledger and name the first invalid row.'),
-        ('decisions', check_log.check_other('decisions'), 'Check an NDJSON export of a decisions log and name the first invalid line.'),
+        ('decisions', check_log.check_other('decisions'), 'Check an NDJSON export of a decision log and name the first invalid line.'),
         ('evidence', check_log.check_other('evidence'), 'Check an NDJSON export of an evidence log and name the first invalid line.'),
         ('keys', check_log.check_other('keys'), 'Check an NDJSON export of a key audit trail and name the first invalid line.'),
         ('traces', check_log.check_other('traces'), 'Check an NDJSON export of a traces log and name the first invalid line.'),

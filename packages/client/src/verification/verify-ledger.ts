@@ -16,7 +16,7 @@ export interface LedgerTrust {
   log?: 'audit' | 'decisions' | 'evidence' | 'keys' | 'traces' | undefined;
   /** For logs other than `audit`: the export of the audit ledger, which contains the clock corrections and accepted restores. */
   audit?: LedgerSource | undefined;
-  /** For an export of decisions: the export of the log `evidence`, from which every decision is computed again. */
+  /** For an export of decisions: the export of the evidence log, from which every decision is computed again. */
   replay?: LedgerSource | undefined;
   /** The expected workspace. */
   tenantId?: string | undefined;

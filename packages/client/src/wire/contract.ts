@@ -425,7 +425,7 @@ export interface PromotionDecision {
   asked_by: string;
   /** SHA-256 of the evidence document, hex: what the decision was computed from (docs/formats.md, "Evidence"). */
   evidence_sha256: string;
-  /** The evidence was computed from this many events of the log `evidence` (docs/formats.md, "Evidence event"). */
+  /** The evidence was computed from this many events of the evidence log (docs/formats.md, "Evidence event"). */
   evidence_size: number;
   /** The request's Countersign-Nonce; absent without one. */
   nonce?: string | undefined;

@@ -214,7 +214,7 @@ describe('an export of a ledger', () => {
     await expect(verifyLedger(text, { checkpoints: [checkpoint] })).rejects.toThrow(/publicKeys/);
   });
 
-  test('of the log of decisions verifies', async () => {
+  test('of the decision log verifies', async () => {
     const text = await get('/api/ledger/decisions/entries');
     const entries = text.trim().split('\n').length;
     expect(await verifyLedger(text, { log: 'decisions' })).toMatchObject({ ok: true, entries });

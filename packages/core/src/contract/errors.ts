@@ -69,7 +69,7 @@ export const ERRORS = {
   },
   evidence_broken: {
     status: 503,
-    when: "A row that the request needs differs from the log of evidence: it was changed, but not by the server. Nothing was stored. The server's log names the row.",
+    when: "A row that the request needs differs from the evidence log: it was changed, but not by the server. Nothing was stored. The server's log names the row.",
   },
   unavailable: {
     status: 503,

@@ -42,7 +42,7 @@ export const ISSUE_CODES = {
   disk_space: "The server's disk is nearly full. New records are refused until there is space.",
   refused: 'The rules or the state of the workspace do not allow the action. The message gives the reason and the remedy.',
   log_rewritten: 'The stored log differs from what the server signed earlier: it was changed in the database.',
-  evidence_broken: 'A stored row differs from the log of evidence: it was changed in the database, but not by the server.',
+  evidence_broken: 'A stored row differs from the evidence log: it was changed in the database, but not by the server.',
   seal_broken: 'A stored row differs from what the server wrote: it was changed in the database.',
   clock_unsafe:
     "The server's or the database's clock is wrong, or was wrong until now. The message gives the fault and the remedy.",

@@ -22,7 +22,7 @@ const HEADERS = {
       'counts the warnings that were left out.',
   ),
   'Countersign-Checkpoint': header(
-    'Heads of the audit ledger and the log of decisions after the decision was stored. Keep them as evidence.',
+    'Heads of the audit ledger and the decision log after the decision was stored. Keep them as evidence.',
   ),
   'Countersign-Workspace': header('ID of the workspace of the decision. Its pages in the portal are under /w/<ID>.'),
   'Countersign-Attestation': header('Ed25519 signatures of the attestation, if requested by Prefer (docs/formats.md).'),

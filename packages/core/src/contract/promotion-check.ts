@@ -144,7 +144,7 @@ export const PromotionDecision = Type.Object(
       description: 'SHA-256 of the evidence document, hex: what the decision was computed from (docs/formats.md, "Evidence").',
     }),
     evidence_size: count({
-      description: 'The evidence was computed from this many events of the log `evidence` (docs/formats.md, "Evidence event").',
+      description: 'The evidence was computed from this many events of the evidence log (docs/formats.md, "Evidence event").',
       examples: [412],
     }),
     nonce: Type.Optional(

@@ -1,10 +1,10 @@
 /** The logs of a workspace, with their names in summaries. */
 const LOGS = {
   audit: 'audit ledger',
-  decisions: 'log of decisions',
-  evidence: 'log of evidence',
+  decisions: 'decision log',
+  evidence: 'evidence log',
   keys: 'key audit trail',
-  traces: 'log of traces',
+  traces: 'trace log',
 } as const;
 type Log = keyof typeof LOGS;
 

@@ -23,7 +23,7 @@ export interface Contradiction {
   reason: string;
 }
 
-/** Traces that were dropped because of their age or on request, according to the log of traces. */
+/** Traces that were dropped because of their age or on request, according to the trace log. */
 export interface DroppedTraces {
   /** How many traces. */
   traces: number;
@@ -45,7 +45,7 @@ export interface ChainReport {
   contradiction?: Contradiction | undefined;
   /** The corrections of the clock in an audit ledger; absent if there are none. */
   corrections?: readonly ClockCorrection[];
-  /** The dropped traces in a log of traces in the database; absent if there are none. */
+  /** The dropped traces in a trace log in the database; absent if there are none. */
   dropped?: DroppedTraces;
   /** The accepted restores in an audit ledger; absent if there are none. */
   restores?: readonly AcceptedRestore[];

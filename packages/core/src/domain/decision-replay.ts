@@ -14,7 +14,7 @@ const AGE_DIFFERENCE_MAX_HOURS = 0.0168;
 const AGE_LIMITS = [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER] as const;
 
 /**
- * Verifies decisions, in order, by recomputing them from an export of the log `evidence`. The decisions and the export are untrusted.
+ * Verifies decisions, in order, by recomputing them from an export of the evidence log. The decisions and the export are untrusted.
  * Two parameters of a request are unknown: the age limit, and a requested harness that had no evaluation. No decision contains them.
  */
 export class DecisionReplay {
@@ -22,7 +22,7 @@ export class DecisionReplay {
   readonly #digests: Pick<Digests, 'sha256Hex'>;
   readonly #state = new EvidenceState();
 
-  /** @param bytes the export of the log `evidence`. Only the events that the decisions depend on are read. */
+  /** @param bytes the export of the evidence log. Only the events that the decisions depend on are read. */
   constructor(bytes: AsyncIterable<Uint8Array>, digests: Pick<Digests, 'sha256Hex'>) {
     this.#events = linesOf(bytes);
     this.#digests = digests;

@@ -3,7 +3,7 @@ import type { DecidedEvaluation, NoEvaluation, PromotionDecision } from '../cont
 import { decidePromotion, type Evidence, POLICY, roundedHours } from './promotion.ts';
 
 /**
- * The facts from the log `evidence` about an agent at the time of one promotion check, without derived values. Members must be declared and
+ * The facts from the evidence log about an agent at the time of one promotion check, without derived values. Members must be declared and
  * written in the order of canonical JSON. Times are UTC with six fraction digits.
  */
 export interface EvidenceInput {

@@ -72,7 +72,7 @@ export interface FoundEvidence {
 }
 
 /**
- * The state that the events of a workspace's log `evidence` produce. Promotion checks use only this state. So rows that were written to the
+ * The state that the events of a workspace's evidence log produce. Promotion checks use only this state. So rows that were written to the
  * database without the server have no effect on them.
  */
 export class EvidenceState {

@@ -21,7 +21,7 @@ export interface TraceSubmission {
   trace_id: string;
 }
 
-/** An event of the log `traces` for submissions that were stored together. */
+/** An event of the trace log for submissions that were stored together. */
 export interface TraceEvent {
   version: 1;
   tenant_id: string;
@@ -43,7 +43,7 @@ export interface DroppedTrace {
   submissions: number;
 }
 
-/** An event of the log `traces` for traces that were deleted together, because of their age or on request. */
+/** An event of the trace log for traces that were deleted together, because of their age or on request. */
 export interface TraceDropEvent extends Pick<TraceEvent, 'version' | 'tenant_id' | 'seq' | 'recorded_at'> {
   action: 'traces.dropped';
   /** `retention`: their retention period was over. `erasure`: someone requested it. */
@@ -53,7 +53,7 @@ export interface TraceDropEvent extends Pick<TraceEvent, 'version' | 'tenant_id'
   exports: readonly string[];
 }
 
-/** An event of the log `traces`. */
+/** An event of the trace log. */
 export type TraceLogEvent = TraceEvent | TraceDropEvent;
 
 /** Returns the canonical text and the hash of an event. The hash is its leaf data. Throws NotCanonicalError. */

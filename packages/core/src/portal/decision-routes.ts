@@ -8,7 +8,7 @@ import type { PortalRoute } from './route.ts';
 /** A decision in the list. */
 export const ListedDecision = Type.Object({
   id: uuid({ description: 'Identifier of the decision.' }),
-  seq: count({ minimum: 1, description: 'Its number in the log of decisions.' }),
+  seq: count({ minimum: 1, description: 'Its number in the decision log.' }),
   decided_at: dateTime({ description: 'When it was decided.' }),
   asked_by: label({ description: 'Who sent the request: key:<prefix>.' }),
   agent: agentOrNone('The agent; null if it is unknown.'),

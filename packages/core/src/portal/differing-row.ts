@@ -5,8 +5,8 @@ import { label, text } from '../contract/scalars.ts';
 export const DifferingRow = Type.Object({
   table: label({
     description:
-      'The table: agents, evaluations, approvals or recertifications (compared with the log of evidence); traces, trace_submissions, ' +
-      'merged_spans or merged_traces (compared with the log of traces); or audit_entries, decisions, evidence_events, key_events or ' +
+      'The table: agents, evaluations, approvals or recertifications (compared with the evidence log); traces, trace_submissions, ' +
+      'merged_spans or merged_traces (compared with the trace log); or audit_entries, decisions, evidence_events, key_events or ' +
       'trace_events (rows of logs).',
   }),
   id: label({

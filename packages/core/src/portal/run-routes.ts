@@ -47,8 +47,7 @@ export const TraceDetail = Type.Object({
   findings: Type.Array(RunFinding, { description: 'The first 200 findings by time.' }),
   telemetry: Type.Array(RunSummary, { description: 'The latest 50 telemetry events of the same trace_id, newest first.' }),
   differing_rows: Type.Array(DifferingRow, {
-    description:
-      'Rows of this run that differ from the log of traces, as of the last comparison, and documents that cannot be read.',
+    description: 'Rows of this run that differ from the trace log, as of the last comparison, and documents that cannot be read.',
   }),
 });
 export type TraceDetail = Static<typeof TraceDetail>;

@@ -71,7 +71,7 @@ export const Overview = Type.Object({
   differing_rows: Type.Array(DifferingRow, {
     description:
       'Rows that differ from their log, as of the last comparisons. A comparison stops after about 20 rows. Decisions depend only ' +
-      'on the log of evidence.',
+      'on the evidence log.',
   }),
   has: Presence,
 });

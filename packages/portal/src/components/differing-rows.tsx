@@ -15,10 +15,10 @@ const TABLES: Readonly<Record<string, string>> = {
 
 const LOGS: Readonly<Record<string, string>> = {
   audit_entries: 'Audit ledger',
-  decisions: 'Log of decisions',
-  evidence_events: 'Log of evidence',
+  decisions: 'Decision log',
+  evidence_events: 'Evidence log',
   key_events: 'Key audit trail',
-  trace_events: 'Log of traces',
+  trace_events: 'Trace log',
 };
 
 /** The text that is shown before the ID. For a log, the ID is the number of a row, or a text that says what contradicts the log. */
@@ -35,9 +35,8 @@ export function DifferingRows({ rows }: { rows: readonly DifferingRow[] }) {
   return (
     <Notice kind="problem" title="The database was changed outside Countersign" role="alert">
       <p>
-        Pages may show these records incorrectly. Promotion decisions depend on the log of evidence only. Ask the operator to
-        restore the rows from a backup, and to run{' '}
-        <code>countersign-server ledger verify --workspace {workspace.id} --log all</code>.
+        Pages may show these records incorrectly. Promotion decisions depend on the evidence log only. Ask the operator to restore
+        the rows from a backup, and to run <code>countersign-server ledger verify --workspace {workspace.id} --log all</code>.
       </p>
       <ul>
         {rows.map((row) => (

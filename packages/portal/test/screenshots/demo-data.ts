@@ -55,7 +55,7 @@ function eventsOf(day: number): object[] {
 
 const at = (start: number, ms: number): string => new Date(start + ms).toISOString();
 
-/** A run with a question, a look-up, a guardrail and an answer. */
+/** A run with a question, a lookup, a guardrail and an answer. */
 function conversation(): object {
   const start = Date.now() - 12 * 60_000;
   const times = (from: number, to: number) => ({ started_at: at(start, from), ended_at: at(start, to), latency_ms: to - from });

@@ -43,7 +43,7 @@ export interface RunningServer {
   address: { host: string; port: number };
   /** The separate port of /metrics, if configured. */
   metricsPort: number | undefined;
-  /** Compares the tables of every workspace with its log of evidence now. Does nothing if a comparison is in progress. */
+  /** Compares the tables of every workspace with its evidence log now. Does nothing if a comparison is in progress. */
   compareTables(): Promise<void>;
   /** Verifies the logs of every workspace now, with the traces and other tables that must match them. */
   verifyLogs(): Promise<void>;

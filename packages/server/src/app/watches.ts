@@ -20,7 +20,7 @@ export interface Watches {
   readonly evidence: EvidenceWatch;
   /** Verifies the logs audit, decisions, evidence and keys. */
   readonly ledgers: LogWatch;
-  /** Verifies the log of traces. It takes longer, so it has its own rounds. */
+  /** Verifies the trace log. It takes longer, so it has its own rounds. */
   readonly traces: LogWatch;
   readonly schema: SchemaWatch;
   readonly readOnly: ReadOnlyWatch;

@@ -11,7 +11,7 @@ const ROUND_MS = 5 * 60_000;
 /** The pause between two workspaces, which limits the load on the database. */
 const PAUSE_MS = 50;
 
-/** Compares the tables with the log of evidence while the server runs. */
+/** Compares the tables with the evidence log while the server runs. */
 export interface EvidenceWatch {
   readonly findings: RowFindings<TableFinding>;
   /** One line for `/readyz`, without IDs, because the endpoint is public. Undefined if nothing differs. */
@@ -22,8 +22,8 @@ export interface EvidenceWatch {
 }
 
 /**
- * Every five minutes, compares the tables of every workspace with its log of evidence. A row that differs is logged once, and the portal
- * names it. Such a row has no effect on promotion checks, which read the log of evidence.
+ * Every five minutes, compares the tables of every workspace with its evidence log. A row that differs is logged once, and the portal
+ * names it. Such a row has no effect on promotion checks, which read the evidence log.
  */
 export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): EvidenceWatch {
   const findings = new RowFindings<TableFinding>();
@@ -36,7 +36,7 @@ export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Lo
       if (isStopped || found.length >= FINDINGS_PER_WORKSPACE_MAX) break;
     }
     for (const finding of findings.replace(tenantId, found))
-      log.error({ tenantId, ...finding }, 'this row differs from the log of evidence; restore the values that the log has');
+      log.error({ tenantId, ...finding }, 'this row differs from the evidence log; restore the values that the log has');
   };
   const round = async () => {
     if (isRunning) return;
@@ -46,12 +46,12 @@ export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Lo
         if (isStopped) return;
         await compare(tenantId).catch((error: Error) => {
           if (!isStopped)
-            log.warn({ tenantId, reason: error.message }, 'tables were not compared with the log of evidence this time');
+            log.warn({ tenantId, reason: error.message }, 'tables were not compared with the evidence log this time');
         });
         await sleep(PAUSE_MS, undefined, { ref: false });
       }
     } catch (error) {
-      if (!isStopped) log.warn({ reason: (error as Error).message }, 'no tables were compared with logs of evidence this time');
+      if (!isStopped) log.warn({ reason: (error as Error).message }, 'no tables were compared with evidence logs this time');
     } finally {
       isRunning = false;
     }
@@ -66,7 +66,7 @@ export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Lo
     get summary() {
       if (findings.count === 0) return undefined;
       const tables = findings.tables.join(', ');
-      return `rows differ from the log of evidence: ${tables}; decisions do not depend on them, and the server's log names them`;
+      return `rows differ from the evidence log: ${tables}; decisions do not depend on them, and the server's log names them`;
     },
     round,
     stop,

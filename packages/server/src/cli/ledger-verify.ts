@@ -222,7 +222,7 @@ const VERIFY_NOTE = `
 Rows alone cannot show that the newest rows are missing, or that all rows were replaced. Keep checkpoints where the server's operator
 cannot write: from "ledger checkpoint", COUNTERSIGN_CHECKPOINT_DIR, or the header of promotion checks in a CI log. Give them here with
 the public key that you kept ("signing-key show"). The HMAC of decisions needs the workspace's key, so it is checked with --workspace
-and not in an export. With --replay, each decision must follow from the log of evidence. With --workspace, --log evidence and
---log traces also compare the tables with the log, and --log decisions computes every decision again from the log of evidence. Each log
+and not in an export. With --replay, each decision must follow from the evidence log. With --workspace, --log evidence and
+--log traces also compare the tables with the log, and --log decisions computes every decision again from the evidence log. Each log
 must also continue the checkpoint in the memory folder (COUNTERSIGN_MEMORY_DIR).
 `;

@@ -16,7 +16,7 @@ export const PLANS_FOR_VALUES = 'SET LOCAL plan_cache_mode = force_custom_plan';
 
 /**
  * SQL for the end of a subquery. It prevents the planner from merging the subquery into the statement around it. So
- * `CROSS JOIN LATERAL (SELECT ... OFFSET 0)` remains one index look-up for each outer row. For a plain join or `= ANY`, PostgreSQL scans
+ * `CROSS JOIN LATERAL (SELECT ... OFFSET 0)` remains one index lookup for each outer row. For a plain join or `= ANY`, PostgreSQL scans
  * the whole of a table without statistics.
  */
 export const FENCE = 'OFFSET 0';
@@ -47,8 +47,8 @@ const planStates = new WeakMap<PoolClient, PlanState>();
  * least 50 ms and at most two seconds. Called at the start of each transaction, which sends `DISCARD_PLANS` if the result is true.
  *
  * PostgreSQL caches plans per connection. If a table was empty when the plan was made, an index over all rows of the tenant looks as cheap
- * as the index for the requested row. Until autovacuum has analyzed the table (a minute), each look-up reads more rows than the previous
- * one, also for foreign keys. After 10 seconds of traces, look-ups are 3 times slower. With this rule, plans are made again before a
+ * as the index for the requested row. Until autovacuum has analyzed the table (a minute), each lookup reads more rows than the previous
+ * one, also for foreign keys. After 10 seconds of traces, lookups are 3 times slower. With this rule, plans are made again before a
  * growing table is much larger than they assume. Planning again costs a connection less than a millisecond.
  */
 export function plansAreOld(client: PoolClient): boolean {

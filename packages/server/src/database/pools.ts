@@ -6,7 +6,7 @@ import { shareSeals, useSealsOf } from './seals.ts';
 
 const LOOKUP_CONNECTIONS = 2;
 
-/** The pool for key look-ups on a node. After a failover behind the same address, an old connection would still reach the old primary. */
+/** The pool for key lookups on a node. After a failover behind the same address, an old connection would still reach the old primary. */
 const NODE_LOOKUP = { size: LOOKUP_CONNECTIONS, name: 'node-lookup', connectTimeoutMs: 2_000, lifetimeSeconds: 60 };
 
 /** The connections of a process, separated by purpose, so that slow work does not delay fast work. */

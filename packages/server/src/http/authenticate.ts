@@ -85,10 +85,10 @@ const insufficientScope = (scope: KeyScope): ApiError =>
     },
   );
 
-/** The look-ups of one tick. */
+/** The lookups of one tick. */
 interface Lookup {
   prefixes: Set<string>;
-  /** By prefix: the result of the part of the look-up that contains this prefix. The result has the found keys by their prefixes. */
+  /** By prefix: the result of the part of the lookup that contains this prefix. The result has the found keys by their prefixes. */
   found: Promise<ReadonlyMap<string, Promise<ReadonlyMap<string, KeyRecord>>>>;
 }
 

@@ -22,11 +22,11 @@ export interface MetricSources {
   connections: { readonly open: number; readonly refused: number; readonly stalled: number };
   /** How often a row with an invalid seal was read, by table. */
   brokenSeals: () => ReadonlyMap<string, number>;
-  /** The number of rows that differ from the log of evidence, as of the last comparison. */
+  /** The number of rows that differ from the evidence log, as of the last comparison. */
   evidenceFindings: () => number;
   /** The number of invalid rows of the logs audit, decisions, evidence and keys, and of rows that differ from these logs. */
   ledgerFindings: () => number;
-  /** The number of invalid rows of the log of traces, and of rows that differ from this log. */
+  /** The number of invalid rows of the trace log, and of rows that differ from this log. */
   traceFindings: () => number;
   /** The number of differences between the schema of the database and that of the migrations. */
   schemaFindings: () => number;
@@ -93,7 +93,7 @@ export class Metrics {
     this.#brokenSeals(sources.brokenSeals);
     this.#gauge(
       'countersign_evidence_findings',
-      'Rows that differ from the log of evidence, as of the last comparison. Decisions do not depend on them.',
+      'Rows that differ from the evidence log, as of the last comparison. Decisions do not depend on them.',
       sources.evidenceFindings,
     );
     this.#gauge(
@@ -103,7 +103,7 @@ export class Metrics {
     );
     this.#gauge(
       'countersign_trace_findings',
-      'Invalid rows of the log of traces, and rows that differ from this log, as of the last verification.',
+      'Invalid rows of the trace log, and rows that differ from this log, as of the last verification.',
       sources.traceFindings,
     );
     this.#gauge(

@@ -28,7 +28,7 @@ export interface NewAgent {
 
 /** The result of registering the agents of a batch. */
 export interface Registration {
-  /** The head of the log `evidence` after the new agents; undefined without new agents. */
+  /** The head of the evidence log after the new agents; undefined without new agents. */
   head?: HeadToMove;
   /** Returns the outcome of a record that registers these agents, with the header about similar names if there are any. */
   warn(outcome: Outcome, registered: readonly NewAgent[]): Outcome;
@@ -40,9 +40,9 @@ const NO_REGISTRATION: Registration = { warn: (outcome) => outcome };
 /**
  * Registers the agents of a batch and finds known ones that look like them. Without new agents it returns no promise, so the batch's
  * statements stay in one round trip. Agents beyond FILLED_MAX are stored without skeletons, which the server adds later, so that one batch
- * does not delay others. The head of the log `evidence` is locked here, after the rows of traces, so a transaction with this lock never
+ * does not delay others. The head of the evidence log is locked here, after the rows of traces, so a transaction with this lock never
  * waits for those rows. Throws EvidenceBrokenError if the table of agents and the log disagree about one of these IDs or names.
- * @param lockedHead the head of the log `evidence`, if the caller has locked it.
+ * @param lockedHead the head of the evidence log, if the caller has locked it.
  */
 export const registerAgents = (
   tx: Transaction,

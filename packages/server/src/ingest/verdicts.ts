@@ -22,7 +22,7 @@ export interface Verdict {
   members: DecidedMembers;
 }
 
-/** The evidence of each distinct question, in order, from one state of the log `evidence`. */
+/** The evidence of each distinct question, in order, from one state of the evidence log. */
 export interface EvidenceOfQuestions {
   found: readonly FoundEvidence[];
   /** The time of the database when the state was read: UTC with microseconds. */

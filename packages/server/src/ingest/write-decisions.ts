@@ -38,7 +38,7 @@ interface SignedDecision extends SignedText {
 }
 
 /**
- * Decides the concurrent checks of one tenant from one state of the log `evidence`, and stores every decision. Blocked decisions are also
+ * Decides the concurrent checks of one tenant from one state of the evidence log, and stores every decision. Blocked decisions are also
  * written to the audit ledger, in the same transaction. While another server decides too, the checks that have arrived until the logs are
  * locked join the batch.
  * @param observe called for each decision after the commit.

@@ -34,7 +34,7 @@ export const writeEvaluations = (tx: Transaction, items: readonly PreparedEvalua
 export const writeDetailedEvaluations = (tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> =>
   commitWithReplays(tx, operations.recordDetailedEvaluation.path, items, (fresh) => store(tx, fresh));
 
-/** Looks up agents in the log `evidence`, not in their table: a changed row must not assign an evaluation to another agent. */
+/** Looks up agents in the evidence log, not in their table: a changed row must not assign an evaluation to another agent. */
 async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> {
   let numbers: Promise<number[]> | undefined;
   // The numbers are taken under the lock, so that a tenant's numbers are in the order of its commits.
@@ -66,7 +66,7 @@ async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Pro
   return outcomes.map((outcome, index) => registration.warn(outcome, registered[index] ?? []));
 }
 
-/** The event of an evaluation in the log `evidence`. An evaluation without an agent has none. */
+/** The event of an evaluation in the evidence log. An evaluation without an agent has none. */
 function factOf(row: EvaluationRow): NewFact[] {
   if (row.agentId === null) return [];
   return [

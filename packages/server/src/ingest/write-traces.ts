@@ -137,7 +137,7 @@ const submission = (each: ResolvedTrace, places: DocumentPlaces) => ({
   export: each.item.export?.id ?? null,
 });
 
-/** The submission of a request in the log `traces`. */
+/** The submission of a request in the trace log. */
 const submissionOfEvent = (each: ResolvedTrace): TraceSubmission => ({
   agent_id: each.agentId ?? each.known?.agentId ?? null,
   document_sha256: each.item.documentSha256,

@@ -44,7 +44,7 @@ export async function attestStored(tx: Transaction, id: string, keys: Attestatio
   return { envelope: attestDecision(decision, keys.signers) };
 }
 
-const NOT_IN_LOG = 'it is not in the sealed log of decisions: it was written outside the server';
+const NOT_IN_LOG = 'it is not in the sealed decision log: it was written outside the server';
 
 function faultOfLog(error: unknown): { fault: string } {
   if (error instanceof LogRewrittenError) return { fault: error.message };

@@ -7,7 +7,7 @@ import { readTraceEvents } from '../storage/trace-events.ts';
 /** The largest number of remembered events. A few are enough, because traces that were recorded together are usually dropped together. */
 const EVENTS_MAX = 16;
 
-/** Looks up in the log `traces` which submissions and exports were dropped. */
+/** Looks up in the trace log which submissions and exports were dropped. */
 export class DropRecords {
   readonly #pool: Pool;
   readonly #tenantId: string;
@@ -66,7 +66,7 @@ export class DropRecords {
   }
 }
 
-/** Reads the stored events of the log `traces` after number `after`, up to and including `last`, in order. */
+/** Reads the stored events of the trace log after number `after`, up to and including `last`, in order. */
 export async function* readTraceLog(pool: Pool, tenantId: string, after: number, last: number): AsyncGenerator<TraceLogEvent> {
   for (let read = after; read < last; ) {
     const page = await inTenantTransaction(pool, tenantId, (tx) => readTraceEvents(tx, read, last));

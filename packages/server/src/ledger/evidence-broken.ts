@@ -1,6 +1,6 @@
 import { ApiError } from '../errors/api-error.ts';
 
-/** A row that the request relies on differs from the log `evidence`. Nothing is stored. */
+/** A row that the request relies on differs from the evidence log. Nothing is stored. */
 export class EvidenceBrokenError extends ApiError {
   override name = 'EvidenceBrokenError';
 
@@ -17,5 +17,5 @@ export class EvidenceBrokenError extends ApiError {
 const RETRY_AFTER_SECONDS = '60';
 
 const SENDER_MESSAGE =
-  'a row of this workspace differs from its log of evidence: the database was changed outside the server. Nothing was stored. ' +
+  'a row of this workspace differs from its evidence log: the database was changed outside the server. Nothing was stored. ' +
   'The operator finds the row with `countersign-server ledger verify`';

@@ -10,7 +10,7 @@ import { evidenceStates } from './evidence-states.ts';
 export type NewFact = EvidenceFact & { recorded_by: string };
 
 /**
- * Appends events to a tenant's log `evidence` at its locked head. They are committed, and take effect, with the caller's transaction.
+ * Appends events to a tenant's evidence log at its locked head. They are committed, and take effect, with the caller's transaction.
  * Nothing else appends to this log.
  * @returns the head after these events.
  */

@@ -7,7 +7,7 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import { readEvidenceEvents } from '../storage/evidence-events.ts';
 import { parsedDocument } from './stored-document.ts';
 
-/** The members of an evidence document that are computed from the log `evidence`. */
+/** The members of an evidence document that are computed from the evidence log. */
 const DERIVED_MEMBERS = ['agent', 'approval', 'evaluation', 'open_recertifications', 'other_evaluations'] as const;
 
 /** Computes the evidence of each decision again from the log, in the order of the decisions. */
@@ -34,16 +34,16 @@ export class EvidenceReplay {
   async #readUpTo(size: number): Promise<string | undefined> {
     while (this.#state.size < size) {
       const rows = await this.#read(this.#state.size, size);
-      if (rows.length === 0) return `evidence_size is ${size}, and the log of evidence has ${this.#state.size} events`;
+      if (rows.length === 0) return `evidence_size is ${size}, and the evidence log has ${this.#state.size} events`;
       for (const row of rows) {
         const read = readEvidenceEvent(
           parsedDocument(row.document),
           { seq: this.#state.size + 1, tenantId: this.#tenantId },
           digests,
         );
-        if ('fault' in read) return `event ${row.seq} of the log of evidence: ${read.fault}`;
+        if ('fault' in read) return `event ${row.seq} of the evidence log: ${read.fault}`;
         const conflicting = applyEvent(this.#state, read.event);
-        if (conflicting !== undefined) return `event ${row.seq} of the log of evidence: ${conflicting}`;
+        if (conflicting !== undefined) return `event ${row.seq} of the evidence log: ${conflicting}`;
       }
     }
     return undefined;
@@ -57,6 +57,6 @@ export class EvidenceReplay {
     const differing = DERIVED_MEMBERS.find(
       (member) => JSON.stringify(evidence?.[member]) !== JSON.stringify(found.evidence[member]),
     );
-    return differing === undefined ? undefined : `${differing} of its evidence does not follow from the log of evidence`;
+    return differing === undefined ? undefined : `${differing} of its evidence does not follow from the evidence log`;
   }
 }

@@ -14,7 +14,7 @@ import { idAfter, LOWEST_ID } from '../storage/id-range.ts';
 import { evidenceStates } from './evidence-states.ts';
 import { lockSealedHeads } from './sealed-heads.ts';
 
-/** A row that differs from the log `evidence`. */
+/** A row that differs from the evidence log. */
 export interface TableFinding {
   table: 'agents' | 'evaluations' | 'approvals' | 'recertifications';
   /** ID of the agent, of the evaluation (also for an approval), or of the incident (for a re-certification). */
@@ -27,7 +27,7 @@ export interface TableFinding {
 const AGENTS_PER_PAGE = 250;
 
 /**
- * Compares the tables of a workspace with its log `evidence`: all agents, the evaluations that promotion checks can use, their approvals,
+ * Compares the tables of a workspace with its evidence log: all agents, the evaluations that promotion checks can use, their approvals,
  * and the open re-certifications. Each page locks the head of the log, so that nothing changes meanwhile and no finding is false.
  */
 export async function* compareTables(pool: Pool, tenantId: string): AsyncGenerator<TableFinding> {

@@ -8,7 +8,7 @@ import { awaitTurn, holdTurn } from '../storage/turns.ts';
 import { lockLogs, moveLog, type NextHead, nextHead } from './advance.ts';
 import type { RememberedHeads } from './remembered-heads.ts';
 
-/** An event of the log `traces` for all submissions of a transaction. It is not appended yet. */
+/** An event of the trace log for all submissions of a transaction. It is not appended yet. */
 export interface ReservedEvent {
   /** The time that the rows of the submissions must have. */
   receivedAt: string;
@@ -17,7 +17,7 @@ export interface ReservedEvent {
 }
 
 /**
- * Prepares the event of a transaction's submissions in a tenant's log `traces`. The head is moved after the rows are written. The rows are
+ * Prepares the event of a transaction's submissions in a tenant's trace log. The head is moved after the rows are written. The rows are
  * large, and this order lets another transaction write its rows at the same time. If this process remembers the head, the number of the
  * event is known before the rows are written, and no round trip is added. The transaction then locks the turn with that number, writes its
  * rows, and waits for the previous turn (storage/turns.ts).
@@ -88,7 +88,7 @@ function send(tx: Transaction, { canonical, hash, next }: PreparedEvent): void {
   insertTraceEvent(tx, { seq: next.moved.seq, eventHash: hash, document: canonical });
 }
 
-/** Appends an event for dropped traces at the locked head of the log `traces`. Returns the number of the event. */
+/** Appends an event for dropped traces at the locked head of the trace log. Returns the number of the event. */
 export function appendDropEvent(
   tx: Transaction,
   head: HeadToMove,

@@ -16,7 +16,7 @@ export type DecisionKeyOf = (tenantId: string, keyId: string) => Uint8Array;
 
 /**
  * Verifies a tenant's decisions in the database: digest, signature and columns of each, gaps, head, tree and checkpoints. Also checks that
- * the evidence of each decision follows from the log `evidence`.
+ * the evidence of each decision follows from the evidence log.
  */
 export async function verifyDecisions(
   pool: Pool,

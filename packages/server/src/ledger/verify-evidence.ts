@@ -15,14 +15,14 @@ import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 /** The range of a row's number. The server assigns positive numbers, but a row that was inserted outside it may have any. */
 const [SEQ_MIN, SEQ_MAX] = [-(2n ** 63n), 2n ** 63n - 1n];
 
-/** The result of verifying a log of evidence and comparing the tables with it. */
+/** The result of verifying an evidence log and comparing the tables with it. */
 export interface EvidenceReport extends ChainReport {
   /** Rows that differ from the log, at most FINDINGS_PER_WORKSPACE_MAX. */
   findings: readonly TableFinding[];
 }
 
 /**
- * Verifies a tenant's log `evidence` in the database: hash and order of the events, head, tree and checkpoints. Meanwhile it compares each
+ * Verifies a tenant's evidence log in the database: hash and order of the events, head, tree and checkpoints. Meanwhile it compares each
  * evaluation of the log with its row. If the log is valid, it then compares the log's current state with the tables (`compareTables`).
  */
 export async function verifyEvidence(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<EvidenceReport> {

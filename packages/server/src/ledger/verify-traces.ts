@@ -26,7 +26,7 @@ import { readStoredEvent } from './stored-event.ts';
 import { type ColumnFinding, compareTraceColumns } from './trace-columns.ts';
 import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 
-/** A row that differs from the log of traces. */
+/** A row that differs from the trace log. */
 export interface TraceFinding {
   table: ColumnFinding['table'];
   /** The trace's `id`; for a submission, the result of `submissionName`. */
@@ -35,14 +35,14 @@ export interface TraceFinding {
   fault: string;
 }
 
-/** The result of verifying a log of traces and comparing the rows with it. */
+/** The result of verifying a trace log and comparing the rows with it. */
 export interface TraceReport extends ChainReport {
   /** Rows that differ from the log, at most FINDINGS_PER_WORKSPACE_MAX. */
   findings: readonly TraceFinding[];
 }
 
 /**
- * Verifies a tenant's log `traces` in the database: hash and time of each event, gaps, head, tree and checkpoints. Meanwhile it compares
+ * Verifies a tenant's trace log in the database: hash and time of each event, gaps, head, tree and checkpoints. Meanwhile it compares
  * the events with the stored submissions. If the log is valid, it then looks for submissions that no event contains, and compares the
  * columns with the documents.
  */

@@ -11,7 +11,7 @@ export function newToken(): { token: string; tokenSha256: Buffer } {
   return { token, tokenSha256: sha256Of(token) };
 }
 
-/** The hash by which a token is looked up; undefined for a malformed token. The time of this look-up reveals nothing about the token. */
+/** The hash by which a token is looked up; undefined for a malformed token. The time of this lookup reveals nothing about the token. */
 export const hashOfToken = (token: string): Buffer | undefined => (FORM.test(token) ? sha256Of(token) : undefined);
 
 /** SHA-256 is sufficient, because 256 random bits cannot be guessed, unlike a password. */

@@ -2,7 +2,7 @@ import type { DifferingRow } from '@countersign/core/portal/differing-row';
 import type { PortalParts } from './portal-parts.ts';
 
 /**
- * The findings of the last comparisons in a workspace. Two of the comparisons check the tables against the log of evidence, so some
+ * The findings of the last comparisons in a workspace. Two of the comparisons check the tables against the evidence log, so some
  * findings are equal. Equal ones are returned once.
  */
 export function differingRows(

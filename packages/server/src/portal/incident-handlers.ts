@@ -73,7 +73,7 @@ async function closingOf(tx: Transaction, agent: { id: string; name: string }): 
   const [fault, evaluation, incident_ids] = await Promise.all([
     evidenceStates.read(tx, (state, readAt) => {
       const found = state.agent(agent.id);
-      return found === undefined ? 'this agent is not in the log of evidence' : closingObstacle(found, readAt);
+      return found === undefined ? 'this agent is not in the evidence log' : closingObstacle(found, readAt);
     }),
     findLatestSummary(tx, agent.id),
     listOpenOfAgent(tx, agent.id),

@@ -22,7 +22,7 @@ export interface PortalParts {
   space: FreeSpace | undefined;
   /** Reads the logs with their proofs. */
   reader: LedgerReader;
-  /** Rows that differ from the log of evidence. */
+  /** Rows that differ from the evidence log. */
   evidenceFindings: Pick<RowFindings<RowFinding>, 'of'>;
   /** The first invalid row of each of the logs audit, decisions, evidence and keys, and rows of other tables that differ from their log. */
   ledgerFindings: Pick<RowFindings<RowFinding>, 'of'>;

@@ -9,7 +9,7 @@ import { type DroppedBatch, recordDrop } from './dropped-batch.ts';
 import { removeDocuments } from './remove-documents.ts';
 
 /**
- * Drops the next traces of a range, with their submissions, steps and log records. The log `traces` and the audit ledger record the drop.
+ * Drops the next traces of a range, with their submissions, steps and log records. The trace log and the audit ledger record the drop.
  * A trace is kept if something names it (storage/run-holds.ts), or if its last submission is not due. A trace without submissions is kept
  * too: it was changed outside the server, and an event of the log cannot describe it.
  * @param ids the bounds of their IDs: the first excluded, the last included.

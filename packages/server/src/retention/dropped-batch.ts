@@ -18,7 +18,7 @@ export interface DroppedBatch {
 
 /**
  * What a batch dropped, as members of its entry in the audit ledger: the kind of the records, the counts, and for traces the number of the
- * event in the log `traces`.
+ * event in the trace log.
  */
 type DropCounts = Exclude<ServiceMetadata<'retention.dropped'>, null>;
 

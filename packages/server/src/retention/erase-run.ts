@@ -83,7 +83,7 @@ export async function eraseRun(
   });
 }
 
-/** Appends the event of the log `traces`, if there was a trace, and the entry of the audit ledger. */
+/** Appends the event of the trace log, if there was a trace, and the entry of the audit ledger. */
 async function record(tx: Transaction, erased: ErasedRun, exports: readonly string[], rationale: string): Promise<void> {
   const { trace, submissions, telemetryEvents: telemetry_events } = erased;
   const heads = await lockLogs(tx, ['audit', 'traces']);

@@ -10,7 +10,7 @@ export interface Agent {
   highRisk: boolean;
 }
 
-// One index look-up for each ID and each name: see FENCE.
+// One index lookup for each ID and each name: see FENCE.
 const FIND = sql<Agent>(
   'find_agents',
   `SELECT found.* FROM unnest($2::uuid[]) AS input (id) CROSS JOIN LATERAL (

@@ -26,7 +26,7 @@ const INSERT = sql(
   `INSERT INTO countersign.dropped_traces (tenant_id, trace, seq) SELECT $1, trace, $3 FROM unnest($2::uuid[]) AS sent (trace)`,
 );
 
-/** Stores that these traces were dropped. @param seq the number of the event in the log `traces` that records this. */
+/** Stores that these traces were dropped. @param seq the number of the event in the trace log that records this. */
 export const insertDroppedTraces = (tx: Transaction, traces: readonly string[], seq: number): void =>
   tx.send(INSERT, [tx.tenantId, uuidArray(traces), seq]);
 

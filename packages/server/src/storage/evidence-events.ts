@@ -2,7 +2,7 @@ import { digestArray, int8Array, textArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { pageOf } from './log-pages.ts';
 
-/** One event of the log `evidence`, with its canonical text. */
+/** One event of the evidence log, with its canonical text. */
 export interface EvidenceEventRow {
   seq: number;
   /** SHA-256 of the event, hex: the leaf data of the log's tree. */
@@ -16,7 +16,7 @@ const INSERT = sql(
    SELECT $1, seq, event_hash, document FROM unnest($2::bigint[], $3::bytea[], $4::text[]) AS made (seq, event_hash, document)`,
 );
 
-/** Appends events to the log `evidence`. The caller has locked the head of the log. */
+/** Appends events to the evidence log. The caller has locked the head of the log. */
 export function insertEvidenceEvents(tx: Transaction, rows: readonly EvidenceEventRow[]): void {
   if (rows.length === 0) return;
   tx.send(INSERT, [

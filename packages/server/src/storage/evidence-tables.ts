@@ -3,7 +3,7 @@ import { sql, type Transaction } from '../database/transaction.ts';
 import { exactInstantText } from './instant-text.ts';
 import { PAGE_ROWS } from './log-pages.ts';
 
-/** The row of an agent, to be compared with the log `evidence`. */
+/** The row of an agent, to be compared with the evidence log. */
 export interface AgentFacts {
   id: string;
   name: string;
@@ -34,7 +34,7 @@ const LIST_IDS = sql<{ id: string }>(
 export const listAgentIds = async (tx: Transaction, from: string): Promise<string[]> =>
   (await tx.run(LIST_IDS, [tx.tenantId, from])).map(({ id }) => id);
 
-/** The row of an evaluation, to be compared with the log `evidence`. Times are UTC with six fraction digits. */
+/** The row of an evaluation, to be compared with the evidence log. Times are UTC with six fraction digits. */
 export interface EvaluationFacts {
   /**
    * The `seq` of the row, in decimal. A row that was inserted outside the server may have any number of 64 bits. It is not named `seq`,
@@ -79,7 +79,7 @@ const READ_EVALUATIONS_PAGE = sql<EvaluationFacts>(
 export const readEvaluationFactsPage = (tx: Transaction, from: bigint): Promise<EvaluationFacts[]> =>
   tx.run(READ_EVALUATIONS_PAGE, [tx.tenantId, `${from}`]);
 
-/** The row of a decided approval, to be compared with the log `evidence`. */
+/** The row of a decided approval, to be compared with the evidence log. */
 export interface ApprovalFacts {
   evaluationId: string;
   agentId: string;

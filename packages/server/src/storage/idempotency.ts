@@ -41,7 +41,7 @@ export const IDEMPOTENCY_KEYS: SealedTable<SealedResponse> = {
   identifyingFields: ['path', 'key'],
 };
 
-// One index look-up for each key: see FENCE.
+// One index lookup for each key: see FENCE.
 const FIND = sql<RawRow & { input: string }>(
   'find_stored_responses',
   `SELECT input.key AS input, found.* FROM unnest($3::text[]) AS input (key) CROSS JOIN LATERAL (

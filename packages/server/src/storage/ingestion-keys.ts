@@ -27,7 +27,7 @@ export const FIND_KEYS: Statement<KeyRecord> = {
 };
 
 /**
- * The keys with these prefixes, of all tenants. One call serves the look-ups of many requests. Keys are never cached, so every server
+ * The keys with these prefixes, of all tenants. One call serves the lookups of many requests. Keys are never cached, so every server
  * refuses a revoked key, or the previous secret of a rotated key, at once.
  */
 export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {

@@ -34,13 +34,13 @@ interface GroupLookup {
 type NodesOfShards = ReadonlyMap<string, string>;
 
 /**
- * Looks up keys on the nodes of their tenants, which have a copy of the keys and the heads of the key audit trails. A look-up through the
+ * Looks up keys on the nodes of their tenants, which have a copy of the keys and the heads of the key audit trails. A lookup through the
  * coordinator needs two statements, one of which is forwarded to a node. It takes a third of the time of an audit entry
  * (docs/decisions/0059).
  *
  * At the same time, this reads from the coordinator where the shards are. All events of keys are written through the coordinator, and are
- * acknowledged when their node shows them. So if the shards were still on this node after the look-up began, the node shows every event
- * that was acknowledged before the look-up. If the shards are on another node, or the node fails or does not have a key, the key is looked
+ * acknowledged when their node shows them. So if the shards were still on this node after the lookup began, the node shows every event
+ * that was acknowledged before the lookup. If the shards are on another node, or the node fails or does not have a key, the key is looked
  * up through the coordinator.
  */
 export class KeysOnNodes {

@@ -25,6 +25,6 @@ const CLOSE = sql(
     WHERE tenant_id = $1 AND agent_id = $2 AND closed_at IS NULL`,
 );
 
-/** Closes all open re-certifications of the agent. The caller has locked the head of the log `evidence`. */
+/** Closes all open re-certifications of the agent. The caller has locked the head of the evidence log. */
 export const closeOpenRecertifications = (tx: Transaction, closure: Closure): Promise<unknown> =>
   tx.run(CLOSE, [tx.tenantId, closure.agentId, closure.evaluationId, closure.closedAt, closure.closedBy, closure.rationale]);

@@ -18,7 +18,7 @@ export function skeletonDigests(name: string): SkeletonDigests {
 /** The largest number of similar agents that are returned for one agent. */
 export const SIMILAR_MAX = 3;
 
-/** The largest number of agents with the same skeleton that a look-up reads, to find the oldest ones. */
+/** The largest number of agents with the same skeleton that a lookup reads, to find the oldest ones. */
 const COMPARED_MAX = 20;
 
 const alike = (column: string, digest: string, condition: string) =>

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from '../database/transaction.ts';
 import { pageOf } from './log-pages.ts';
 
-/** One event of the log `traces`, with its canonical text. */
+/** One event of the trace log, with its canonical text. */
 export interface TraceEventRow {
   seq: number;
   /** SHA-256 of the event, hex: the leaf data of the log's tree. */
@@ -14,7 +14,7 @@ const INSERT = sql(
   `INSERT INTO countersign.trace_events (tenant_id, seq, event_hash, document) VALUES ($1, $2, decode($3, 'hex'), $4)`,
 );
 
-/** Appends an event to the log `traces`. The caller has locked the head of the log, or moved a guessed one. */
+/** Appends an event to the trace log. The caller has locked the head of the log, or moved a guessed one. */
 export const insertTraceEvent = (tx: Transaction, { seq, eventHash, document }: TraceEventRow): void =>
   tx.send(INSERT, [tx.tenantId, seq, eventHash, document]);
 

@@ -5,7 +5,7 @@ import { documentColumns, readDocumentsOf, type StoredDocument } from './documen
 import { exactInstantText } from './instant-text.ts';
 import { PAGE_ROWS } from './log-pages.ts';
 
-/** A stored submission, to be compared with the log `traces`. Times are UTC with six fraction digits, digests are hex. */
+/** A stored submission, to be compared with the trace log. Times are UTC with six fraction digits, digests are hex. */
 export interface SubmissionFacts {
   /** `traces.id`. */
   id: string;
@@ -67,7 +67,7 @@ const COUNT = sql<{ rows: number; seq: number | null }>(
           (SELECT seq FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'traces') AS seq`,
 );
 
-/** The number of stored submissions, and the number of the last event in the log `traces` (0 without events), at the same time. */
+/** The number of stored submissions, and the number of the last event in the trace log (0 without events), at the same time. */
 export const countSubmissions = async (tx: Transaction): Promise<{ rows: number; seq: number }> => {
   const [row] = await tx.run(COUNT, [tx.tenantId]);
   return { rows: row!.rows, seq: row!.seq ?? 0 };

@@ -37,7 +37,7 @@ const LOCK = sql<{
   supplied_cost_usd: string | null;
 }>(
   'lock_traces',
-  // One index look-up for each trace_id. FOR UPDATE has the effect of a FENCE.
+  // One index lookup for each trace_id. FOR UPDATE has the effect of a FENCE.
   `SELECT known.* FROM unnest($2::text[]) AS input (trace_id) CROSS JOIN LATERAL (
      SELECT id, trace_id, agent_id, agent_rank, submission_count, supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens,
             trim_scale(supplied_cost_usd)::text AS supplied_cost_usd
@@ -128,7 +128,7 @@ export function insertTraces(tx: Transaction, receivedAt: string, traces: readon
 
 const UPDATE = sql(
   'update_traces',
-  // One index look-up for each ID. The rows are locked, so their ctid does not change.
+  // One index lookup for each ID. The rows are locked, so their ctid does not change.
   `UPDATE countersign.traces AS kept SET
      agent_id = coalesce(sent.agent_id, kept.agent_id),
      agent_rank = CASE WHEN sent.agent_id IS NULL THEN kept.agent_rank ELSE sent.agent_rank END,

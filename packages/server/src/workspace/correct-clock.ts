@@ -50,7 +50,7 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
   });
 }
 
-/** The events for the log `evidence` that withdraw the approvals with a time in the future. */
+/** The events for the evidence log that withdraw the approvals with a time in the future. */
 async function withdrawalsAfter(tx: Transaction, head: HeadToMove, now: string): Promise<NewFact[]> {
   const approved = (await evidenceStates.atHead(tx, head)).approvedEvaluations();
   return approved

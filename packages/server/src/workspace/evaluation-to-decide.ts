@@ -11,7 +11,7 @@ import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 /** An evaluation whose approval a person decides or withdraws. */
 export interface EvaluationToDecide {
   agent: KnownAgent;
-  /** The evaluation in the log `evidence`; undefined if promotion checks cannot use it, so that its approval has no effect. */
+  /** The evaluation in the evidence log; undefined if promotion checks cannot use it, so that its approval has no effect. */
   logged: KnownEvaluation | undefined;
   /** The state of its approval, from the log, or from the table if promotion checks cannot use the evaluation. Undefined if none. */
   approval: ApprovalState | undefined;

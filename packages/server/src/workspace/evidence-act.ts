@@ -10,15 +10,15 @@ import { type Act, type AgentReference, actAtHead, unknownAgent } from './govern
 
 /** The context of an action that changes the evidence of promotion checks. */
 export interface EvidenceAct extends Act {
-  /** The state of the log `evidence` before the action. It comes from the log and not from the tables, so changed rows do not affect it. */
+  /** The state of the evidence log before the action. It comes from the log and not from the tables, so changed rows do not affect it. */
   evidence: EvidenceState;
   /** The agent with a name or an ID. @throws NotFoundError if there is none. */
   requireAgent(reference: AgentReference): KnownAgent;
-  /** Appends the action's one event to the log `evidence`. */
+  /** Appends the action's one event to the evidence log. */
   append(fact: EvidenceFact): void;
 }
 
-/** Runs one governance action with its entry in the audit ledger and its event in the log `evidence`, in one transaction. */
+/** Runs one governance action with its entry in the audit ledger and its event in the evidence log, in one transaction. */
 export async function evidenceAct<T>(
   pool: Pool,
   tenantId: string,

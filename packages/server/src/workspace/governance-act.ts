@@ -56,7 +56,7 @@ export function actAtHead(tx: Transaction, by: ActorName, head: HeadToMove): Act
 export type AgentReference = string | { id: string };
 
 /**
- * The agent with a name or an ID, from the log `evidence` and not from its table, so that a changed row cannot put another agent in the
+ * The agent with a name or an ID, from the evidence log and not from its table, so that a changed row cannot put another agent in the
  * ledger.
  * @throws NotFoundError if there is none.
  */

@@ -17,7 +17,7 @@ describe('the periodic comparison of the tables with the evidence log', () => {
       const { warnings = [] } = (await (await fetch(`${watching.url}/readyz`)).json()) as { warnings?: string[] };
       const metrics = await (await fetch(`${watching.url}/metrics`)).text();
       return {
-        warnings: warnings.filter((warning) => warning.includes('log of evidence')),
+        warnings: warnings.filter((warning) => warning.includes('evidence log')),
         metric: /^countersign_evidence_findings (\d+)$/m.exec(metrics)?.[1],
         overview: (await viewer.get('overview.read')).differing_rows,
       };

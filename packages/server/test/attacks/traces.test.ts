@@ -63,7 +63,7 @@ const events = async () =>
     )
   ).map(({ document }) => JSON.parse(document));
 
-describe('the log `traces`', () => {
+describe('the trace log', () => {
   test('names trace, document, sender and agent of every submission, and is valid', async () => {
     const { status, body } = await send('run-1');
     expect(status).toBe(200);

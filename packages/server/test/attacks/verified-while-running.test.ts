@@ -63,11 +63,11 @@ const ATTACKS: Attack[] = [
     findings: [{ table: 'decisions', id: '1', fault: expect.stringContaining('response_sha256') }],
   },
   {
-    what: 'an event of the log of evidence, and the decision made on it',
+    what: 'an event of the evidence log, and the decision made on it',
     at: ['evidence_events', 'document', 'seq = 2'],
     change: (document) => document.replace('"pass_rate":91', '"pass_rate":19'),
     findings: [
-      { table: 'decisions', id: '1', fault: 'evaluation of its evidence does not follow from the log of evidence' },
+      { table: 'decisions', id: '1', fault: 'evaluation of its evidence does not follow from the evidence log' },
       { table: 'evidence_events', id: '2', fault: expect.stringContaining('the event was altered') },
     ],
   },

@@ -142,7 +142,7 @@ test('traces that arrive after a move of their workspace are stored once', async
   expect((await stored()).length).toBe(before + 4);
 });
 
-/** The last statement of each connection to a node that the server uses for look-ups. */
+/** The last statement of each connection to a node that the server uses for lookups. */
 const lookupsOn = (placement: Placement): Promise<string[]> =>
   onPlacement(placement, async (client) => {
     const { rows } = await client.query<{ query: string }>(

@@ -48,7 +48,7 @@ describe('blocked reads of one tenant', () => {
   });
 });
 
-test('blocked session look-ups of one workspace block neither its senders nor another workspace', async () => {
+test('blocked session lookups of one workspace block neither its senders nor another workspace', async () => {
   const server = await testServer();
   const [busy, polite] = [await server.workspace(), await server.workspace()];
   const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
@@ -62,7 +62,7 @@ test('blocked session look-ups of one workspace block neither its senders nor an
   expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
 });
 
-/** Blocks session look-ups for members of a tenant. Returns a function that releases them. */
+/** Blocks session lookups for members of a tenant. Returns a function that releases them. */
 async function blockSessionsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
   await database.sql(
     `CREATE POLICY heavy ON countersign.memberships AS RESTRICTIVE FOR SELECT

@@ -253,6 +253,6 @@ test('`ledger verify --log all` reports the progress of each log separately, cou
   const command = ['ledger', 'verify', '--workspace', tenantId, '--log', 'all', '--progress'];
   const { status, err } = await runCommand(environmentOf(server), ...command).finally(() => clock.mockRestore());
   expect(status).toBe(0);
-  // The log `evidence` has one row more: the registration of the agent.
+  // The evidence log has one row more: the registration of the agent.
   expect(err.match(/^\d+ rows, \d+ rows\/s$/gm)?.map((line) => line.split(',')[0])).toEqual(['600 rows', '601 rows']);
 });

@@ -61,7 +61,7 @@ const stepsIn = (plan: Plan): number =>
     ? (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']
     : 0) + (plan.Plans ?? []).reduce((sum, child) => sum + stepsIn(child), 0);
 
-/** The index conditions of all look-ups in the table `merged_spans`. */
+/** The index conditions of all lookups in the table `merged_spans`. */
 const lookUpsIn = (plan: Plan): (string | undefined)[] => [
   ...(plan['Relation Name'] === 'merged_spans' ? [plan['Index Cond']] : []),
   ...(plan.Plans ?? []).flatMap(lookUpsIn),

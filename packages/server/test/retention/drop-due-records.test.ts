@@ -93,7 +93,7 @@ describe('retention', () => {
     expect(others!.n).toBe(1);
   });
 
-  test('records what it dropped in the audit ledger and in the log of traces, and both logs are valid', async () => {
+  test('records what it dropped in the audit ledger and in the trace log, and both logs are valid', async () => {
     await keepFor({ traceDays: 365 });
     const ids = [await sendTrace('run-1'), await sendTrace('run-2')];
     await sendTrace('run-1', { outcome: 'failure' });
@@ -125,7 +125,7 @@ describe('retention', () => {
     expect(await verify('traces')).toEqual([0, '']);
   });
 
-  test('keeps a trace whose submissions were deleted outside the server, so that the log of traces stays readable', async () => {
+  test('keeps a trace whose submissions were deleted outside the server, so that the trace log stays readable', async () => {
     await keepFor({ traceDays: 365 });
     const id = await sendTrace('run-1');
     await sql('ALTER TABLE countersign.trace_submissions DISABLE TRIGGER append_only');

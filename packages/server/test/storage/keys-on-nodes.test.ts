@@ -82,7 +82,7 @@ beforeEach(async () => {
   sent = [];
 });
 
-describe('the look-up of keys on nodes', () => {
+describe('the lookup of keys on nodes', () => {
   test('reads a key of a known tenant on its node, while the coordinator confirms the node', async () => {
     expect(await find(['a'])).toEqual([keyOf('a', 'tenant-1', 2)]);
     expect(sent).toEqual(['coordinator find_nodes_of_shards', 'node find_keys@102001']);

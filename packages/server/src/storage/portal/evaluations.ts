@@ -93,7 +93,7 @@ const FIND = sql<Omit<StoredEvaluation, keyof DocumentFacts>>(
 );
 
 /**
- * One evaluation; undefined if there is none. The log `evidence` covers its document and some columns of its row. The other facts are read
+ * One evaluation; undefined if there is none. The evidence log covers its document and some columns of its row. The other facts are read
  * from the document, so that a changed column cannot mislead an approver.
  */
 export async function findStoredEvaluation(tx: Transaction, id: string): Promise<StoredEvaluation | undefined> {

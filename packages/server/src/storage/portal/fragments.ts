@@ -37,7 +37,7 @@ export const dollarsText = (amount: string): string => `trim_scale(${amount})::t
 export const instantKey = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /**
- * SQL that joins the row of `table` whose column `column` is `id`, if any, with the alias `as`. It is one look-up for each row of the page.
+ * SQL that joins the row of `table` whose column `column` is `id`, if any, with the alias `as`. It is one lookup for each row of the page.
  * Without the fence, the planner would read and hash the whole table.
  */
 export const lookUp = (table: string, as: string, column: string, id: string): string =>

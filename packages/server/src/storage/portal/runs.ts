@@ -114,7 +114,7 @@ export const listRunsOfAgents = (
   limit: number,
 ): Promise<RunSummary[]> => tx.run(LIST_OF_AGENTS, [...listValues(tx, filter, after, limit), uuidArray(agentIds)]);
 
-// PostgreSQL makes one look-up in the primary key for each place.
+// PostgreSQL makes one lookup in the primary key for each place.
 const AT_PLACES = sql<RunSummary>(
   'portal_list_runs_at_places',
   both(
