@@ -107,16 +107,16 @@ export class RequestFuzzer {
     const body = this.#body(template);
     // The declared length never exceeds that of the body. Otherwise the server would wait many seconds for the rest (slow-senders.ts).
     const length = random.chance(0.02) ? Math.floor(random.next() * Buffer.byteLength(body)) : Buffer.byteLength(body);
+    const method = random.chance(0.03) ? random.pick(['PUT', 'OPTIONS', 'DELETE', 'HEAD', 'PROPFIND']) : template.method;
     const headers: Record<string, string | number> = {
       Authorization: `Bearer ${random.chance(0.95) ? this.#token(template) : random.pick(HEADER_VALUES)}`,
-      Cookie: random.chance(0.95) ? this.#cookie(template) : `countersign=${random.pick(HEADER_VALUES)}`,
+      Cookie: random.chance(0.95) ? this.#cookie(method, template.path) : `countersign=${random.pick(HEADER_VALUES)}`,
       Origin: random.chance(0.95) ? 'http://127.0.0.1' : random.pick(HEADER_VALUES),
       'Content-Type': random.chance(0.95) ? 'application/json' : random.pick(MEDIA_TYPES),
       ...(random.chance(0.1) ? { 'Idempotency-Key': random.pick(HEADER_VALUES) } : {}),
       ...(random.chance(0.05) ? { [random.pick(HEADER_NAMES)]: random.pick(HEADER_VALUES) } : {}),
       ...(body === '' && template.method === 'GET' ? {} : { 'Content-Length': length }),
     };
-    const method = random.chance(0.03) ? random.pick(['PUT', 'OPTIONS', 'DELETE', 'HEAD', 'PROPFIND']) : template.method;
     const bytes = Buffer.from(httpText(method, this.#path(template), { ...headers, Connection: 'close' }, body));
     return { route: `${template.method} ${template.path}`, bytes };
   }
@@ -130,7 +130,7 @@ export class RequestFuzzer {
     return path.startsWith('/api/ledger/') ? this.#subject.readToken : this.#subject.key;
   }
 
-  #cookie({ method, path }: RequestTemplate): string {
+  #cookie(method: string, path: string): string {
     const { cookie, spareCookies } = this.#subject;
     return method !== 'GET' && ENDS_SESSION.test(path) ? this.#random.pick(spareCookies) : cookie;
   }
