@@ -63,7 +63,7 @@ export interface Span {
 
 /** The detailed record of one agent run. */
 export interface Trace {
-  /** Client-generated, stable identifier of the run. A trace with the same ID is merged. */
+  /** Client-generated, stable identifier of the run. Traces with the same ID are merged. */
   trace_id: string;
   /** How the run ended. The default applies until a request for this trace_id has an outcome. Default: "success". */
   outcome?: 'success' | 'failure' | 'escalated' | 'blocked' | null | undefined;
@@ -223,7 +223,7 @@ export interface EvaluationSuite {
   name: string;
   /** Version of the suite, as its authors number it. */
   version?: string | null | undefined;
-  /** Digest of the suite: what exactly was run. `sha256:<64 hex>`, `sha512:<128 hex>` or `gitCommit:<40 or 64 hex>`, in lower case. */
+  /** Digest of the suite: it identifies exactly what was run. `sha256:<64 hex>`, `sha512:<128 hex>` or `gitCommit:<40 or 64 hex>`, in lower case. */
   digest?: string | null | undefined;
 }
 
@@ -245,7 +245,7 @@ export interface DetailedEvaluation {
   notes?: string | null | undefined;
   /** The lowest severity at which a finding counted. */
   severity_threshold?: number | null | undefined;
-  /** Share of passed cases, in percent; by default computed from cases. If both are sent, they must agree to within 0.1, and the lower one counts. Without cases.passed, it may be at most 0.1 above the share of scored cases. */
+  /** Share of passed cases, in percent; by default computed from cases. If both are sent, they must agree to within 0.1, and the lower one counts. Without cases.passed, pass_rate may be at most 0.1 above the share of scored cases. */
   pass_rate?: number | null | undefined;
   /** When the evaluation ran, by its sender's clock. The age counts from this time or the time of recording, whichever is earlier. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
   evaluated_at?: string | null | undefined;
@@ -317,11 +317,11 @@ export interface AuditEntryAppended {
   prev_hash: string | null;
 }
 
-/** May this agent be promoted? agent_id or agent_name must be given. */
+/** May this agent be promoted? Send agent_id or agent_name. */
 export type PromotionCheck = {
-  /** The agent; this or agent_name must be given. */
+  /** ID of the agent. Send agent_id or agent_name. */
   agent_id?: string | null | undefined;
-  /** The agent; this or agent_id must be given. */
+  /** Name of the agent. Send agent_id or agent_name. */
   agent_name?: string | null | undefined;
   /** Use only evaluations of this harness. */
   harness_id?: string | null | undefined;
@@ -335,7 +335,7 @@ export type PromotionCheck = {
 export interface ConditionCheck {
   /** Which condition. */
   condition: 'recent_passing_evaluation' | 'pass_rate' | 'high_risk_approval' | 'recertification';
-  /** Whether it holds. */
+  /** Whether the condition holds. */
   passed: boolean;
   /** Why it fails; null if it holds. */
   reason:
@@ -369,7 +369,7 @@ export interface DecidedEvaluation {
   recorded_at: string;
   /** Who submitted it: key:<prefix>. */
   recorded_by: string;
-  /** When it ran, according to its sender; absent if unknown. The age counts from it if it is earlier than recorded_at. */
+  /** When it ran, according to its sender; absent if unknown. If this time is earlier than recorded_at, the age counts from it. */
   evaluated_at?: string | undefined;
   /** Name of the agent that was evaluated: the signature binds the decision to it. */
   agent_name: string;

@@ -26,7 +26,7 @@ export const CaseCounts = Type.Object(
 export type CaseCounts = Static<typeof CaseCounts>;
 
 /**
- * The denominator of the pass rate: all cases, or all but the skipped ones if the sender excludes those. Errored cases are always
+ * The denominator of the pass rate: all cases, or all but the skipped ones if the sender excludes them. Errored cases are always
  * included, because they did not pass.
  */
 export const denominatorOf = ({ total, skipped }: CaseCounts, skippedExcluded: boolean): number =>

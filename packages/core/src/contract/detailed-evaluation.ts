@@ -33,7 +33,7 @@ export const EvaluationSuite = Type.Object(
   {
     name: label({ description: 'Name of the suite.', examples: ['safety'] }),
     version: optional(label({ description: 'Version of the suite, as its authors number it.', examples: ['2026.4'] })),
-    digest: optional(digest({ description: 'Digest of the suite: what exactly was run.' })),
+    digest: optional(digest({ description: 'Digest of the suite: it identifies exactly what was run.' })),
   },
   { $id: 'EvaluationSuite', additionalProperties: false, description: 'The set of cases that an evaluation ran.' },
 );
@@ -49,7 +49,7 @@ export const DetailedEvaluation = Type.Object(
       percentage({
         description:
           'Share of passed cases, in percent; by default computed from cases. If both are sent, they must agree to within 0.1, ' +
-          'and the lower one counts. Without cases.passed, it may be at most 0.1 above the share of scored cases.',
+          'and the lower one counts. Without cases.passed, pass_rate may be at most 0.1 above the share of scored cases.',
         examples: [92.5],
       }),
     ),

@@ -45,7 +45,7 @@ export const ERRORS = {
   },
   idempotency_key_reused: {
     status: 422,
-    when: 'An accepted request had this `Idempotency-Key` and another body in the last 24 hours.',
+    when: 'In the last 24 hours, an accepted request used this `Idempotency-Key` with another body.',
   },
   rate_limited: {
     status: 429,
@@ -61,7 +61,7 @@ export const ERRORS = {
   },
   log_rewritten: {
     status: 500,
-    when: 'A stored log differs from what the server signed earlier, or a stored document was changed. The server signs and proves nothing more from this log. `ledger verify` names the place.',
+    when: 'A stored log differs from what the server signed earlier, or a stored document was changed. The server no longer signs or proves anything from this log. `ledger verify` names the place.',
   },
   seal_broken: {
     status: 500,

@@ -95,7 +95,7 @@ function isBefore1970(dateTime: string): boolean {
 
 const contradiction = (path: string, message: string): Issue => ({ path, code: 'contradiction', message });
 
-/** The counts of a body that may violate its schema; undefined if the total or a given part is not a count. */
+/** The counts of a body that may violate its schema; undefined if `total`, or a part that was sent, is not a count. */
 function caseCountsOf(value: unknown): CaseCounts | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const cases = value as Record<string, unknown>;
@@ -107,6 +107,6 @@ function caseCountsOf(value: unknown): CaseCounts | undefined {
 const isCount = (value: unknown): boolean =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) <= INTEGER_MAX;
 
-/** The sum of the counts, exact also beyond 2^53-1. */
+/** The sum of the counts, exact even beyond 2^53-1. */
 const sumOf = (counts: readonly (number | null | undefined)[]): bigint =>
   counts.reduce<bigint>((sum, count) => sum + BigInt(count ?? 0), 0n);

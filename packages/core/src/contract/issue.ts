@@ -36,7 +36,7 @@ export const ISSUE_CODES = {
   sum_too_large: 'A sum of tokens or costs is larger than 2^53-1.',
   bad_header: 'A request header has the wrong form.',
   bad_query: 'A query parameter is missing, unknown or has the wrong form.',
-  other_body: 'An accepted request had this `Idempotency-Key` and another body in the last 24 hours.',
+  other_body: 'In the last 24 hours, an accepted request used this `Idempotency-Key` with another body.',
   missing_scope: 'The key does not have the scope that this endpoint needs.',
   size_limit: 'The body has more bytes than this endpoint accepts.',
   disk_space: "The server's disk is nearly full. New records are refused until there is space.",

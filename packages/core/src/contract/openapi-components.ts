@@ -1,7 +1,7 @@
 /** Any JSON object of the document. */
 type Node = Record<string, unknown>;
 
-/** Returns a reference to a named schema, and adds the schema to the components. Of an unnamed schema it returns a copy. */
+/** Returns a reference to a named schema, and adds the schema to the components. For an unnamed schema it returns a copy. */
 export function referTo(schema: object, components: Map<string, Node>): Node {
   const { $id, ...rest } = forReaders(schema as Node);
   if (typeof $id !== 'string') return copyNode(rest, components);

@@ -32,7 +32,7 @@ export interface Operation<Body, ResponseBody> {
   /** Rules that the schema cannot express. They also run on invalid bodies, so they must not rely on any type. */
   readonly ruleViolations: (body: Readonly<Record<string, unknown>>) => Issue[];
   readonly response: TSchema;
-  /** A `report` can be large, and is parsed tolerantly. A `record` is hashed or affects decisions, so it is small and parsed strictly. */
+  /** A `report` can be large, and is parsed leniently. A `record` is hashed or affects decisions, so it is small and parsed strictly. */
   readonly kind: 'report' | 'record';
   /** The maximum nesting of the body: objects and arrays inside each other. */
   readonly depthMax: number;
@@ -139,7 +139,7 @@ const recordDetailedEvaluation: Operation<DetailedEvaluation, DetailedEvaluation
   summary: 'Record the outcome of an evaluation run with its cases, time and suite',
   description:
     'Stored with the evaluations of `/api/public/evaluations`. ' +
-    "An agent's latest evaluation is the one recorded last, by either endpoint. " +
+    "An agent's latest evaluation is the one recorded last, through either endpoint. " +
     'Its age counts from `evaluated_at` or the time of recording, whichever is earlier. An `evaluated_at` more than 5 minutes in the ' +
     'future is rejected with 422.',
   bodies: [DetailedEvaluation],

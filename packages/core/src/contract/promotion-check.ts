@@ -26,8 +26,8 @@ export const NONCE_PATTERN = '^[A-Za-z0-9_-]{16,64}$';
 /** Body of POST /api/public/governance/promotion-check. */
 export const PromotionCheck = Type.Object(
   {
-    agent_id: optional(uuid({ description: 'The agent; this or agent_name must be given.' })),
-    agent_name: optional(label({ description: 'The agent; this or agent_id must be given.', examples: ['support-bot'] })),
+    agent_id: optional(uuid({ description: 'ID of the agent. Send agent_id or agent_name.' })),
+    agent_name: optional(label({ description: 'Name of the agent. Send agent_id or agent_name.', examples: ['support-bot'] })),
     harness_id: optional(uuid({ description: 'Use only evaluations of this harness.' })),
     min_pass_rate: optional(
       percentage({ description: 'The required pass rate, in percent.', default: MIN_PASS_RATE_DEFAULT, examples: [90] }),
@@ -45,7 +45,7 @@ export const PromotionCheck = Type.Object(
   {
     $id: 'PromotionCheck',
     additionalProperties: false,
-    description: 'May this agent be promoted? agent_id or agent_name must be given.',
+    description: 'May this agent be promoted? Send agent_id or agent_name.',
   },
 );
 export type PromotionCheck = Static<typeof PromotionCheck>;
@@ -74,7 +74,7 @@ export type DecisionEvent = (typeof DECISION_EVENTS)[number];
 export const ConditionCheck = Type.Object(
   {
     condition: oneOf(CONDITIONS, { description: 'Which condition.' }),
-    passed: flag({ description: 'Whether it holds.' }),
+    passed: flag({ description: 'Whether the condition holds.' }),
     reason: nullable(oneOf(REASONS, { description: 'Why it fails; null if it holds.' })),
     message: text({ description: 'One sentence a person can act on.' }),
   },
@@ -96,7 +96,7 @@ export const DecidedEvaluation = Type.Object({
     Type.Unsafe<string | undefined>(
       dateTime({
         description:
-          'When it ran, according to its sender; absent if unknown. The age counts from it if it is earlier than recorded_at.',
+          'When it ran, according to its sender; absent if unknown. If this time is earlier than recorded_at, the age counts from it.',
       }),
     ),
   ),

@@ -74,7 +74,7 @@ export const sentDateTime = ({ description, ...notes }: FieldNotes) =>
 export const calendarDate = (notes: FieldNotes) =>
   Type.Unsafe<string>({ type: 'string', format: 'date', pattern: '^\\d{4}-\\d{2}-\\d{2}$', ...notes });
 
-/** The caller's own user identifier: a label that contains no email address and is no telephone number. */
+/** The caller's own user identifier: a label that contains no email address and is not a telephone number. */
 export const opaqueUserId = (notes: FieldNotes) =>
   Type.Unsafe<string>({
     ...label(notes),

@@ -58,7 +58,7 @@ export type Span = Static<typeof Span>;
 export const Trace = Type.Object(
   {
     trace_id: label({
-      description: 'Client-generated, stable identifier of the run. A trace with the same ID is merged.',
+      description: 'Client-generated, stable identifier of the run. Traces with the same ID are merged.',
       examples: ['run-2026-11-20-0001'],
     }),
     outcome: optional(

@@ -29,8 +29,8 @@ interface Entry {
 const LOGS: readonly TreeLog[] = ['audit', 'decisions', 'evidence', 'keys', 'traces'];
 
 /**
- * Returns the restore in an audit entry; undefined if the entry is no accepted restore. Ingestion keys can write the same action, so only
- * entries with `recorded_by` `operator` count.
+ * Returns the restore in an audit entry; undefined if the entry is not an accepted restore. Ingestion keys can write the same action, so
+ * only entries with `recorded_by` `operator` count.
  */
 export function restoreIn({ seq, action, recorded_by: by, metadata }: Entry): AcceptedRestore | undefined {
   if (action !== RESTORE_ACCEPTED || by !== 'operator' || !isObject(metadata) || !isObject(metadata.logs)) return undefined;
@@ -52,9 +52,9 @@ function headIn(value: unknown): NamedHead | undefined {
 }
 
 /**
- * Returns the remark to add to the fault of a head that does not match. It names the accepted restore that can explain the mismatch. Empty
- * if there is no such restore. A restore can explain only heads that are larger than its restored head, and not larger than its abandoned
- * head.
+ * Returns the text to append to the fault message of a head that does not match. It names the accepted restore that can explain the
+ * mismatch, and is empty if no restore can. A restore can explain only heads that are larger than its restored head, and not larger than
+ * its abandoned head.
  */
 export function restoreRemark(head: NamedHead, log: TreeLog, restores: readonly AcceptedRestore[]): string {
   const matching = restores.filter(({ logs: { [log]: named } }) =>
@@ -65,9 +65,7 @@ export function restoreRemark(head: NamedHead, log: TreeLog, restores: readonly 
   const restore = matching.find(isAbandonedHead) ?? matching[0];
   if (restore === undefined) return '';
   const { abandoned, restored } = restore.logs[log]!;
-  const which = isAbandonedHead(restore)
-    ? 'This is the head that was given up'
-    : 'This head may belong to the rows that were given up';
+  const which = isAbandonedHead(restore) ? 'This is the abandoned head' : 'This head may belong to the abandoned rows';
   return (
     `; row ${restore.seq} of the audit ledger (${RESTORE_ACCEPTED}) says that an operator restored an older state: the log had ` +
     `${abandoned.size} rows and continued after row ${restored.size}. ${which}: ask the operator what the abandoned rows contained`

@@ -50,7 +50,7 @@ export function preAuthenticationEncoding(payloadType: string, payload: Uint8Arr
   return bytes;
 }
 
-/** Signs a decision, as it was returned, with each signer. The caller passes all live keys. */
+/** Signs a decision, exactly as it was returned, with each signer. The caller passes all live keys. */
 export function attestDecision<D extends AttestableDecision>(decision: D, signers: readonly AttestationSigner[]): Envelope {
   const payload = payloadOf(decision);
   const message = preAuthenticationEncoding(PAYLOAD_TYPE, payload);

@@ -5,8 +5,8 @@ const LINE_FEED = 0x0a;
 
 /**
  * Yields the lines of a byte stream, without line feeds. The lines that end in one chunk come in one array, because awaiting each line
- * would cost as much as parsing it. For a line beyond the limit, 'too long' is yielded, and nothing after it. So a file of another kind
- * cannot fill the memory.
+ * would cost as much as parsing it. For a line beyond the limit, 'too long' is yielded, and nothing after it. So a file that
+ * is not an export cannot fill the memory.
  * @param max the maximum length of a line in bytes, including the line feed.
  */
 export async function* boundedLines(

@@ -1,6 +1,6 @@
-// JCS, the JSON Canonicalization Scheme (RFC 8785): one text for each value, in every language.
+// JCS, the JSON Canonicalization Scheme (RFC 8785): every implementation writes the same text for the same value.
 
-/** A value, or a part of it, has no canonical form: for example undefined, NaN or a lone surrogate. No such part is ever dropped. */
+/** Thrown if a value, or a part of it, has no canonical form, such as undefined, NaN or a lone surrogate. Nothing is silently dropped. */
 export class NotCanonicalError extends Error {
   override name = 'NotCanonicalError';
 }

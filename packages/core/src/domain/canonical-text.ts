@@ -18,7 +18,7 @@ export class CanonicalText {
   text = '';
   #isPlain = false;
 
-  /** Sets the text to check. Returns false if it has a lone surrogate, so it has no UTF-8 form. Then do not call `endOf`. */
+  /** Sets the text to check. Returns false if it has a lone surrogate, and so no UTF-8 form; then do not call `endOf`. */
   open(text: string): boolean {
     this.text = text;
     this.#isPlain = !ESCAPE_OR_CONTROL.test(text);

@@ -33,7 +33,7 @@ export interface DroppedTraces {
 
 /** The result of verifying a log. */
 export interface ChainReport {
-  /** Undefined if no tenant was expected and no row names one: in an empty export, or in one of decisions of earlier versions. */
+  /** Undefined if no tenant was expected and no row names one. Empty exports and decisions of earlier versions name no tenant. */
   tenantId: string | undefined;
   /** The number of rows before the first fault. */
   entries: number;

@@ -15,7 +15,7 @@ export interface ChainFault {
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(ENTRY_MEMBERS);
-/** Actions of which the verifier reads the metadata. */
+/** The actions whose metadata the verifier reads. */
 const ACTIONS_WITH_METADATA: ReadonlySet<string | null | undefined> = new Set([CLOCK_CORRECTED, RESTORE_ACCEPTED]);
 const TEXTS = [
   'tenant_id',
@@ -113,7 +113,7 @@ export class ChainVerifier {
     return end + 1;
   }
 
-  /** The end of the entry's last member, or NO_END if next() must verify the row, for example because it determines the tenant. */
+  /** The end of the entry's last member, or NO_END if next() must verify the row, for example because the row determines the tenant. */
   #endOfNext(text: string, from: number): number {
     const { head, tenantId, entryText } = this;
     if (tenantId === undefined) return NO_END;

@@ -24,7 +24,7 @@ interface Entry {
 const LOGS: readonly TreeLog[] = ['audit', 'decisions', 'evidence', 'keys', 'traces'];
 
 /**
- * Returns the correction in an audit entry; undefined if the entry is no correction. Ingestion keys can write the same action, so only
+ * Returns the correction in an audit entry; undefined if the entry is not a correction. Ingestion keys can write the same action, so only
  * entries with `recorded_by` `operator` count.
  */
 export function correctionIn({ action, recorded_by: by, metadata }: Entry): ClockCorrection | undefined {

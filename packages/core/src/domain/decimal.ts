@@ -5,8 +5,8 @@ interface Decimal {
 }
 
 /**
- * Returns the exact sum of finite, non-negative numbers, in plain notation: 0.1 + 0.2 is "0.3". Each number counts as the decimal that it
- * prints as, which is the shortest decimal with the same double.
+ * Returns the exact sum of finite, non-negative numbers, in plain notation: 0.1 + 0.2 is "0.3". Each number counts as the decimal that
+ * String() prints, the shortest one that denotes the same double.
  */
 export function decimalSum(numbers: readonly number[]): string {
   return decimalText(numbers.map(decimalOf).reduce(add, { digits: 0n, scale: 0 }));

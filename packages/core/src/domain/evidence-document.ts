@@ -32,7 +32,7 @@ export interface EvidenceEvaluation {
   status: EvaluationStatus;
 }
 
-/** The latest evaluation of another series, which only the message mentions. */
+/** The latest evaluation of another series. Only the `message` of the decision mentions it. */
 export interface OtherEvidenceEvaluation {
   evaluated_at: string | null;
   name: string;

@@ -23,7 +23,7 @@ export interface RecordedEvaluation {
   category: string | null;
   /** SHA-256 of the stored body of the request, 64 hex digits. */
   document_sha256: string;
-  /** When the evaluation ran, according to its sender: UTC with six fraction digits; null if the sender did not say. */
+  /** When the evaluation ran, according to its sender: UTC with six fraction digits; null if it was not sent. */
   evaluated_at: string | null;
   evaluation_id: string;
   harness_id: string | null;

@@ -18,7 +18,7 @@ export interface KnownEvaluation {
   /** UTC with six fraction digits. */
   recordedAt: string;
   recordedBy: string;
-  /** When it ran, according to its sender: UTC with six fraction digits; null if the sender did not say. */
+  /** When it ran, according to its sender: UTC with six fraction digits; null if it was not sent. */
   evaluatedAt: string | null;
   /** SHA-256 of the stored body of the request, hex. */
   documentSha256: string;
@@ -52,15 +52,15 @@ interface AgentState extends KnownAgent {
   /** The latest evaluation of each harness. */
   byHarness: Map<string, KnownEvaluation>;
   /**
-   * The latest evaluation of each of the newest series, oldest first. A series is the evaluations with the same suite (without a suite, the
-   * same name) and the same harness.
+   * The latest evaluation of each of the newest series, oldest first. The evaluations of a series have the same harness and the same
+   * suite, or the same name if they have no suite.
    */
   bySeries: Map<string, KnownEvaluation>;
 }
 
 /**
- * The maximum number of series in memory per agent: that of the decision's evaluation, OTHERS_MAX others, and one that shows that there are
- * more.
+ * The maximum number of series in memory per agent: the series of the decision's evaluation, OTHERS_MAX others, and one more, which shows
+ * that there are further series.
  */
 const SERIES_MAX = OTHERS_MAX + 2;
 
@@ -109,7 +109,7 @@ export class EvidenceState {
     return this.#byName.get(name);
   }
 
-  /** The evaluation with an ID; undefined unless promotion checks can use it: the latest of its agent, or the latest of a harness. */
+  /** The evaluation with this ID; undefined if promotion checks cannot use it. They use the latest of an agent and of each harness. */
   usableEvaluation(evaluationId: string): KnownEvaluation | undefined {
     for (const agent of this.#agents.values()) {
       const found = usableEvaluations(agent).find(({ id }) => id === evaluationId);
@@ -224,7 +224,7 @@ function addEvaluation(agent: AgentState, evaluation: KnownEvaluation): number {
   agent.latest = evaluation;
   if (evaluation.harnessId !== null) byHarness.set(evaluation.harnessId, evaluation);
   const series = JSON.stringify([evaluation.suite ?? evaluation.name, evaluation.harnessId]);
-  // A map is in the order of insertion. Deleting the series first moves it to the end, so the map is in the order of recording.
+  // A map keeps the order of insertion. Deleting the series first moves it to the end, so the map is in the order of recording.
   bySeries.delete(series);
   bySeries.set(series, evaluation);
   // Senders choose the names of series, so their number is unlimited. The oldest series is removed, because no decision names it.
@@ -232,7 +232,7 @@ function addEvaluation(agent: AgentState, evaluation: KnownEvaluation): number {
   return byHarness.size + bySeries.size - before;
 }
 
-/** Sets the approval of an evaluation. Does nothing if promotion checks cannot use the evaluation, because its approval has no effect. */
+/** Sets the approval of an evaluation. Does nothing if promotion checks cannot use the evaluation: its approval has no effect. */
 function setApproval(agent: AgentState, evaluationId: string, approval: KnownEvaluation['approval']): void {
   for (const evaluation of usableEvaluations(agent)) if (evaluation.id === evaluationId) evaluation.approval = approval;
 }

@@ -31,7 +31,7 @@ export function evidenceFault(
   return 'fault' in document ? document.fault : verdictDifference(decision, document.value);
 }
 
-/** Parses an evidence document, or returns its fault. Another version or policy than those of this code is a fault. */
+/** Parses an evidence document, or returns its fault. A version or policy that this code does not support is a fault. */
 export function readEvidence(text: string): { value: EvidenceDocument } | { fault: string } {
   const value = parseJson(text);
   if (!isObject(value) || isNestedDeeperThan(value, DEPTH_MAX))

@@ -7,7 +7,7 @@ import { ISSUES_MAX, jsonPointer } from '../contract/json-pointer.ts';
  * "Canonical JSON").
  *
  * @param text JSON that JSON.parse has accepted. The scan does not check the grammar.
- * @param numbers names of top-level members that must be numbers. In these members minus zero is no issue, because it is read as zero
+ * @param numbers names of top-level members that must be numbers. In these members minus zero is not an issue, because it is read as zero
  *   (docs/decisions/0003). Elsewhere it is an issue, because the hashed text would lose the sign.
  * @returns the issues in the order of the text. The scan stops at ISSUES_MAX issues, but the last string can add one more.
  */

@@ -11,7 +11,7 @@ export function parseLine(text: string, what = 'the line'): { row: unknown } | {
   const parsed = parse(text, what);
   if ('fault' in parsed) return parsed;
   if (isExactly(parsed.row, text)) return parsed;
-  // JSON parsers differ on which of two members with the same name they keep, and on inexact numbers. One hash would have two meanings.
+  // JSON parsers differ on which of two members with the same name they keep, and on inexact numbers. One hash could stand for two values.
   const [inexact] = inexactnessOf(text);
   if (inexact === undefined) return parsed;
   return { fault: inexact.path === '' ? inexact.message : `${inexact.message} (at ${inexact.path})` };

@@ -48,7 +48,7 @@ function fractionEnd(text: string): number {
   return at === SECONDS_END + 1 ? SECONDS_END : at;
 }
 
-/** The offset from UTC in minutes. It must end the text and start at `at`; undefined if it is malformed. 0 without an offset. */
+/** The offset from UTC in minutes, from `at` to the end of the text. 0 if the text ends there; undefined if the offset is malformed. */
 function offsetAfter(text: string, at: number): number | undefined {
   if (at === text.length || (at + 1 === text.length && isChar(text, at, 'Z', 'z'))) return 0;
   if (at + OFFSET_LENGTH !== text.length || !isChar(text, at, '+', '-') || !isChar(text, at + 3, ':')) return undefined;

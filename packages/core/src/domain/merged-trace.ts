@@ -2,7 +2,7 @@ import type { Span, Trace } from '../contract/trace.ts';
 import { parseDateTime } from './instant.ts';
 import { mergedUsage, type ReportedUsage, suppliedUsage, traceTotals, type Usage, usageOfSpans } from './usage.ts';
 
-/** How reliable the outcome of a trace is: no outcome, the default, from the root span of OpenTelemetry, or sent in a trace. */
+/** The source of a trace's outcome, the least reliable first: none, the default, the root span of an OpenTelemetry export, a sent trace. */
 export const OUTCOME_RANK = { none: 0, default: 1, root: 2, sent: 3 } as const;
 
 /** The columns of a trace that result from its submissions. null means not sent. */
@@ -33,7 +33,7 @@ export interface TraceColumns {
 /** A stored submission of a trace. */
 export interface StoredSubmission {
   document: Trace;
-  /** Whether it was mapped from an OpenTelemetry export. Then later exports may add spans and the outcome. */
+  /** Whether it was mapped from an OpenTelemetry export. If so, later exports may add spans and the outcome. */
   isPartial: boolean;
   receivedAt: string;
 }
@@ -45,24 +45,24 @@ export interface MergedSpan extends ReportedUsage {
   parentOfCall: string | null;
 }
 
-/** The member of a span's `metadata` that marks a model call whose tokens may be those of its parent. */
+/** The member of a span's `metadata` that marks a model call that may report the same tokens as its parent. */
 export const MAY_REPEAT_PARENT = 'countersign.may_repeat_parent';
 
 /**
- * The span_id of the parent of a model call whose tokens may be those of this parent; otherwise null. If the parent reports a call with
- * tokens too, both spans report the same call, and the usage of the child is not counted (docs/decisions/0061).
+ * Returns the span_id of the parent if a span is a model call that may report the same tokens as its parent; otherwise null. If the parent
+ * also reports a call with tokens, both spans report the same call, and the usage of the child is not counted (docs/decisions/0061).
  */
 export const parentOfCall = (span: Span): string | null =>
   span.kind === 'llm' && span.metadata?.[MAY_REPEAT_PARENT] === true ? (span.parent_span_id ?? null) : null;
 
-/** Whether a span reports a call with tokens, also if its usage is not counted because its parent reports the same call. */
+/** Whether a span reports a call with tokens, even if its usage is not counted because its parent reports the same call. */
 const reportsCall = ({ prompt_tokens, completion_tokens, total_tokens, parentOfCall }: Omit<MergedSpan, 'submission'>): boolean =>
   (prompt_tokens ?? completion_tokens ?? total_tokens ?? parentOfCall) !== null;
 
 /** Computes the columns of one trace from its submissions, in order (docs/decisions/0054). */
 export class MergedTrace {
   readonly #spans = new Map<string, MergedSpan>();
-  /** The span_ids of the spans that had a `parentOfCall`, by this parent. */
+  /** For each parent, the span_ids of the spans whose `parentOfCall` it is or was. */
   readonly #callsBelow = new Map<string, Set<string>>();
   #columns: Omit<TraceColumns, 'totals' | 'spanCount'> | undefined;
 

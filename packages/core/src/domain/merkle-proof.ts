@@ -45,7 +45,7 @@ export function consistencyRanges(first: number, second: number): LeafRange[] {
   if (first === 0 || first === second) return [];
   const ranges: LeafRange[] = [];
   let [start, end] = [0, second];
-  let whole = true; // Whether the subtree starts at leaf 0. If so at the end, it is the first tree, whose root the verifier has.
+  let whole = true; // Whether the subtree still starts at leaf 0. If it does at the end, it is the first tree, whose root the verifier has.
   while (end !== first) {
     const split = start + largestPowerBelow(end - start);
     if (first <= split) {
@@ -61,7 +61,7 @@ export function consistencyRanges(first: number, second: number): LeafRange[] {
   return ranges.reverse();
 }
 
-/** Divides a range of a proof into complete subtrees, from left to right. Such ranges are aligned, so the sizes decrease. */
+/** Divides a range of a proof into complete subtrees, from left to right. Ranges of proofs are aligned, so the sizes decrease. */
 export function completeSubtrees({ start, end }: LeafRange): NodePlace[] {
   const places: NodePlace[] = [];
   for (let at = start; at < end; ) {

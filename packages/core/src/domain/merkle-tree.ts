@@ -9,7 +9,7 @@ export type Sha256 = (bytes: Uint8Array) => Uint8Array;
 /** The length of a hash in bytes. */
 export const HASH_BYTES = 32;
 
-/** Buffers for the input of `sha256`, which reads it before it returns. They are reused, because each row needs about two inputs. */
+/** Buffers for the input of `sha256`, reused because each row needs about two. `sha256` reads its input before it returns. */
 const leafBytes = new Uint8Array(1 + HASH_BYTES);
 const nodeBytes = new Uint8Array(1 + 2 * HASH_BYTES);
 

@@ -59,7 +59,7 @@ export function openAttestation(
 }
 
 /**
- * Whether a key is live, or was retired at `timestamp` or later. A key whose `retired_at` is not an instant counts as retired before that.
+ * Whether a key is live, or was retired at `timestamp` or later. A key whose `retired_at` is not an instant counts as retired earlier.
  * Instants are compared as text, because their form allows days that do not exist.
  */
 const isLiveAt = (timestamp: string, { retiredAt }: AttestationKey): boolean =>
@@ -80,7 +80,7 @@ function signaturesOf(value: unknown): DsseSignature[] | undefined {
   return read.every((each) => each !== undefined) ? read : undefined;
 }
 
-/** Whether one of the signatures is by the key. `keyid` is a hint that anyone can change, so every signature is tried. */
+/** Whether the key made one of the signatures. `keyid` is a hint that anyone can change, so every signature is tried. */
 const hasSigned = (
   { publicKey }: AttestationKey,
   message: Uint8Array,

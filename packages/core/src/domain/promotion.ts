@@ -28,7 +28,7 @@ export interface Evidence {
   others: readonly OtherEvaluation[];
 }
 
-/** Another evaluation of the agent, which only the message mentions. */
+/** Another evaluation of the agent. Only the message mentions it. */
 export interface OtherEvaluation extends Pick<DecidedEvaluation, 'name' | 'status' | 'pass_rate'> {
   /** Name of its suite. */
   suite: string | null;
@@ -163,7 +163,7 @@ function recentPassing(
   );
 }
 
-/** The message for an unknown ID. An evaluation with only this ID would be rejected. */
+/** The message for an unknown ID. It does not suggest an evaluation, because one with only this ID would be rejected. */
 const unknownIdMessage = (id: string): string =>
   `No agent with the ID ${id} is known here; check the ID and the workspace of the key, or send agent_name.`;
 

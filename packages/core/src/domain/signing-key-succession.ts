@@ -72,7 +72,7 @@ export function successionFault(key: ListedKey, predecessor: NoteKey, { sha256, 
   return `the signature over the key ${key.kid} is not by its predecessor ${signer}`;
 }
 
-/** Returns the fault of the first key that is listed twice, or that its predecessor in the same list has not signed; undefined if none. */
+/** Returns the fault of the first key that is listed twice, or not signed by its predecessor in the list; undefined if there is none. */
 export function listedSuccessionFault(listed: readonly unknown[], checks: SuccessionChecks): string | undefined {
   const keys = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
   const twice = keys.find(({ kid }, index) => keys.findIndex((key) => key.kid === kid) !== index);

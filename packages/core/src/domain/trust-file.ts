@@ -6,7 +6,8 @@ import { trustedKeys } from './trusted-keys.ts';
 
 /**
  * The trust file (docs/formats.md, "Trust file"), by which a gate verifies decisions. It names the workspace and the instance's public
- * keys. A file can also have `successors`: JWKs of later keys, which live keys of the file prove. Readers ignore unknown members.
+ * keys. A file can also have `successors`: JWKs of later keys, which must be proven by live keys of the file. Readers ignore unknown
+ * members.
  */
 export interface TrustFile {
   version: 1;

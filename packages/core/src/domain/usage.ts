@@ -104,7 +104,7 @@ export function mergedUsage(sent: Usage, earlier: Usage): Usage {
   };
 }
 
-/** Returns a sum of costs. Throws SumTooLargeError if it is larger than 2^53-1. A supplied cost is no sum, so it has no limit. */
+/** Returns a sum of costs. Throws SumTooLargeError if it is larger than 2^53-1. A supplied cost is not a sum, so it has no limit. */
 export function boundedCost(sum: string): string {
   if (Number(sum) > Number.MAX_SAFE_INTEGER) throw new SumTooLargeError('cost_usd');
   return sum;

@@ -35,7 +35,7 @@ function readMessages(events: readonly ContentEvent[]): Message[] {
   return read?.messages ?? events.flatMap((event) => (Object.hasOwn(ROLES, event.name) ? messagesOf(event) : []));
 }
 
-/** The members of all events DETAILS. Of two with the same name, that of the first event is used, and in an event the attribute. */
+/** The members of all events DETAILS. If a name repeats, the first event counts, and within an event the attribute. */
 function membersOfDetails(events: readonly ContentEvent[]): Attributes {
   const members: Attributes = new Map();
   for (const { name, attributes, body } of events) {

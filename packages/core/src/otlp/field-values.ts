@@ -6,8 +6,8 @@ import { isObject } from './conventions/messages.ts';
 import type { Attributes, Value } from './records.ts';
 
 /**
- * The first value that a field accepts, and the name of its attribute, with that of the member for a rule with members. Without `kind`,
- * rules that require a kind are skipped.
+ * The first value that a field accepts, and the name of its attribute. For a rule with members, the name is `<attribute>.<member>`. Without
+ * `kind`, rules that require a kind are skipped.
  */
 export function valueOfField(field: Field, attributes: Attributes, kind?: SpanKind): { name: string; value: Value } | undefined {
   for (const rule of RULES.get(field) ?? []) {

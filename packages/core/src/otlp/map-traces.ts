@@ -78,7 +78,8 @@ function callsWithUsage(records: readonly SpanRecord[], matches: readonly KindMa
 
 /**
  * Marks the model calls with tokens whose parent may report the same call: the parent is a model call with tokens, or is not in this
- * export. The first ones have lost their tokens (`mapSpan`), so calls below them in other exports need the mark.
+ * export. In the first case, `mapSpan` has removed the tokens of the span. The mark then still shows that
+ * the span reports a call, which matters for calls below it in other exports.
  */
 function markCallsBelowOthers(spans: readonly Span[], calls: ReadonlySet<string>): void {
   const ids = new Set(spans.map(({ span_id }) => span_id));

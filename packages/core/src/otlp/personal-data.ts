@@ -39,7 +39,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
  * Overwrites the given texts in a protobuf body with asterisks, one for each byte, in place. A text is overwritten where it is the whole
- * text of a value. Other bytes are not compared: a body can contain the tag and the length of a text at many places.
+ * text of a value. Other bytes are not compared, because any bytes of a body can look like the tag and length of a text.
  */
 export function blankInProtobuf(signal: Signal, body: Uint8Array, texts: ReadonlySet<string>): void {
   const encoder = new TextEncoder();
@@ -50,8 +50,8 @@ export function blankInProtobuf(signal: Signal, body: Uint8Array, texts: Readonl
 }
 
 /**
- * The text of a JSON body in which every string value that equals one of the texts is replaced by asterisks. The texts are those of the
- * records, in which half of a surrogate pair is U+FFFD. Printing the parsed body instead would change numbers that are not exact.
+ * The text of a JSON body in which every string value that equals one of the texts is replaced by asterisks. The texts come from
+ * the records, in which U+FFFD replaces half of a surrogate pair. Printing the parsed body instead would change numbers that are not exact.
  */
 export function blankInJson(body: string, texts: ReadonlySet<string>): string {
   let blanked = '';

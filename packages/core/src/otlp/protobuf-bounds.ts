@@ -39,7 +39,8 @@ const REQUESTS = { traces: request(span), logs: request(logRecord), metrics: req
 export type Signal = keyof typeof REQUESTS;
 
 /**
- * Checks the wire format of a body, and counts its records and values, before it is decoded: few bytes can become millions of objects.
+ * Checks the wire format of a body, and counts its records and values. This happens before decoding, because few bytes can become millions
+ * of objects.
  * @param counts the counts so far. The counts of this body are added to them.
  * @returns `counts`.
  * @throws MalformedExportError if the body is not protobuf, is nested too deeply, or contains too many records or values.

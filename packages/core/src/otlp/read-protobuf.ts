@@ -38,8 +38,8 @@ export function readProtobufLogs(bytes: Uint8Array): LogRecord[] {
 }
 
 /**
- * Visits the scopes of a request. `visit` must read each scope up to its `end`. `resource` may still be incomplete then, because the
- * resource may follow its scopes in the body.
+ * Visits the scopes of a request. `visit` must read each scope up to its `end`. At that time `resource` may be incomplete, because
+ * the resource may follow its scopes in the body.
  */
 function forEachScope(reader: WireReader, end: number, visit: (resource: Attributes, end: number) => void): void {
   while (reader.at < end) {

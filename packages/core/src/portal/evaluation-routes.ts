@@ -71,8 +71,8 @@ export const RelatedRuns = Type.Object({
     }),
     {
       description:
-        'At most 50 models, most used first, that the latest 200 traces and 200 telemetry events of these runs name. Only the latest 50 ' +
-        'submissions of each trace are read, and about 4 MiB of steps in total.',
+        'The models that the latest 200 traces and 200 telemetry events of these runs name: at most 50, most used first. Only the latest ' +
+        '50 submissions of each trace are read, and about 4 MiB of steps in total.',
     },
   ),
   counted_max: count({

@@ -75,7 +75,9 @@ export const Session = Type.Object({
 export const SignedIn = Type.Object({
   ...Session.properties,
   workspace_id: nullable(
-    uuid({ description: 'The workspace to open: that of the used link, or the one that it created; null if there is none.' }),
+    uuid({
+      description: 'The workspace to open: that of the used link, or the one created with the link; null if there is none.',
+    }),
   ),
 });
 

@@ -8,7 +8,7 @@ export type Role = (typeof ROLES)[number];
 export const mayActAs = (role: Role, required: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(required);
 
 /**
- * Who may call a route: `anyone` (sign-in, one-time links), or a signed-in `person`. With a role, a member of the workspace in the path who
+ * Who may call a route: `anyone` (sign-in, one-time links), or a signed-in `person`. A role means a member of the workspace in the path who
  * has at least this role. There is no default, so a route without a rule does not compile.
  */
 export type Access = 'anyone' | 'person' | Role;
@@ -36,7 +36,7 @@ export interface PortalRoute {
    * or blocks agents. Other routes with a method other than GET are rejected then.
    */
   usesReserve?: true;
-  /** A short description of what it does. */
+  /** A short description of what the route does. */
   summary: string;
   /** The members of the query string. Each is a string. */
   query?: TObject;

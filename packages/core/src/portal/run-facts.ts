@@ -62,7 +62,7 @@ export const RunTotals = Type.Object({
   failures: count({ description: 'Runs with an outcome other than `success` and `incomplete`.' }),
   unfinished: count({
     description:
-      'Traces whose root span has not arrived, also those with the outcome `incomplete`. They are neither successes nor failures.',
+      'Traces whose root span has not arrived, including those with the outcome `incomplete`. They are neither successes nor failures.',
   }),
   errors: count({ description: 'Runs that reported an error.' }),
   total_tokens: count({ description: 'Total tokens of the runs that report them.' }),

@@ -6,7 +6,7 @@ import { openInference } from './openinference.ts';
 import { openLlmetry } from './openllmetry.ts';
 import { vercelAi } from './vercel-ai.ts';
 
-/** All conventions. If several have a value for a field, that of the first one is used. */
+/** All conventions. If several have a value for a field, the value of the first convention is used. */
 export const CONVENTIONS: readonly Convention[] = [genAi, olderGenAi, openInference, langfuse, openLlmetry, vercelAi];
 
 /**

@@ -27,7 +27,7 @@ export interface Rule {
   field: Field;
   /** Names of attributes. The first one with an accepted value is used. */
   from: readonly string[];
-  /** The attribute is an object or its JSON text. Of these members, the first one with an accepted value is used. */
+  /** If set, the attribute is an object, or its JSON text. The first of these members with an accepted value is used. */
   members?: readonly string[];
   /** The kinds of spans that the rule applies to; all if omitted. */
   kinds?: readonly SpanKind[];

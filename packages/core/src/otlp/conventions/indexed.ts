@@ -1,6 +1,6 @@
 import type { Attributes, Value } from '../records.ts';
 
-/** Values by dotted name, as a tree with a level for each segment. A segment that is a number stays text; `items` sorts by its value. */
+/** Values by dotted name, as a tree with a level for each segment. Segments that are numbers stay text; `items` sorts them as numbers. */
 export type Tree = Map<string, Tree | Value>;
 
 /** The maximum number of segments of a name after the prefix. Further segments are dropped. */

@@ -5,8 +5,9 @@ import type { Value } from '../records.ts';
 const JSON_DEPTH_MAX = 100;
 
 /**
- * The maximum number of counted values in the JSON texts of an export. A text that would exceed it stays text. Values are not counted while
- * the parsed texts have at most two characters for each of these values. So up to twice as many values can be parsed.
+ * The maximum number of counted values in the JSON texts of an export. A text that would exceed it stays text. The first texts,
+ * with up to twice this number of characters, are not counted: they have at most this number of values. So up to twice this number of
+ * values can be parsed.
  */
 export const JSON_TEXT_VALUES_MAX = 1_000_000;
 
@@ -32,7 +33,7 @@ export function parsingWithinLimit<T>(work: () => T): T {
   }
 }
 
-/** Parses a text that is a JSON object or array. Returns any other value unchanged, also JSON that is too deep or has too many values. */
+/** Parses a text that is a JSON object or array. Returns other values unchanged, including JSON that is too deep or has too many values. */
 export function fromJson(value: Value): Value {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value) || !takeValues(value)) return value;
   try {

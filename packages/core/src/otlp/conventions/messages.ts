@@ -21,7 +21,7 @@ const ROLES: ReadonlyMap<string, Message['role']> = new Map([
 export const roleOf = (role: Value | undefined, fallback: Message['role']): Message['role'] =>
   (typeof role === 'string' ? (ROLES.get(role) ?? ROLES.get(role.toLowerCase())) : undefined) ?? fallback;
 
-/** Messages of the GenAI conventions: a list of `{role, parts}`, or its JSON text. Text that is no JSON object or array is one message. */
+/** Messages of the GenAI conventions: a list of `{role, parts}`, or its JSON text. Text other than a JSON object or array is one message. */
 export function messagesOfParts(value: Value | undefined, fallback: Message['role']): Message[] {
   const list = fromJson(value ?? null);
   if (!Array.isArray(list)) return typeof list === 'string' && list !== '' ? [{ role: fallback, content: list }] : [];
