@@ -23,7 +23,7 @@ export class Log {
 
   write(level: keyof Logger, line: string): void {
     try {
-      // An async logger that rejects would end the host's process.
+      // Without the catch, a logger that returns a rejected promise would end the host's process.
       void Promise.resolve(this.#logger?.[level]?.(`countersign: ${withoutKeys(line)}`)).catch(() => undefined);
     } catch {
       // The host's logger failed. The call itself continues.

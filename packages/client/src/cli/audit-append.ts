@@ -9,11 +9,11 @@ import { recordIdOf } from './record-id.ts';
 const OPTIONS = {
   actor: { type: 'string', value: 'TEXT', help: 'who performed the action, such as ci:deploy-prod' },
   action: { type: 'string', value: 'TEXT', help: 'what was done, in dotted form, such as agent.promoted' },
-  subject: { type: 'string', value: 'TEXT', help: 'what it applied to' },
+  subject: { type: 'string', value: 'TEXT', help: 'what the action applied to' },
   rationale: { type: 'string', value: 'TEXT', help: 'why' },
   framework: { type: 'string', value: 'TEXT', help: 'regulatory or policy framework' },
-  'trace-id': { type: 'string', value: 'TEXT', help: 'the run it is about' },
-  'agent-id': { type: 'string', value: 'UUID', help: 'the agent it is about' },
+  'trace-id': { type: 'string', value: 'TEXT', help: 'the run that the entry is about' },
+  'agent-id': { type: 'string', value: 'UUID', help: 'the agent that the entry is about' },
   'retention-until': { type: 'string', value: 'DATE', help: 'keep at least until this day, YYYY-MM-DD' },
   metadata: { type: 'string', value: 'FILE', help: 'a file with a JSON object, which is hashed with the entry' },
   'idempotency-key': {

@@ -28,7 +28,7 @@ export interface RequestTiming {
 
 /**
  * Why a response is not accepted as the decision on this request; undefined if it is accepted. If the decision allows the promotion, its
- * evaluation must support that. `checkSignature` checks the signature.
+ * evaluation must support the verdict. `checkSignature` checks the signature.
  */
 export function rejectionReason(
   decision: unknown,
@@ -84,7 +84,7 @@ function timeMismatch({ timestamp }: PromotionDecision, { sentAt, receivedAt, sk
   return undefined;
 }
 
-/** A decision repeats the nonce of its request, so that a decision that is seconds old cannot be replayed. */
+/** A decision repeats the nonce of its request, so that a decision cannot be replayed, not even within seconds. */
 function nonceMismatch({ nonce }: PromotionDecision, { nonce: sent }: RequestTiming): string | undefined {
   if (nonce === sent) return undefined;
   if (nonce === undefined)

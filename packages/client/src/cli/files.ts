@@ -39,7 +39,7 @@ export function readTextFile(path: string, bytesMax = FILE_BYTES_MAX): string {
   return decodeText(path, readFile(path, bytesMax));
 }
 
-/** The text of bytes from `path`. Throws a CommandError if they are not UTF-8: replacement characters would stand for other bytes. */
+/** The text of bytes from `path`. Throws a CommandError if they are not UTF-8: decoding would replace the invalid bytes. */
 export function decodeText(path: string, bytes: Uint8Array): string {
   const text = decodeUtf8(bytes);
   if (text === undefined) throw wrongUse(`${JSON.stringify(path)} is not UTF-8 text`);

@@ -23,7 +23,7 @@ const OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'FILE',
-    help: 'instead of --trust: a file with the decision key, or, together with --workspace, one with the public key (verifier key or JWKS); env:NAME reads a variable',
+    help: 'instead of --trust: a file with the decision key; or, with --workspace, a file with the public key (verifier key or JWKS); env:NAME reads a variable',
   },
   'require-verify-key': { type: 'boolean', help: 'fail if neither a trust file nor a key is given' },
   'clock-skew': {

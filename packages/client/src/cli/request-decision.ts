@@ -76,7 +76,7 @@ async function findingWithSuccessors(
   return { ...secondFinding, fault: `${secondFinding.fault}; ${shortLine(published.problem, 800)}` };
 }
 
-/** Says in an accepted finding that the trust file lacks the key: offline, the file does not verify the attestation. */
+/** Says in an accepted finding that the trust file lacks the key. Without the service, this file cannot verify the attestation. */
 const namingSuccessor = (finding: Finding): Finding =>
   finding.verifiedBy === undefined
     ? finding

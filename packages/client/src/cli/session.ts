@@ -42,13 +42,13 @@ export class Session {
     if (!this.json) this.warn(line);
   }
 
-  /** Writes a line to stderr, also with --json. */
+  /** Writes a line to stderr, even with --json. */
   warn(line: string): void {
     this.terminal.err(`${this.redaction.of(line)}\n`);
   }
 
   /**
-   * Writes the result: JSON for machines, or lines for people. GitHub reads `##[` as a workflow command anywhere in a line, so its
+   * Writes the result: JSON for machines, or lines for people. GitHub reads `##[` as a workflow command anywhere in a line, so the
    * bracket is escaped in JSON.
    */
   writeResult(value: unknown, lines: readonly string[]): void {

@@ -44,11 +44,11 @@ const PUBLISHED_KEYS_TIMEOUT_MS = 5000;
 export interface PublishedKeyResult {
   /** The trust file with proven successors of its keys; undefined if there are none. */
   trustFile: TrustFileInput | undefined;
-  /** Why the file's keys did not sign, if the published keys show it. It only explains a rejection: published keys are not trusted. */
+  /** Why no key of the file signed, if the published keys show that. It only explains a rejection: published keys are not trusted. */
   problem: string | undefined;
 }
 
-/** Reads the published keys of a service. Adds those to the trust file that one of its keys, or a successor of one, has signed. */
+/** Reads the published keys of a service. Adds to the trust file the keys that its own keys, or their successors, have signed. */
 export async function askForSuccessors(session: Session, address: string, file: TrustFileInput): Promise<PublishedKeyResult> {
   const published = await publishedKeys(session, address);
   const { proven, refused } = followSuccessors(liveKeys(file), published, SUCCESSION_CHECKS);

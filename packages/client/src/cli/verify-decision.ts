@@ -75,7 +75,7 @@ export const verifyDecision = command({
 
 const textOf = (path: string): string => readTextFile(path, DECISION_BYTES_MAX);
 
-/** Why the evidence document does not match the decision or give its verdict; undefined if it does both. Ignores a final line end. */
+/** Why the evidence document is not that of the decision, or gives another verdict; undefined if neither. Ignores a final line end. */
 const evidenceFileFault = (decision: PromotionDecision, path: string | undefined): string | undefined =>
   path === undefined ? undefined : evidenceFault({ ...decision }, textOf(path).replace(/\r?\n$/, ''), digests);
 

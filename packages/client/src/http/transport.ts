@@ -21,7 +21,7 @@ export interface CallOptions {
   deadlineMs?: number | undefined;
   /**
    * The Idempotency-Key of this request, 1 to 255 printable ASCII characters. Default: a random one. A request that is repeated with the
-   * same key and body within 24 hours is stored once.
+   * same key and body within 24 hours is stored once. Promotion checks ignore the key: each of them makes a new decision.
    */
   idempotencyKey?: string | undefined;
 }

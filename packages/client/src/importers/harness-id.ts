@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 const NAMESPACE = '6f2f0a3c-3f0e-4b5e-9f0d-6a1f2a7d9c58';
 
 /**
- * The ID of a harness by its name: a UUID of version 5 (RFC 9562, section 5.5). Recording and the gate compute the same ID, so no register
- * of harnesses is needed. A name that is a UUID is returned in lower case.
+ * The ID of a harness by its name: a UUID of version 5 (RFC 9562, section 5.5). `evaluate record` and the gate compute the same ID, so no
+ * register of harnesses is needed. A name that is a UUID is returned in lower case.
  */
 export function harnessIdOf(name: string): string {
   if (UUID.test(name)) return name.toLowerCase();

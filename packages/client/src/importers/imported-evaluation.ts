@@ -112,6 +112,6 @@ export function labelOf(...candidates: unknown[]): string | undefined {
   return undefined;
 }
 
-/** The suite with a name; nothing without a name. */
+/** The member `suite` for a name; no member without a name. */
 export const suiteOf = (name: string | undefined): Pick<ImportedEvaluation, 'suite'> =>
   name === undefined ? {} : { suite: { name } };

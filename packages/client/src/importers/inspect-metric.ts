@@ -17,7 +17,7 @@ export interface ChosenMetric {
   name: string;
   /** 0 to 1. */
   value: number;
-  /** The samples that the scorer has scored and has left unscored; undefined for older logs, which lack these counts. */
+  /** How many samples the scorer scored and left unscored; undefined for older logs, which lack these counts. */
   samples: ScorerSamples | undefined;
   /** Finds the scored samples of an older log in its reductions. */
   key: ReductionKey;
@@ -136,9 +136,9 @@ interface Coverage {
 }
 
 /**
- * The coverage of a metric. Unscored runs ended without an error, so the number of runs in error and that of unscored runs are added up.
- * The value of a sample is computed from its epochs without an error, and the log does not show in which samples epochs are missing. So
- * each missing epoch of a scored sample counts as one run that the metric wrongly counts as passed.
+ * The coverage of a metric. Runs in error and unscored runs are different runs, so both numbers are subtracted. The value of a sample is
+ * computed from its epochs without an error, and the log does not show in which samples epochs are missing. So each missing epoch of a
+ * scored sample counts as one run that the metric wrongly counts as passed.
  */
 export function coverageOf({ value, samples: { scored, unscored } }: ScoredMetric, { completed, epochs }: PlannedRuns): Coverage {
   const covered = Math.max(0, Math.min(scored * epochs, completed - unscored * epochs));

@@ -1,7 +1,7 @@
 import { type Completeness, isCount } from './imported-evaluation.ts';
 import { isObject, type Members, memberOf, notThisFormat } from './parse-results.ts';
 
-/** How much of a configuration ran, and why it is known to be partial. */
+/** How much of a configuration ran. `why` gives the reason if the run is partial; otherwise it is empty. */
 interface Finding {
   completeness: Completeness;
   why: string;

@@ -66,8 +66,8 @@ function statistics({ successes, failures, errors = 0 }: Members): Statistics {
 }
 
 /**
- * The worse of the statistics and the listed results: the larger total and the smaller number of passed cases. Cases that are then neither
- * passed, failed nor in error are `doubtful`, and also count as errored.
+ * The worse of the statistics and the listed results: the larger total and the smaller number of passed cases. The cases that remain
+ * after the passed, failed and errored ones are `doubtful`, and also count as errored.
  */
 function worseOf(counts: Statistics, cases: unknown): Statistics & { total: number; doubtful: number } {
   const total = counts.passed + counts.failed + counts.errored;

@@ -109,7 +109,7 @@ export class TelemetryReports {
   ): void {
     const callback = this.#callbacks[name] as ((argument: typeof what) => unknown) | undefined;
     try {
-      // An async callback that rejects would end the host's process.
+      // Without the catch, a callback that returns a rejected promise would end the host's process.
       if (callback !== undefined) void Promise.resolve(callback(what)).catch(() => undefined);
       else if (!this.#warned.has(name) && !this.#log.has(level))
         console.warn(`countersign: ${sentence()} (logged once; set telemetry.${name} to receive all)`);

@@ -13,7 +13,7 @@ import type { TraceReports } from './trace-reports.ts';
 /** A run that is queued or being sent. */
 interface QueuedRun {
   documents: RunDocuments;
-  /** The same in every attempt, because the outcome of an earlier attempt may be unknown. */
+  /** Each attempt uses the same key, because the outcome of an earlier attempt may be unknown. */
   idempotencyKey: string;
   refusals: number;
   settle(response: TraceAccepted | undefined): void;

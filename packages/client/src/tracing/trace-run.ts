@@ -9,7 +9,7 @@ import type { TracingLimits } from './tracing-options.ts';
 
 /** The fields of a new run. */
 export interface RunStart extends Omit<Trace, 'trace_id' | 'spans' | 'started_at' | 'ended_at' | 'latency_ms'> {
-  /** Identifier of the run; random by default. The service merges runs with the same ID, also from several processes. */
+  /** Identifier of the run; random by default. The service merges runs with the same ID, even from several processes. */
   trace_id?: string | undefined;
   /** The span of another process that this part of the run belongs to. */
   parent_span_id?: string | undefined;

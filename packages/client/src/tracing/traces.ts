@@ -52,10 +52,10 @@ export class Traces {
   }
 
   /**
-   * Sends a trace. If it was sent before, the service merges the two: a span with the same `span_id` replaces the earlier one. A trace that
-   * is too large for one request (500 spans, or some megabytes) is split, and the service merges the parts. Each request is retried until
+   * Sends a trace. If the trace was sent before, the service merges both: a span with the same `span_id` replaces the earlier one. A trace
+   * that is too large for one request (500 spans, or some megabytes) is split, and the service merges the parts. Each request is retried until
    * `deadlineMs` after its start. The trace counts towards `traces.queueBytesMax`, and `close()` of the client waits for it.
-   * The Idempotency-Key of each further request is the given one with the number of the request, such as `KEY.2`.
+   * The Idempotency-Key of each further request is the given key and the number of the request, such as `KEY.2`.
    * @throws ConfigurationError if the trace is not JSON, the API key or the Idempotency-Key is malformed, or the Idempotency-Key is too
    * long for the further requests; CountersignError if `traces.queueBytesMax` is reached; ApiError for an error status; ConnectionError,
    * TimeoutError or UnexpectedAnswerError; or the reason of `options.signal`.
@@ -162,7 +162,7 @@ export class Traces {
 /** The members that every request of a trace repeats. */
 const identityOf = ({ trace_id, agent_id, agent_name }: Trace): string => JSON.stringify({ trace_id, agent_id, agent_name });
 
-/** The Idempotency-Key of a request of a trace: the given one, with the number of the request from the second on. */
+/** The Idempotency-Key of a request of a trace. From the second request on, the number of the request is added to the given key. */
 const keyOf = (index: number, { idempotencyKey: key }: CallOptions): string | undefined =>
   key === undefined || index === 0 ? key : `${key}.${index + 1}`;
 

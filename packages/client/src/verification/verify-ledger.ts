@@ -35,7 +35,7 @@ export interface LedgerTrust {
 export type LedgerVerdict =
   | {
       ok: true;
-      /** The workspace of the log. Undefined if none was expected and no row names it: no rows, or only decisions of older servers. */
+      /** The workspace of the log. Undefined if none was expected and no row names one. Decisions of older servers name none. */
       tenantId: string | undefined;
       /** The number of rows. */
       entries: number;
@@ -96,7 +96,7 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
   return { ok: true, tenantId, entries, head, headsMet: heads.length, timesChecked: log === 'audit' || audit !== undefined };
 }
 
-/** An export without rows may be of an empty log, or it was cut off at its start. So it proves nothing. */
+/** An export without rows may be of an empty log, or all its rows were removed. So it proves nothing. */
 const NO_ROWS = 'the export has no rows, which proves nothing: give a checkpoint or head that says that the log is empty';
 
 async function* bytesOf(lines: LedgerSource): AsyncGenerator<Uint8Array> {
@@ -120,8 +120,8 @@ function* keptHeads(
   if (checkpoints.length === 0) return;
   const keys = readKeys(publicKeys);
   for (const [index, note] of checkpoints.entries()) {
-    const misfit = checkpointMismatch(note, log);
-    if (misfit !== undefined) throw new ConfigurationError(`checkpoints[${index}] ${misfit}`);
+    const mismatch = checkpointMismatch(note, log);
+    if (mismatch !== undefined) throw new ConfigurationError(`checkpoints[${index}] ${mismatch}`);
     const opened = openCheckpoint(note, keys, verifyEd25519, sha256);
     yield 'fault' in opened ? opened : { source: `checkpoint ${index + 1}`, ...opened.head };
   }
