@@ -15,7 +15,7 @@ import { ConditionCheck, DecidedEvaluation, PromotionCheck, PromotionDecision } 
 import { TelemetryAccepted, TelemetryEvent } from '@countersign/core/contract/telemetry';
 import { Span, Trace, TraceAccepted } from '@countersign/core/contract/trace';
 
-/** The JSON Schema of one member, as far as the contract uses it. */
+/** The parts of JSON Schema that the contract uses. */
 interface Schema {
   $id?: string;
   type?: string | readonly string[];

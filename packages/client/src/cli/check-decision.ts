@@ -84,7 +84,7 @@ function timeMismatch({ timestamp }: PromotionDecision, { sentAt, receivedAt, sk
   return undefined;
 }
 
-/** A decision repeats the nonce of its request, so that a decision cannot be replayed, not even within seconds. */
+/** A decision repeats the nonce of its request. So even a decision that is only seconds old cannot be replayed. */
 function nonceMismatch({ nonce }: PromotionDecision, { nonce: sent }: RequestTiming): string | undefined {
   if (nonce === sent) return undefined;
   if (nonce === undefined)

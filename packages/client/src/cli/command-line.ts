@@ -17,7 +17,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   const session = new Session(terminal);
   const end = args.indexOf('--');
   const flags = args.slice(0, end === -1 ? undefined : end);
-  // These flags are read before parsing, so that errors of parsing are reported in the requested form too.
+  // These flags are read before parsing, so that parse errors are reported in the requested form too.
   session.json = flags.includes('--json');
   session.debug = flags.includes('--debug');
   try {

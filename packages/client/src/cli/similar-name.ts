@@ -1,7 +1,7 @@
 import { shortLine } from './plain-text.ts';
 
 /**
- * The lines for the header `Countersign-Warning`: a new agent was registered whose name looks like that of a known one.
+ * The lines that explain the header `Countersign-Warning`: the name of a new agent looks like the name of a known agent.
  * A name that is not plain ASCII is also shown percent-encoded, because different letters may look the same.
  */
 export function similarNameLines(header: string | null): string[] {

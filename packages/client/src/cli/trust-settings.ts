@@ -51,8 +51,9 @@ interface PublicKey {
 }
 
 /**
- * Reads --workspace, and --trust and --verify-key with their variables. A key file contains decision keys (64 hex digits per line),
- * verifier keys (one per line), or a JWKS. `env:NAME` reads a variable; a verifier key is public, so the option may contain it directly.
+ * Reads --workspace, --trust and --verify-key, and the variables of the last two. A key file contains decision keys (64 hex digits per
+ * line), verifier keys (one per line), or a JWKS. `env:NAME` reads a variable; a verifier key is public, so the option may contain it
+ * directly.
  */
 export function readTrustSettings(session: Session, options: TrustOptions): TrustSettings {
   const texts = [...(options['verify-key'] ?? []).map((each) => readKeyText(session, each)), ...readKeysFromEnvironment(session)];
@@ -164,7 +165,7 @@ function addKeys(session: Session, source: string, text: string, trustSettings: 
   }
 }
 
-/** Why a JWKS is rejected: a predecessor in the list has not signed its successor. Undefined if it is not rejected. */
+/** Why a JWKS is rejected: a key is listed twice, or not signed by its predecessor in the list. Undefined if it is accepted. */
 const jwksFault = (text: string): string | undefined =>
   text.trim().startsWith('{')
     ? listedSuccessionFault((JSON.parse(text) as { keys: unknown[] }).keys, SUCCESSION_CHECKS)

@@ -2,7 +2,7 @@ import { type Completeness, isCount } from './imported-evaluation.ts';
 import { type Members, memberOf } from './parse-results.ts';
 
 /**
- * Whether a finished run used all samples of its dataset, and why not. `total_samples` counts each sample once per epoch.
+ * Whether a finished run used all samples of its dataset, and if not, why. `total_samples` counts each sample once per epoch.
  * `dataset.samples` is the size of the dataset, before `--limit` and `--sample-id`.
  */
 export function inspectCompleteness(spec: Members, results: Members): { completeness: Completeness; why: string } {

@@ -1,4 +1,4 @@
-/** The environments of the runtimes that have one. */
+/** The globals of the runtimes that have environment variables. */
 interface Runtime {
   process?: { versions?: Record<string, string | undefined>; env?: Record<string, string | undefined> };
   Deno?: { env?: { get(name: string): string | undefined } };

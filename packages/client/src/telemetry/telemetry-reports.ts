@@ -6,7 +6,7 @@ import type { Issue } from '../wire/contract.ts';
 export type DropReason =
   /** The queue was full when they were emitted. */
   | 'queue_full'
-  /** They are not JSON objects: a circular reference, a BigInt, a text. */
+  /** They cannot be written as JSON objects: for example, texts, or objects with a circular reference or a BigInt. */
   | 'not_json'
   /** They were emitted after `close()`. */
   | 'closed'

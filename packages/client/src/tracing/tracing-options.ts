@@ -4,7 +4,7 @@ import type { TraceCallbacks } from './trace-reports.ts';
 
 /** How runs are built and sent. */
 export interface TracingOptions extends TraceCallbacks {
-  /** The maximum number of recorded steps of a run. Its metadata contains the number of further steps. Default 5000. */
+  /** The maximum number of recorded steps of a run. Its metadata contains the number of steps that were left out. Default 5000. */
   spansMax?: number | undefined;
   /** The maximum number of characters of JSON per step. Above it, fields are left out and listed in the metadata. Default 1,000,000. */
   spanCharactersMax?: number | undefined;

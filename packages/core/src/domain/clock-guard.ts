@@ -33,7 +33,7 @@ export interface ClockFault {
 /** The largest normal difference between two clocks: from drift, NTP corrections and delays. */
 export const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 
-/** How long the clocks must agree after a fault. An accepted jump needs no such time, because the clocks have already agreed for longer. */
+/** How long the clocks must agree after a fault. This does not apply after an accepted jump: the clocks have then agreed for longer. */
 export const CLOCK_SETTLING_MS = 5_000;
 
 /**
@@ -66,7 +66,7 @@ export class ClockGuard {
   /** The accepted difference between the system clock and the monotonic clock. */
   #offsetMs: number;
   #observedAtMs: number;
-  /** Whether the database's clock has ever agreed with the system clock while no jump was pending, or long enough to accept a jump. */
+  /** Whether the clocks have ever agreed while no jump was pending, or have agreed for long enough that a jump was accepted. */
   #isConfirmed = false;
   #jump: Jump | undefined;
   /** The database's clock minus the monotonic clock, when the clocks last agreed without a pending jump; undefined before that. */

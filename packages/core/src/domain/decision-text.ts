@@ -33,7 +33,7 @@ export class DecisionText {
     this.#canonical = canonicalParts(shared);
   }
 
-  /** Returns the decision with these own members, signed. */
+  /** Returns the signed decision with these own members. */
   sign({ asked_by, decision_id, nonce }: OwnMembers, key: Uint8Array, digests: Digests): SignedText {
     const askedBy = `"asked_by":${canonicalJson(asked_by)}`;
     const id = `"decision_id":${canonicalJson(decision_id)}`;

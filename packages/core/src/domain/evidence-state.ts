@@ -109,7 +109,7 @@ export class EvidenceState {
     return this.#byName.get(name);
   }
 
-  /** The evaluation with this ID; undefined if promotion checks cannot use it. They use the latest of an agent and of each harness. */
+  /** The evaluation with this ID; undefined if promotion checks cannot use it (see `usableEvaluations`). */
   usableEvaluation(evaluationId: string): KnownEvaluation | undefined {
     for (const agent of this.#agents.values()) {
       const found = usableEvaluations(agent).find(({ id }) => id === evaluationId);

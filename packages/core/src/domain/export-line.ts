@@ -23,7 +23,7 @@ export function parseLine(text: string, what = 'the line'): { row: unknown } | {
  */
 const isExactly = (row: unknown, text: string): boolean => JSON.stringify(row) === text && !text.includes('\\ud');
 
-/** It does not remove a byte order mark, so JSON.parse rejects a text that starts with one. */
+/** This decoder keeps a byte order mark, so JSON.parse rejects a text that starts with one. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Returns the text of a line; undefined if it is not UTF-8. */

@@ -289,7 +289,7 @@ export function roundedHours(hours: number): number {
 
 const hours = (count: number): string => `${count} ${count === 1 ? 'hour' : 'hours'}`;
 
-/** An age for people. It is exact from one hour on, because the smallest `max_age_hours` is 1. Below that, it is in whole minutes. */
+/** An age in words. From one hour on it is exact, so that people can compare it with the limit. A shorter age is in whole minutes. */
 function ageInWords(ageHours: number): string {
   if (ageHours >= 1) return hours(ageHours);
   const minutes = Math.floor(ageHours * 60);

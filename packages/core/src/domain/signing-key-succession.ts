@@ -40,7 +40,7 @@ const NAME_PREFIX = 'countersign/';
 export const successionMessage = (instanceId: string, predecessor: string, successor: string): Uint8Array =>
   new TextEncoder().encode(DOMAIN + canonicalJson({ instance_id: instanceId, predecessor, successor }));
 
-/** Reads an Ed25519 key of a JWKS. Undefined for another type, an invalid `note_key`, or an `x` that is another public key. */
+/** Reads an Ed25519 key of a JWKS. Undefined for another type, an invalid `note_key`, or an `x` that belongs to another public key. */
 export function readListedKey(jwk: unknown, sha256: Sha256): ListedKey | undefined {
   const members = (jwk ?? {}) as Record<string, unknown>;
   if (members.kty !== 'OKP' || members.crv !== 'Ed25519') return undefined;

@@ -2,9 +2,9 @@ import { type Attributes, MalformedExportError, type SpanRecord } from './record
 
 /** The maximum size of the copies, in characters of JSON for each byte of the body of an export. */
 const COPIED_PER_BYTE_MAX = 64;
-/** Copies up to this size are always accepted. */
+/** Copies of up to this many characters are always accepted. */
 const COPIED_FREELY = 1024 * 1024;
-/** Larger copies are never accepted. */
+/** Copies of more characters than this are never accepted. */
 const COPIED_CHARACTERS_MAX = 64 * 1024 * 1024;
 
 /**

@@ -35,7 +35,7 @@ function readMessages(events: readonly ContentEvent[]): Message[] {
   return read?.messages ?? events.flatMap((event) => (Object.hasOwn(ROLES, event.name) ? messagesOf(event) : []));
 }
 
-/** The members of all events DETAILS. If a name repeats, the first event counts, and within an event the attribute. */
+/** The members of all events DETAILS. If a name repeats, the first event counts; within one event, the attributes come before the body. */
 function membersOfDetails(events: readonly ContentEvent[]): Attributes {
   const members: Attributes = new Map();
   for (const { name, attributes, body } of events) {

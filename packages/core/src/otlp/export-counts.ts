@@ -17,7 +17,7 @@ const NAMES = {
   values: 'attributes, list elements or bodies of log records',
 } as const;
 
-/** Adds a number to a count. Returns whether the count is still at most its limit. */
+/** Adds a number to a count. Returns whether the count is still within its limit. */
 export function addToCount(counts: ExportCounts, what: keyof ExportCounts, number = 1): boolean {
   counts[what] += number;
   return counts[what] <= LIMITS[what];

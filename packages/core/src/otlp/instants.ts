@@ -1,7 +1,7 @@
 const NANOS_PER_SECOND = 1_000_000_000n;
 const SECONDS_LENGTH = 'YYYY-MM-DDThh:mm:ss'.length;
 
-/** The last whole second that was converted, with its text. The times of a run fall into few different seconds. */
+/** The last whole second that was converted, with its text. The times of a run fall into a few seconds, so it is often reused. */
 let last = { seconds: Number.NaN, text: '' };
 
 /** Nanoseconds since 1970 as a date-time in UTC with nine fraction digits. */

@@ -147,7 +147,7 @@ function earliest(records: readonly SpanRecord[]): SpanRecord | undefined {
   );
 }
 
-/** A time after every time of OTLP, which has 64 bits. */
+/** Later than every time in OTLP, where a time has 64 bits. */
 const TIME_MAX = 2n ** 64n;
 
 const findingsOf = (record: SpanRecord): MappedTrace['findings'] =>

@@ -50,7 +50,7 @@ export function countProtobuf(signal: Signal, bytes: Uint8Array, counts = noCoun
   return counts;
 }
 
-/** The bytes of a message, from `at` to before `end`, and its depth. */
+/** The bytes of a message, from `at` (included) to `end` (excluded), and its depth. */
 interface Range {
   at: number;
   end: number;

@@ -21,7 +21,7 @@ export function setAttribute(attributes: Attributes, name: string, value: Value)
   attributes.set(name, value);
 }
 
-/** All values that were set under this name: first the last one, then those that it replaced. Empty if the name has no value. */
+/** All values that were set under this name: the current value first, then the replaced ones. Empty if the name has no value. */
 export const valuesOf = (attributes: Attributes, name: string): Value[] => {
   const value = attributes.get(name);
   return value === undefined ? [] : [value, ...(replaced.get(attributes)?.get(name) ?? [])];
@@ -54,7 +54,7 @@ export interface SpanRecord {
   /** Whether the span's parent is known to be remote. */
   hasRemoteParent: boolean;
   name: string;
-  /** SPAN_KIND_*, 0 when not sent. */
+  /** A value of SPAN_KIND_*; 0 when not sent. */
   kind: number;
   /** Nanoseconds since 1970; undefined when not sent. */
   start: bigint | undefined;
@@ -75,7 +75,7 @@ export interface LogRecord {
   /** As in SpanRecord. Each ID is empty if it is missing or not valid. */
   traceId: string;
   spanId: string;
-  /** Nanoseconds since 1970 when it happened, otherwise when it was observed; undefined if neither was sent. */
+  /** When it happened, or else when it was observed: nanoseconds since 1970. Undefined if neither was sent. */
   time: bigint | undefined;
   /** Empty when not sent. */
   eventName: string;

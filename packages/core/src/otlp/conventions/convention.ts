@@ -37,7 +37,7 @@ export interface Rule {
   source: string;
 }
 
-/** The kind of a span, by one convention. */
+/** The kind of a span according to one convention. */
 export interface KindMatch {
   kind: SpanKind;
   /** Whether the span is an embedding. Its tokens and cost are counted, although it is not an `llm` step. */
