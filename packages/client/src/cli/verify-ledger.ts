@@ -18,7 +18,7 @@ const OPTIONS = {
   replay: {
     type: 'string',
     value: 'FILE',
-    help: 'for decisions: the export of the log evidence, from which every decision is computed again',
+    help: 'for decisions: the export of the evidence log, from which every decision is computed again',
   },
   checkpoint: {
     type: 'string',

@@ -48,7 +48,10 @@ const isArchive = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] 
 function headerOf(archive: Uint8Array): Uint8Array {
   const header = readZipEntry(archive, 'header.json', HEADER_BYTES_MAX);
   if (header !== undefined) return header;
-  throw notThisFormat('inspect_ai', 'the archive has no header.json: the run is not finished, or it is another archive');
+  throw notThisFormat(
+    'inspect_ai',
+    'the archive has no header.json: the run is not finished, or the archive is not from Inspect AI',
+  );
 }
 
 type Outcome = Pick<ImportedEvaluation, 'status' | 'pass_rate' | 'notes' | 'cases' | 'completeness'>;

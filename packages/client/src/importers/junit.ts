@@ -64,8 +64,8 @@ function notesOf(counts: JUnitCounts, denominator: number, moment: JUnitMoment, 
     failed,
     'in error': errored - missing - doubtful,
     [ignoreSkipped ? 'skipped and left out' : 'skipped, which count as not passed']: skipped,
-    'counted by a suite, but not in it': missing,
-    'listed, but not passed by the totals of their suite': doubtful,
+    'in the totals of a suite, but not listed': missing,
+    'listed, but not passed according to the totals of their suite': doubtful,
   };
   const named = contradictions.slice(0, CONTRADICTIONS_MAX).join('; ');
   const more = contradictions.length > CONTRADICTIONS_MAX ? `; and ${contradictions.length - CONTRADICTIONS_MAX} more` : '';

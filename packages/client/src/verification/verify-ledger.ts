@@ -82,7 +82,7 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
       misfit: false,
     };
   const corrections = audit === undefined ? undefined : (audit.corrections ?? []);
-  if (trust.replay !== undefined && log !== 'decisions') throw new ConfigurationError('replay is for the log decisions');
+  if (trust.replay !== undefined && log !== 'decisions') throw new ConfigurationError('replay is for the decision log');
   const replay = trust.replay === undefined ? undefined : new DecisionReplay(bytesOf(trust.replay), hashing.digests);
   const fromAudit = { corrections, restores: audit?.restores, auditTenantId: audit?.tenantId };
   const expectation = { log, kept: heads, ...fromAudit, tenantId: trust.tenantId, replay };

@@ -9,7 +9,7 @@ export interface Message {
   content?: string | unknown[] | null | undefined;
   /** Name of the speaker or of the tool. */
   name?: string | null | undefined;
-  /** The tool call whose result this message is. */
+  /** The tool call that produced this message. */
   tool_call_id?: string | null | undefined;
   /** Tool calls that the model requests, in the format of the model API. */
   tool_calls?: unknown[] | null | undefined;

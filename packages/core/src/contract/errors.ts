@@ -18,7 +18,7 @@ export const ERRORS = {
     status: 401,
     when: 'Portal: the email address or the password is wrong. The response does not say whether the account exists.',
   },
-  forbidden: { status: 403, when: "Portal: the person's role in the workspace does not allow this." },
+  forbidden: { status: 403, when: "Portal: the person's role in the workspace does not allow the request." },
   cross_origin: {
     status: 403,
     when: 'Portal: the request would change something, but was not sent by a page of the portal (`Origin`, `Sec-Fetch-Site`).',

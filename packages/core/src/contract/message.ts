@@ -13,7 +13,7 @@ export const Message = Type.Object(
       }),
     ),
     name: optional(label({ description: 'Name of the speaker or of the tool.' })),
-    tool_call_id: optional(label({ description: 'The tool call whose result this message is.' })),
+    tool_call_id: optional(label({ description: 'The tool call that produced this message.' })),
     tool_calls: optional(anyArray({ description: 'Tool calls that the model requests, in the format of the model API.' })),
   },
   { $id: 'Message', description: 'One message of a conversation with a model.' },

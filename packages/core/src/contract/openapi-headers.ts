@@ -17,9 +17,9 @@ const HEADERS = {
   'Countersign-Ledger-Seq': header("The entry's number in its workspace's ledger.", INTEGER),
   'Idempotent-Replayed': header('true if this response repeats the first one, and nothing was stored again.'),
   'Countersign-Warning': header(
-    'Present if the name of a new agent looks like a known name: `similar-agent-name;agent_name=<new>;similar_to=<known>`, several ' +
-      'joined by commas. Names are UTF-8 in percent-encoding, and a shortened name ends in `...`. At most 2,048 bytes; `more=<number>` ' +
-      'counts the warnings that were left out.',
+    'Present if the name of a new agent looks like a known name: `similar-agent-name;agent_name=<new>;similar_to=<known>`. ' +
+      'Several warnings are joined by commas. Names are UTF-8 in percent-encoding, and a shortened name ends in `...`. At most ' +
+      '2,048 bytes; `more=<number>` counts the warnings that were left out.',
   ),
   'Countersign-Checkpoint': header(
     'Heads of the audit ledger and the decision log after the decision was stored. Keep them as evidence.',

@@ -75,7 +75,7 @@ export function openApiDocument(): Node {
           type: 'apiKey',
           in: 'header',
           name: 'X-Service-Key',
-          description: 'The same key, where Authorization cannot be set.',
+          description: 'The same key, for clients that cannot set Authorization.',
         },
         readToken: {
           type: 'http',

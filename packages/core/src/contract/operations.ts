@@ -185,5 +185,5 @@ function repeatedSpanIds({ spans }: { spans?: unknown }): Issue[] {
 
 function missingAgent({ agent_id, agent_name }: { agent_id?: unknown; agent_name?: unknown }): Issue[] {
   if (agent_id != null || agent_name != null) return [];
-  return [{ path: '', code: 'agent_missing', message: 'give agent_id or agent_name: which agent is to be promoted?' }];
+  return [{ path: '', code: 'agent_missing', message: 'send agent_id or agent_name, to say which agent is to be promoted' }];
 }

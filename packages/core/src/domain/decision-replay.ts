@@ -44,11 +44,11 @@ export class DecisionReplay {
       const seq = this.#state.size + 1;
       const { value: line, done } = await this.#events.next();
       if (done === true)
-        return `evidence_size is ${size}, but the export of the log evidence has only ${this.#state.size} events`;
+        return `evidence_size is ${size}, but the export of the evidence log has only ${this.#state.size} events`;
       const parsed = line === undefined ? { fault: 'the line is too long, or not UTF-8' } : parseLine(line);
       const read = 'fault' in parsed ? parsed : readEvidenceEvent(parsed.row, { seq, tenantId }, this.#digests);
       const fault = 'fault' in read ? read.fault : applyEvent(this.#state, read.event);
-      if (fault !== undefined) return `event ${seq} of the log evidence: ${fault}`;
+      if (fault !== undefined) return `event ${seq} of the evidence log: ${fault}`;
     }
     return undefined;
   }
@@ -65,11 +65,11 @@ function replayFault(state: EvidenceState, decision: Record<string, unknown>, te
   const { agent_id: agentId, required_threshold: threshold, timestamp } = decision;
   if (typeof threshold !== 'number') return 'required_threshold is not a number';
   if (agentId !== null && (typeof agentId !== 'string' || state.agent(agentId) === undefined))
-    return `agent_id does not follow from the log evidence: no such agent is registered in its first ${state.size} events`;
+    return `agent_id does not follow from the evidence log: no such agent is registered in its first ${state.size} events`;
   const found = evidenceFor(state, decision);
   if (found === undefined)
     return (
-      `evaluation_id does not follow from the log evidence: the evaluation is not the latest one of its agent or harness ` +
+      `evaluation_id does not follow from the evidence log: the evaluation is not the latest one of its agent or harness ` +
       `at event ${state.size}`
     );
   const document = evidenceDocument(

@@ -49,7 +49,7 @@ export const ApprovalDetail = Type.Object({
   may: Type.Object(
     {
       approve: flag({ description: 'Whether it can be approved now.' }),
-      reject: flag({ description: 'Whether it can be rejected now, also after an approval. A rejection is final.' }),
+      reject: flag({ description: 'Whether it can be rejected now, even after an approval. A rejection is final.' }),
       withdraw: flag({
         description: 'Whether its approval can be withdrawn: it is approved, and no allowed decision is based on it.',
       }),

@@ -28,8 +28,8 @@ export const runFacts = {
   outcome: nullable(
     label({
       description:
-        'How it ended. For a trace: success, failure, escalated or blocked; without its root span, null until 15 minutes after its last ' +
-        'span, then `incomplete`. For a telemetry event: any label.',
+        'How it ended. For a trace: success, failure, escalated or blocked. For a trace whose root span is missing: null until 15 ' +
+        'minutes after its last span, then `incomplete`. For a telemetry event: any label.',
     }),
   ),
   has_error: flag({ description: 'Whether an error was reported.' }),

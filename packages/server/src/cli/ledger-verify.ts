@@ -53,7 +53,7 @@ export function addVerify(group: Command, session: Session): void {
     .addOption(
       new Option(
         '--replay <file>',
-        'with --file of decisions: the export of the log evidence, from which every decision is computed again',
+        'with --file of decisions: the export of the evidence log, from which every decision is computed again',
       ).conflicts('workspace'),
     )
     .addOption(
