@@ -2,7 +2,7 @@ import { ConfigurationError } from './http/errors.ts';
 import type { FetchLike } from './http/fetch-like.ts';
 import { RETRY_DEFAULTS, type RetryOptions } from './http/retry-pace.ts';
 import { readKey, type TransportSettings } from './http/transport.ts';
-import { type OptionNames, refuseUnknown } from './known-options.ts';
+import { type OptionNames, rejectUnknownOption } from './known-options.ts';
 import { Log, type Logger } from './log.ts';
 import { positive } from './positive-option.ts';
 import { environmentVariable } from './runtime/environment.ts';
@@ -58,8 +58,8 @@ const DEADLINE_MS_DEFAULT = 30_000;
 
 /** Checks the options and returns the settings of the transport. Throws a ConfigurationError that names the wrong option. */
 export function readOptions(options: ClientOptions): TransportSettings {
-  refuseUnknown('', options, NAMES);
-  refuseUnknown('retries.', options.retries ?? {}, RETRY_NAMES);
+  rejectUnknownOption('', options, NAMES);
+  rejectUnknownOption('retries.', options.retries ?? {}, RETRY_NAMES);
   const { fetch: fetchOption = globalThis.fetch, retries = {} } = options;
   const apiKey = options.apiKey ?? environmentVariable('COUNTERSIGN_API_KEY');
   const baseUrl = options.baseUrl ?? environmentVariable('COUNTERSIGN_URL');

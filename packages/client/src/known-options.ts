@@ -4,7 +4,7 @@ import { ConfigurationError } from './http/errors.ts';
 export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
 
 /** Rejects an unknown option, so that a misspelled one is not ignored. `prefix` precedes its name in the message. */
-export function refuseUnknown<Options extends object>(prefix: string, options: Options, names: OptionNames<Options>): void {
+export function rejectUnknownOption<Options extends object>(prefix: string, options: Options, names: OptionNames<Options>): void {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
   if (unknown === undefined) return;
   const known = Object.keys(names).map((name) => prefix + name);

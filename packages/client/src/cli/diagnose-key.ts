@@ -11,7 +11,7 @@ const PATHS: Record<string, string> = {
 };
 
 /** The scope to test, whether the key must have it, and the time limit of the request. */
-export interface ScopeQuestion {
+export interface ScopeCheck {
   scope: string;
   isRequired: boolean;
   timeoutMs: number;
@@ -25,7 +25,7 @@ export async function diagnoseScope(
   terminal: Terminal,
   address: string,
   key: string,
-  { scope, isRequired, timeoutMs }: ScopeQuestion,
+  { scope, isRequired, timeoutMs }: ScopeCheck,
 ): Promise<Diagnosis> {
   const what = `scope ${scope}`;
   try {

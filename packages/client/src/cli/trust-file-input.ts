@@ -51,9 +51,9 @@ export interface PublishedKeyResult {
 /** Reads the published keys of a service. Adds to the trust file the keys that its own keys, or their successors, have signed. */
 export async function askForSuccessors(session: Session, address: string, file: TrustFileInput): Promise<PublishedKeyResult> {
   const published = await publishedKeys(session, address);
-  const { proven, refused } = followSuccessors(liveKeys(file), published, SUCCESSION_CHECKS);
+  const { proven, unproven } = followSuccessors(liveKeys(file), published, SUCCESSION_CHECKS);
   const trustFile = proven.length === 0 ? undefined : { ...file, keys: [...file.keys, ...proven] };
-  const live = refused.find(({ key: { retiredAt } }) => retiredAt === undefined);
+  const live = unproven.find(({ key: { retiredAt } }) => retiredAt === undefined);
   return { trustFile, problem: problemOf(published, file, live?.fault) };
 }
 

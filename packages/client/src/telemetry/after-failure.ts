@@ -15,7 +15,7 @@ export interface BatchOutcome {
 }
 
 /** The number of unexplained errors, such as 500, after which a batch or run is dropped, so that it does not block the queue. */
-export const REFUSALS_MAX = 3;
+export const UNEXPLAINED_FAILURES_MAX = 3;
 
 /** Statuses that depend on the key, the address, the headers or the load, and not on the content. */
 const STATUSES_NOT_ABOUT_CONTENT: ReadonlySet<number> = new Set([401, 403, 404, 405, 407, 408, 421, 429, 431, 502, 503, 504]);
@@ -33,8 +33,8 @@ export function afterFailure(batch: Batch, error: unknown): BatchOutcome {
   if (error instanceof ValidationError) return withoutWrongEvents(batch, error);
   if (error instanceof PayloadTooLargeError) return splitBatch(batch, error);
   if (!isUnexplainedFailure(error)) return sendLater(batch);
-  const refusals = batch.refusals + 1;
-  if (refusals < REFUSALS_MAX) return sendLater({ ...batch, refusals });
+  const unexplainedFailures = batch.unexplainedFailures + 1;
+  if (unexplainedFailures < UNEXPLAINED_FAILURES_MAX) return sendLater({ ...batch, unexplainedFailures });
   return { rejected: [], again: [], dropped: batch.texts.length, mustWait: true };
 }
 

@@ -6,10 +6,10 @@ export interface Batch {
   key: string;
   texts: readonly string[];
   /** How often the batch failed with an error that does not say why, such as 500. */
-  refusals: number;
+  unexplainedFailures: number;
 }
 
-export const newBatch = (texts: readonly string[]): Batch => ({ key: crypto.randomUUID(), texts, refusals: 0 });
+export const newBatch = (texts: readonly string[]): Batch => ({ key: crypto.randomUUID(), texts, unexplainedFailures: 0 });
 
 /** The request's body. */
 export const batchBody = ({ texts }: Batch): string => `{"events":[${texts.join(',')}]}`;

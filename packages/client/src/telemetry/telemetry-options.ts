@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../http/errors.ts';
-import { type OptionNames, refuseUnknown } from '../known-options.ts';
+import { type OptionNames, rejectUnknownOption } from '../known-options.ts';
 import { positive } from '../positive-option.ts';
 import type { BatchBounds, QueueBounds } from './event-queue.ts';
 import type { TelemetryCallbacks } from './telemetry-reports.ts';
@@ -50,7 +50,7 @@ const SERVICE_EVENTS_MAX = 200;
 
 /** Checks the options. Throws a ConfigurationError that names the wrong one. */
 export function readTelemetryOptions(options: TelemetryOptions = {}): TelemetrySettings {
-  refuseUnknown('telemetry.', options, NAMES);
+  rejectUnknownOption('telemetry.', options, NAMES);
   const eventsMax = positive('telemetry.batchEventsMax', options.batchEventsMax, SERVICE_EVENTS_MAX);
   if (eventsMax > SERVICE_EVENTS_MAX || !Number.isInteger(eventsMax))
     throw new ConfigurationError(

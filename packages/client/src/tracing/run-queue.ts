@@ -3,7 +3,7 @@ import { ROUND_ATTEMPTS_MAX } from '../http/retry-pace.ts';
 import type { SendOptions } from '../http/transport.ts';
 import { beforeExit } from '../runtime/process-exit.ts';
 import { backgroundTimer, timerMs } from '../runtime/timers.ts';
-import { isPermanent, isUnexplainedFailure, REFUSALS_MAX } from '../telemetry/after-failure.ts';
+import { isPermanent, isUnexplainedFailure, UNEXPLAINED_FAILURES_MAX } from '../telemetry/after-failure.ts';
 import { Backoff } from '../telemetry/backoff.ts';
 import { DeliveryCounts } from '../telemetry/delivery-counts.ts';
 import type { TraceAccepted } from '../wire/contract.ts';
@@ -15,7 +15,7 @@ interface QueuedRun {
   documents: RunDocuments;
   /** Each attempt uses the same key, because the outcome of an earlier attempt may be unknown. */
   idempotencyKey: string;
-  refusals: number;
+  unexplainedFailures: number;
   settle(response: TraceAccepted | undefined): void;
 }
 
@@ -75,7 +75,7 @@ export class RunQueue {
         release();
         resolve(response);
       };
-      this.#queued.push({ documents, idempotencyKey: crypto.randomUUID(), refusals: 0, settle });
+      this.#queued.push({ documents, idempotencyKey: crypto.randomUUID(), unexplainedFailures: 0, settle });
     });
     this.#cancelExitTask ??= beforeExit(() => void this.end(this.#settings.exitDeadlineMs));
     this.#run();
@@ -145,8 +145,8 @@ export class RunQueue {
       return;
     }
     this.#backoff.failed(error instanceof ApiError ? error.retryAfterMs : undefined);
-    if (isUnexplainedFailure(error)) run.refusals += 1;
-    if (run.refusals >= REFUSALS_MAX) {
+    if (isUnexplainedFailure(error)) run.unexplainedFailures += 1;
+    if (run.unexplainedFailures >= UNEXPLAINED_FAILURES_MAX) {
       this.#drop(run, 'refused');
       return;
     }

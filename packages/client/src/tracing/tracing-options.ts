@@ -1,4 +1,4 @@
-import { type OptionNames, refuseUnknown } from '../known-options.ts';
+import { type OptionNames, rejectUnknownOption } from '../known-options.ts';
 import { positive } from '../positive-option.ts';
 import type { TraceCallbacks } from './trace-reports.ts';
 
@@ -27,7 +27,7 @@ export interface TracingLimits {
 
 /** Checks the options. Throws a ConfigurationError that names the wrong one. */
 export function readTracingLimits(options: TracingOptions = {}): TracingLimits {
-  refuseUnknown('traces.', options, NAMES);
+  rejectUnknownOption('traces.', options, NAMES);
   return {
     spansMax: positive('traces.spansMax', options.spansMax, 5000),
     spanCharactersMax: positive('traces.spanCharactersMax', options.spanCharactersMax, 1_000_000),

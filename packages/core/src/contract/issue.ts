@@ -39,7 +39,7 @@ export const ISSUE_CODES = {
   other_body: 'In the last 24 hours, an accepted request used this `Idempotency-Key` with another body.',
   missing_scope: 'The key does not have the scope that this endpoint needs.',
   size_limit: 'The body has more bytes than this endpoint accepts.',
-  disk_space: "The server's disk is nearly full. New records are refused until there is space.",
+  disk_space: "The server's disk is nearly full. New records are rejected until there is space.",
   refused: 'The rules or the state of the workspace do not allow the action. The message gives the reason and the remedy.',
   log_rewritten: 'The stored log differs from what the server signed earlier: it was changed in the database.',
   evidence_broken: 'A stored row differs from the evidence log: it was changed in the database, but not by the server.',

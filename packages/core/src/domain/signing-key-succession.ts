@@ -90,7 +90,7 @@ export interface SuccessionResult {
   /** Keys to which a chain of signatures leads from a trusted key, each after its predecessor. */
   proven: ListedKey[];
   /** The remaining keys, each with the reason why it is not proven. */
-  refused: { key: ListedKey; fault: string }[];
+  unproven: { key: ListedKey; fault: string }[];
 }
 
 /**
@@ -105,24 +105,24 @@ export function followSuccessors(
 ): SuccessionResult {
   const accepted = new Map(known.map((key) => [publicJwk(key.publicKey, checks.sha256).kid, key]));
   const read = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
-  const unproven = new Map(read.filter(({ kid }) => !accepted.has(kid)).map((key) => [key.kid, key]));
+  const remaining = new Map(read.filter(({ kid }) => !accepted.has(kid)).map((key) => [key.kid, key]));
   const proven: ListedKey[] = [];
-  const refused: SuccessionResult['refused'] = [];
-  for (let next = nextOf(unproven, accepted); next !== undefined; next = nextOf(unproven, accepted)) {
-    unproven.delete(next.kid);
+  const unproven: SuccessionResult['unproven'] = [];
+  for (let next = nextOf(remaining, accepted); next !== undefined; next = nextOf(remaining, accepted)) {
+    remaining.delete(next.kid);
     const fault = successionFault(next, accepted.get(next.predecessor!)!, checks);
-    if (fault !== undefined) refused.push({ key: next, fault });
+    if (fault !== undefined) unproven.push({ key: next, fault });
     else {
       proven.push(next);
       accepted.set(next.kid, next.noteKey);
     }
   }
-  for (const key of unproven.values()) refused.push({ key, fault: unprovenReason(key) });
-  return { proven, refused };
+  for (const key of remaining.values()) unproven.push({ key, fault: unprovenReason(key) });
+  return { proven, unproven };
 }
 
-const nextOf = (unproven: ReadonlyMap<string, ListedKey>, accepted: ReadonlyMap<string, NoteKey>): ListedKey | undefined =>
-  [...unproven.values()].find(({ predecessor }) => predecessor !== undefined && accepted.has(predecessor));
+const nextOf = (remaining: ReadonlyMap<string, ListedKey>, accepted: ReadonlyMap<string, NoteKey>): ListedKey | undefined =>
+  [...remaining.values()].find(({ predecessor }) => predecessor !== undefined && accepted.has(predecessor));
 
 const unprovenReason = ({ kid, predecessor, resetFrom }: ListedKey): string => {
   if (resetFrom !== undefined)

@@ -83,8 +83,8 @@ function withSuccessors(
   if (!Array.isArray(successors)) return { fault: 'is not a trust file: `successors` is not an array' };
   if (successors.length > 0 && trustedKeys(JSON.stringify({ keys: successors }), checks.sha256)?.length !== successors.length)
     return { fault: 'is not a trust file: `successors` contains an element that is not an Ed25519 JWK with `note_key`' };
-  const { proven, refused } = followSuccessors(liveKeys(content), successors, checks);
-  if (refused.length > 0) return { fault: `has a successor that is not proven: ${refused[0]!.fault}` };
+  const { proven, unproven } = followSuccessors(liveKeys(content), successors, checks);
+  if (unproven.length > 0) return { fault: `has a successor that is not proven: ${unproven[0]!.fault}` };
   return { ...content, keys: [...content.keys, ...proven] };
 }
 

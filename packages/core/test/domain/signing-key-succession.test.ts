@@ -42,19 +42,19 @@ describe('signature of a signing key over its successor', () => {
 
 describe('followSuccessors', () => {
   const kids = (listed: unknown[], known = [first.noteKey]) => {
-    const { proven, refused } = followSuccessors(known, listed, checks);
-    return { proven: proven.map(({ kid }) => kid), refused: refused.map(({ fault }) => fault) };
+    const { proven, unproven } = followSuccessors(known, listed, checks);
+    return { proven: proven.map(({ kid }) => kid), unproven: unproven.map(({ fault }) => fault) };
   };
 
   test('follows successors whatever the order of the list', () => {
     const third = keyOf(golden.third);
-    expect(kids([golden.third, golden.successor, golden.predecessor])).toEqual({ proven: [second.kid, third.kid], refused: [] });
+    expect(kids([golden.third, golden.successor, golden.predecessor])).toEqual({ proven: [second.kid, third.kid], unproven: [] });
   });
 
   test('stops at an invalid signature and accepts no later key', () => {
     expect(kids([golden.signed_by_another, golden.third])).toEqual({
       proven: [],
-      refused: [expect.stringMatching(/is not by its predecessor/), expect.stringMatching(/is not proven/)],
+      unproven: [expect.stringMatching(/is not by its predecessor/), expect.stringMatching(/is not proven/)],
     });
   });
 
@@ -62,12 +62,12 @@ describe('followSuccessors', () => {
     const { predecessor: _, predecessor_signature: __, ...unsigned } = golden.successor;
     expect(kids([{ ...unsigned, reset_from: first.kid }])).toEqual({
       proven: [],
-      refused: [expect.stringMatching(/an operator replaced the lost key/)],
+      unproven: [expect.stringMatching(/an operator replaced the lost key/)],
     });
   });
 
   test('ignores malformed list items', () => {
     const { x: _, ...without } = golden.successor;
-    expect(kids([null, 7, 'key', [], {}, without, { ...golden.successor, x: first.x }])).toEqual({ proven: [], refused: [] });
+    expect(kids([null, 7, 'key', [], {}, without, { ...golden.successor, x: first.x }])).toEqual({ proven: [], unproven: [] });
   });
 });

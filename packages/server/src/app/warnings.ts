@@ -20,7 +20,7 @@ export function warningsOf(
     refused === 0
       ? undefined
       : `logs refused: ${refused} (changed outside the server); \`ledger verify\` names the row, and the server's log names the workspace`,
-    space?.isLow ? `new records are refused: ${space.summary}` : undefined,
+    space?.isLow ? `new records are rejected: ${space.summary}` : undefined,
     readOnly.summary,
     requireSeals(pool).broken.summary,
     evidence.summary,

@@ -13,7 +13,7 @@ export function watchFreeSpace(
     probe: () => spaceOf(embeddedIn),
     floorOf: (total) => config.freeSpaceMinBytes ?? defaultFloor(total, config.readingBytesMax + config.queueBytesMax),
     changed: ({ isLow, freeBytes, floorBytes }) => {
-      if (isLow) log.warn({ freeBytes, floorBytes }, 'the disk of the database is nearly full: new records are refused');
+      if (isLow) log.warn({ freeBytes, floorBytes }, 'the disk of the database is nearly full: new records are rejected');
       else log.info({ freeBytes, floorBytes }, 'the disk of the database has space again: new records are accepted');
     },
   });

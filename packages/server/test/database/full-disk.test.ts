@@ -307,7 +307,7 @@ group.runIf(mayMount)('a full disk', () => {
     const ready = await fetch(`${server.url}/readyz`);
     expect([ready.status, await ready.json()]).toEqual([
       200,
-      { status: 'ready', warnings: [expect.stringMatching(/^new records are refused: \d+ bytes are free/)] },
+      { status: 'ready', warnings: [expect.stringMatching(/^new records are rejected: \d+ bytes are free/)] },
     ]);
     await until('the metrics report it', async () => /countersign_disk_refusing 1\n/.test(await get('/metrics')));
     expect(await get('/metrics')).toMatch(/countersign_disk_free_bytes \d+\n[\s\S]*countersign_disk_floor_bytes 83886080\n/);
@@ -321,7 +321,7 @@ group.runIf(mayMount)('a full disk', () => {
     disk.free();
     await until('records are accepted again', async () => (await post(paths.audit, key, entry)).status === 200);
     expect(processesOf(disk.dataDir).postmasters).toEqual([postmaster]);
-    expect(server.stdout.match(/is nearly full: new records are refused/g)).toHaveLength(1);
+    expect(server.stdout.match(/is nearly full: new records are rejected/g)).toHaveLength(1);
     expect(server.stdout.match(/has space again/g)).toHaveLength(1);
     expect(await server.end('SIGTERM')).toBe(0);
     await untilNothingRuns(disk!.dataDir);
