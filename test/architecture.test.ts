@@ -26,7 +26,7 @@ function pathsOf(tree: string): string[] {
 const trees = [...page.matchAll(/^```tree\n(.*?)\n```$/gms)].map(([, tree]) => tree!);
 const listedPaths = trees.flatMap(pathsOf);
 
-/** Whether a path exists as a folder, if it ends with a slash, or else as a file. */
+/** Whether a path exists: as a folder if it ends with a slash, otherwise as a file. */
 const exists = (path: string): boolean =>
   existsSync(join(root, path)) && statSync(join(root, path)).isDirectory() === path.endsWith('/');
 

@@ -15,14 +15,14 @@ const attack = (...args: string[]) => spawnSync(process.execPath, [command, ...a
 
 describe('npm run attack', () => {
   test.each(['10.0.0.1', '0.0.0.0', '::', 'localhost', 'example.com', '127.0.0.1.example.com', ''])(
-    'refuses the address %j',
+    'rejects the address %j',
     (host) => {
       expect(() => requireLoopback(host)).toThrow('only a loopback address');
       expect(() => openSocket({ host, port: 9 })).toThrow('only a loopback address');
     },
   );
 
-  test('refuses invalid options', () => {
+  test('rejects invalid options', () => {
     expect(() => readOptions(['--only', 'nothing'])).toThrow('--only takes pipelined-flood');
     expect(() => readOptions(['--seconds', '100000'])).toThrow('--seconds must be a whole number from 1 to 300');
   });
@@ -59,7 +59,7 @@ describe('npm run attack', () => {
   });
 });
 
-test('a caller opens a new connection if the server has closed the last one between two requests', async () => {
+test('a caller opens a new connection if the server has closed its connection between two requests', async () => {
   const server = createServer((socket) => {
     socket.once('data', () => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');

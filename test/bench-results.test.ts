@@ -75,7 +75,7 @@ describe('the benchmark with --against', () => {
       ['--only', 'audit,gate'],
       '--only with --against takes traces, otlp, telemetry, audit, promotion; got "gate"',
     ],
-  ])('refuses %s with exit code 2 and measures nothing', (_what, options, message) => {
+  ])('rejects %s with exit code 2 and measures nothing', (_what, options, message) => {
     const args = [command, '--against', '/nowhere', ...options];
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
     expect({ status, stdout, stderr }).toEqual({ status: 2, stdout: '', stderr: `${message}\n` });

@@ -27,7 +27,7 @@ const SHORT: [name: string, ...args: string[]][] = [
 ];
 
 describe('npm run faults', () => {
-  test('refuses invalid options', () => {
+  test('rejects invalid options', () => {
     const citus = ['--citus', '--only', 'open-files'];
     expect(() => readOptions(citus)).toThrow('--only takes kills, several-servers, overload; got "open-files"');
     expect(() => readOptions(['--servers', '5'])).toThrow('--servers must be a whole number from 1 to 4');

@@ -13,11 +13,11 @@ const paths = execFileSync('git', ['ls-files', '*.md', '*.yml', '*.ts', '*.tsx',
   .split('\n')
   .filter((path) => path !== '' && !path.startsWith('test/'));
 
-describe('no command requests an unpublished package from a registry', () => {
+describe('commands with npx', () => {
   // npx looks up an uninstalled package in the registry, where anybody could register our names.
   const REQUESTS_FROM_REGISTRY = /npx (?![^\n]*--package=)(?!--no )[^\n]*(?:@countersign\/|countersign)/;
 
-  test('in the Markdown, YAML, TypeScript and shell files outside test/', () => {
+  test('request no unpublished package from a registry, in the Markdown, YAML, TypeScript and shell files outside test/', () => {
     const violations = paths.flatMap((path) =>
       textOf(path)
         .split('\n')
@@ -28,7 +28,7 @@ describe('no command requests an unpublished package from a registry', () => {
   });
 
   // With an empty `--package=`, npx installs the package named `undefined`, which the registry has.
-  test('and a command with the package in a variable stops if the variable is empty', () => {
+  test('stop if they take the package from a variable that is empty', () => {
     const violations = paths.flatMap((path) => textOf(path).match(/^.*npx [^\n]*--package=\$(?!\{\w+:\?).*$/gm) ?? []);
     expect(violations).toEqual([]);
   });

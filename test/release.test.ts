@@ -48,7 +48,7 @@ describe('release', () => {
     expect(() => run(other, 'check-version.sh', `v${version}`)).toThrow(/appVersion of the Helm chart is 0\.0\.1/);
   });
 
-  test('refuses a program that shows another version', () => {
+  test('rejects a program that shows another version', () => {
     for (const [index, file] of versionFiles.entries()) {
       const folder = checkout(`program ${index}`, changelog);
       writeFileSync(join(folder, file), textOf(file).replace(version, '0.0.1'));

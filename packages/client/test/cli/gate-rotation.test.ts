@@ -120,11 +120,11 @@ test('a gate with an older trust file accepts a new key that its predecessor has
   const present = await trustShow('present.json');
   const secret = join(data.path, 'secrets', 'signing-key.pem');
   const lost = keys[2].kid;
-  const refused = async (...args: string[]) => {
+  const outcomeOf = async (...args: string[]) => {
     const command = new CommandProcess(args, data.environment);
     return [await command.ended, command.stdout, command.stderr];
   };
-  expect(await refused('signing-key', 'reset', '--yes')).toEqual([
+  expect(await outcomeOf('signing-key', 'reset', '--yes')).toEqual([
     9,
     '',
     expect.stringMatching(/it is not lost; nothing was changed/),
@@ -132,9 +132,9 @@ test('a gate with an older trust file accepts a new key that its predecessor has
   await server!.end('SIGTERM');
   await until('nothing runs', () => data.isStopped(), LIST_EVERY_MS);
   rmSync(secret);
-  expect(await refused('signing-key', 'show')).toEqual([7, '', expect.stringMatching(/is missing/)]);
-  expect(await refused('signing-key', 'reset')).toEqual([0, '', expect.stringMatching(/nothing was changed/)]);
-  expect(await refused('signing-key', 'show')).toEqual([7, '', expect.stringMatching(/is missing/)]);
+  expect(await outcomeOf('signing-key', 'show')).toEqual([7, '', expect.stringMatching(/is missing/)]);
+  expect(await outcomeOf('signing-key', 'reset')).toEqual([0, '', expect.stringMatching(/nothing was changed/)]);
+  expect(await outcomeOf('signing-key', 'show')).toEqual([7, '', expect.stringMatching(/is missing/)]);
   const kid = await operate('signing-key', 'reset', '--yes');
   server = await ServerProcess.start(data.environment);
   const published = ((await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as typeof file).keys;

@@ -66,7 +66,7 @@ describe('attack I of docs/threat-model.md: the key of another workspace with an
     expect((await gate(['--agent', 'good', ...args()])).status).toBe(0);
   });
 
-  test('is prevented: a public key without a workspace is refused, because all workspaces share the key', async () => {
+  test('is prevented: a public key without a workspace is rejected, because all workspaces share the key', async () => {
     const { status, out, err } = await gate(['--agent', 'bot', '--verify-key', vkey], foreignKey);
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(/a public key is the same for every workspace.*--trust.*countersign-server trust show --workspace/s);
@@ -79,7 +79,7 @@ describe('attack I of docs/threat-model.md: the key of another workspace with an
     expect((await gate(['--agent', 'good', '--verify-key', decisionKey])).status).toBe(0);
   });
 
-  test('is prevented: --trust and --workspace of different workspaces are refused', async () => {
+  test('is prevented: --trust and --workspace of different workspaces are rejected', async () => {
     const { status, err } = await gate(['--agent', 'good', '--trust', trust, '--workspace', foreignId]);
     expect([status, err]).toEqual([2, expect.stringMatching(/is of workspace .* and --workspace is/)]);
   });
@@ -155,7 +155,7 @@ describe('attack J of docs/threat-model.md: replaying a decision', () => {
     expect([status, out]).toEqual([3, expect.stringMatching(/does not repeat the nonce.*update the server/)]);
   });
 
-  test.each(['5m1s', '301s', '6m', '24h'])('refuses --clock-skew %s', async (skew) => {
+  test.each(['5m1s', '301s', '6m', '24h'])('rejects --clock-skew %s', async (skew) => {
     const { status, err } = await gate(['--agent', 'good', '--trust', trust, '--clock-skew', skew]);
     expect([status, err]).toEqual([2, expect.stringContaining('--clock-skew')]);
   });
@@ -192,7 +192,7 @@ describe('trust file', () => {
       /no live key.*retired.*trust show/,
     ],
     ['missing', () => join(folder, 'nosuch.json'), /cannot read/],
-  ])('is refused with exit code 2 before any request: %s', async (_what, file, why) => {
+  ])('is rejected with exit code 2 before any request: %s', async (_what, file, why) => {
     const noFetch = (() => {
       throw new Error('something was sent');
     }) as typeof fetch;
@@ -200,7 +200,7 @@ describe('trust file', () => {
     expect([status, out, err]).toEqual([2, '', expect.stringMatching(why)]);
   });
 
-  test('is refused as --verify-key, and may contain an empty list of successors', async () => {
+  test('is rejected as --verify-key, and may contain an empty list of successors', async () => {
     const wrong = await gate(['--agent', 'good', '--verify-key', trust]);
     expect([wrong.status, wrong.err]).toEqual([2, expect.stringContaining('is a trust file; give it as --trust')]);
     const later = trustWith((file) => (file.successors = []));
@@ -215,7 +215,7 @@ describe('trust file', () => {
     expect([status, out]).toEqual([3, expect.stringMatching(/the trust file is of another instance/)]);
   });
 
-  test('whose retired key has not signed the decision makes the gate exit with 3 and suggest a new trust file', async () => {
+  test('makes the gate exit with 3 and suggest a new file if its key was retired and has not signed the decision', async () => {
     // The stub server lists the key of the file as retired, and its attestation is not signed by that key.
     stub.respond = async ({ url }, _body, response) => {
       const keys = JSON.parse(readTrust()).keys;
@@ -282,7 +282,7 @@ describe('trust file in other commands', () => {
     expect([fault.status, fault.out]).toEqual([1, expect.stringContaining('the evidence hashes to')]);
   });
 
-  test('is accepted by doctor and by verify ledger, which rejects that of another workspace', async () => {
+  test('is accepted by doctor and verify ledger; verify ledger rejects a trust file of another workspace', async () => {
     const rows = inFile('shop.ndjson', await operate('ledger', 'export', '--workspace', 'shop').then((text) => `${text}\n`));
     expect((await runCli(['verify', 'ledger', rows, '--trust', trust])).status).toBe(0);
     const other = inFile('other-2.json', await operate('trust', 'show', '--workspace', 'other'));

@@ -175,7 +175,7 @@ describe('audit append', () => {
     expect(json).toMatchObject({ ok: true, seq: expect.any(Number), prev_hash: expect.any(String) });
   });
 
-  test('refuses a file that is not UTF-8 before the request', async () => {
+  test('rejects a file that is not UTF-8 before the request', async () => {
     const latin1 = join(folder, 'latin1.json');
     writeFileSync(latin1, Buffer.from('{"owner":"Zo\xeb"}', 'latin1'));
     for (const args of [

@@ -70,7 +70,7 @@ describe('verify decision', () => {
     expect([late.status, late.out]).toEqual([1, expect.stringMatching(/^NOT GENUINE: .*was retired before/)]);
   });
 
-  test('refuses the wrong kind of key and names the right one', async () => {
+  test('rejects the wrong kind of key and names the right one', async () => {
     for (const [document, key, right] of [
       ['allowed.json', 'jwks.json', 'decision key'],
       ['attestation.json', 'workspace.key', 'public key'],
@@ -92,7 +92,7 @@ function withBytes(name: string, text: string, mark: string): string {
   return at(`changed-${name}`);
 }
 
-test('files that are not UTF-8 are refused, also where readers ignore the text', async () => {
+test('files that are not UTF-8 are rejected, even if readers ignore the text that is not UTF-8', async () => {
   const unknown = ',"more":"\xff"';
   const attestation = withBytes('attestation.json', unknown, '}');
   const jwks = withBytes('jwks.json', unknown, '}');
@@ -108,7 +108,7 @@ test('files that are not UTF-8 are refused, also where readers ignore the text',
   }
 });
 
-test('a JWKS with an element that is not an object is refused', async () => {
+test('a JWKS with an element that is not an object is rejected', async () => {
   const { keys } = JSON.parse(readFileSync(at('jwks.json'), 'utf8'));
   writeFileSync(at('null.jwks'), JSON.stringify({ keys: [null, ...keys] }));
   const { status, err } = await verify('decision', at('attestation.json'), '--verify-key', at('null.jwks'));

@@ -118,7 +118,7 @@ describe('a key', () => {
     }
   });
 
-  test('is refused anywhere on the command line and not printed', async () => {
+  test('is rejected anywhere on the command line and not printed', async () => {
     for (const args of [
       [...agent, '--key', KEY],
       [...agent, `--key=${KEY}`],
@@ -131,7 +131,7 @@ describe('a key', () => {
     }
   });
 
-  test('to verify decisions is refused on the command line and not printed', async () => {
+  test('to verify decisions is rejected on the command line and not printed', async () => {
     const { status, err } = await run([...agent, '--verify-key', 'ab'.repeat(32)]);
     expect([status, err]).toEqual([2, expect.stringContaining('other users can read the command line')]);
     expect(err).not.toContain('abab');

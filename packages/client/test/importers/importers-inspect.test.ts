@@ -137,7 +137,7 @@ describe('Inspect AI', () => {
 describe('.eval archive of Inspect AI', () => {
   const header = changed((value) => delete value.samples);
 
-  test('of an older version, without the number of scored samples, gets it from the reductions', () => {
+  test('of an older version takes the number of scored samples from its reductions', () => {
     const older = (reductions?: unknown) =>
       changed((value) => {
         Object.assign(value, { reductions });

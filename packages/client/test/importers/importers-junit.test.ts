@@ -122,7 +122,7 @@ test('an unescaped end of a CDATA section in a message, as node:test writes it, 
   expect(of(`<testsuite>${failed}<testcase name="b"/></testsuite>`)).toMatchObject({
     cases: { total: 2, passed: 1, failed: 1 },
   });
-  // The section ends at the first end, so the failure in it is text.
+  // The section ends at the first `]]>`, so the failure in it is text.
   const text = '<![CDATA[<failure/>]]>';
   expect(of(`<testsuite><testcase><system-out>${text}]]></system-out></testcase></testsuite>`)).toMatchObject({ pass_rate: 100 });
   expect(faultOf(() => of('<testsuite><![CDATA[<testcase/></testsuite>'))).toBe('not_this_format');

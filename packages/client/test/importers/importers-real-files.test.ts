@@ -131,7 +131,7 @@ describe('promptfoo', () => {
     });
   });
 
-  test('a filtered run is partial, also if the file lists no scenarios, as older versions write it', () => {
+  test('a filtered run is partial, even if the file has an empty list of scenarios, as older versions write it', () => {
     const older = changedResultsFile('promptfoo-first.json', ({ config }) => (config.scenarios = []));
     expect(faultOf(() => importPromptfoo(older))).toBe('partial');
   });

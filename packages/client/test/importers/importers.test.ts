@@ -35,9 +35,9 @@ describe('promptfoo', () => {
   });
 
   test.each([
-    ['with plugins', { plugins: [{ id: 'pii' }], strategies: [] }, 'red team'],
-    ['with empty lists, as older versions write it into every file', { plugins: [], strategies: [] }, undefined],
-  ])('takes the category from a red team %s', (_what, redteam, category) => {
+    ['plugins', { plugins: [{ id: 'pii' }], strategies: [] }, 'red team'],
+    ['empty lists, as older versions write them into every file', { plugins: [], strategies: [] }, undefined],
+  ])('sets the category "red team" only if the member `redteam` has content: %s', (_what, redteam, category) => {
     const file = changedResultsFile('promptfoo-whole.json', ({ config }) => Object.assign(config, { tags: {}, redteam }));
     expect(importPromptfoo(file).category).toBe(category);
   });

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { Countersign, type DroppedEvents, type SendFailure, type TelemetryOptions } from '../../src/index.ts';
 import { type FailingServer, failingServer, respond } from '../fixtures/failing-server.ts';
 
-/** Each test has its own server. From a shared server, a late retry of an earlier test would take a response of the current test. */
+/** Each test has its own server. On a shared server, a late retry of an earlier test could get a response meant for the current test. */
 let server: FailingServer;
 
 beforeEach(async () => {

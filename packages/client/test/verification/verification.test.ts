@@ -231,7 +231,7 @@ describe('cryptography of the client', () => {
     }
   });
 
-  test('accepts a valid signature, rejects a wrong one, and agrees with the server on the identity point as key', () => {
+  test('accepts a valid signature, rejects a wrong one, and agrees with the server on the identity point as a key', () => {
     const { publicKey: object, privateKey } = generateKeyPairSync('ed25519');
     const raw = new Uint8Array(object.export({ format: 'der', type: 'spki' }).subarray(-32));
     const signed = Buffer.from('signed');

@@ -87,7 +87,7 @@ describe('attestations (DSSE, in-toto)', () => {
       });
   });
 
-  test('rejects a signed statement about another decision, or about something else', () => {
+  test('rejects a signed statement whose decision was altered, and one that is not about a decision', () => {
     const envelope = attestDecision({ ...decision, allowed: true }, [signerOf(pair)]);
     expect(open(envelope, pair)).toHaveProperty(
       'fault',

@@ -44,7 +44,7 @@ describe('canonical JSON (RFC 8785)', () => {
     }
   });
 
-  test('throws for values without a JSON form, and escapes strings, also if the members are in canonical order', () => {
+  test('throws for values without a JSON form, and escapes strings, even if the members are already in canonical order', () => {
     expect(() => canonicalJson({ a: 1, b: ['\ud800'] })).toThrow(NotCanonicalError);
     expect(() => canonicalJson({ a: { b: [1, { c: undefined }] } })).toThrow(NotCanonicalError);
     expect(() => canonicalJson({ a: { toJSON: () => 'another' } })).toThrow(NotCanonicalError);

@@ -33,7 +33,7 @@ async function* trail(): AsyncGenerator<Uint8Array> {
 }
 const verified = (corrections: ClockCorrection[] | undefined) => verifyExport(trail(), hashing, { log: 'keys', corrections });
 
-describe('export of a key trail whose times step back', () => {
+describe('export of a key audit trail whose times step back', () => {
   const step = { size: 1, before: BEFORE, after: AFTER };
 
   test('is valid when the audit ledger allows the step or was not supplied', async () => {

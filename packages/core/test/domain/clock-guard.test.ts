@@ -53,7 +53,7 @@ describe('clocks that agree', () => {
     }
   });
 
-  test('are safe when the reading of the database takes long', () => {
+  test('are safe when reading the clock of the database takes long', () => {
     expect(new Machine().compare(12_000)).toBeUndefined();
   });
 
@@ -139,7 +139,7 @@ describe("jump of the database's clock", () => {
   });
 });
 
-test('after any jumps, clocks that differ and a server clock that is ahead are a fault at once, and correct clocks become safe', () => {
+test('after any jumps, differing clocks or a server clock that is ahead are a fault at once; correct clocks become safe', () => {
   const step = fc.record({
     wall: fc.integer({ min: -2 * HOUR, max: 2 * HOUR }),
     database: fc.integer({ min: -2 * HOUR, max: 2 * HOUR }),

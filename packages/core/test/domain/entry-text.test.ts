@@ -84,7 +84,7 @@ describe('reader of canonical text', () => {
     ['an unnecessary escape', '"\\u0041"'],
     ['an escaped slash', '"\\/"'],
     ['a long escape that has a short form', '"\\u000a"'],
-    ['an escape in capitals', '"\\u001F"'],
+    ['an escape in upper case', '"\\u001F"'],
     ['an escaped lone surrogate', '"\\ud83e"'],
     ['a lone surrogate', '"\ud83e"'],
     ['a control character', '"\u0001"'],
@@ -126,7 +126,7 @@ const verifier = () => new ChainVerifier(digests, TENANT);
 const lineOf = (canonical: string, hash: string) => `${canonical.slice(0, -1)},"row_hash":"${hash}"}`;
 
 describe('chain verifier on the text of a row', () => {
-  test('accepts the text of an entry with a random action if and only if it accepts the parsed row', () => {
+  test('accepts the text of a random or changed entry if and only if it accepts the parsed row', () => {
     fc.assert(
       fc.property(
         linked.chain(({ canonical }) => fc.oneof(fc.constant(canonical), changed(canonical))),
@@ -142,7 +142,7 @@ describe('chain verifier on the text of a row', () => {
     );
   });
 
-  test('accepts rows with random actions in the form in which they are exported, and reads their actor and trace_id', () => {
+  test('accepts random rows in the form in which they are exported, and reads their actor and trace_id', () => {
     fc.assert(
       fc.property(linked, ({ entry, canonical, rowHash }) => {
         const chain = verifier();

@@ -121,7 +121,7 @@ describe('export of the audit ledger', () => {
     else expect(report.contradiction).toMatchObject(contradiction);
   });
 
-  test('verified as another log reports which log it is', async () => {
+  test('is rejected with the name of its log if it is verified as another log', async () => {
     expect(await verify(lines.join(''), { log: 'decisions' })).toMatchObject({
       firstBad: { seq: 1, misfit: true, reason: expect.stringContaining('this is an export of the log audit') },
     });

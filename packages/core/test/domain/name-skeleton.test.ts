@@ -5,7 +5,7 @@ import { lookAlike } from '../../src/domain/name-skeleton.ts';
 describe('names that look alike', () => {
   test.each([
     ['case', 'Support-Bot', 'support-bot'],
-    ['case, with letters whose capital looks like another letter', 'INVOICE', 'invoice'],
+    ['case, with a letter that looks like another letter in upper case', 'INVOICE', 'invoice'],
     ['case, with a letter that looks like two letters', 'MEMO', 'memo'],
     ['Cyrillic \u0430 for a', 'support-\u0430gent', 'support-agent'],
     ['Cyrillic capital \u041d for H', '\u041dr-memo', 'Hr-memo'],
@@ -22,8 +22,12 @@ describe('names that look alike', () => {
     ['case of Greek with its final sigma', '\u039f\u0394\u039f\u03a3', '\u03bf\u03b4\u03bf\u03c2'],
     ['\u00df for ss, by full case folding', 'Stra\u00dfe', 'STRASSE'],
     ['capital \u1e9e for ss', 'STRA\u1e9eE', 'strasse'],
-    ['white space at the ends of names older than the rule', ' support-bot\u00a0', 'support-bot'],
-    ['invisible characters of names older than the rule', 'support\u200b-bot', 'support-bot'],
+    [
+      'white space at the ends of a name that was registered before such names were rejected',
+      ' support-bot\u00a0',
+      'support-bot',
+    ],
+    ['invisible characters in a name that was registered before such names were rejected', 'support\u200b-bot', 'support-bot'],
   ])('match despite %s', (_, a, b) => {
     expect(a).not.toBe(b);
     expect(lookAlike(a, b)).toBe(true);

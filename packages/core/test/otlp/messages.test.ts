@@ -160,7 +160,7 @@ describe('conversation', () => {
   });
   const details = (attributes: Record<string, Value>) => event('gen_ai.client.inference.operation.details', attributes);
 
-  test('is read from all details events of a span; of two events with the same attribute the first one is used', () => {
+  test('is read from all details events of a span; if two events have the same attribute, the first event is used', () => {
     const output = (content: string) => jsonOf({ role: 'assistant', parts: [{ type: 'text', content }] });
     const { messages } = mapped(
       { 'gen_ai.operation.name': 'chat' },

@@ -36,7 +36,7 @@ describe('user IDs that are personal data', () => {
     expect(JSON.stringify([...records[0]!.attributes])).not.toContain(EMAIL);
   });
 
-  test('are compared only with the texts of values, even if a body contains the tag and the length of the ID at many places', () => {
+  test('are compared only with the texts of values, even if a body contains the tag and the length of the ID in many places', () => {
     const id = EMAIL.padEnd(100_000, 'x');
     const idValue = field(0x0a, Buffer.from(id), 3);
     const start = idValue.subarray(0, 4);

@@ -68,7 +68,7 @@ describe('the reader of OTLP/JSON', () => {
     expect(attributeValue({ stringValue: null, intValue: '7' })).toBe(7);
   });
 
-  test('reads 400,000 attributes of one name, and keeps the replaced values', () => {
+  test('reads 400,000 attributes with the same name, and keeps the replaced values', () => {
     const pairs = Array.from({ length: 400_000 }, (_, index) => ({ key: 'a', value: { intValue: index } }));
     const { attributes } = read({ attributes: pairs });
     expect(attributes).toEqual(new Map([['a', 399_999]]));
