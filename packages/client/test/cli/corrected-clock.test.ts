@@ -49,7 +49,7 @@ async function workspaceOf(on: TestServer, name: string): Promise<Workspace> {
   return { tenantId, key };
 }
 
-/** Runs work with a server that starts while its clock and the clock of the database are both ahead, so it cannot detect the jump. */
+/** Runs work with a server that starts while its clock and the database's clock are both ahead, so that it cannot detect the jump. */
 async function whileAhead(work: (ahead: TestServer) => Promise<void>): Promise<void> {
   const now = Date.now;
   const spy = vi.spyOn(Date, 'now').mockImplementation(() => now() + JUMP_MS);

@@ -124,11 +124,11 @@ describe('gate with an unreachable service', () => {
     const unreachable = await runCli(['gate', '--agent', 'good', '--timeout', '50ms', '--wait', '10s'], overrides);
     expect([unreachable.status, clock - startedAt]).toEqual([3, 10_000]);
     const wrongKey = `${key.slice(0, -1)}${key.endsWith('A') ? 'E' : 'A'}`;
-    const refused = await runCli(['gate', '--agent', 'good', '--wait', '30m'], {
+    const rejected = await runCli(['gate', '--agent', 'good', '--wait', '30m'], {
       environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: wrongKey },
       sleep: () => Promise.reject(new Error('it waited')),
     });
-    expect([refused.status, refused.out]).toEqual([3, expect.stringContaining('401')]);
+    expect([rejected.status, rejected.out]).toEqual([3, expect.stringContaining('401')]);
   });
 });
 

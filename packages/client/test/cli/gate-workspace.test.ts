@@ -264,8 +264,8 @@ describe('trust file in other commands', () => {
     const verify = (...args: string[]) => runCli(['verify', 'decision', ...args]);
     expect((await verify(attestation, '--trust', trust)).status).toBe(0);
     const other = inFile('other.json', await operate('trust', 'show', '--workspace', 'other'));
-    const refused = await verify(attestation, '--trust', other);
-    expect([refused.status, refused.out]).toEqual([1, expect.stringContaining(`of workspace ${tenantId}`)]);
+    const rejected = await verify(attestation, '--trust', other);
+    expect([rejected.status, rejected.out]).toEqual([1, expect.stringContaining(`of workspace ${tenantId}`)]);
     expect((await verify(attestation, '--verify-key', vkey)).status).toBe(0);
     const wrong = await verify(attestation, '--verify-key', vkey, '--workspace', foreignId);
     expect([wrong.status, wrong.out]).toEqual([1, expect.stringContaining(`of workspace ${tenantId}`)]);
@@ -286,8 +286,8 @@ describe('trust file in other commands', () => {
     const rows = inFile('shop.ndjson', await operate('ledger', 'export', '--workspace', 'shop').then((text) => `${text}\n`));
     expect((await runCli(['verify', 'ledger', rows, '--trust', trust])).status).toBe(0);
     const other = inFile('other-2.json', await operate('trust', 'show', '--workspace', 'other'));
-    const refused = await runCli(['verify', 'ledger', rows, '--trust', other]);
-    expect([refused.status, refused.out]).toEqual([1, expect.stringContaining(`tenant_id is not ${foreignId}`)]);
+    const rejected = await runCli(['verify', 'ledger', rows, '--trust', other]);
+    expect([rejected.status, rejected.out]).toEqual([1, expect.stringContaining(`tenant_id is not ${foreignId}`)]);
     const doctor = (args: string[]) => runCli(['doctor', ...args], { environment: environment() });
     const healthy = await doctor(['--trust', trust]);
     expect([healthy.status, healthy.out]).toEqual([

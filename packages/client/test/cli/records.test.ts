@@ -31,8 +31,8 @@ const stored = async (id: string) =>
 describe('a request that the service rejects', () => {
   test('exits with 2; a 422 without an error code, as from a proxy, exits with 3', async () => {
     const append = ['audit', 'append', '--actor', 'ci', '--action', 'x', '--retention-until', 'soon'];
-    const refused = await run(append);
-    expect([refused.status, refused.err]).toEqual([2, expect.stringMatching(/422 .*retention_until/)]);
+    const rejected = await run(append);
+    expect([rejected.status, rejected.err]).toEqual([2, expect.stringMatching(/422 .*retention_until/)]);
     const stub = await stubServer();
     stub.respond = respondWith('no', 422);
     expect((await run([...append, '--url', stub.url])).status).toBe(3);

@@ -55,10 +55,10 @@ describe('a request is retried with one Idempotency-Key', () => {
     ['the connection is reset', respond.reset],
     ['the response is truncated', respond.half],
     ['the response is truncated but ends normally', respond.halfWithEnd],
-    ['the status is 408', respond.refuse(408, 'request_timeout')],
-    ['the status is 429', respond.refuse(429, 'rate_limited')],
+    ['the status is 408', respond.reject(408, 'request_timeout')],
+    ['the status is 429', respond.reject(429, 'rate_limited')],
     ['a proxy responds with 502', respond.page(502)],
-    ['the status is 503', respond.refuse(503, 'unavailable')],
+    ['the status is 503', respond.reject(503, 'unavailable')],
     ['a proxy responds with 504', respond.page(504)],
   ])('when %s', async (_, failing) => {
     server.setHandlers(failing, failing, respond.good());
@@ -84,7 +84,7 @@ describe('a request is retried with one Idempotency-Key', () => {
   });
 
   test('up to attemptsMax, and then fails with the last error and the number of attempts', async () => {
-    server.setHandlers(respond.refuse(503, 'unavailable'));
+    server.setHandlers(respond.reject(503, 'unavailable'));
     const error = await failure(record({ retries: { attemptsMax: 3, pauseMs: 2 } }));
     expect(error).toBeInstanceOf(UnavailableError);
     expect(error).toMatchObject({ attempts: 3, status: 503, code: 'unavailable', requestId: 'req-1' });
@@ -92,19 +92,19 @@ describe('a request is retried with one Idempotency-Key', () => {
   });
 
   test('not before the time in Retry-After', async () => {
-    server.setHandlers(respond.refuse(429, 'rate_limited', { 'retry-after': '1' }), respond.good());
+    server.setHandlers(respond.reject(429, 'rate_limited', { 'retry-after': '1' }), respond.good());
     await record();
     expect(server.received[1]!.at - server.received[0]!.at).toBeGreaterThanOrEqual(990);
   });
 
   test('but fails at once when Retry-After is longer than the deadline', async () => {
-    server.setHandlers(respond.refuse(503, 'unavailable', { 'retry-after': '3600' }));
+    server.setHandlers(respond.reject(503, 'unavailable', { 'retry-after': '3600' }));
     expect(await failure(record({ deadlineMs: 5000 }))).toMatchObject({ retryAfterMs: 3_600_000, attempts: 1 });
   });
 
   test('but not after 400, 401, 404, 405, 413, 415, 422, 431 or 500', async () => {
     for (const status of [400, 401, 404, 405, 413, 415, 422, 431, 500]) {
-      server.setHandlers(respond.refuse(status, 'some_code'));
+      server.setHandlers(respond.reject(status, 'some_code'));
       expect(await failure(record())).toMatchObject({ status, attempts: 1 });
       expect(attempts()).toBe(1);
     }
@@ -148,7 +148,7 @@ describe('a call', () => {
     server.setHandlers(respond.silence);
     await expect(record({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(server.received).toEqual([]);
-    for (const handler of [respond.silence, respond.refuse(503, 'unavailable', { 'retry-after': '20' })]) {
+    for (const handler of [respond.silence, respond.reject(503, 'unavailable', { 'retry-after': '20' })]) {
       server.setHandlers(handler);
       const controller = new AbortController();
       const call = record({}, { signal: controller.signal });
@@ -229,14 +229,14 @@ describe('errors', () => {
   });
 
   test('contain status, code, request ID and retry time', async () => {
-    server.setHandlers(respond.refuse(500, 'internal_error'));
+    server.setHandlers(respond.reject(500, 'internal_error'));
     expect(await failure(record())).toMatchObject({ message: '500 internal_error (request req-1)' });
     expect(await failure(record())).toBeInstanceOf(InternalServerError);
     server.setHandlers(respond.page(502));
     const proxied = await failure(record({ retries: { attemptsMax: 1 } }));
     expect(proxied).toBeInstanceOf(BadGatewayError);
     expect(proxied).toMatchObject({ code: undefined, message: '502 the response is not from Countersign' });
-    server.setHandlers(respond.refuse(429, 'rate_limited', { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }));
+    server.setHandlers(respond.reject(429, 'rate_limited', { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }));
     const limited = (await failure(record({ retries: { attemptsMax: 1 } }))) as RateLimitedError;
     expect(limited.retryAfterMs).toBeGreaterThan(50_000);
   });

@@ -49,7 +49,7 @@ describe('a time that is longer than a timer supports', () => {
 
   test('in Retry-After keeps events and runs queued without wake-ups', async () => {
     const client = clientOf({ logger: {}, telemetry: { flushIntervalMs: 10 } });
-    server.setHandlers(respond.refuse(429, 'rate_limited', { 'retry-after': '999999999' }));
+    server.setHandlers(respond.reject(429, 'rate_limited', { 'retry-after': '999999999' }));
     client.telemetry.emit(event);
     void client.traces.start({ agent_name: 'bot' }).end();
     await pause(500);

@@ -34,7 +34,7 @@ const receivedIds = () =>
 describe('telemetry while the service is unreachable', () => {
   test('stays queued, calls onUnsent and is sent later as the same batch with the same Idempotency-Key', async () => {
     const { client, emit, unsent, dropped } = clientWithCallbacks({ requestsMax: 1 });
-    server.setHandlers(respond.drop, respond.reset, respond.refuse(503, 'unavailable'), respond.drop, respond.good());
+    server.setHandlers(respond.drop, respond.reset, respond.reject(503, 'unavailable'), respond.drop, respond.good());
     emit('a', 'b');
     await client.telemetry.flush();
     expect(client.telemetry.stats).toMatchObject({ queued: 2, sent: 0 });
@@ -62,7 +62,7 @@ describe('telemetry while the service is unreachable', () => {
 
   test('is sent only by the active requests and their retries; the other batches stay queued', async () => {
     const { client, emit } = clientWithCallbacks({ batchEventsMax: 1, requestsMax: 2 });
-    server.setHandlers(respond.refuse(503, 'unavailable'));
+    server.setHandlers(respond.reject(503, 'unavailable'));
     emit(...Array.from({ length: 50 }, (_, index) => index));
     await client.telemetry.flush();
     expect(server.received.length).toBeLessThanOrEqual(4);
@@ -72,7 +72,7 @@ describe('telemetry while the service is unreachable', () => {
 
   test('stays queued when the key is rejected, because the key may be rotated', async () => {
     const { client, emit, unsent } = clientWithCallbacks();
-    server.setHandlers(respond.refuse(401, 'unauthorized'), respond.good());
+    server.setHandlers(respond.reject(401, 'unauthorized'), respond.good());
     emit('a');
     await client.telemetry.flush();
     expect(unsent).toMatchObject([{ error: { name: 'AuthenticationError' }, queued: 1 }]);
@@ -85,7 +85,7 @@ describe('telemetry while the service is unreachable', () => {
     [431, 'headers_too_large'],
   ])('stays queued after any number of responses with %d %s, which do not depend on the events', async (status, code) => {
     const { client, emit, dropped } = clientWithCallbacks();
-    server.setHandlers(respond.refuse(status, code));
+    server.setHandlers(respond.reject(status, code));
     emit('a');
     for (let round = 0; round < 4; round += 1) await client.telemetry.flush();
     expect([client.telemetry.stats.queued, dropped]).toEqual([1, []]);
@@ -96,7 +96,7 @@ describe('telemetry while the service is unreachable', () => {
 
   test('drops a batch after three internal errors and sends the next one', async () => {
     const { client, emit, unsent, dropped } = clientWithCallbacks({ requestsMax: 1 });
-    server.setHandlers(...Array(3).fill(respond.refuse(500, 'internal_error')), respond.good());
+    server.setHandlers(...Array(3).fill(respond.reject(500, 'internal_error')), respond.good());
     emit('poison');
     await client.telemetry.flush();
     await client.telemetry.flush();
@@ -147,7 +147,7 @@ describe('a process that exits', () => {
     );
 
   test('sends queued events first, despite temporary failures', async () => {
-    server.setHandlers(respond.drop, respond.refuse(503, 'unavailable'), respond.good());
+    server.setHandlers(respond.drop, respond.reject(503, 'unavailable'), respond.good());
     expect((await end('3')).stderr).toBe('');
     expect(receivedIds()).toEqual(['0,1,2', '0,1,2', '0,1,2']);
   });

@@ -97,7 +97,7 @@ describe('runs while the service is unreachable', () => {
     server = await failingServer();
     const { client, end, dropped } = clientWithCallbacks({ requestsMax: 1 });
     vi.spyOn(Math, 'random').mockReturnValue(0);
-    const fault = respond.refuse(500, 'internal_error');
+    const fault = respond.reject(500, 'internal_error');
     server.setHandlers(fault, fault, fault, accepted);
     const runs = [end('poison'), end('good')];
     for (let round = 0; round < 3; round += 1) await client.flush();
