@@ -17,7 +17,7 @@ interface Case {
   kind: 'audit' | 'decisions' | 'evidence' | 'keys' | 'traces' | 'attestation' | 'decision';
   file: string;
   verdict: 'valid' | 'refused';
-  /** The number of the row that the verifier must report. Null if it need not report one. */
+  /** The number of the row that the verifier must report. Null: any row or none may be reported. */
   row: number | null;
   tenant?: string;
   head?: string;
@@ -74,7 +74,7 @@ function expectRemark({ remark }: Case, out: string): void {
 }
 
 const expected = ({ verdict, row }: Case): Verdict => ({ verdict, row });
-/** Rows are compared only if the manifest has one. Otherwise a verifier may report any row or none. */
+/** The verdict, with the row only if the manifest has one. Otherwise a verifier may report any row or none. */
 const comparable = (each: Case, { verdict, row }: Verdict): Verdict => ({ verdict, row: each.row === null ? null : row });
 
 describe('each verifier in TypeScript returns the verdict of the manifest', () => {

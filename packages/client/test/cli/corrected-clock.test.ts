@@ -199,7 +199,7 @@ describe('after a server was started with a clock that was ahead', () => {
   );
 
   test.each(['decisions', 'evidence', 'keys', 'traces'] as const)(
-    'every verifier of files rejects the audit ledger of another workspace beside an export of %s',
+    'every verifier of files rejects the audit ledger of another workspace together with an export of %s',
     { timeout: 120_000 },
     async (log) => {
       // Both the export and the audit ledger are valid by themselves.

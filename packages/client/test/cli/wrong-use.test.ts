@@ -47,7 +47,7 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
     ['an age of 0', [...agent, '--max-age-hours', '0'], /from 1 to 8760/],
     ['a fractional age', [...agent, '--max-age-hours', '1.5'], /whole number/],
     ['a waiting time without a unit', [...agent, '--wait', '30'], /--wait takes a time/],
-    ['a malformed id', ['gate', '--agent-id', 'a'], /UUID/],
+    ['a malformed ID', ['gate', '--agent-id', 'a'], /UUID/],
     ['an invalid address', [...agent, '--url', 'countersign'], /address/],
     [
       'an address with a password',

@@ -68,7 +68,7 @@ describe('Inspect AI', () => {
   test.each([
     ['with the number of scored samples', { scored_samples: 6, unscored_samples: 0 }],
     ['of an older version, without this number', { scored_samples: undefined, unscored_samples: undefined }],
-  ])('assumes that epochs in error would have lowered the value of a passed sample, in a log %s', (_what, samples) => {
+  ])('assumes that each epoch in error lowers the value of a passed sample, in a log %s', (_what, samples) => {
     const log = (epochs: number, completed: number) =>
       changed(({ eval: spec, results }) => {
         spec.config.epochs = epochs;
@@ -179,7 +179,7 @@ describe('.eval archive of Inspect AI', () => {
     expect(() => importInspect(archive)).toThrow('the run is not finished');
   });
 
-  test('with Zstandard data is decompressed in JavaScript without native zlib; truncated or too large data is rejected', () => {
+  test('with Zstandard data is decompressed in JavaScript if Node does not support it; truncated or too large data is rejected', () => {
     const compressed = zstdCompressSync(Buffer.from(header));
     const inJavaScript = (data: Uint8Array, bytesMax = 1_000_000) => decompressZstd(data, bytesMax, null);
     expect(Buffer.from(inJavaScript(compressed)).equals(Buffer.from(header))).toBe(true);

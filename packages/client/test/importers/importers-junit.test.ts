@@ -117,7 +117,7 @@ describe('characters that XML does not allow', () => {
   });
 });
 
-test('an unescaped end of a CDATA section in a message, as node:test writes it, does not matter', () => {
+test('an unescaped `]]>` in a message, as node:test writes it, does not matter', () => {
   const failed = '<testcase name="a"><failure message="a[b[0]]>1">a[b[0]]>1 <![CDATA[a<b[c[0]]]]>]]></failure></testcase>';
   expect(of(`<testsuite>${failed}<testcase name="b"/></testsuite>`)).toMatchObject({
     cases: { total: 2, passed: 1, failed: 1 },

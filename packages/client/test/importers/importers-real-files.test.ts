@@ -75,7 +75,7 @@ describe('time of the run', () => {
     expect(junit(name).evaluated_at).toMatch(at);
   });
 
-  test('without a zone is used only from jest-junit; otherwise the notes suggest --evaluated-at', () => {
+  test('without a time zone is used only if jest-junit wrote it; otherwise the notes suggest --evaluated-at', () => {
     const stamped = (attributes: string) => importJUnit(Buffer.from(`<testsuite ${attributes}><testcase/></testsuite>`));
     const fromAnotherTool = stamped('name="s" tests="1" timestamp="2026-11-20T09:30:00"');
     expect(fromAnotherTool).not.toHaveProperty('evaluated_at');

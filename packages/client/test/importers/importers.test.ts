@@ -5,7 +5,7 @@ import { importPromptfoo } from '../../src/importers/promptfoo.ts';
 import { changedResultsFile, faultOf, replacedResultsFile, resultsFile } from '../fixtures/results/import.ts';
 
 describe('promptfoo', () => {
-  test('imports pass rate, counts, name and category and counts errors as not passed', () => {
+  test('imports pass rate, counts, name and category, and counts errors as not passed', () => {
     expect(importPromptfoo(resultsFile('promptfoo.json'))).toEqual({
       tool: 'promptfoo',
       name: 'Order questions, nightly',

@@ -83,7 +83,7 @@ describe('telemetry while the service is unreachable', () => {
   test.each([
     [421, 'wrong_host'],
     [431, 'headers_too_large'],
-  ])('stays queued after any number of responses with %d %s, which do not depend on the events', async (status, code) => {
+  ])('stays queued after any number of responses with %d %s, because these do not depend on the events', async (status, code) => {
     const { client, emit, dropped } = clientWithCallbacks();
     server.setHandlers(respond.reject(status, code));
     emit('a');

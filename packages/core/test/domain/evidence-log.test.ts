@@ -25,7 +25,7 @@ describe('golden evidence log of the independent implementation', () => {
     expect(Buffer.from(tree.root()).toString('hex')).toBe(golden.root);
   });
 
-  test('yields the golden evidence for every question, at the log size of the question', () => {
+  test('yields the golden evidence for each question when the log has the size that the question names', () => {
     const state = new EvidenceState();
     for (const event of events) {
       state.apply(event);

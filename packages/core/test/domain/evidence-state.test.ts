@@ -55,8 +55,8 @@ describe('an agent with many suites', () => {
   });
 
   /**
-   * The expected names, computed from the whole history: those of the newest series, newest first, at most OTHERS_MAX + 1. The series of
-   * the evaluation that the check uses is left out.
+   * The expected names, computed from the whole history: one for each of the newest series, at most OTHERS_MAX + 1, the newest first. The
+   * series of the evaluation that the check uses is left out.
    */
   const expectedOthers = (count: number, harnessId: string | null): string[] => {
     const history = sent.slice(0, count);

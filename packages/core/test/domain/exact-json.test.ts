@@ -36,7 +36,7 @@ describe('inexactness of JSON', () => {
     expect(issuesIn(`{"a":[${literal}]}`)).toEqual(exact ? [] : ['/a/0 inexact_number']);
   });
 
-  test('accepts minus zero only in top-level members that must be numbers, and suggests no string for those', () => {
+  test('accepts minus zero only in top-level members that must be numbers, and suggests a string elsewhere', () => {
     const numbers = new Set(['rate']);
     const messages = (text: string) => inexactnessOf(text, numbers).map(({ message }) => message);
     for (const zero of ['-0', '-0.0', '-0e5', '-0.00E-7']) expect(messages(`{"rate":${zero}}`)).toEqual([]);

@@ -38,7 +38,7 @@ describe('export of the key audit trail', () => {
     });
   });
 
-  test('contradicts a kept head when an event was altered or the tail cut off', async () => {
+  test('contradicts a kept head when an event was altered or the tail was cut off', async () => {
     const altered = events.with(1, { ...events[1]!, name: 'another name' });
     expect(await verify(altered)).toMatchObject({ entries: 3, firstBad: undefined, contradiction: undefined });
     for (const rows of [altered, events.slice(0, 2)]) {
@@ -70,7 +70,7 @@ describe('export of the key audit trail', () => {
     expect(firstBad).toMatchObject({ seq: rows.length, reason: expect.stringMatching(reason) });
   });
 
-  test('is rejected when verified as another log, and exports of other logs are rejected when verified as a key trail', async () => {
+  test('is rejected when verified as another log, and exports of other logs are rejected when verified as a key audit trail', async () => {
     const misfit = (log: string) => ({ misfit: true, reason: expect.stringContaining(`give --log ${log}`) });
     expect((await verify(events, { log: 'audit' })).firstBad).toMatchObject(misfit('keys'));
     expect((await verify(events, { log: 'decisions' })).firstBad).toMatchObject(misfit('keys'));

@@ -125,7 +125,7 @@ describe('Merkle proofs', () => {
     }
   });
 
-  test('consist of at most 41 ranges for inclusion in up to 2^40 rows, each of complete subtrees, largest first', () => {
+  test('have at most 41 ranges for inclusion in up to 2^40 rows; each range consists of complete subtrees, the largest first', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2 ** 40 }), fc.nat(), (size, seed) => {
         const index = seed % size;
