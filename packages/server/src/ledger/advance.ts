@@ -8,9 +8,9 @@ import { type GrownTree, growTree } from './log-tree.ts';
 import { lockAndReadSealedHeads, lockSealedHeads, moveSealedHead } from './sealed-heads.ts';
 
 /**
- * Locks the heads of a tenant's logs, always in the same order. An append calls this before it numbers its rows, unless it guesses the head
- * (remembered-heads.ts) or corrects a clock (workspace/correct-clock.ts). Throws LogRewrittenError if a head was changed outside the
- * server, and ClockUnsafeError if the clocks cannot be used (docs/reliability.md).
+ * Locks the heads of a tenant's logs, always in the same order. Every append calls it before it numbers its rows, except appends that guess
+ * the head (remembered-heads.ts), and the correction of a clock (workspace/correct-clock.ts). Throws LogRewrittenError if a head was
+ * changed outside the server, and ClockUnsafeError if the clocks cannot be used (docs/reliability.md).
  * @param sendAfterLocks sends a statement that runs after the locks, in the same round trip.
  */
 export async function lockLogs<L extends LogName>(
@@ -38,8 +38,8 @@ export async function lockLogsAndRead<L extends LogName>(
 }
 
 /**
- * Throws unless the clocks agree, or if the last time of a log is more than CLOCK_DIFFERENCE_MAX_MS ahead of the database's clock. If it is
- * ahead by less, waits until the clock has caught up, so that no record gets a time in the future.
+ * Throws if the clocks disagree, or if the time of a log's last row is more than CLOCK_DIFFERENCE_MAX_MS ahead of the database's clock. If
+ * the time is ahead by less, waits until the clock has caught up, so that no record gets a time in the future.
  */
 async function awaitUsableClock(
   tx: Transaction,
@@ -79,7 +79,7 @@ export function advance(
   return next;
 }
 
-/** Computes the head after rows with this leaf data. Sends no statement. */
+/** Computes the head of a log after rows with this leaf data are appended. Sends no statement. */
 export function nextHead(head: HeadToMove, leafData: readonly Uint8Array[], rowHash: string | null): NextHead {
   const tree = growTree(head.tree, leafData);
   if (leafData.length === 0) return { tree, moved: head };

@@ -17,7 +17,7 @@ export type ServiceEntry<A extends ServiceAction> = Partial<Omit<NewEntry, 'acti
   metadata?: ServiceMetadata<A>;
 };
 
-/** An entry of the service with these members; the others are null. */
+/** Creates an entry of the service. Members that are not given are null. */
 export const entryOf = <A extends ServiceAction>({
   metadata = null,
   ...members

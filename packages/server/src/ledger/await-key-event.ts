@@ -11,8 +11,8 @@ interface WaitTimes {
 
 /**
  * Waits until the node of a tenant shows an event of its key audit trail. On Citus a transaction on several nodes is committed when all of
- * them have prepared it. If a node fails just then, Citus reports success, but the node shows the event only after its recovery, which may
- * take minutes. Until then the former state of the key is valid, so the change must not be acknowledged.
+ * them have prepared it. If a node fails at that moment, Citus reports success, but the node shows the event only after its recovery, which
+ * may take minutes. Until the recovery the former state of the key is valid, so the change must not be acknowledged.
  * @param seq the number of the event.
  * @throws OutcomeUnknownError if the node does not show the event in time.
  */
@@ -28,7 +28,7 @@ export async function awaitKeyEvent(
     if ((sizes.get(tenantId) ?? 0) >= seq) return;
     if (performance.now() > deadline)
       throw new OutcomeUnknownError(
-        'the change of the key is committed, but a node of Citus has not applied it yet; until then the former state of the key is valid: list the keys again in a minute',
+        'the change of the key is committed, but a node of Citus has not applied it yet, so the former state of the key is still valid; list the keys again in a minute',
       );
     await sleep(everyMs);
   }

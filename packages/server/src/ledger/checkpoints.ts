@@ -19,9 +19,9 @@ export interface CheckpointRequest {
 }
 
 /**
- * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. Before signing, the head is compared with the stored
- * tree nodes and the rows after these nodes, which must also show that it continues the newest checkpoint. If not, nothing is signed.
- * @throws LogRewrittenError if the head is not valid, or if this comparison finds a difference.
+ * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. Before it signs, it compares the head with the
+ * stored tree nodes and the rows after them. These must also show that the head continues the newest checkpoint.
+ * @throws LogRewrittenError if the head is not valid, or if this comparison finds a difference. In that case nothing is signed.
  * @throws ClockUnsafeError if it must sign a new checkpoint and the clocks cannot be used.
  */
 export async function checkpointOf(
@@ -65,12 +65,15 @@ export async function makeCheckpoint(
   return checkpoint;
 }
 
-/** A checkpoint with a time in the future, from a wrong clock, never counts as young. Otherwise none would be signed until that time. */
+/**
+ * A checkpoint with a time in the future, from a wrong clock, never counts as young. Otherwise no checkpoint would be signed until that
+ * time.
+ */
 const isYounger = ({ ageSeconds }: StoredCheckpoint, seconds: number): boolean => ageSeconds >= 0 && ageSeconds < seconds;
 
 /**
- * A checkpoint is stored with the signatures of the keys that were current then. A later key adds its signature when the checkpoint is
- * read. So a reader who has only that key can verify the log, even if the log has no new rows.
+ * A checkpoint is stored with the signatures of the keys that were current when it was signed. A later key adds its signature when the
+ * checkpoint is read. So a reader who has only that key can verify the log, even if the log has no new rows.
  */
 const signedByAll = (checkpoint: StoredCheckpoint, signers: readonly NoteSigner[]): StoredCheckpoint => ({
   ...checkpoint,

@@ -11,7 +11,7 @@ const EVENTS_MAX = 16;
 export class DropRecords {
   readonly #pool: Pool;
   readonly #tenantId: string;
-  /** For each number of an event: the IDs of the traces that it dropped, each with its number of submissions. */
+  /** By the number of an event: the IDs of the traces that the event dropped, each with its number of submissions. */
   readonly #events = new Map<number, ReadonlyMap<string, number>>();
   /** The digests of erased exports in the events that were read, and the number of the last of these events. */
   readonly #erasedExports = new Set<string>();
@@ -38,8 +38,8 @@ export class DropRecords {
   }
 
   /**
-   * Whether an export with this digest was deleted although submissions of other traces were mapped from it. Reads the log once, and then
-   * only the events that were appended since, because an export may be erased during a verification.
+   * Whether an export with this digest was erased with one trace, although submissions of other traces were also mapped from it. Reads the
+   * log once, and then only the events that were appended since, because an export may be erased during a verification.
    */
   async isErasedExport(digest: string): Promise<boolean> {
     if (!this.#erasedExports.has(digest)) await this.#readErasedExports();

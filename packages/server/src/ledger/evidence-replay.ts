@@ -24,7 +24,7 @@ export class EvidenceReplay {
   /** How the evidence of a decision differs from the log; undefined if it matches. Returns a promise only if events must be read. */
   fault(decision: Record<string, unknown>, evidence: string): string | undefined | Promise<string | undefined> {
     const size = decision.evidence_size;
-    if (!Number.isSafeInteger(size)) return 'the decision names no evidence_size';
+    if (!Number.isSafeInteger(size)) return 'evidence_size of the decision is missing or not an integer';
     if ((size as number) < this.#state.size)
       return `evidence_size is ${size}, smaller than in an earlier decision, where it is ${this.#state.size}`;
     if (size === this.#state.size) return this.#faultOfEvidence(evidence);

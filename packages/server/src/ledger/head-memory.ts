@@ -29,7 +29,10 @@ export interface SeenHead {
   size: number;
   /** The concatenated hashes of its frontier. Undefined for a head from a HeadStore. */
   frontier?: Uint8Array;
-  /** How many of the next reads of the head also read the rows appended since. Above 0 only while another writer appends to this log. */
+  /**
+   * The number of next reads of the head that also read the rows appended after this head. Above 0 only while another writer appends to the
+   * log.
+   */
   sharedReads?: number;
   root: () => Uint8Array;
 }
@@ -87,9 +90,9 @@ export function countRefusedLogs(pool: Pool): number {
 const keyOf = (tx: Transaction, log: LogName): string => `${tx.tenantId} ${log}`;
 
 /**
- * The last committed head of a log that this process has seen. If it has seen none, the head in the HeadStore; undefined if that has none
- * either. Call it before a statement that reads the head. Returns a promise only if it must read the HeadStore, so that other statements of
- * the round trip are not delayed.
+ * The last committed head of a log that this process has seen. If it has seen none, the head in the HeadStore; undefined if the HeadStore
+ * has none. Call it before a statement that reads the head. Returns a promise only if it must read the HeadStore, so that other statements
+ * of the round trip are not delayed.
  */
 export function lastSeen(tx: Transaction, log: LogName): SeenHead | undefined | Promise<SeenHead | undefined> {
   const { heads, store } = memoryOf(tx.seals);
@@ -99,7 +102,7 @@ export function lastSeen(tx: Transaction, log: LogName): SeenHead | undefined | 
 }
 
 /**
- * Remembers a committed head, unless a later one is remembered.
+ * Remembers a committed head, unless a later head is remembered already.
  * @param sharedReads as in SeenHead; undefined leaves it unchanged.
  */
 export function rememberSeen(tx: Transaction, log: LogName, tree: StoredTree, sharedReads?: number): void {
@@ -130,8 +133,9 @@ export function nextSharedReads(seen: SeenHead | undefined, { size }: StoredTree
 }
 
 /**
- * Reads the leaf data of the rows appended since a head was seen, at most GROWTH_MAX rows. Undefined unless another writer appends to the
- * log too. Call it right after sending the statement that reads the head, so that both take one round trip.
+ * Reads the leaf data of the rows appended since a head was seen, at most GROWTH_MAX rows. Undefined if the head has no frontier, or if no
+ * other writer has appended recently (`sharedReads`). Call it right after sending the statement that reads the head, so that both
+ * statements take one round trip.
  */
 export function readGrowth(tx: Transaction, log: LogName, seen: SeenHead | undefined): Promise<Buffer> | undefined {
   if (seen?.frontier === undefined || (seen.sharedReads ?? 0) === 0) return undefined;
@@ -171,8 +175,8 @@ export async function continuityFault(
 const GROWTH_MAX = 256;
 
 /**
- * Whether the known tree, extended by the rows appended since, is the tree of the head. This takes one statement and, for the usual batch,
- * a tenth of the hashes of `isExtension`.
+ * Whether the known tree, extended by the rows appended after it, is the tree of the head. This comparison takes one statement and, for the
+ * usual batch, a tenth of the hashes of `isExtension`.
  */
 async function hasGrownInto(
   tx: Transaction,

@@ -10,7 +10,9 @@ import { findKeys, type KeyRecord } from '../storage/ingestion-keys.ts';
 import { readKeyEvents } from '../storage/key-events.ts';
 import { LogFold } from './log-fold.ts';
 
-/** The states of the key audit trails: the keys of each workspace, including revoked ones. Only these states authenticate keys. */
+/**
+ * The states of the key audit trails: the keys of each workspace, including revoked ones. Keys are authenticated only with these states.
+ */
 export const keyStates = new LogFold<KeyEvent, KeyState>({
   log: 'keys',
   domain: KEY_EVENT_DOMAIN,
@@ -38,8 +40,8 @@ function credentialOfRow(record: KeyRecord): string {
 
 /**
  * The key of a row, from the key audit trail; undefined if the row differs from the trail. Such a row is reported, unless the trail has
- * grown since the row was read. Returns a promise only if this process has no verified state that covers the trail, or if the row
- * differs on Citus.
+ * grown since the row was read. Returns a promise only if this process has no verified state that covers the trail or, on Citus, if the row
+ * differs.
  */
 export function verifiedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
   const key = compareKey(pool, record);
@@ -68,8 +70,8 @@ const reportKey = (pool: Pool, { tenantId, prefix }: KeyRecord): void =>
 const COMMIT_MS = 1_000;
 
 /**
- * On Citus a row and its trail are on two machines, which commit one after the other. A row that differs is read again, and is reported if
- * it still differs from the same trail.
+ * On Citus a row and its trail can be on two machines, which commit one after the other. A row that differs is read again, and is reported
+ * if it still differs from the same trail.
  */
 function recheckOnCitus(pool: Pool, record: KeyRecord): undefined | Promise<KnownKey | undefined> {
   if (isOnCitus(pool) === false) return undefined;

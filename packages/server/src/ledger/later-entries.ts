@@ -9,7 +9,7 @@ import { readSealedHead } from './sealed-heads.ts';
 import { parsedDocument } from './stored-document.ts';
 import { storedPages } from './stored-pages.ts';
 
-/** Where in the audit ledger to search, and what for. */
+/** The entries of the audit ledger to search for. */
 export interface EntrySearch {
   /** The search starts after this entry number; 0 searches the whole ledger. */
   after: number;

@@ -55,7 +55,7 @@ export class LedgerReader {
     memory: { reserve(bytes: number): void },
   ): Promise<AsyncIterable<string>> {
     const pages = exportLog(this.#parts.pool, tenantId, log, range, (bytes) => memory.reserve(bytes));
-    // The first page is read before the response begins, so that an unreachable database is a 503.
+    // The first page is read before the response begins. So if the database is unreachable, the response is a 503.
     const first = await pages.next();
     return (async function* () {
       for (let page = first; !page.done; page = await pages.next()) yield page.value.lines;
@@ -118,7 +118,7 @@ export class LedgerReader {
     return this.#read(tenantId, (tx) => findDecisionEvidence(tx, id));
   }
 
-  /** The decision's attestation, or the fault because of which it cannot be attested. Undefined if there is no such decision. */
+  /** The decision's attestation, or the reason why there is none. Undefined if there is no such decision. */
   attested(tenantId: string, id: string): Promise<AttestableDecision | undefined> {
     return this.#read(tenantId, (tx) => attestStored(tx, id, this.#parts));
   }

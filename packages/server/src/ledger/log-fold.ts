@@ -24,7 +24,9 @@ export interface FoldedLog<Event, State extends FoldedState<Event>> {
   log: LogName;
   /** The prefix that is hashed before the canonical text of an event. */
   domain: string;
-  /** Reads a page of events after number `after`, up to and including `last`, in order. It is empty only if there are none. */
+  /**
+   * Reads a page of events after number `after`, up to and including `last`, in order. The page is empty only if there are no such events.
+   */
   read(tx: Transaction, after: number, last: number): Promise<{ seq: number; document: string }[]>;
   parse(value: unknown, place: { seq: number; tenantId: string }): { event: Event } | { fault: string };
   create(): State;
@@ -58,7 +60,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
    * Reads the state of a workspace, without a lock.
    * @param look receives the state and the database's clock (UTC with microseconds). It must not store the state, because later events
    *   change it. No time in the log is after this clock, unless a clock was wrong.
-   * @param read the head of the log, if it was read already.
+   * @param read the head of the log, if the caller has read it.
    * @throws LogRewrittenError if the log was changed outside the server.
    * @throws Error if other transactions appended during each of READS_MAX reads.
    */

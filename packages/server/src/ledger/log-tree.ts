@@ -41,7 +41,7 @@ export function openFrontier({ size, frontier }: StoredTree): Frontier {
   return new Frontier(sha256, size, hashesIn(frontier));
 }
 
-/** Splits concatenated hashes or leaf data, 32 bytes each. An incomplete rest is dropped. */
+/** Splits concatenated hashes or leaf data, 32 bytes each. An incomplete hash at the end is dropped. */
 export const hashesIn = (bytes: Uint8Array): Uint8Array[] =>
   Array.from({ length: bytes.length / HASH_BYTES }, (_, place) => bytes.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES));
 
@@ -57,11 +57,11 @@ export function growTree(tree: StoredTree, rows: readonly Uint8Array[]): GrownTr
   return { size: frontier.size, frontier: Buffer.concat(frontier.roots), nodes, root: () => frontier.root() };
 }
 
-/** The inclusion proof of row `index` (from 0) in the tree of the first `size` rows. Throws as `storedRoot`. */
+/** The inclusion proof of row `index` (from 0) in the tree of the first `size` rows. Throws like `storedRoot`. */
 export const proveInclusion = (tx: Transaction, log: LogName, index: number, size: number): Promise<Uint8Array[]> =>
   hashesOf(tx, log, inclusionRanges(index, size));
 
-/** The consistency proof between the trees of the first `first` and of the first `second` rows. Throws as `storedRoot`. */
+/** The consistency proof between the trees of the first `first` and of the first `second` rows. Throws like `storedRoot`. */
 export const proveConsistency = (tx: Transaction, log: LogName, first: number, second: number): Promise<Uint8Array[]> =>
   hashesOf(tx, log, consistencyRanges(first, second));
 
@@ -73,7 +73,7 @@ export async function storedRoot(tx: Transaction, log: LogName, size: number): P
 }
 
 /**
- * The tree of the first `size` rows, for the caller to extend by the later rows. The tree is untrusted: compare the extended one with the
+ * The tree of the first `size` rows, for the caller to extend by the later rows. The tree is untrusted: compare the extended tree with the
  * sealed head. Throws like `storedRoot`.
  */
 export async function storedTree(tx: Transaction, log: LogName, size: number): Promise<Frontier> {
@@ -91,8 +91,8 @@ interface TreeRoot {
 }
 
 /**
- * Whether the stored rows and nodes show that a log of the size and root `second` begins with the rows of `first`. They are untrusted, so
- * both roots are computed from the same hashes. Throws as `storedRoot`.
+ * Whether the stored rows and nodes show that a log of the size and root `second` begins with the rows of `first`. The stored hashes are
+ * untrusted, so both roots are computed from the same hashes. Throws like `storedRoot`.
  */
 export async function isExtension(tx: Transaction, log: LogName, first: TreeRoot, second: TreeRoot): Promise<boolean> {
   if (first.size === 0) return sameBytes(first.root, sha256(new Uint8Array()));

@@ -18,7 +18,7 @@ export async function namedAgents(tx: Transaction, lists: readonly (readonly Age
   });
 }
 
-/** Whether a trace may have this agent: it must be named by the trace's documents, or be null if they name none. */
+/** Whether a trace may have this agent: the trace's documents must name the agent, or it must be null if they name no agent. */
 export const isNamedAgent = (agentId: string | null, named: ReadonlySet<string>): boolean =>
   agentId === null ? named.size === 0 : named.has(agentId);
 

@@ -6,7 +6,7 @@ const REMEMBERED_MS = 60_000;
 /** Above this drift between wall clock and monotonic clock, a head is read again. Gradual corrections by NTP stay below it. */
 const CLOCK_DRIFT_MAX_MS = 1_000;
 
-/** After a wrong guess, every batch reads the head for this time, because another process also appends to this log. */
+/** For this time after a wrong guess, every batch reads the head, because another process also appends to this log. */
 const SHARED_MS = 1_000;
 
 /** The largest number of remembered tenants. Above it, all are dropped. */
@@ -49,7 +49,7 @@ export class RememberedHeads {
 
   /**
    * The remembered head with the estimated current time of the database; undefined if the head must be read. After moving the head, the
-   * caller passes the next one to `remember`.
+   * caller passes the new head to `remember`.
    */
   get(tenantId: string): HeadToMove | undefined {
     const memory = this.#memories.get(tenantId);
@@ -59,7 +59,7 @@ export class RememberedHeads {
     if (head === undefined || now - readAt > REMEMBERED_MS) return undefined;
     if (Math.abs(this.#wallClock() - now - wallAhead) > CLOCK_DRIFT_MAX_MS) return undefined;
     const moment = new Date(now + clockAhead).toISOString();
-    // The estimated time is before the last row's time. The caller must lock the head, which waits until the clock has caught up.
+    // The estimated time is before the last row's time. So the caller must use `lockLogs`, which waits until the clock has caught up.
     if (moment < head.now) return undefined;
     return { ...head, now: moment, guessed: { seq: head.seq, rowHash: head.rowHash } };
   }
@@ -76,7 +76,8 @@ export class RememberedHeads {
   drop(tenantId: string, isWrongGuess: boolean): void {
     const memory = this.#memories.get(tenantId);
     if (memory === undefined) return;
-    // If the head was dropped before, the wrong guess came from a rolled-back batch of this process. So it does not show another writer.
+    // If the head was dropped before, the wrong guess came from a rolled-back batch of this process. So the failure does not show that
+    // another process appends.
     if (isWrongGuess && memory.head !== undefined) memory.sharedUntil = this.#clock() + SHARED_MS;
     memory.head = undefined;
   }
@@ -93,7 +94,7 @@ export class RememberedHeads {
     }
     if (known === undefined && this.#memories.size >= TENANTS_MAX) this.#memories.clear();
     const sharedUntil = known?.sharedUntil ?? 0;
-    // The batch may have taken long since it read the clock.
+    // The clock was read when the head was received. The batch may have taken long since then.
     const clockAhead = Date.parse(head.clock) - head.receivedAtMs;
     this.#memories.set(tenantId, {
       head: now < sharedUntil ? undefined : head,

@@ -4,8 +4,8 @@ import { listCorrectionDocuments } from '../storage/clock-corrections.ts';
 import { parsedDocument } from './stored-document.ts';
 
 /**
- * Reads the clock corrections that a tenant's audit ledger records. They permit times that go back in the other logs. The entries are not
- * verified here: `verifyAuditLedger` does that.
+ * Reads the clock corrections that a tenant's audit ledger records. A correction permits the times in the other logs to go back. The
+ * entries are not verified here: `verifyAuditLedger` does that.
  */
 export const readCorrections = async (tx: Transaction): Promise<ClockCorrection[]> =>
   (await listCorrectionDocuments(tx)).flatMap((document) => correctionIn(parsedDocument(document) ?? {}) ?? []);

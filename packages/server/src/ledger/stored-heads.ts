@@ -32,7 +32,7 @@ export class StoredHeads {
     this.#last = last;
   }
 
-  /** Starts the reading. Call it before the log's extent is read, so that no valid checkpoint covers more rows than the extent. */
+  /** Starts reading. Call it before the log's extent is read, so that no valid checkpoint covers more rows than the extent. */
   static async open(pool: Pool, selection: CheckpointSelection): Promise<StoredHeads> {
     const latest = await inTenantTransaction(pool, selection.tenantId, (tx) => findLatestCheckpoint(tx, selection.log));
     return new StoredHeads(pool, selection, latest?.size ?? -1);

@@ -3,7 +3,9 @@ import { ignoreRejection, inTenantTransaction, type Transaction } from '../datab
 import { findNextSeq, type LogExtent } from '../storage/ledger.ts';
 import type { LogName } from '../storage/log-heads.ts';
 
-/** How to read rows. `read` returns a page of rows after `after`, up to and including `last`, in order. It may be empty before a gap. */
+/**
+ * How to read rows. `read` returns a page of rows after `after`, up to and including `last`, in order. The page may be empty before a gap.
+ */
 export interface PageQuery<Row> extends Pick<LogExtent, 'firstSeq' | 'lastSeq'> {
   log: LogName;
   read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
@@ -22,7 +24,7 @@ export async function* storedPages<Row extends { seq: number }>(
   const readAfter = (after: number) => ignoreRejection(inTenantTransaction(pool, tenantId, (tx) => read(tx, after, lastSeq)));
   for (let after = firstSeq - 1, pending = readAfter(after); after < lastSeq; ) {
     const page = await pending;
-    // A gap of a whole page exists only after manipulation. Continue at the row after it.
+    // A gap of a whole page exists only if rows were deleted outside the server. Continue at the row after it.
     const next = page.at(-1)?.seq ?? (await inTenantTransaction(pool, tenantId, (tx) => findNextSeq(tx, log, after))) - 1;
     const isLast = next <= after || next >= lastSeq;
     if (!isLast) pending = readAfter(next);

@@ -127,7 +127,9 @@ function rowFault(row: StoredTrace, merged: MergedTrace, isPartial: boolean): st
     : `the column ${differing} is ${shown(stored[differing])}, its documents say ${shown(derived[differing])}`;
 }
 
-/** The fault of a row whose agent no document names. Only the parts of an OpenTelemetry trace may name different agents. */
+/**
+ * The fault of a trace's agent, if no document of the trace names it. Only the parts of an OpenTelemetry trace may name different agents.
+ */
 const agentFault = (agentId: string | null, named: ReadonlySet<string>): string | undefined =>
   isNamedAgent(agentId, named)
     ? undefined

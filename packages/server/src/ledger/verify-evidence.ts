@@ -12,7 +12,7 @@ import { differenceReason, FINDINGS_PER_WORKSPACE_MAX } from './row-findings.ts'
 import { readStoredEvent } from './stored-event.ts';
 import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 
-/** The range of a row's number. The server assigns positive numbers, but a row that was inserted outside it may have any. */
+/** The range of a row's number. The server assigns positive numbers, but a row that was inserted outside the server may have any number. */
 const [SEQ_MIN, SEQ_MAX] = [-(2n ** 63n), 2n ** 63n - 1n];
 
 /** The result of verifying an evidence log and comparing the tables with it. */
