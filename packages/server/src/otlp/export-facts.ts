@@ -7,8 +7,8 @@ export const REDACTED =
   'A user ID that contained an email address or was a telephone number was overwritten; send an opaque identifier.';
 
 /**
- * The members of a PreparedExport that traces and logs have in common. An identical body with the same ingestion key within 24 hours is
- * treated as the same export, sent again because its response was lost.
+ * The members of a PreparedExport that traces and logs have in common. An identical body that is sent again with the same ingestion key
+ * within 24 hours is treated as a retry of the same export.
  */
 export function exportFacts(request: ExportRequest, read: ReadExport<unknown>) {
   const bodySha256 = hash('sha256', read.body ?? request.document, 'hex');

@@ -4,8 +4,8 @@ import type { ExportRequest, PreparedExport } from './export.ts';
 const NOT_STORED = 'Metrics are not stored here; set OTEL_METRICS_EXPORTER=none.';
 
 /**
- * Prepares an export of metrics, which many exporters send by default. Nothing of it is stored, and all data points count as rejected. The
- * message to the sender says how to stop sending them.
+ * Prepares an export of metrics, which many exporters send by default. The metrics are not stored, and all data points count as rejected.
+ * The message to the sender says how to stop sending metrics.
  */
 export const prepareMetricsExport = (
   { signal, mediaType, principal, document }: ExportRequest,

@@ -75,17 +75,17 @@ async function storeExports(
     traces.length === 0
       ? []
       : await storeTraces(tx, traces, heads, () => places, before).catch((error: unknown) => {
-          throw error instanceof RejectedItemsError ? refusedExports(error.refused, itemOf) : error;
+          throw error instanceof RejectedItemsError ? rejectedExports(error.refused, itemOf) : error;
         });
-  const refused = new Map<Item, ApiError>();
+  const rejected = new Map<Item, ApiError>();
   const headers = new Map<Item, Record<string, string>>();
   written.forEach((outcome, index) => {
     const item = itemOf.get(traces[index]!)!;
-    if (outcome instanceof ApiError) refused.set(item, outcome);
+    if (outcome instanceof ApiError) rejected.set(item, outcome);
     else headers.set(item, { ...headers.get(item), ...outcome.headers });
   });
   // If a trace is rejected, its whole export is rejected.
-  if (refused.size > 0) throw new RejectedItemsError(refused);
+  if (rejected.size > 0) throw new RejectedItemsError(rejected);
   const outcomes = items.map((item, index): Outcome => {
     const json = exportResponse(item.signal, acceptable[index]!.partialSuccess);
     return { json, headers: headers.get(item) ?? {} };
@@ -103,5 +103,5 @@ async function storeExports(
 }
 
 /** The error that rejects the exports of rejected traces. */
-const refusedExports = (refused: ReadonlyMap<Item, ApiError>, itemOf: ReadonlyMap<Item, QueuedExport>): RejectedItemsError =>
-  new RejectedItemsError(new Map([...refused].map(([trace, error]) => [itemOf.get(trace)!, error])));
+const rejectedExports = (rejected: ReadonlyMap<Item, ApiError>, itemOf: ReadonlyMap<Item, QueuedExport>): RejectedItemsError =>
+  new RejectedItemsError(new Map([...rejected].map(([trace, error]) => [itemOf.get(trace)!, error])));

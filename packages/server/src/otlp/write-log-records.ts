@@ -58,8 +58,8 @@ export async function lockFailingTraces(
 
 /**
  * Stores log records, and joins those that waited for the traces of this transaction. A trace with an exception is marked, whether the
- * trace or the record arrives first. Another transaction may be inserting a trace that this one does not see. That transaction moves the
- * head of the trace log before it reads log records, so this transaction locks the head before it marks traces.
+ * trace or the record arrives first. Another transaction may be inserting a trace that this transaction does not see. The other transaction
+ * moves the head of the trace log before it reads log records. So this transaction locks the head before it marks traces.
  * @param written trace_ids of the traces that this transaction has written. If there are any, it has moved the head already.
  */
 export async function writeLogRecords(

@@ -16,7 +16,7 @@ import { isPersonName, PERSON_NAME_RULE } from './person-name.ts';
  * `resetLinkByOperator` can set one later. Only for the operator.
  * @throws RuleViolationError if the person is a member already or has a password. The account may belong to someone who does not own the
  *    address. So a person with a password must be invited: an invitation requires both the link and the password.
- * @throws InvalidInputError for a name that no person can have.
+ * @throws InvalidInputError if the name is not a valid name of a person.
  */
 export async function addMember(
   pool: Pool,

@@ -17,7 +17,10 @@ import { replacePassword } from './passwords.ts';
 import { newSession } from './sessions.ts';
 import type { Caller } from './sign-in.ts';
 
-/** A new session: its token for the cookie, and the workspace to open; null after a password reset whose link names no workspace. */
+/**
+ * A new session: its token for the cookie, and the workspace to open. The workspace is null after a password reset whose link names no
+ * workspace.
+ */
 export interface StartedSession {
   token: string;
   workspaceId: string | null;
@@ -57,7 +60,7 @@ export async function setUp(
     : inTenantTransaction(pool, link.workspaceId, (tx) => actIn(tx, by, join));
 }
 
-/** Joins the workspace of an invitation with the role that it names. Throws like `setUp`. */
+/** Joins the workspace of an invitation with the role that the invitation names. Throws like `setUp`. */
 export async function acceptInvitation(pool: Pool, input: LinkInput, caller: Caller): Promise<StartedSession> {
   const link = await requireLink(pool, input.token, 'invitation');
   const { email, role, workspaceId } = link;

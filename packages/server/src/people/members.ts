@@ -65,7 +65,8 @@ export const leave = (pool: Pool, tenantId: string, personId: string): Promise<b
 async function endMembership({ tx, record }: Act, personId: string): Promise<boolean> {
   const role = await findRole(tx, personId);
   if (role === undefined) return false;
-  await lockAccount(tx, personId); // Of two concurrent removals from the last two workspaces, the later one sees the earlier one.
+  // If the person is removed from the last two workspaces at once, the later removal sees the earlier one.
+  await lockAccount(tx, personId);
   if (role === 'admin') await endAdminRights(tx, personId);
   await deleteMembership(tx, personId);
   // Requests to this workspace check the membership, so sessions can continue. A person without any workspace is signed out.
@@ -74,7 +75,7 @@ async function endMembership({ tx, record }: Act, personId: string): Promise<boo
   return true;
 }
 
-/** Requires another admin, and ends this admin's links, so that the person cannot return by an invitation of their own. */
+/** Requires another admin, and ends this admin's links, so that the person cannot return by an invitation that they created. */
 async function endAdminRights(tx: Transaction, personId: string): Promise<void> {
   if ((await countAdmins(tx)) === 1)
     throw new RuleViolationError('the last admin of a workspace must stay admin; make another member admin first');

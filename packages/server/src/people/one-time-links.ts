@@ -58,8 +58,8 @@ export const workspaceSetUpLink = (pool: Pool, workspaceId: string): Promise<Iss
   inTenantTransaction(pool, workspaceId, (tx) => issueLink(tx, { purpose: 'set_up', workspaceId, role: 'admin' }, 'operator'));
 
 /**
- * Ends the set-up links of the instance, in the transaction that creates a password. It takes a lock, because two requests that use
- * different links at once would wait for each other's row.
+ * Ends the set-up links of the instance, in the transaction that creates a password. It takes a lock. Without the lock, two concurrent
+ * requests with different links would wait for each other's row.
  */
 export async function endSetUp(tx: Statements): Promise<void> {
   await Promise.all([lockSetUp(tx), voidSetUpLinks(tx)]);

@@ -18,7 +18,7 @@ const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Z
 
 /** The number of concurrent hashes: half of the four threads that Node has for such work by default. Each needs 19 MiB. */
 const AT_ONCE = 2;
-/** The largest number of queued hashes, a second or two of work. Beyond it: 503. */
+/** The largest number of queued hashes, a second or two of work. Requests beyond it get 503. */
 const WAITING_MAX = 64;
 const slots = new Slots(AT_ONCE);
 let pending = 0;
@@ -53,7 +53,7 @@ export async function isPassword(password: string, hash: string | null): Promise
   return timingSafeEqual(made, tag) && hash !== null;
 }
 
-/** Whether a hash has another cost than new ones; the next successful sign-in replaces it. */
+/** Whether the cost of a hash differs from that of new hashes. If so, the next successful sign-in replaces the hash. */
 export function isOutdated(hash: string): boolean {
   const { memoryKiB, passes, lanes } = read(hash);
   return memoryKiB !== COST.memoryKiB || passes !== COST.passes || lanes !== COST.lanes;

@@ -25,7 +25,8 @@ export const resetLink = (pool: Pool, tenantId: string, personId: string, by: Ac
       throw new RuleViolationError(
         'change your own password on the Account page; if you have lost it, ask another admin or the operator for a link',
       );
-    // If the person joins a workspace concurrently, or the admin loses the role, that change waits for these locks. Then it ends this link.
+    // If the person joins a workspace concurrently, or the admin loses the role, that change waits for these locks, and then ends this
+    // link.
     await lockAccounts(tx, [personId, adminId]);
     await requireAdminOfAll(tx, personId, adminId);
     const link = await issueLink(tx, { purpose: 'password_reset', workspaceId: tenantId, personId }, madeBy);
