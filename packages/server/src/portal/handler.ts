@@ -35,7 +35,7 @@ export type HandlerRequest<R extends PortalRoute> = RequesterOf<R['access']> & {
   parts: PortalParts;
 };
 
-/** A response with its own headers, or one that is not JSON: text, bytes or pages of text, with its `content-type`. */
+/** A JSON response with its own headers, or a response that is not JSON: text, bytes or pages of text, with its `content-type`. */
 export class Reply<Body> {
   readonly body: Body | string | Buffer | AsyncIterable<string>;
   readonly headers: Record<string, string>;

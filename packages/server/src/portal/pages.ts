@@ -11,12 +11,12 @@ const HASHED = '/assets/';
 const ENCODINGS = ['br', 'gzip'] as const;
 const FOR_EVER = 'public, max-age=31536000, immutable';
 
-/** Paths for programs, which never return a page, whatever the browser accepts. */
+/** Paths for programs. They never return a page, even if the client accepts HTML. */
 const FOR_PROGRAMS = /^\/(api|assets|\.well-known)(\/|$)/;
 
 /**
  * Serves the built pages. A browser that opens any other path without a route gets index.html, whose router knows the paths of the portal.
- * Paths FOR_PROGRAMS are an exception.
+ * Those of these paths that match FOR_PROGRAMS get 404.
  */
 export function registerPages(
   app: FastifyInstance,

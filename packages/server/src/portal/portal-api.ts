@@ -31,9 +31,9 @@ const HANDLERS: { [N in RouteName]: Handler<N> } = {
 type AnyHandler = (request: any) => Promise<unknown>;
 
 /**
- * Registers the portal's API from the table of its routes. The order of the checks is the same for all: form of the workspace's ID;
- * session, membership and role; except for GET, origin, same person and, without `usesReserve`, free disk space; query and body; other
- * parameters of the path. After a body was read, session, membership and role are checked again. Then the handler runs.
+ * Registers the portal's API from the table of its routes. All routes make their checks in the same order: form of the workspace's ID;
+ * session, membership and role; origin and signed-in person (not for GET); free disk space (not for GET or with `usesReserve`); query and
+ * body; other parameters of the path. After a body was read, session, membership and role are checked again. Then the handler runs.
  */
 export function registerPortalApi(app: FastifyInstance, parts: PortalParts): void {
   const names = Object.keys(PORTAL_ROUTES) as RouteName[];

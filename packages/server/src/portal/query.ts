@@ -11,7 +11,9 @@ export function found<T>(value: T | undefined): T {
 /** An ID of a query, in lower case as IDs are stored; null if absent. */
 export const idOf = (id: string | undefined): string | null => id?.toLowerCase() ?? null;
 
-/** Times are cut to these limits, so that PostgreSQL accepts them. The time of every record is within the limits, so no result changes. */
+/**
+ * Times are clamped to these limits, so that PostgreSQL accepts them. The time of every record is within the limits, so no result changes.
+ */
 const MS_MAX = Date.UTC(9999, 11, 31);
 const MS_MIN = Date.parse('0001-01-01T00:00:00Z');
 

@@ -35,7 +35,7 @@ const noQuery = (query: unknown): unknown => {
   throw validationFailed({
     path: '',
     code: 'bad_query',
-    message: `there is no query parameter ${JSON.stringify(name.slice(0, 60))} here`,
+    message: `this endpoint has no query parameter ${JSON.stringify(name.slice(0, 60))}`,
   });
 };
 
@@ -47,7 +47,7 @@ function validator(schema: TSchema): (value: unknown) => unknown {
   };
 }
 
-/** The ID for the memory of bodies of routes for anyone. Their callers share one allowance, as if they were one person. */
+/** The ID under which memory for bodies is reserved on routes for anyone. All callers of these routes share one allowance. */
 const ANONYMOUS = 'nobody';
 
 /**

@@ -14,11 +14,14 @@ import type { StoredSpan } from '../storage/portal/spans.ts';
 const ERROR_SHOWN = 2000;
 
 /**
- * The members of the contract that a payload contains. It also contains all members that the contract does not name. The page shows the
- * other members of the contract elsewhere.
+ * The members of the contract that a payload contains. A payload also contains all members that the contract does not name. The page shows
+ * the other members of the contract elsewhere.
  */
 const PAYLOAD_MEMBERS = ['input', 'output', 'messages', 'tool_arguments', 'tool_result', 'error', 'metadata'] as const;
-/** The members for which the page offers to open the payload. The row already shows the error. */
+/**
+ * The page offers to open a payload if it has one of these members. The row already shows the error, so a payload with only an error need
+ * not be opened.
+ */
 const OPENED_MEMBERS = PAYLOAD_MEMBERS.filter((name) => name !== 'error');
 
 /** The members that the contract names. */

@@ -7,8 +7,8 @@
 const NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /**
- * For pages: only scripts, styles, images and calls of this origin, and no inline scripts or styles. Mantine is configured to write none
- * (packages/portal/src/main.tsx).
+ * For pages: only scripts, styles, images and calls of this origin, and no inline scripts or styles. Mantine is configured to write no
+ * inline styles (packages/portal/src/main.tsx).
  */
 const PAGE = [
   "default-src 'none'",
@@ -30,7 +30,7 @@ export interface SecurityHeaders {
   api: Readonly<Record<string, string>>;
 }
 
-/** @param secure whether browsers use TLS: only then HSTS is set. */
+/** @param secure whether browsers use TLS. HSTS is set only in that case. */
 export function securityHeaders({ secure }: { secure: boolean }): SecurityHeaders {
   const both = {
     'referrer-policy': 'no-referrer',

@@ -1,9 +1,9 @@
 import { SESSION_SECONDS } from '../people/sessions.ts';
 
 /**
- * The cookie of a session's token. With TLS it is `__Host-countersign`: browsers accept that name only with Secure, and only for and from
- * this host. SameSite=Strict: the pages are static and need no cookie, and only this site's pages call the API, so links from elsewhere
- * still work.
+ * The cookie of a session's token. With TLS its name is `__Host-countersign`: browsers accept this prefix only with Secure, and only this
+ * host can set and receive the cookie. With SameSite=Strict, links from other sites still work: the pages are static and need no cookie,
+ * and only this site's pages call the API.
  */
 export class SessionCookie {
   readonly #name: string;

@@ -56,5 +56,5 @@ function personOf(parts: PortalParts, session: LiveSession | undefined): SignedI
 
 const forbidden = (role: Role, required: Role): ApiError =>
   new ApiError('forbidden', [
-    { path: '', code: 'refused', message: `this needs the role ${required}; yours in this workspace is ${role}` },
+    { path: '', code: 'refused', message: `this action requires the role ${required}; your role in this workspace is ${role}` },
   ]);

@@ -79,9 +79,7 @@ function withinDocumentBytes(spans: StoredSpan[]): StoredSpan[] {
 
 const sum = (numbers: Iterable<number>): number => [...numbers].reduce((total, each) => total + each, 0);
 
-/**
- * The longest beginning of the rows that has at most `max` bytes. The first row with any bytes is always included, even if it is larger.
- */
+/** The first rows that together have at most `max` bytes. The first row with any bytes is always included, even if it is larger. */
 export function withinBytes<R>(rows: R[], bytesOf: (row: R, index: number) => number, max: number): R[] {
   let bytes = 0;
   const end = rows.findIndex((row, index) => {

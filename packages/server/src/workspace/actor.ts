@@ -6,7 +6,7 @@ import { RuleViolationError } from './rule-violation.ts';
 /** How rows name the actor of an action: `operator` on the command line, `user:<uuid>` in the portal. Never an email address. */
 export type ActorName = 'operator' | `user:${string}`;
 
-/** A person who acts in the portal, and the required role. They must have it, or a higher one, until the action is done. */
+/** A person who acts in the portal, and the required role. The person must have this role, or a higher one, until the action is done. */
 export interface ActingMember {
   personId: string;
   role: Role;
@@ -30,5 +30,5 @@ export async function requireRoleStill(tx: Transaction, actor: Actor): Promise<v
   const role = await lockRole(tx, actor.personId);
   if (role === undefined) throw new RuleViolationError('you are no longer a member of this workspace');
   if (!mayActAs(role, actor.role))
-    throw new RuleViolationError(`this needs the role ${actor.role}; yours in this workspace is now ${role}`);
+    throw new RuleViolationError(`this action requires the role ${actor.role}; your role in this workspace is now ${role}`);
 }

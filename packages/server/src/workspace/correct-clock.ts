@@ -9,7 +9,7 @@ import { countApprovedAfter, reopenApprovedAfter } from '../storage/approvals.ts
 import { type HeadToMove, LOG_NAMES, type LogName } from '../storage/log-heads.ts';
 import { RuleViolationError } from './rule-violation.ts';
 
-/** What was written, or would be written. */
+/** The correction that was written, or that would be written. */
 export interface CorrectedClock {
   /** The database's clock, from which the times of the logs continue. */
   now: string;

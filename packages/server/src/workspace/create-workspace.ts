@@ -10,7 +10,10 @@ import { type Act, actIn } from './governance-act.ts';
 import { RuleViolationError } from './rule-violation.ts';
 import { requireName } from './wrong-input.ts';
 
-/** Creates a workspace for the operator, with the heads of its logs and its first decision key. Rejects a used name. Returns its ID. */
+/**
+ * Creates a workspace for the operator, with the heads of its logs and its first decision key. Rejects a name that is in use. Returns the
+ * ID of the workspace.
+ */
 export async function createWorkspace(pool: Pool, name: string): Promise<string> {
   requireName('the name', name);
   return inTenantTransaction(pool, newId(), async (tx) => {

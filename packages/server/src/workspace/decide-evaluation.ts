@@ -18,7 +18,7 @@ export interface EvaluationDecision {
  * Approves or rejects one evaluation of a high-risk agent. The decision applies only to that evaluation. A rejection is final; an approval
  * can still be rejected.
  * @throws NotFoundError for an unknown evaluation.
- * @throws RuleViolationError if the evaluation belongs to no high-risk agent, or if it was rejected or has this status already.
+ * @throws RuleViolationError if the evaluation does not belong to a high-risk agent, or if it was rejected or has this status already.
  * @throws EvidenceBrokenError for an approval that promotion checks can use, if the row of the evaluation was changed outside the server.
  */
 export async function decideEvaluation(

@@ -9,8 +9,8 @@ import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 export const newDecisionKeyId = (): string => `dk_${randomBytes(6).toString('hex')}`;
 
 /**
- * Adds a second live decision key and returns its ID. It signs only after the older one is retired. Before that, operators give it to the
- * gates, so that no gate receives a signature that it cannot verify.
+ * Adds a second live decision key and returns its ID. The new key signs only after the older one is retired. Before that, operators give it
+ * to the gates, so that no gate receives a signature that it cannot verify.
  * @throws RuleViolationError if two keys are live already.
  */
 export async function rotateDecisionKey(pool: Pool, tenantId: string, by: Actor): Promise<string> {
@@ -50,7 +50,10 @@ export async function retireDecisionKey(pool: Pool, tenantId: string, keyId: str
   });
 }
 
-/** Records that a decision key is shown to a person, because its holder can forge decisions. @throws NotFoundError for an unknown key. */
+/**
+ * Records that a decision key is shown to a person, because anyone who has the key can forge decisions.
+ * @throws NotFoundError for an unknown key.
+ */
 export async function recordDecisionKeyShown(pool: Pool, tenantId: string, keyId: string, by: Actor): Promise<void> {
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const keys = await listDecisionKeys(tx);

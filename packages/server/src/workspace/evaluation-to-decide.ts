@@ -13,14 +13,16 @@ export interface EvaluationToDecide {
   agent: KnownAgent;
   /** The evaluation in the evidence log; undefined if promotion checks cannot use it, so that its approval has no effect. */
   logged: KnownEvaluation | undefined;
-  /** The state of its approval, from the log, or from the table if promotion checks cannot use the evaluation. Undefined if none. */
+  /**
+   * The state of its approval, from the log, or from the table if promotion checks cannot use the evaluation. Undefined if there is none.
+   */
   approval: ApprovalState | undefined;
 }
 
 /**
- * Finds an evaluation and locks its approval. If promotion checks can use the evaluation, its agent and its approval are those of the log
- * `evidence`, so that a changed row cannot redirect a rejection to another agent. Other evaluations of the log are not in memory, so their
- * rows are read.
+ * Finds an evaluation and locks its approval. If promotion checks can use the evaluation, its agent and its approval are read from the
+ * evidence log, so that a changed row cannot redirect a rejection to another agent. Other evaluations of the log are not in memory, so
+ * their rows are read.
  * @throws NotFoundError for an unknown evaluation.
  * @throws RuleViolationError if the evaluation has no agent that is in the log.
  */
@@ -43,7 +45,10 @@ export async function findEvaluationToDecide(
 const loggedApproval = ({ approval }: KnownEvaluation, stored: ApprovalState | undefined): ApprovalState | undefined =>
   approval === null ? undefined : { status: approval.status, inFuture: stored?.inFuture ?? false };
 
-/** Throws EvidenceBrokenError if the row of the evaluation differs from the log: the approver has then seen other facts. */
+/**
+ * Throws EvidenceBrokenError if the row of the evaluation differs from the log, because the approver has then seen facts that are not in
+ * the log.
+ */
 export async function requireUnchangedRow(tx: Transaction, evaluation: KnownEvaluation): Promise<void> {
   const [row] = await readEvaluationFacts(tx, [evaluation.id]);
   const fault = evaluationFault(evaluation, row);

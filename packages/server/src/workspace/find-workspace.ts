@@ -22,7 +22,7 @@ export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> 
   // With its ID, commands still accept a workspace whose row was changed. They show the ID instead of its name.
   if (changed !== undefined && !UUID.test(given)) {
     throw new RuleViolationError(
-      `the seal of the row of tenants with id ${changed.id}, named ${quoted}, is not valid: the row was changed outside the server, so ${quoted} may be the name of another workspace. Restore the row from a backup, or give the ID of the workspace`,
+      `the row of the table tenants with id ${changed.id}, named ${quoted}, has an invalid seal: it was changed outside the server, so ${quoted} may be the name of another workspace. Restore the row from a backup, or give the ID of the workspace`,
     );
   }
   if (workspace === undefined)

@@ -35,7 +35,7 @@ export async function governanceAct<T>(pool: Pool, tenantId: string, by: Actor, 
   );
 }
 
-/** Like `governanceAct`, in an existing transaction and without a check of the role. For a person who is joining or leaving. */
+/** Does the same as `governanceAct`, in an existing transaction and without a check of the role: for a person who is joining or leaving. */
 export async function actIn<T>(tx: Transaction, by: ActorName, work: (act: Act) => Promise<T>): Promise<T> {
   const { audit } = await lockLogs(tx, ['audit']);
   return work(actAtHead(tx, by, audit));

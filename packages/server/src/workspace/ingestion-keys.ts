@@ -102,7 +102,8 @@ async function requireUnrevokedKey(tx: Transaction, keys: KeyState, prefix: stri
  * Returns the key if it is not revoked.
  * @param row the row of the key; undefined if it was deleted outside the server.
  * @throws NotFoundError if there is no key.
- * @throws RuleViolationError if the key is revoked or of another kind: `tokens` changes no ingestion key, and `keys` no read token.
+ * @throws RuleViolationError if the key is revoked or of another kind: the command `tokens` changes only read tokens, and `keys` only
+ *   ingestion keys.
  */
 function requireUnrevoked(key: KnownKey | undefined, row: ListedKey | undefined, prefix: string, kind?: KeyKind): KnownKey {
   if (key === undefined)

@@ -6,7 +6,7 @@ import { requireName } from './wrong-input.ts';
 
 /**
  * Renames a workspace. Returns false, and writes nothing, if the name is unchanged. Other workspaces may have the same name, because an
- * error would reveal to a tenant that another one uses it.
+ * error would reveal to a tenant that another tenant uses the name.
  */
 export async function renameWorkspace(pool: Pool, tenantId: string, name: string, by: Actor): Promise<boolean> {
   requireName('the name', name);

@@ -129,7 +129,9 @@ describe('a member who loses the role while an act waits', () => {
       (tx) => changeRoleOf(tx, other.id, 'viewer'),
       () => other.callRoute(name, ACTS[name]!(records) as never),
     );
-    expect(outcome(answer)).toMatch(/^409 this needs the role (admin|approver); yours in this workspace is now viewer$/);
+    expect(outcome(answer)).toMatch(
+      /^409 this action requires the role (admin|approver); your role in this workspace is now viewer$/,
+    );
     expect(await rowsOf(workspace)).toEqual(before);
   });
 });
