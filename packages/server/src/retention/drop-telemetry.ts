@@ -11,8 +11,8 @@ import { removeDocuments } from './remove-documents.ts';
  * Drops the next telemetry requests of a range with their events, and records the drop in the audit ledger. A request is kept if something
  * names one of its runs (storage/run-holds.ts).
  * @param ids the bounds of their IDs: the first excluded, the last included.
- * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run, unless it is an
- * `incident.created`.
+ * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run, unless its action is
+ *   `incident.created`.
  */
 export async function dropTelemetry(
   tx: Transaction,

@@ -13,8 +13,8 @@ import { removeDocuments } from './remove-documents.ts';
  * A trace is kept if something names it (storage/run-holds.ts), or if its last submission is not due. A trace without submissions is kept
  * too: it was changed outside the server, and an event of the log cannot describe it.
  * @param ids the bounds of their IDs: the first excluded, the last included.
- * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run, unless it is an
- * `incident.created`.
+ * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run, unless its action is
+ *   `incident.created`.
  */
 export async function dropTraces(
   tx: Transaction,

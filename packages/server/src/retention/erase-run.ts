@@ -107,7 +107,10 @@ const WITHOUT_SUBMISSIONS =
 const UNREADABLE =
   'a stored document of this run cannot be read: the database was changed outside the server; nothing was erased. Find its row with `ledger verify --log traces`';
 
-/** Deletes exports with parts of the run. Returns their documents, and the digests of exports that stored submissions were mapped from. */
+/**
+ * Deletes exports with parts of the run. Returns their documents, and the digests of those exports from which submissions that are still
+ * stored were mapped.
+ */
 async function eraseExports(tx: Transaction, ids: readonly string[]): Promise<{ documents: StoredDocument[]; shared: string[] }> {
   const documents = await lockExportsToErase(tx, ids);
   const shared = documents.filter(({ isShared }) => isShared);

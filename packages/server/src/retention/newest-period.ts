@@ -5,8 +5,8 @@ import { hasLaterEntry } from '../ledger/later-entries.ts';
 import { readRetentionPeriods, type StoredPeriod } from '../storage/retention-periods.ts';
 
 /**
- * Returns the periods if the last of them belongs to the newest change in the audit ledger. Otherwise, after a deletion of the newest row
- * of the table, an older and shorter period would apply again. If the periods were changed since they were read, returns the new ones.
+ * Returns the periods if the last of them belongs to the newest change in the audit ledger. Without this check, an older and shorter period
+ * would apply again if the newest row of the table was deleted. If the periods were changed since they were read, returns the new ones.
  * @param afterPage awaited after each page of the ledger; an error ends the reading.
  * @throws BrokenSealError if the ledger has a change that the table does not have.
  * @throws LogRewrittenError if the ledger was changed outside the server.
@@ -24,6 +24,9 @@ export async function newestPeriods(
   return newestPeriods(pool, tenantId, current, afterPage);
 }
 
-/** Whether an entry is a change of the periods. Entries of ingestion keys are not, because senders choose the action of their entries. */
+/**
+ * Whether an entry is a change of the periods. Entries that ingestion keys recorded do not count, because senders choose the action of
+ * their entries.
+ */
 const isChange = ({ action, recorded_by: by }: Record<string, unknown>): boolean =>
   action === 'retention.changed' && !String(by).startsWith('key:');

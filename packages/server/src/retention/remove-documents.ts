@@ -4,7 +4,7 @@ import { SEGMENT_BYTES_MAX } from '../documents/segment-layout.ts';
 import type { Segment, StoredDocument } from '../storage/document-segments.ts';
 import { deleteSegments, lockSegments, replaceSegment } from '../storage/segment-removal.ts';
 
-/** The largest number of compressed segments in memory at once. Decompressed, each has up to 512 KiB, or one longer document. */
+/** The largest number of compressed segments in memory at once. A decompressed segment has up to 512 KiB, or one longer document. */
 const SEGMENTS_AT_ONCE = 8;
 
 /**

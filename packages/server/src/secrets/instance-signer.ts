@@ -36,7 +36,7 @@ export interface InstanceSigner {
 
 /**
  * Opens the signer of the instance. A key that the database does not list is accepted only together with its predecessor (a rotation). If
- * none is listed yet, only the key with which the instance was created is accepted.
+ * the database lists no key yet, only the key with which the instance was created is accepted.
  * @param options.reset replaces lost keys by the configured one.
  * @throws ExitError for a wrong, retired or changed key.
  */
@@ -93,7 +93,7 @@ function newSigningKey(instanceId: string, { keyid, publicKey }: SigningKey, pre
 
 /**
  * Adds a key to the list in place of current keys whose private halves are lost, and retires the lost keys. If a call is interrupted, the
- * next one completes its work.
+ * next call completes its work.
  * @throws ExitError if no key is listed, if no other key is current, or if the key is listed already and is not from a reset. Also if the
  * row of the key is not valid (`listWith`).
  */

@@ -22,7 +22,7 @@ export interface Secrets {
 
 /**
  * Reads the configured secrets. With the embedded database, secrets that are not configured are read from its data folder, or created there
- * (mode 0600). With an external database they must be configured, because all servers need the same ones.
+ * (mode 0600). With an external database they must be configured, because all servers need the same secrets.
  * @param mayCreate whether missing files may be created. False if the database was created with secrets already.
  * @throws ExitError if a secret is missing or malformed.
  */
@@ -43,7 +43,9 @@ export function loadSecrets(config: Config, mayCreate: boolean): Secrets {
   };
 }
 
-/** Throws ExitError for malformed secrets, and for missing ones that must be configured, before anything is opened or created. */
+/**
+ * Throws ExitError for malformed secrets, and for missing secrets that must be configured. Call it before anything is opened or created.
+ */
 export function checkSecrets(config: Config): void {
   if (config.databaseUrl !== undefined) loadSecrets(config, false);
   if (config.masterSecret !== undefined) parseMasterSecret(config.masterSecret);

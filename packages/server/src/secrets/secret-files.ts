@@ -52,7 +52,7 @@ export function ensureSecretFile(dataDir: string, name: string, create: (() => s
   });
 }
 
-/** Whether there is a file. Throws if this user cannot see it, where existsSync returns false. */
+/** Whether the file exists. Throws if this user has no access to its folder. In that case existsSync would return false. */
 const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
 /** Runs `work` on the file of a secret. An error of the system becomes an ExitError that names the file and says what to do. */
@@ -78,8 +78,8 @@ export function readSecretFile(dataDir: string, name: string): string | undefine
 }
 
 /**
- * Creates a new signing key in the data folder of the embedded database. The current key becomes the previous one, which signs too until it
- * is retired.
+ * Creates a new signing key in the data folder of the embedded database. The current key becomes the previous key, which also signs until
+ * it is retired.
  * @throws ExitError if there is a previous key that is not retired: at most two keys sign at a time.
  */
 export function rotateSigningKeyFile(dataDir: string): void {
@@ -98,7 +98,8 @@ export function rotateSigningKeyFile(dataDir: string): void {
 
 /**
  * Creates a signing key if its file is missing, for `signing-key reset`.
- * @throws ExitError if the folder has no master secret, so that a wrong data folder is noticed, or if it cannot be read.
+ * @throws ExitError if the folder has no master secret, because then it is probably the wrong data folder. Also if a file cannot be read or
+ *   written.
  */
 export function replaceLostSigningKeyFile(dataDir: string): void {
   const [master, path] = [join(dataDir, 'secrets', 'master-secret'), join(dataDir, 'secrets', 'signing-key.pem')];
@@ -120,7 +121,7 @@ function createFolder(folder: string): void {
 
 /**
  * Writes the secrets of a backup into a folder.
- * @throws ExitError if a file exists with another secret. Then nothing is written.
+ * @throws ExitError if a file exists with another secret. In that case nothing is written.
  */
 export function restoreSecretFiles(folder: string, secrets: SecretTexts): void {
   createFolder(folder);
@@ -132,7 +133,7 @@ export function restoreSecretFiles(folder: string, secrets: SecretTexts): void {
   if (other !== undefined)
     throw new ExitError(
       'refused',
-      `${other.path} contains another secret than the backup; move the file away first (nothing was changed)`,
+      `${other.path} contains a secret that differs from the one in the backup; move the file away first (nothing was changed)`,
     );
   for (const { path, text } of files) writeOnce(path, text);
 }
@@ -143,7 +144,7 @@ export const deletePreviousSigningKeyFile = (dataDir: string): void =>
 
 /** Writes a temporary file, syncs it and links it: after a crash the file is complete or absent. Keeps an existing file. */
 function writeOnce(path: string, content: string): void {
-  // A random name: an interrupted start may have left a file, and in containers even the process id is the same.
+  // The name is random, because an interrupted start may have left a file. In containers even the process ID is the same at each start.
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   writeSyncedNow(temporary, content, SECRET_MODE);
   try {
