@@ -65,9 +65,9 @@ const DECIDE = sql(
 );
 
 /**
- * Stores a person's decision. Without a request, that person is stored as the requester. The caller has locked the audit ledger's head,
- * which every promotion check locks first. So a promotion decision can use the approval if and only if the decision's number is above the
- * stored size of the decision log.
+ * Stores a person's decision. If no approval was requested, that person is stored as the requester. The caller has locked the audit
+ * ledger's head, which every promotion check locks first. So a promotion decision can use the approval if and only if the decision's number
+ * is above the stored size of the decision log.
  */
 export async function decideApproval(tx: Transaction, decision: ApprovalDecision): Promise<void> {
   const decisionsSize = (await readHead(tx, 'decisions'))?.seq ?? null;

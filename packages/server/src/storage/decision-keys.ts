@@ -9,7 +9,7 @@ export interface ListedDecisionKey {
   retiredAt: string | null;
 }
 
-/** The columns under the seal. */
+/** The columns that the seal covers. */
 export const DECISION_KEYS: SealedTable<ListedDecisionKey> = {
   name: 'decision_keys',
   version: 1,
@@ -35,16 +35,16 @@ async function readDecisionKeys(tx: Transaction): Promise<{ keys: ListedDecision
 }
 
 /**
- * The ID of the decision key that signs: the oldest current one. A second current key does not sign until the older one is retired, so that
- * gates can get the second key first.
- * @throws BrokenSealError if no current key has a valid seal, and the seal of some row is invalid.
- * @throws Error if there is no current key. The server always keeps one for each workspace.
+ * The ID of the decision key that signs: the oldest live key. A second live key does not sign until the older one is retired, so that gates
+ * can get the second key first.
+ * @throws BrokenSealError if no live key has a valid seal, and the seal of some row is invalid.
+ * @throws Error if there is no live key. The server always keeps one for each workspace.
  */
 export async function findSigningKeyId(tx: Transaction): Promise<string> {
   const { keys, areAllValid } = await readDecisionKeys(tx);
   const signing = keys.find(({ retiredAt }) => retiredAt === null);
   if (signing !== undefined) return signing.keyId;
-  throw areAllValid ? new Error(`tenant ${tx.tenantId} has no current decision key`) : new BrokenSealError('decision_keys');
+  throw areAllValid ? new Error(`tenant ${tx.tenantId} has no live decision key`) : new BrokenSealError('decision_keys');
 }
 
 const INSERT = sql(
@@ -52,14 +52,14 @@ const INSERT = sql(
   `INSERT INTO countersign.decision_keys (tenant_id, key_id, created_at, seal) VALUES ($1, $2, $3, $4)`,
 );
 
-/** Adds a current decision key. */
+/** Adds a live decision key. */
 export function insertDecisionKey(tx: Transaction, keyId: string): Promise<unknown> {
   const createdAt = sealedInstant(tx.clock.now());
   const seal = tx.seals.ofRow(DECISION_KEYS, tx.tenantId, { keyId, createdAt, retiredAt: null });
   return tx.run(INSERT, [tx.tenantId, keyId, createdAt, seal]);
 }
 
-/** The tenant's decision keys with valid seals, oldest first, including retired ones. The first current one signs. */
+/** The tenant's decision keys with valid seals, oldest first, including retired ones. The first live key signs. */
 export async function listDecisionKeys(tx: Transaction): Promise<ListedDecisionKey[]> {
   const { keys } = await readDecisionKeys(tx);
   return keys.map(({ keyId, createdAt, retiredAt }) => ({
@@ -75,8 +75,8 @@ const RETIRE = sql(
 );
 
 /**
- * Retires a current decision key. Does nothing if no current key with a valid seal has this ID. The caller has locked the head of the audit
- * log, so no other transaction changes the key.
+ * Retires a live decision key. Does nothing if no live key with a valid seal has this ID. The caller has locked the head of the audit
+ * ledger, so no other transaction changes the key.
  */
 export async function markDecisionKeyRetired(tx: Transaction, keyId: string): Promise<void> {
   const key = (await readDecisionKeys(tx)).keys.find((each) => each.keyId === keyId && each.retiredAt === null);

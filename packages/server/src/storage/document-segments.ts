@@ -75,7 +75,7 @@ const UNREADABLE =
   'a stored document cannot be read: the database was changed outside the server. ' +
   'The operator finds its row with `countersign-server ledger verify --log traces`';
 
-/** The largest number of segments read by one statement. Decompressed, each has up to 512 KiB, or one longer document. */
+/** The largest number of segments read by one statement. A decompressed segment has up to 512 KiB, or one longer document. */
 const SEGMENTS_AT_ONCE = 8;
 
 /**
@@ -84,8 +84,8 @@ const SEGMENTS_AT_ONCE = 8;
  */
 export async function readDocumentsOf(tx: Transaction, rows: readonly StoredDocument[]): Promise<(Buffer | undefined)[]> {
   const documents = rows.map((row) => inRow(row));
-  // The largest segment that the server can have written for these rows. One whose column `bytes` is larger is not decompressed, because
-  // the column was changed.
+  // The maximum size of a segment that the server has written for these rows. A segment whose column `bytes` is larger is not decompressed,
+  // because the column was changed.
   const longest = rows.reduce((max, { length }) => Math.max(max, length ?? 0), SEGMENT_BYTES_MAX);
   const ids = [...new Set(rows.flatMap(({ segment }) => (segment === null ? [] : [segment])))];
   for (let at = 0; at < ids.length; at += SEGMENTS_AT_ONCE) {

@@ -23,8 +23,8 @@ const DELETE_DUE = sql<DeletedExport>(
 );
 
 /**
- * Deletes the next exports that were received in a range of time, by ID: those after the ID `after`, up to and including `last`. Exports
- * from which a stored submission was mapped are kept.
+ * Deletes the next exports that were received in a range of time, in the order of their IDs: those after the ID `after`, up to and
+ * including `last`. Exports from which a stored submission was mapped are kept.
  */
 export const deleteDueExports = (
   tx: Transaction,
@@ -40,7 +40,7 @@ const LOCK = sql<StoredDocument & { id: string; isShared: boolean }>(
 );
 
 /**
- * Locks the exports with these IDs, and returns each with its body or the place of its body, by ID. `isShared` is whether a stored
+ * Locks the exports with these IDs, and returns each with its body or the place of its body, sorted by ID. `isShared` is whether a stored
  * submission was mapped from the export.
  */
 export const lockExportsToErase = (

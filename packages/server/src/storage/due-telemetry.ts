@@ -18,7 +18,7 @@ const FIND = sql<{ id: string; isHeld: boolean }>(
 );
 
 /**
- * The next telemetry requests that were received in a range of time, by ID: those after the ID `after`, up to and including `last`.
+ * The next telemetry requests that were received in a range of time, sorted by ID: those after the ID `after`, up to and including `last`.
  * `isHeld` is whether one of the request's runs must be kept (run-holds.ts).
  * @param today `YYYY-MM-DD`.
  */
@@ -71,7 +71,7 @@ const LOCK_OF_RUN = sql<SubmissionOfRun>(
     ORDER BY s.id FOR UPDATE OF s`,
 );
 
-/** Locks and returns the telemetry requests with events of a run, by ID. */
+/** Locks and returns the telemetry requests with events of a run, sorted by ID. */
 export const lockTelemetryOfRun = (tx: Transaction, traceId: string): Promise<SubmissionOfRun[]> =>
   tx.run(LOCK_OF_RUN, [tx.tenantId, traceId]);
 

@@ -16,7 +16,10 @@ const LOCK = sql<{ id: string }>(
     ORDER BY id LIMIT ${DROPPED_TRACES_MAX} FOR UPDATE SKIP LOCKED`,
 );
 
-/** Locks the next traces that were received in a range of time, by ID: those after the ID `after`, up to and including `last`. */
+/**
+ * Locks the next traces that were received in a range of time, in the order of their IDs: those after the ID `after`, up to and including
+ * `last`.
+ */
 export const lockDueTraces = async (
   tx: Transaction,
   [after, last]: readonly [string, string],
@@ -46,7 +49,7 @@ const READ = sql<DueTrace>(
     ORDER BY t.id`,
 );
 
-/** Reads what decides whether locked traces are dropped. @param before the end of the due range. @param today `YYYY-MM-DD`. */
+/** Reads the facts that decide whether locked traces are dropped. @param before the end of the due range. @param today `YYYY-MM-DD`. */
 export const readDueTraces = (tx: Transaction, ids: readonly string[], before: string, today: string): Promise<DueTrace[]> =>
   tx.run(READ, [tx.tenantId, uuidArray(ids), before, today]);
 

@@ -30,15 +30,15 @@ const LIST_IDS = sql<{ id: string }>(
   `SELECT id FROM countersign.agents WHERE tenant_id = $1 AND id >= $2 ORDER BY id LIMIT ${PAGE_ROWS}`,
 );
 
-/** The first PAGE_ROWS IDs of agents that are not below `from`, in order. */
+/** The first PAGE_ROWS agent IDs from `from` on, in order. */
 export const listAgentIds = async (tx: Transaction, from: string): Promise<string[]> =>
   (await tx.run(LIST_IDS, [tx.tenantId, from])).map(({ id }) => id);
 
 /** The row of an evaluation, to be compared with the evidence log. Times are UTC with six fraction digits. */
 export interface EvaluationFacts {
   /**
-   * The `seq` of the row, in decimal. A row that was inserted outside the server may have any number of 64 bits. It is not named `seq`,
-   * because Citus would then sort the rows by this text, 10 before 9.
+   * The `seq` of the row, in decimal. A row that was inserted outside the server may have any 64-bit number. It is not named `seq`, because
+   * Citus would then sort the rows by this text, 10 before 9.
    */
   number: string;
   id: string;
@@ -75,7 +75,7 @@ const READ_EVALUATIONS_PAGE = sql<EvaluationFacts>(
     WHERE e.tenant_id = $1 AND e.seq >= $2::bigint AND e.agent_id IS NOT NULL ORDER BY e.seq LIMIT ${PAGE_ROWS}`,
 );
 
-/** The first PAGE_ROWS evaluations with an agent whose numbers are at least `from`, by number. */
+/** The first PAGE_ROWS evaluations that have an agent and a number of at least `from`, sorted by number. */
 export const readEvaluationFactsPage = (tx: Transaction, from: bigint): Promise<EvaluationFacts[]> =>
   tx.run(READ_EVALUATIONS_PAGE, [tx.tenantId, `${from}`]);
 

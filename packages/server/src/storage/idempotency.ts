@@ -26,7 +26,7 @@ export interface SealedResponse {
   createdAt: string;
 }
 
-/** The columns under the seal. */
+/** The columns that the seal covers. */
 export const IDEMPOTENCY_KEYS: SealedTable<SealedResponse> = {
   name: 'idempotency_keys',
   version: 1,
@@ -92,7 +92,7 @@ const INSERT = sql(
 
 /**
  * Stores responses. If another transaction is storing a response for the same key, the statement waits for it, and fails with a unique
- * violation if it commits. The batch is then retried, and finds the response of the other transaction.
+ * violation if the other transaction commits. The batch is then retried, and finds the response of the other transaction.
  */
 export function insertStoredResponses(tx: Transaction, path: string, responses: readonly StoredResponse[]): void {
   if (responses.length === 0) return;

@@ -16,8 +16,8 @@ export interface KeyRecord {
 }
 
 /**
- * Reads the keys with the prefixes $1, of any tenants. The coordinator of Citus cannot run this statement, but each node can run it
- * on its own shards (keys-on-nodes.ts).
+ * Reads the keys with the prefixes $1, of all tenants. The coordinator of Citus cannot run this statement, but each node can run it on its
+ * own shards (keys-on-nodes.ts).
  */
 export const FIND_KEYS: Statement<KeyRecord> = {
   name: 'find_keys',
@@ -28,7 +28,7 @@ export const FIND_KEYS: Statement<KeyRecord> = {
 
 /**
  * The keys with these prefixes, of all tenants. One call serves the lookups of many requests. Keys are never cached, so every server
- * refuses a revoked key, or the previous secret of a rotated key, at once.
+ * rejects a revoked key, or the previous secret of a rotated key, at once.
  */
 export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {
   const onCitus = isOnCitus(pool);
@@ -132,7 +132,7 @@ const ROTATE = sql(
   `UPDATE countersign.ingestion_keys SET secret_sha256 = $3, rotated_at = statement_timestamp() WHERE tenant_id = $1 AND prefix = $2`,
 );
 
-/** Replaces the secret of a key. The previous secret is refused from the next request on. */
+/** Replaces the secret of a key. The previous secret is rejected from the next request on. */
 export const replaceSecret = (tx: Transaction, prefix: string, secretSha256: Buffer): Promise<unknown> =>
   tx.run(ROTATE, [tx.tenantId, prefix, secretSha256]);
 

@@ -10,7 +10,7 @@ export interface Instance {
   signingFingerprint: string;
 }
 
-/** The columns under the seal. The table has one row. */
+/** The columns that the seal covers. The table has one row. */
 export const INSTANCE: SealedTable<Instance> = {
   name: 'instance',
   version: 1,

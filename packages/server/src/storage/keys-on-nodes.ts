@@ -35,13 +35,13 @@ type NodesOfShards = ReadonlyMap<string, string>;
 
 /**
  * Looks up keys on the nodes of their tenants, which have a copy of the keys and the heads of the key audit trails. A lookup through the
- * coordinator needs two statements, one of which is forwarded to a node. It takes a third of the time of an audit entry
- * (docs/decisions/0059).
+ * coordinator needs two statements, and the coordinator forwards one of them to a node. Such a lookup takes a third of the time of an audit
+ * entry (docs/decisions/0059).
  *
- * At the same time, this reads from the coordinator where the shards are. All events of keys are written through the coordinator, and are
- * acknowledged when their node shows them. So if the shards were still on this node after the lookup began, the node shows every event
- * that was acknowledged before the lookup. If the shards are on another node, or the node fails or does not have a key, the key is looked
- * up through the coordinator.
+ * At the same time, it asks the coordinator for the node of the shards. All events of keys are written through the coordinator, and are
+ * acknowledged when their node shows them. So if the coordinator still names this node after the lookup began, the node shows every event
+ * that was acknowledged before the lookup. If the coordinator names another node, or this node fails or does not have a key, the key is
+ * looked up through the coordinator.
  */
 export class KeysOnNodes {
   readonly #pool: Pool;
@@ -107,7 +107,7 @@ export class KeysOnNodes {
     return [...found, ...(await this.#throughCoordinator([...missing]))];
   }
 
-  /** Reads the keys on the node. Returns none if that fails. */
+  /** Reads the keys on the node. Returns no keys if that fails. */
   async #read({ place: { node, shards }, prefixes }: GroupLookup): Promise<KeyRecord[]> {
     try {
       const query = { ...shards.reading(FIND_KEYS), values: [prefixes], query_timeout: NODE_TIMEOUT_MS };

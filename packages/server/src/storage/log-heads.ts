@@ -22,7 +22,7 @@ export interface StoredHead extends ChainHead {
   seal: Uint8Array | null;
 }
 
-/** The clock when a head was read. */
+/** The times that were read together with a head. */
 interface ReadClock {
   /** The time for appended rows: that of the database's clock, or of the last row if that is later. UTC with milliseconds. */
   now: string;
@@ -76,9 +76,9 @@ const LOCK = sql<HeadRow & Omit<ReadClock, 'receivedAtMs'> & { log: LogName }>(
 );
 
 /**
- * Locks these heads of a tenant in the order of their names, and returns them. An append calls it before it numbers rows, unless it
- * guesses the head.
- * A lock on the last row (ORDER BY seq DESC ... FOR UPDATE) would serialize nothing: two appends would link to the same row.
+ * Locks these heads of a tenant in the order of their names, and returns them. An append calls this function before it numbers rows, unless
+ * it guesses the head. A lock on the last row (ORDER BY seq DESC ... FOR UPDATE) would serialize nothing: two appends would link to the
+ * same row.
  */
 export async function lockHeads(tx: Transaction, logs: readonly LogName[]): Promise<Map<LogName, StoredHead & ReadClock>> {
   const rows = await tx.run(LOCK, [tx.tenantId, textArray([...logs].sort())]);

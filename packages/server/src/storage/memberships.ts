@@ -13,7 +13,7 @@ export interface SealedMembership {
   joinedAt: string;
 }
 
-/** The columns under the seal. */
+/** The columns that the seal covers. */
 export const MEMBERSHIPS: SealedTable<SealedMembership> = {
   name: 'memberships',
   version: 1,
@@ -129,7 +129,7 @@ export async function changeRoleOf(tx: Transaction, personId: string, role: Role
 
 const DELETE = sql('delete_membership', `DELETE FROM countersign.memberships WHERE tenant_id = $1 AND person_id = $2`);
 
-/** Ends a membership: the person's next request to the workspace is refused. */
+/** Ends a membership: the person's next request to the workspace is rejected. */
 export const deleteMembership = (tx: Transaction, personId: string): Promise<unknown> => tx.run(DELETE, [tx.tenantId, personId]);
 
 /** A workspace of a person, and their role in it. */

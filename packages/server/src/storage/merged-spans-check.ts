@@ -17,7 +17,7 @@ const USAGE_TEXTS = USAGE.map(
   (member) => `coalesce(${member === 'cost_usd' ? `trim_scale(m.${member})` : `m.${member}`}::text, '-')`,
 );
 
-/** The digest of `digestOfStoredSpans` over spans in memory, by their IDs. */
+/** Computes the digest of `digestOfStoredSpans` from spans in memory. The keys of the map are their IDs. */
 export function digestOfSpans(spans: ReadonlyMap<string, MergedSpan>): string | null {
   if (spans.size === 0) return null;
   const lines = [...spans].map(([spanId, span]) => {

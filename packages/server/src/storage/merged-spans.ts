@@ -70,7 +70,7 @@ const RECEIVED = `SELECT input.trace, input.number, submission.tenant_id, span.f
         WHERE s.tenant_id = $1 AND s.trace = input.trace AND s.number = input.number ${FENCE}) AS submission
       CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (fields) ${FENCE}`;
 
-/** SQL that is true for a span that reports a call with tokens, also if its usage is not counted. */
+/** SQL that is true for a span that reports a call with tokens, even if its usage is not counted. */
 const reportsCall = (span: string): string => `(${span}.total_tokens IS NOT NULL OR ${span}.parent_of_call IS NOT NULL)`;
 
 /** SQL for the spans of the submissions, without the usage of model calls below a stored call. */
@@ -81,7 +81,7 @@ const SENT = `SELECT received.trace, received.number, received.tenant_id, receiv
         WHERE m.tenant_id = $1 AND m.trace = received.trace AND m.span_id = received.parent_of_call
           AND ${reportsCall('m')} ${FENCE}) AS call ON true`;
 
-/** SQL for the stored model calls below a sent one, if they were not sent themselves. Their usage is no longer counted. */
+/** SQL for the stored model calls below a sent call, except those that were sent themselves. Their usage is no longer counted. */
 const BELOW_SENT = `SELECT sent.trace, below.place, ${USAGE.map((member) => `below.${member}`).join(', ')} FROM sent
       CROSS JOIN LATERAL (SELECT m.ctid AS place, m.* FROM countersign.merged_spans AS m
         WHERE m.tenant_id = $1 AND m.trace = sent.trace AND m.parent_of_call = sent.span_id ${FENCE}) AS below

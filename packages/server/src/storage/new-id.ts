@@ -6,7 +6,7 @@ const ID_BYTES = 16;
 /** Random bytes that are generated in advance, because one call of the generator takes longer than the rest of `newId`. */
 const bytes = Buffer.allocUnsafeSlow(256 * ID_BYTES);
 let used = bytes.length;
-/** The largest step back of the clock that IDs do not follow. It is half the tolerance of time ranges (storage/portal/id-time.ts). */
+/** The largest step back of the clock that new IDs ignore. It is half the tolerance of time ranges (storage/portal/id-time.ts). */
 const BACKWARD_STEP_MS = 30_000;
 let last = { msecs: 0, seq: 0 };
 

@@ -12,7 +12,7 @@ import { TENANTS, tenantIn } from './tenants.ts';
 /** What a one-time link grants, where, and to whom. */
 export interface LinkGrant {
   purpose: LinkPurpose;
-  /** Null for the set-up of the instance, and for links about a person only. */
+  /** Null for the set-up of the instance, and for links that concern only a person. */
   workspaceId: string | null;
   personId: string | null;
   email: string | null;
@@ -38,7 +38,7 @@ export interface SealedLink extends LinkGrant {
   expiresAt: string;
 }
 
-/** The columns under the seal. */
+/** The columns that the seal covers. */
 export const ONE_TIME_LINKS: SealedTable<SealedLink> = {
   name: 'one_time_links',
   version: 1,
@@ -84,8 +84,8 @@ export interface LiveLink extends LinkGrant {
 }
 
 /**
- * The link with the hash of a token; undefined if it was used, has expired, or its seal or that of its person is invalid. The search is
- * across tenants, because the holder is not signed in. The name of a workspace with an invalid seal is its ID.
+ * The link with the hash of a token; undefined if the link was used or has expired, or if its seal or the seal of its person is invalid.
+ * The search is across tenants, because the holder is not signed in. The name of a workspace with an invalid seal is its ID.
  */
 export async function findLink(pool: Pool, tokenSha256: Buffer): Promise<LiveLink | undefined> {
   const [clock, seals] = [clockOf(pool), requireSeals(pool)];

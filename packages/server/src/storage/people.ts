@@ -31,7 +31,7 @@ export interface SealedPerson {
   passwordChangedAt: string | null;
 }
 
-/** The columns under the seal. */
+/** The columns that the seal covers. */
 export const PEOPLE: SealedTable<SealedPerson> = {
   name: 'people',
   version: 1,
@@ -110,7 +110,10 @@ async function changePerson(tx: Statements, personId: string, change: (person: A
   await tx.run(UPDATE, [personId, name, password, passwordChangedAt, tx.seals.ofRow(PEOPLE, '', changed)]);
 }
 
-/** Sets the hash of a person's password. Does not end their sessions: see `deleteSessionsOf`. @throws BrokenSealError as changePerson. */
+/**
+ * Sets the hash of a person's password. Does not end their sessions: see `deleteSessionsOf`.
+ * @throws BrokenSealError like `changePerson`.
+ */
 export const setPassword = (tx: Statements, personId: string, password: string): Promise<void> =>
   changePerson(tx, personId, ({ passwordChangedAt }) => ({
     password,
@@ -126,14 +129,14 @@ function laterThan(before: string | null, now: Date): string {
 
 /**
  * Replaces the hash `from` by a hash of the same password with another cost, unless the password was changed concurrently.
- * @throws BrokenSealError as changePerson.
+ * @throws BrokenSealError like `changePerson`.
  */
 export const replaceHash = (pool: Pool, personId: string, from: string, to: string): Promise<void> =>
   inPersonTransaction(pool, personId, (tx) =>
     changePerson(tx, personId, ({ password }) => ({ password: password === from ? to : password })),
   );
 
-/** Renames a person. @throws BrokenSealError as changePerson. */
+/** Renames a person. @throws BrokenSealError like `changePerson`. */
 export const renamePerson = (tx: Statements, personId: string, name: string): Promise<void> =>
   changePerson(tx, personId, () => ({ name }));
 

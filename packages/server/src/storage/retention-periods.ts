@@ -12,7 +12,7 @@ interface PeriodRow {
   entrySeq: string;
 }
 
-/** The columns under the seal. */
+/** The columns that the seal covers. */
 export const RETENTION_PERIODS: SealedTable<PeriodRow> = {
   name: 'retention_periods',
   version: 1,

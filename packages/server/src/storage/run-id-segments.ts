@@ -64,8 +64,8 @@ const INDEX_LOCK = 0x43_53_52_49_44_53;
 const LOCK_INDEX = sql('lock_run_id_segments', `SELECT pg_advisory_xact_lock(hashtextextended($1::text, ${INDEX_LOCK}))`);
 
 /**
- * Locks the segments of the tenant against replacement by other transactions until this one ends. New runs can still be added. A
- * statement that waits for a deleted segment does not see the segment that replaces it, so it would miss the runs in it.
+ * Locks the segments of the tenant against replacement by other transactions until this one ends. New runs can still be added. Without this
+ * lock, a statement that waits for a deleted segment would not see the segment that replaces it, and so would miss its runs.
  */
 const lockIndex = (tx: Transaction): void => tx.send(LOCK_INDEX, [tx.tenantId]);
 
@@ -128,7 +128,10 @@ export async function removeRunIds(tx: Transaction, source: RunSource, runs: rea
     );
 }
 
-/** Removes a trace_id from these telemetry requests in the index. It leaves an empty line, so that the positions of other events stay. */
+/**
+ * Removes a trace_id from these telemetry requests in the index. It leaves an empty line, so that the positions of other events do not
+ * change.
+ */
 export async function blankRunId(tx: Transaction, submissions: readonly string[], traceId: string): Promise<void> {
   if (submissions.length === 0) return;
   lockIndex(tx);

@@ -7,7 +7,7 @@ const LOCK = sql<Segment>(
   'SELECT id, bytes, compressed FROM countersign.document_segments WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) ORDER BY id FOR UPDATE',
 );
 
-/** Locks and returns the existing segments with these IDs, by ID. */
+/** Locks and returns the existing segments with these IDs, sorted by ID. */
 export const lockSegments = (tx: Transaction, ids: readonly string[]): Promise<Segment[]> =>
   tx.run(LOCK, [tx.tenantId, uuidArray(ids)]);
 

@@ -32,7 +32,7 @@ export interface SealedSession {
   expiresAt: string;
 }
 
-/** The columns under the seal. The time of last use and the browser are not sealed, because they grant nothing. */
+/** The columns that the seal covers. The time of last use and the browser are not sealed, because they grant nothing. */
 export const SESSIONS: SealedTable<SealedSession> = {
   name: 'sessions',
   version: 1,
@@ -66,7 +66,7 @@ function liveIn({ seals, clock }: { seals: Seals; clock: Clock }, raw: RawRow | 
 
 /**
  * The active session with the hash of a token; undefined if there is none, or a seal is invalid. It is read for every request, so every
- * server refuses an ended session at once.
+ * server rejects an ended session at once.
  */
 export async function findSession(pool: Pool, tokenSha256: Buffer): Promise<LiveSession | undefined> {
   const clock = clockOf(pool);

@@ -17,7 +17,7 @@ export interface StoredSigningKey extends ChainedKey {
 /** The columns of a new key. */
 export type NewSigningKey = Omit<StoredSigningKey, 'createdAt' | 'retiredAt' | 'signsSince'>;
 
-/** The columns under the seal: all except the seal itself. */
+/** The columns that the seal covers: all except the seal itself. */
 export const SIGNING_KEYS: SealedTable<StoredSigningKey> = {
   name: 'signing_keys',
   version: 2,

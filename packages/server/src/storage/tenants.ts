@@ -11,7 +11,7 @@ export interface Tenant {
   createdAt: string;
 }
 
-/** The columns under the seal. */
+/** The columns that the seal covers. */
 export const TENANTS: SealedTable<Tenant> = {
   name: 'tenants',
   version: 1,

@@ -49,7 +49,7 @@ const LIST = sql<Row>(
      FROM countersign.traces AS t WHERE tenant_id = $1 AND id >= $2 AND id <= $3 ORDER BY id LIMIT ${PAGE_TRACES}`,
 );
 
-/** The rows of the first PAGE_TRACES traces whose IDs are from `from` to `last`, both included, by ID. */
+/** The rows of the first PAGE_TRACES traces whose IDs are from `from` to `last`, both included, sorted by ID. */
 export const listTraceColumns = async (tx: Transaction, from: string, last: string): Promise<StoredTrace[]> =>
   (await tx.run(LIST, [tx.tenantId, from, last])).map((row) => ({
     ...row,
@@ -96,7 +96,10 @@ const READ = sql<Omit<StoredSubmission, 'document'> & StoredDocument>(
     WHERE bytes_before < ${PAGE_BYTES} ORDER BY id, number`,
 );
 
-/** The next submissions after a place, up to and including the trace with the ID `last`, in order. Returns none only after the last one. */
+/**
+ * The next submissions after a place, up to and including the trace with the ID `last`, in order. The list is empty only after the last
+ * submission.
+ */
 export async function readTraceSubmissions(tx: Transaction, after: SubmissionPlace, last: string): Promise<StoredSubmission[]> {
   const rows = await tx.run(READ, [tx.tenantId, after.id, after.number, last]);
   const documents = await readDocumentsOf(tx, rows);

@@ -25,7 +25,7 @@ export function insertTreeNodes(tx: Transaction, log: LogName, nodes: readonly T
   ]);
 }
 
-// Returns all hashes in one value, because one row for each would cost the driver more than the rest of a proof.
+// Returns all hashes in one value, because one row for each hash would cost the driver more than the rest of a proof.
 const READ_NODES = sql<HashesRow>(
   'read_tree_nodes',
   `SELECT string_agg(hash, ''::bytea ORDER BY index) AS hashes FROM countersign.tree_nodes
@@ -119,7 +119,7 @@ const INSERT_CHECKPOINT = sql<{ note: string }>(
        ON CONFLICT (tenant_id, log, size) DO NOTHING RETURNING note`,
 );
 
-/** Stores a checkpoint; false if one of this size is stored already, for example by another server. */
+/** Stores a checkpoint; false if a checkpoint of this size is stored already, for example by another server. */
 export const insertCheckpoint = async (
   tx: Transaction,
   log: LogName,

@@ -5,7 +5,7 @@ const AWAIT = sql('await_turn', 'SELECT pg_advisory_xact_lock_shared($1::integer
 
 /**
  * Takes a numbered turn of the tenant and keeps it until the transaction ends. A turn is an advisory lock. Turns avoid wrong guesses of a
- * head (ledger/trace-log.ts), but guarantee no order: two tenants may share a lock, and `awaitTurn` does not wait for a turn that no
+ * head (ledger/trace-log.ts), but do not guarantee an order: two tenants may share a lock, and `awaitTurn` does not wait for a turn that no
  * transaction has taken yet.
  */
 export const holdTurn = (tx: Transaction, turn: number): void => tx.send(HOLD, [groupOf(tx), turn | 0]);

@@ -28,7 +28,10 @@ function listed<Row extends DecisionRow>({ unknown_document: document, ...row }:
   return { ...row, asked_for: document === null ? null : requestedAgentIn(document) };
 }
 
-/** The agent that the request named; also null if the document was changed and is no decision. The page of the decision reports this. */
+/**
+ * Returns the agent that the request named; null if there is none, or if the document was changed and is not a decision. The page of the
+ * decision reports the change.
+ */
 function requestedAgentIn(document: string): string | null {
   try {
     return requestedAgent(JSON.parse(document) as PromotionDecision);

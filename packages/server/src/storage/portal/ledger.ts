@@ -123,8 +123,8 @@ const SEQ_AT = {
 
 /**
  * The number of the first row of a log after row `below` that was recorded at `at` or later; one above the last row if there is none. This
- * is a binary search in the primary key: about 20 lookups for a million rows, and no other index. It requires that no clock correction
- * after row `below` set times back to before `at`.
+ * is a binary search in the primary key. It needs about 20 lookups for a million rows, and no other index. It requires that no clock
+ * correction after row `below` set times back to before `at`.
  */
 export const findSeqAt = async (tx: Transaction, log: 'audit' | 'decisions', at: string, below: number): Promise<number> =>
   (await tx.run(SEQ_AT[log], [tx.tenantId, at, below]))[0]!.seq;

@@ -40,7 +40,7 @@ const LIST_SUBMISSIONS = sql<StoredSubmission>(
 export const listSubmissions = (tx: Transaction, trace: string, limit: number): Promise<StoredSubmission[]> =>
   tx.run(LIST_SUBMISSIONS, [tx.tenantId, trace, limit]);
 
-/** The export from which a submission was mapped, or its document if it was sent without one. */
+/** The file of a submission: the export from which it was mapped, or the sent document if it was not mapped from an export. */
 export interface SubmissionFile {
   bytes: number;
   media_type: string;

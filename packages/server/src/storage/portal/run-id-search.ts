@@ -12,10 +12,12 @@ export interface FoundRuns {
   newest: string;
 }
 
-/** If more runs contain a text, the text is so common that the list of runs is searched instead. */
+/** If more runs than this contain a text, the list of runs is searched instead, because the text is so common. */
 const FOUND_MAX = 2000;
 
-/** The number of segments that are searched first. If they contain more than FOUND_MAX runs with the text, no others are searched. */
+/**
+ * The number of segments that are searched first. If they contain more than FOUND_MAX runs with the text, no other segments are searched.
+ */
 const FIRST_SEGMENTS = 64;
 
 // The text is compared outside the subquery with the LIMIT. The planner does not know the cost of reading the text of a segment, and would

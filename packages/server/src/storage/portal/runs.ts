@@ -86,7 +86,7 @@ const LIST_WITH_TEXT = sql<RunSummary>(
 
 /**
  * Like `listRuns`, for runs up to and including the ID `newest` whose trace_id contains a text, ignoring case. It reads the list in order,
- * so use it for common texts.
+ * so use it only for common texts.
  */
 export const walkRunsWithText = (
   tx: Transaction,
