@@ -93,7 +93,7 @@ export function linkLibraries(native: string): boolean {
 function copyPackage(native: string, copy: string): void {
   const parent = dirname(copy);
   for (const name of readdirSync(parent)) {
-    // Other versions, and copies that an interrupted start left behind.
+    // These are copies of other versions, and unfinished copies from an interrupted start.
     if (name.startsWith('postgresql-')) rmSync(join(parent, name), { recursive: true, force: true });
   }
   const unfinished = mkdtempSync(join(parent, 'postgresql-unfinished-'));

@@ -45,7 +45,7 @@ export function clusterExists(dataDir: string, binaries: Binaries): boolean {
   if (clusterVersion === ownVersion) return true;
   throw new EmbeddedDatabaseError(
     'incompatible_cluster',
-    `PostgreSQL ${clusterVersion} created ${cluster}, and this is PostgreSQL ${ownVersion}: ` +
+    `PostgreSQL ${clusterVersion} created ${cluster}, but this is PostgreSQL ${ownVersion}: ` +
       'export the data with the version of Countersign that created it, or set DATABASE_URL to an upgraded PostgreSQL that has the data',
   );
 }
@@ -57,7 +57,7 @@ export function clusterExists(dataDir: string, binaries: Binaries): boolean {
  */
 export async function createCluster(dataDir: string, account: Account, binaries: Binaries): Promise<void> {
   for (const name of readdirSync(dataDir)) {
-    // An interrupted first start left this folder. If the initdb of that start still writes, some files may remain.
+    // An interrupted first start left this folder. If the initdb of that start is still writing, some files may remain.
     if (name.startsWith('postgres-new-')) removeIfPossible(join(dataDir, name));
   }
   const unfinished = mkdtempSync(join(dataDir, 'postgres-new-'));

@@ -78,7 +78,7 @@ function reachableFolder(dataDir: string, notify: (line: string) => void): strin
   const reachable = canReach(postgresAccount(dataDir), dataDir);
   if (existsSync(clusterFolder(dataDir))) {
     if (reachable) return dataDir;
-    // An empty database elsewhere would look as if the data of this one were lost.
+    // With an empty database in another folder, the data of this database would seem to be lost.
     throw new EmbeddedDatabaseError(
       'unreachable_folder',
       `PostgreSQL runs as the user "${postgresAccount(dataDir).name}", who can no longer reach the database in ${dataDir}: ` +
@@ -91,7 +91,7 @@ function reachableFolder(dataDir: string, notify: (line: string) => void): strin
   if (!canReach(postgresAccount(fallback), fallback)) {
     throw new EmbeddedDatabaseError(
       'unreachable_folder',
-      `PostgreSQL does not run as root, and the user "${postgresAccount(fallback).name}" reaches neither ${dataDir} nor ${fallback}: ` +
+      `PostgreSQL does not run as root, and the user "${postgresAccount(fallback).name}" can enter neither ${dataDir} nor ${fallback}: ` +
         'set COUNTERSIGN_DATA_DIR to a folder that every user can enter',
     );
   }
@@ -113,7 +113,7 @@ function postgresAccount(dataDir: string): Account {
   );
 }
 
-/** Returns the keeper's user. Throws if there is a cluster of another user, whose files the keeper cannot read. */
+/** Returns the keeper's user. Throws if another user owns the cluster, because the keeper cannot read its files. */
 function ownerOfCluster(dataDir: string, keeper: Account): Account {
   const cluster = clusterFolder(dataDir);
   const stats = statOrUndefined(cluster);
@@ -144,7 +144,10 @@ function makeReachableFolder(folder: string): void {
   if (process.geteuid?.() === 0) for (const each of made) chmodSync(each, 0o755);
 }
 
-/** Creates the folder and its missing parents, and returns the created folders. Node's recursive mkdir never returns below /proc. */
+/**
+ * Creates the folder and its missing parents, and returns the created folders. It does not use Node's recursive mkdir, which never returns
+ * below /proc.
+ */
 function makeFolders(folder: string): string[] {
   if (existsSync(folder)) return [];
   const made = makeFolders(dirname(folder));

@@ -70,7 +70,9 @@ export function canReach(account: Account, folder: string): boolean {
   return result.status === 0;
 }
 
-/** The options of a child process that runs as the account. They are empty for the user of this process: only root may set a uid. */
+/**
+ * The options of a child process that runs as the account. They are empty for the user of this process, because only root may set a uid.
+ */
 export function runAs(account: Account): { uid?: number; gid?: number } {
   return account.uid === process.geteuid?.() ? {} : { uid: account.uid, gid: account.gid };
 }

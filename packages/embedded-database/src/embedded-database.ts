@@ -23,7 +23,9 @@ export interface EmbeddedDatabase {
   readonly server: ConnectionSettings;
   /** For tests and repair only. */
   readonly superuser: ConnectionSettings;
-  /** The absolute path of the data folder. It is not the requested folder if PostgreSQL's user could not reach that one; see `notify`. */
+  /**
+   * The absolute path of the data folder. If PostgreSQL's user could not reach the requested folder, it is another folder; see `notify`.
+   */
   readonly dataDir: string;
   /**
    * Releases the lease. The release of the last lease shuts PostgreSQL down, and the promise resolves when PostgreSQL has stopped, or after
@@ -54,8 +56,8 @@ const longestPauseMs = 2_000;
 const reportEveryMs = 60_000;
 
 /**
- * Acquires the embedded PostgreSQL of a data folder. Creates it if it is missing, and starts it if it is stopped. Every process that has
- * acquired it shares it. The end of this process, for any reason, releases the lease.
+ * Acquires the embedded PostgreSQL of a data folder. Creates it if it is missing, and starts it if it is stopped. All processes that have
+ * acquired the database share it. The end of this process, for any reason, releases the lease.
  * @throws EmbeddedDatabaseError if the database is not available
  */
 export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {

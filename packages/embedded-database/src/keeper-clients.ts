@@ -11,7 +11,7 @@ const firstClientTimeoutMs = 5_000;
 export class KeeperClients {
   readonly server: Server;
   readonly #leases = new Set<Socket>();
-  /** Every open connection, also of clients that have released their lease and wait until PostgreSQL has stopped. */
+  /** Every open connection, including those of clients that have released their lease and wait until PostgreSQL has stopped. */
   readonly #connections = new Set<Socket>();
   readonly #undelivered: KeeperMessage[] = [];
   /** The state that is sent to a new client. */
@@ -48,7 +48,7 @@ export class KeeperClients {
     for (const socket of this.#connections) sendMessage(socket, message);
   }
 
-  /** Sends the state to every client, and later to each new one. undefined: the state is not known yet, and nothing is sent. */
+  /** Sends the state to every client, and later to each new one. undefined means that the state is not known yet: nothing is sent. */
   setState(state: KeeperMessage | undefined): void {
     this.#state = state;
     if (state === undefined) return;

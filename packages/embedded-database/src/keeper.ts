@@ -66,7 +66,7 @@ async function supervise(configuration: KeeperConfiguration, keeper: RegisteredK
   }
   const host = makePostgresSocketFolder(keeper.socketFolder, configuration.account);
   const restarts = new RestartPolicy(logFile(configuration.dataDir));
-  // A new client may connect while PostgreSQL stops after the last release. Then PostgreSQL is started again.
+  // If a new client connects while PostgreSQL stops after the last release, PostgreSQL is started again.
   while (!clients.isIdle) {
     if (!isNewest(keeperFolder(configuration.dataDir), keeper.registration)) return log('another keeper has taken over');
     const startedAt = Date.now();
@@ -85,7 +85,9 @@ async function supervise(configuration: KeeperConfiguration, keeper: RegisteredK
   }
 }
 
-/** Runs PostgreSQL once. Resolves with how it ended (`Postmaster.ended`), or with undefined if it was stopped after the last release. */
+/**
+ * Runs PostgreSQL once. Resolves with the result of `Postmaster.ended`, or with undefined if PostgreSQL was stopped after the last release.
+ */
 async function runPostgres(
   configuration: KeeperConfiguration,
   binaries: Binaries,

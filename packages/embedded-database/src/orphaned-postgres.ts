@@ -44,8 +44,9 @@ export async function stopOrphanedPostgres(cluster: string, socketFolder: string
     const pids = remaining.map(({ pid }) => pid).join(', ');
     throw new EmbeddedDatabaseError('start_failed', `PostgreSQL of an earlier run cannot be stopped: end the processes ${pids}`);
   }
-  // PostgreSQL may refuse to start if the process that a lock file names exists. That process can be an unrelated one by now, or a dead one
-  // that was not reaped (some containers have no process that reaps). The check above shows that no PostgreSQL runs on this cluster.
+  // PostgreSQL may refuse to start if the process that a lock file names exists. By now that process can be an unrelated process, or a dead
+  // process that was not reaped (some containers have no process that reaps). The check above shows that no PostgreSQL runs on this
+  // cluster.
   rmSync(join(cluster, 'postmaster.pid'), { force: true });
   for (const name of readdirSync(socketFolder))
     if (name.startsWith('.s.PGSQL.')) rmSync(join(socketFolder, name), { force: true });
@@ -62,7 +63,9 @@ async function untilNone(find: () => PostgresProcess[], timeoutMs: number): Prom
   return found;
 }
 
-/** The processes of a PostgreSQL on this cluster, which is their working directory. On other systems than Linux, only the postmaster. */
+/**
+ * The processes of a PostgreSQL on this cluster. The cluster is their working directory. On systems other than Linux, only the postmaster.
+ */
 function processesIn(cluster: string): PostgresProcess[] {
   if (process.platform !== 'linux') return postmasterByLockFile(cluster);
   const clusterStats = statSync(cluster);

@@ -11,7 +11,7 @@ const SMALLEST_WAL_BYTES = 64 * MIB;
 export const maxWalBytes = (diskBytes: number): number =>
   Math.min(LARGEST_WAL_BYTES, Math.max(SMALLEST_WAL_BYTES, diskBytes / 16));
 
-/** Settings for a small machine. Those that protect commits from a power failure have their safe values. */
+/** Settings for a small machine. The settings that protect commits from a power failure have their safe values. */
 const settings = {
   listen_addresses: '',
   port: String(port),

@@ -13,8 +13,8 @@ const longestName = '/socket/.s.PGSQL.5432';
 
 /**
  * The folders in which this data folder's sockets may be, in order of preference. The keeper's folder in the data folder is first, because
- * every client can see it, even a service with a private /tmp. The others are used if its path is too long or its file system has no
- * sockets.
+ * every client can see it, even a service with a private /tmp. The other folders are used if the path of the keeper's folder is too long,
+ * or if its file system does not support sockets.
  */
 export function socketFolders(dataDir: string): string[] {
   const name = `countersign-${folderHash(dataDir)}`;

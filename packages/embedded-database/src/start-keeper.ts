@@ -13,7 +13,7 @@ const keeperFile = fileURLToPath(new URL(`./keeper${extname(import.meta.url)}`, 
 
 /**
  * Starts a keeper in its own session, so that neither Ctrl-C nor the end of a terminal reaches it or PostgreSQL. Resolves when the keeper
- * has ended. `failed` is true unless its exit status is 0. A keeper ends at once with status 0 if another keeper is alive.
+ * has ended. `failed` is false only if its exit status is 0. A keeper ends at once with status 0 if another keeper is alive.
  */
 export function startKeeper(
   folder: DataFolder,

@@ -23,7 +23,8 @@ ${escalation.join('\n')}`;
 
 /**
  * Starts a shell that reads a pipe from the keeper. The pipe ends when the keeper is killed, even together with every other Node process,
- * and the shell then stops PostgreSQL. Start the watchdog before PostgreSQL, because the keeper may be killed at any moment after that.
+ * and the shell then stops PostgreSQL. Start the watchdog before PostgreSQL, because the keeper may be killed at any moment after
+ * PostgreSQL has started.
  * @param cluster only for the process list, so that people see which database the shell belongs to
  */
 export function startWatchdog(cluster: string, account: Account): Watchdog {

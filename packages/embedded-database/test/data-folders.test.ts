@@ -65,7 +65,7 @@ test('supports a data folder whose path is too long for a socket', concurrent, a
   rmSync(dirname(database.server.host), { recursive: true });
 });
 
-test('refuses symbolic links in place of the socket folders', concurrent, async ({ folders }) => {
+test('rejects symbolic links in place of the socket folders', concurrent, async ({ folders }) => {
   const dataDir = join(folders.newDataDir(), 'long-'.repeat(30), 'data');
   const name = `countersign-${folderHash(dataDir)}`;
   const links = [...new Set([tmpdir(), '/tmp'])].map((parent) => join(parent, name));
@@ -128,7 +128,7 @@ test.runIf(isRoot)(
 );
 
 test.runIf(isRoot)(
-  'runs PostgreSQL as the user who starts it, if not root; root can join, and another user gets an error with the uid of the owner',
+  'runs PostgreSQL as the user who starts it; root can acquire the database too, and other users get an error with the uid of the owner',
   concurrent,
   async ({ folders }) => {
     const dataDir = folders.newDataDir();
@@ -157,7 +157,7 @@ test.runIf(isRoot)(
 );
 
 test.runIf(isRoot)(
-  'a cluster of another user than the keeper is refused with both users and a remedy',
+  'if the cluster and the keeper belong to different users, the error names both users and a remedy',
   concurrent,
   async ({ folders }) => {
     const dataDir = folders.newDataDir();

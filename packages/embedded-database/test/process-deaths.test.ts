@@ -82,7 +82,7 @@ test('kill -9 of holder and keeper also ends a PostgreSQL that does not respond'
   await next.release();
 });
 
-test('the next start stops a PostgreSQL that was left running and keeps committed data', concurrent, async ({ folders }) => {
+test('the next start stops an orphaned PostgreSQL and keeps committed data', concurrent, async ({ folders }) => {
   const dataDir = folders.preparedDataDir();
   const holder = folders.hold(dataDir);
   const { superuser } = await holder.waitFor('acquired');
