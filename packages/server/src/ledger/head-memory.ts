@@ -37,7 +37,7 @@ export interface SeenHead {
   root: () => Uint8Array;
 }
 
-/** What this process knows of the logs of one database. */
+/** What this process knows about the logs of one database. */
 interface Memory {
   /** The last committed heads that this process has seen. */
   heads: Map<string, SeenHead>;

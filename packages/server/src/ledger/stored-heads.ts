@@ -16,7 +16,7 @@ interface CheckpointSelection {
   keys: readonly NoteKey[] | undefined;
 }
 
-/** Reads the stored checkpoints of a log by size. It reads them in pages, because a log can have one per minute for years. */
+/** Reads the stored checkpoints of a log by size. It reads them in pages, because a log can get a checkpoint every minute for years. */
 export class StoredHeads {
   readonly #pool: Pool;
   readonly #selection: CheckpointSelection;

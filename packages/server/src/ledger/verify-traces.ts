@@ -134,8 +134,8 @@ async function compareRows(pool: Pool, drops: DropRecords, event: TraceEvent): P
 }
 
 /**
- * Returns the row of a submission. Its export may have been erased with another run, which is no fault. In that case the returned row has
- * the digest from the log.
+ * Returns the row of a submission. Its export may have been erased with another run, which is not a fault. In that case the returned row
+ * has the digest from the log.
  */
 async function withErasedExport(
   drops: DropRecords,
@@ -148,7 +148,7 @@ async function withErasedExport(
 
 /**
  * The fault of a submission's agent in the log; undefined if there is none. A later submission may have changed the agent of the trace. In
- * that case the documents up to this submission are read, and the agent in the log must be one that they name (`isNamedAgent`).
+ * that case the documents up to this submission are read, and they must name the agent in the log (`isNamedAgent`).
  */
 async function earlierAgentFault(
   { pool, drops, tenantId }: { pool: Pool; drops: DropRecords; tenantId: string },
@@ -182,7 +182,7 @@ function rowFault(
     return { table, fault: `received_at is ${row.receivedAt}, the log says ${receivedAt}` };
   if (row.traceId !== logged.trace_id)
     return { table: 'traces', fault: row.traceId === null ? 'the row is gone' : 'trace_id is not what the log says' };
-  // A later submission may set the agent of the trace, or replace it by one with a higher rank: see earlierAgentFault.
+  // A later submission may set the agent of the trace, or replace it by an agent with a higher rank: see earlierAgentFault.
   if (row.submissionCount === logged.number && row.agentId !== logged.agent_id)
     return { table: 'traces', fault: `agent_id is ${row.agentId}, the log says ${logged.agent_id}` };
   return row.submissionCount! < logged.number

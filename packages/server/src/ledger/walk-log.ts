@@ -48,7 +48,7 @@ const ROWS_BETWEEN_READS = 64;
 
 /**
  * Verifies a log in the database: each row, the head, the stored tree, every stored checkpoint, and the heads in `kept`. It checks the rows
- * that existed at the start, and stops at the first row with a fault. It keeps no transaction open, so it can run beside a busy server.
+ * that existed at the start, and stops at the first row with a fault. It keeps no transaction open, so it can run while the server is busy.
  */
 export async function walkLog<Row extends { seq: number }>(
   pool: Pool,
@@ -123,7 +123,7 @@ async function addStored(tree: TreeVerifier, stored: StoredHeads, size: number):
   if (contradiction !== undefined) tree.contradict(contradiction);
 }
 
-/** Compares the stored nodes with the rows, because proofs are made of the nodes. */
+/** Compares the stored nodes with the rows, because proofs are made from these nodes. */
 async function compareNodes(
   pool: Pool,
   tenantId: string,

@@ -49,7 +49,7 @@ export const placeArrays = (places: readonly (DocumentPlace | null)[]): Buffer[]
 export const documentColumns = (row: string, column: 'document' | 'body' = 'document'): string =>
   `${row}.${column}, ${row}.segment, ${row}.segment_offset AS "offset", ${row}.segment_length AS length`;
 
-/** SQL for the length of a document in bytes, which does not read the document. Parameters as for `documentColumns`. */
+/** SQL for the length of a document in bytes. It does not read the document. Parameters as for `documentColumns`. */
 export const documentBytes = (row: string, column: 'document' | 'body' = 'document'): string =>
   `coalesce(${row}.segment_length, octet_length(${row}.${column}))`;
 

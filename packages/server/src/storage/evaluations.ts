@@ -40,7 +40,7 @@ const INSERT = sql(
 );
 
 /**
- * Stores evaluations, and which runs they name. The caller has locked the head of the evidence log.
+ * Stores evaluations, and the trace_ids of the runs that they name. The caller has locked the head of the evidence log.
  * @param recordedAt the time of their events in that log.
  * @param numbers their numbers in the order of records (record-order.ts), at least one for each row.
  */

@@ -1,4 +1,4 @@
-/** The lowest and the highest UUID. The server assigns neither, but a row that was inserted outside it may have them. */
+/** The lowest and the highest UUID. The server assigns neither, but a row that was inserted outside the server may have one of them. */
 export const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
 export const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 

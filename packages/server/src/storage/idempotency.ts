@@ -58,7 +58,7 @@ const HOURS_24_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Returns the responses that were stored for these keys in the last 24 hours, by key. It must find every committed response: otherwise a
- * request would be stored twice. The value for a row with an invalid seal is a BrokenSealError. Such a response is not repeated, and the
+ * request would be stored twice. The value for a row with an invalid seal is a BrokenSealError. Such a response is not sent again, and the
  * request is not stored again. Older responses for these keys are deleted.
  */
 export async function findStoredResponses(

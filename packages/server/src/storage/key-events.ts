@@ -22,7 +22,7 @@ const INSERT = sql(
    VALUES ($1, $2, $3, $4::timestamptz, $5, $6, $7, decode($8, 'hex'), $9)`,
 );
 
-/** Appends an event to the key audit trail. The caller has locked the head of the log `keys`. */
+/** Appends an event to the key audit trail. The caller has locked the head of the trail. */
 export const insertKeyEvent = (tx: Transaction, row: KeyEventRow): void =>
   tx.send(INSERT, [
     tx.tenantId,

@@ -69,7 +69,7 @@ const LOCK_INDEX = sql('lock_run_id_segments', `SELECT pg_advisory_xact_lock(has
  */
 const lockIndex = (tx: Transaction): void => tx.send(LOCK_INDEX, [tx.tenantId]);
 
-// Only segments that this statement deletes are merged.
+// Returns only segments that this statement deletes, so that no segment is merged twice.
 const TAKE_SMALL = sql<SegmentColumns & { lastRun: string }>(
   'take_small_run_id_segments',
   `DELETE FROM countersign.run_id_segments AS s USING (

@@ -104,7 +104,7 @@ const UPDATE = `UPDATE countersign.signing_keys SET retired_at = $2, signs_since
 const TRIES_MAX = 10;
 
 /**
- * Changes a key, if it has not changed since it was read. Otherwise reads it again, and throws after TRIES_MAX attempts. Returns false if
+ * Changes a key. If another server has changed it since it was read, reads it again; throws after TRIES_MAX attempts. Returns false if
  * there is no such key or `change` returns undefined.
  */
 async function changeSigningKey(

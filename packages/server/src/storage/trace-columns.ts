@@ -5,7 +5,7 @@ import { exactInstantText } from './instant-text.ts';
 import { digestOfStoredSpans, hasSumsOfSpans } from './merged-spans-check.ts';
 import type { SubmissionPlace } from './trace-rows.ts';
 
-/** The row of a trace, to be compared with its submissions. Times of the server are UTC with six fraction digits. */
+/** The row of a trace, to be compared with its submissions. `receivedAt` and `lastSpanAt` are UTC with six fraction digits. */
 export interface StoredTrace extends TraceColumns {
   id: string;
   agentId: string | null;

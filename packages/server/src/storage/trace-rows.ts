@@ -67,7 +67,7 @@ const COUNT = sql<{ rows: number; seq: number | null }>(
           (SELECT seq FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'traces') AS seq`,
 );
 
-/** The number of stored submissions, and the number of the last event in the trace log (0 without events), at the same time. */
+/** The number of stored submissions, and the number of the last event in the trace log (0 without events), read by one statement. */
 export const countSubmissions = async (tx: Transaction): Promise<{ rows: number; seq: number }> => {
   const [row] = await tx.run(COUNT, [tx.tenantId]);
   return { rows: row!.rows, seq: row!.seq ?? 0 };

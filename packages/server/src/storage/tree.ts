@@ -105,7 +105,7 @@ const READ_CHECKPOINTS = sql<{ size: number; root: Buffer; note: string }>(
   `SELECT size, root, note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 AND size > $3 AND size <= $4 ORDER BY size LIMIT 1000`,
 );
 
-/** The next 1,000 checkpoints of a log above the size `after`, up to and including the size `last`, by size. */
+/** The next 1,000 checkpoints of a log above the size `after`, up to and including the size `last`, sorted by size. */
 export const readCheckpointsPage = (
   tx: Transaction,
   log: LogName,

@@ -33,7 +33,10 @@ export const evaluationJson = (e: string, approval: string): string =>
 /** SQL for an exact amount of dollars as text, without trailing zeros. */
 export const dollarsText = (amount: string): string => `trim_scale(${amount})::text`;
 
-/** SQL for a time in UTC with microseconds, for cursors. Displayed times have only milliseconds, so several rows can have the same one. */
+/**
+ * SQL for a time in UTC with microseconds, for cursors. Displayed times have only milliseconds, so several rows can have the same displayed
+ * time.
+ */
 export const instantKey = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /**

@@ -76,7 +76,7 @@ const ADJACENT = sql<AdjacentEntry>(
      FROM countersign.audit_entries WHERE tenant_id = $1 AND seq IN ($2::bigint - 1, $2::bigint + 1)`,
 );
 
-/** The entries with the numbers directly before and after `seq`, as far as they exist. */
+/** The entries with the numbers directly before and after `seq`, if they exist. */
 export const findAdjacentEntries = (tx: Transaction, seq: number): Promise<AdjacentEntry[]> =>
   tx.run(ADJACENT, [tx.tenantId, seq]);
 

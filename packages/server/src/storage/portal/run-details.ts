@@ -24,7 +24,7 @@ const FIND = sql<StoredTrace>(
 export const findTrace = async (tx: Transaction, id: string): Promise<StoredTrace | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0];
 
-/** A submission, and the size of its document in bytes. If the submission came from an export, the server has mapped the document from it. */
+/** A submission, and the size of its document in bytes. If it came from an export, the server has mapped the document from the export. */
 export type StoredSubmission = Submission & { document_bytes: number };
 
 const LIST_SUBMISSIONS = sql<StoredSubmission>(
@@ -84,7 +84,7 @@ const READ_DOCUMENTS = sql<StoredDocument & { number: number }>(
     WHERE tenant_id = $1 AND trace = $2 AND number = ANY ($3::integer[]) ORDER BY number`,
 );
 
-/** The documents of these submissions of a trace, by number. The caller limits their total bytes. */
+/** The documents of these submissions of a trace, sorted by number. The caller limits their total bytes. */
 export async function readDocuments(tx: Transaction, trace: string, numbers: readonly number[]): Promise<SubmissionDocument[]> {
   const rows = await tx.run(READ_DOCUMENTS, [tx.tenantId, trace, int4Array(numbers)]);
   const documents = await readDocumentsOf(tx, rows);

@@ -8,7 +8,7 @@ export interface FoundRuns {
   places: RunPlace[];
   /** Whether the list is complete. */
   complete: boolean;
-  /** After the place, no run that contains the text is newer than this ID. */
+  /** Of the runs after the place, none that contains the text is newer than this ID. */
   newest: string;
 }
 
