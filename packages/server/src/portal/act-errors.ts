@@ -2,7 +2,10 @@ import { ApiError, validationFailed } from '../errors/api-error.ts';
 import { NotFoundError, RuleViolationError } from '../workspace/rule-violation.ts';
 import { InvalidInputError } from '../workspace/wrong-input.ts';
 
-/** Maps the errors of workspace/ and people/, which the command line uses too, to errors of the portal's API. Returns others unchanged. */
+/**
+ * Maps the errors of workspace/ and people/, which the command line uses too, to errors of the portal's API. Returns other errors
+ * unchanged.
+ */
 export function asPortalError(error: unknown): unknown {
   if (error instanceof NotFoundError) return new ApiError('not_found');
   if (error instanceof RuleViolationError)

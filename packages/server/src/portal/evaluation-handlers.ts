@@ -8,7 +8,7 @@ import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf, rangeOf } from './query.ts';
 
-/** The list of evaluations, and single ones. */
+/** The list of evaluations, and single evaluations. */
 export const evaluationHandlers = handlers({
   'evaluations.list': async ({ workspace, query, parts }) => {
     const after = readCursor(query.cursor, ['instant', 'whole']);

@@ -80,7 +80,7 @@ function scopesOf({ kind, scopes }: NewKey): KeyToMint['scopes'] {
   return given ?? ['read'];
 }
 
-/** An expiry in UTC with milliseconds; null for none. Throws a 422 for a past time, or one after the year 9999. */
+/** An expiry in UTC with milliseconds; null for none. Throws a 422 for a time in the past or after the year 9999. */
 function expiryOf(text: string | null): string | null {
   if (text === null) return null;
   const expiry = new Date(Number(parseDateTime(text)! / 1000n));

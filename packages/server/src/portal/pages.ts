@@ -16,7 +16,7 @@ const FOR_PROGRAMS = /^\/(api|assets|\.well-known)(\/|$)/;
 
 /**
  * Serves the built pages. A browser that opens any other path without a route gets index.html, whose router knows the paths of the portal.
- * Those of these paths that match FOR_PROGRAMS get 404.
+ * Paths that match FOR_PROGRAMS get 404 instead.
  */
 export function registerPages(
   app: FastifyInstance,
@@ -34,7 +34,10 @@ export function registerPages(
   });
 }
 
-/** A browser that opens a page accepts HTML; requests of scripts, images and programs do not. The path `/` is always a page. */
+/**
+ * A browser that opens a page accepts HTML; requests for scripts and images, and requests of programs, do not. The path `/` is always a
+ * page.
+ */
 function isNavigation({ headers }: FastifyRequest, path: string): boolean {
   if (FOR_PROGRAMS.test(path)) return false;
   return path === '/' || (headers.accept ?? '').includes('text/html');

@@ -132,7 +132,7 @@ async function compressText(reply: FastifyReply, text: string, { compressor }: P
   return made.bytes;
 }
 
-/** Answers 405, and not a page, to a known path with an unsupported method. */
+/** Responds with 405, and not with a page, to a known path with an unsupported method. */
 function rejectUnsupportedMethods(app: FastifyInstance, routes: readonly PortalRoute[], { headers }: PortalParts): void {
   const methodsByPath = new Map<string, string[]>();
   for (const { path, method } of routes) methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), method]);

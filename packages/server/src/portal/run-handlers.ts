@@ -31,7 +31,7 @@ const REPORTED_BYTES_MAX = 8 * 1024 * 1024;
 
 const JSON_FILE = 'application/json; charset=utf-8';
 
-/** Traces and telemetry events: the list, and single ones. */
+/** Traces and telemetry events: the list, and single records. */
 export const runHandlers = handlers({
   'runs.list': async ({ workspace, query, parts }) => {
     const after = readCursor(query.cursor, ['uuid', 'place']);

@@ -23,7 +23,7 @@ export const isRole = (access: PortalRoute['access']): access is Role => (ROLES 
 
 /**
  * Checks a request against the rule of its route: session (401), membership in the workspace of the path (404, which does not reveal
- * whether the workspace exists), role (403). What the rule needs is read again for each request and never cached.
+ * whether the workspace exists), role (403). These facts are read again for each request and never cached.
  */
 export async function authorize(
   parts: PortalParts,

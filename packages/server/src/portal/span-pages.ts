@@ -13,7 +13,7 @@ const SPANS_MAX = 1000;
 const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
  * The maximum number of submissions that a page reads, and the maximum bytes of the facts of their steps (`spansText`), unless one
- * submission has more. If later submissions replace steps, the page may show only few of the steps that it reads.
+ * submission has more. If later submissions replace steps, the page may show only a few of the steps that it reads.
  */
 const SUBMISSIONS_MAX = 1000;
 const SPAN_BYTES_MAX = 2 * 1024 * 1024;

@@ -20,7 +20,7 @@ import { evidenceOn, standingOf, summaryOf } from './standing.ts';
 
 const AGENTS_COUNTED_MAX = 1000;
 const AGENTS_SHOWN = 100;
-/** The number of places in the list that are reserved for promotable agents, because blocked ones come first. */
+/** The number of places in the list that are reserved for promotable agents, because blocked agents come first. */
 const PROMOTABLE_SHOWN_MIN = 20;
 const WAITING_SHOWN = 5;
 const DECISIONS_SHOWN = 10;
@@ -111,7 +111,8 @@ const noRuns = (day: string): UsageDay => ({
 });
 
 /**
- * Counts the promotable and the blocked agents among the first AGENTS_COUNTED_MAX. Lists the first ones of each kind, blocked agents first.
+ * Counts the promotable and the blocked agents among the first AGENTS_COUNTED_MAX. Lists the first agents of each kind, blocked agents
+ * first.
  */
 async function summarizeAgents(tx: Transaction) {
   const ids = (await listAgentIds(tx, AGENTS_COUNTED_MAX)).map(({ id }) => id);

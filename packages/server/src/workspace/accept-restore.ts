@@ -26,8 +26,8 @@ const ACTION = RESTORE_ACCEPTED satisfies ServiceAction;
 
 /**
  * Accepts that an older state of a workspace's logs was restored. One entry of the audit ledger names the logs that do not continue from
- * their remembered checkpoints. For each of them it has the abandoned head and the head from which the log continues. The caller must then
- * make checkpoints, which replace the remembered ones.
+ * their remembered checkpoints. For each of these logs, the entry has the abandoned head and the head from which the log continues. The
+ * caller must then make checkpoints, which replace the remembered ones.
  * @throws RuleViolationError if every log continues from its remembered checkpoint, if there is no memory folder, or if a head is missing
  * or has an invalid seal.
  * @param write false to return the heads without writing the entry.

@@ -5,12 +5,12 @@ import { RuleViolationError } from './rule-violation.ts';
 /** A text in this form is always treated as an ID. Tenants choose their names, so the name of one workspace could be the ID of another. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The number of workspaces with the same name that a message lists. */
+/** The maximum number of workspaces with the same name that a message lists. */
 const LISTED_MAX = 10;
 
 /**
  * Finds a workspace by its ID, or by its name if only one workspace has it. Only for the operator, because it reads across tenants.
- * @throws RuleViolationError if there is none, if there are several, or if a row that was found by name was changed outside the server.
+ * @throws RuleViolationError if no workspace or more than one matches, or if a row that was found by name was changed outside the server.
  */
 export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> {
   const found = UUID.test(given)
@@ -19,7 +19,7 @@ export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> 
   const quoted = JSON.stringify(given);
   const [workspace] = found;
   const changed = found.find(({ isSealed }) => !isSealed);
-  // With its ID, commands still accept a workspace whose row was changed. They show the ID instead of its name.
+  // If a workspace is given by its ID, commands accept it even if its row was changed. They show the ID instead of its name.
   if (changed !== undefined && !UUID.test(given)) {
     throw new RuleViolationError(
       `the row of the table tenants with id ${changed.id}, named ${quoted}, has an invalid seal: it was changed outside the server, so ${quoted} may be the name of another workspace. Restore the row from a backup, or give the ID of the workspace`,

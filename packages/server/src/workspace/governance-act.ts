@@ -56,8 +56,8 @@ export function actAtHead(tx: Transaction, by: ActorName, head: HeadToMove): Act
 export type AgentReference = string | { id: string };
 
 /**
- * The agent with a name or an ID, from the evidence log and not from its table, so that a changed row cannot put another agent in the
- * ledger.
+ * Returns the agent with a name or an ID. It is read from the evidence log and not from its table, so that a changed row cannot put another
+ * agent in the ledger.
  * @throws NotFoundError if there is none.
  */
 export const requireAgent = (tx: Transaction, reference: AgentReference): Promise<KnownAgent> =>

@@ -11,7 +11,7 @@ import { InvalidInputError } from './wrong-input.ts';
 /** The numbers of days for which traces and telemetry are kept; null for forever. */
 export type RetentionDays = Omit<RetentionPeriod, 'since'>;
 
-/** The period of a workspace that has set none: everything is kept. */
+/** The periods of a workspace that has never set any: everything is kept. */
 const FOREVER: RetentionDays = { traceDays: null, telemetryDays: null };
 
 /** The new numbers of days. Undefined leaves a number unchanged; null is forever. */

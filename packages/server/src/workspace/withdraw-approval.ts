@@ -7,9 +7,9 @@ import { RuleViolationError } from './rule-violation.ts';
 import { requireText } from './wrong-input.ts';
 
 /**
- * Withdraws an unused approval, so that the evaluation is pending again. An approval that a decision has used cannot be withdrawn; the
- * evaluation can then be rejected. Promotion checks and this action lock the head of the audit ledger, so no check can use the approval
- * meanwhile.
+ * Withdraws an unused approval, so that the evaluation is pending again. An approval that a decision has used cannot be withdrawn. In that
+ * case the evaluation can be rejected instead. Promotion checks and this action lock the head of the audit ledger, so no check can use the
+ * approval meanwhile.
  * @throws NotFoundError for an unknown evaluation.
  * @throws RuleViolationError if the evaluation is not approved, or if a decision has used the approval.
  */
