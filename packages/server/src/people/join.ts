@@ -37,7 +37,7 @@ export interface LinkInput {
  * Makes a person an admin and starts their session: in a new workspace if the link is for the instance, otherwise in the link's workspace.
  * @throws ApiError `link_not_valid`, `validation_failed` without a name for a new workspace, or the errors of `claimantOf`, `claimAccount`
  * and `makeMember`.
- * @throws InvalidInputError for a name of a new workspace that is not valid.
+ * @throws InvalidInputError if the name of a new workspace is not valid.
  */
 export async function setUp(
   pool: Pool,

@@ -25,7 +25,7 @@ export async function inviteMember(
       throw new RuleViolationError('a person with this email address is a member of the workspace already');
     await voidInvitations(tx, email);
     const link = await issueLink(tx, { purpose: 'invitation', workspaceId: tenantId, email, role: invited.role }, madeBy);
-    // The ledger names the invitation by its ID, because an address could never be removed from it.
+    // The ledger names the invitation by its ID, because an address could never be removed from the ledger.
     record({ action: 'member.invited', subject: `invitation:${link.id}`, metadata: { role: invited.role } });
     return link;
   });
@@ -79,6 +79,6 @@ async function endMembership({ tx, record }: Act, personId: string): Promise<boo
 async function endAdminRights(tx: Transaction, personId: string): Promise<void> {
   if ((await countAdmins(tx)) === 1)
     throw new RuleViolationError('the last admin of a workspace must stay admin; make another member admin first');
-  await lockAccount(tx, personId); // A concurrent reset link of another workspace waits for this lock, or is ended below.
+  await lockAccount(tx, personId); // A reset link that another workspace creates concurrently waits for this lock, or is ended below.
   await voidLinksMadeBy(tx, personName(personId));
 }

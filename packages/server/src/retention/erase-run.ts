@@ -108,8 +108,8 @@ const UNREADABLE =
   'a stored document of this run cannot be read: the database was changed outside the server; nothing was erased. Find its row with `ledger verify --log traces`';
 
 /**
- * Deletes exports with parts of the run. Returns their documents, and the digests of those exports from which submissions that are still
- * stored were mapped.
+ * Deletes exports with parts of the run. Returns their documents, and the digests of the shared exports: stored submissions of other traces
+ * were mapped from these.
  */
 async function eraseExports(tx: Transaction, ids: readonly string[]): Promise<{ documents: StoredDocument[]; shared: string[] }> {
   const documents = await lockExportsToErase(tx, ids);

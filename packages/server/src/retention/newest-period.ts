@@ -6,7 +6,7 @@ import { readRetentionPeriods, type StoredPeriod } from '../storage/retention-pe
 
 /**
  * Returns the periods if the last of them belongs to the newest change in the audit ledger. Without this check, an older and shorter period
- * would apply again if the newest row of the table was deleted. If the periods were changed since they were read, returns the new ones.
+ * would apply again if the newest row of the table was deleted. If the periods were changed since they were read, returns the new periods.
  * @param afterPage awaited after each page of the ledger; an error ends the reading.
  * @throws BrokenSealError if the ledger has a change that the table does not have.
  * @throws LogRewrittenError if the ledger was changed outside the server.

@@ -7,8 +7,8 @@ interface Range {
 }
 
 /**
- * Returns the document of a telemetry request with null in place of some events, so that the others keep their positions. The rest of the
- * text is not changed. JSON.stringify would change numbers that a double cannot represent, and repeated members.
+ * Returns the document of a telemetry request with null in place of some events, so that the other events keep their positions. The rest of
+ * the text is not changed. JSON.stringify would change numbers that a double cannot represent, and repeated members.
  * @param document valid JSON: a batch.
  * @param ordinals the positions of the events.
  */
