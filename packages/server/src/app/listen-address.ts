@@ -12,7 +12,7 @@ interface Address extends Pick<Config, 'host' | 'port'> {
 
 /**
  * Listens on the address for a moment, so that an unusable address is reported before a database is created or started. Another process may
- * still take the port before the server listens; that fails with the same error.
+ * still take the port before the server listens. Then the server fails to start with the same error.
  * @throws ExitError if the port is in use or not permitted, or if the host is not an address of this machine.
  */
 export async function checkAddress(address: Address): Promise<void> {

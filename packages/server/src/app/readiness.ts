@@ -3,7 +3,7 @@ import { schemaLevel } from '../database/migrate.ts';
 import { sharedResult } from '../http/shared-result.ts';
 import type { OpenDatabase } from './open-database.ts';
 
-/** The longest time that a check waits for the database. Probes of orchestrators commonly give up after one to two seconds. */
+/** The longest time that a check waits for the database. Probes of orchestrators commonly time out after one to two seconds. */
 const WAIT_MS_MAX = 1_000;
 
 /** Whether the server can serve requests. The endpoint is public, so concurrent callers share one query. */
@@ -18,7 +18,7 @@ export class Readiness {
   /** The reason why the server is not ready, or undefined. Resolves after WAIT_MS_MAX at the latest, even if the database hangs. */
   async reason(): Promise<string | undefined> {
     const waiting = new AbortController();
-    const late = sleep(WAIT_MS_MAX, `the database has not answered within ${WAIT_MS_MAX} ms`, {
+    const late = sleep(WAIT_MS_MAX, `the database has not responded within ${WAIT_MS_MAX} ms`, {
       ref: false,
       signal: waiting.signal,
     }).catch(() => undefined);
@@ -30,7 +30,7 @@ export class Readiness {
   }
 }
 
-/** A server is ready if the database answers and has exactly the migrations of this server. */
+/** The server is ready if the database responds and has exactly the migrations of this server. */
 export function databaseReadiness({ lookupPool }: Pick<OpenDatabase, 'lookupPool'>): Readiness {
   return new Readiness(async () => {
     try {

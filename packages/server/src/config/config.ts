@@ -13,7 +13,7 @@ export interface Config {
   databaseConnections: number;
   /** Whether records are written directly to the nodes of Citus. */
   directWrites: boolean;
-  /** Maximum bytes of a decompressed body: of traces and telemetry (report), and of other operations (record). */
+  /** Maximum bytes of a decompressed body: for traces, telemetry and OpenTelemetry exports (report), and for other operations (record). */
   reportBytesMax: number;
   recordBytesMax: number;
   /** Maximum bytes of records that wait for a commit. */
@@ -122,7 +122,7 @@ export function readConfig(environment: Environment = process.env): Config {
 /**
  * The maximum number of connections for writing to the embedded database. The database accepts 57 connections of roles that are not
  * superusers: 60, less the 3 that PostgreSQL reserves (packages/embedded-database/src/postgres-settings.ts). The server opens up to
- * thirteen others, and the rest is for commands.
+ * thirteen connections for other purposes. The remaining ones are for commands.
  */
 const EMBEDDED_CONNECTIONS_MAX = 32;
 

@@ -58,19 +58,19 @@ export const VARIABLES = {
   databaseConnections: variable(
     'COUNTERSIGN_DATABASE_CONNECTIONS',
     '8',
-    'Database connections for writing, at most 200, or 32 with the embedded database. The server opens up to thirteen more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance, one for retention (daily). On Citus this is also the maximum for each node with rows, which gets two more for keys.',
+    'Database connections for writing, at most 200, or 32 with the embedded database. The server opens up to thirteen more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance, one for retention (daily). On Citus this is also the maximum for each node with rows. Each of these nodes gets two more connections for keys.',
     whole(2, 200),
   ),
   directWrites: variable(
     'COUNTERSIGN_DIRECT_WRITES',
     'true',
-    'On Citus: write records and look up keys directly on the node that has the rows of the workspace. false: the coordinator forwards all of them.',
+    'On Citus: write records and look up keys directly on the node that has the rows of the workspace. false: always through the coordinator.',
     flag,
   ),
   reportBytesMax: variable(
     'COUNTERSIGN_REPORT_BYTES_MAX',
     String(20 * MIB),
-    'Maximum size of trace and telemetry bodies after decompression, in bytes.',
+    'Maximum size of the bodies of traces, telemetry and OpenTelemetry exports after decompression, in bytes.',
     whole(1024, 512 * MIB),
   ),
   recordBytesMax: variable(
@@ -130,7 +130,7 @@ export const VARIABLES = {
   metricsToken: variable(
     'COUNTERSIGN_METRICS_TOKEN',
     undefined,
-    'Bearer token for /metrics, at least 16 characters. If the server is reachable from other machines, /metrics is 404 without a token or a separate port. File: COUNTERSIGN_METRICS_TOKEN_FILE.',
+    'Bearer token for /metrics, at least 16 characters. If other machines can reach the server, /metrics needs a token or a separate port. Otherwise it responds with 404. File: COUNTERSIGN_METRICS_TOKEN_FILE.',
     optionally(bearerToken),
   ),
   rateLimitPerMinute: variable(

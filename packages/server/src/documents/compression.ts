@@ -2,8 +2,8 @@ import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib';
 
 /**
- * The quality of Brotli. It is as fast as Zstandard at level 3, with larger results. Unlike Zstandard, Brotli is in every supported Node.js
- * (docs/decisions/0055).
+ * The quality of Brotli. At this quality, Brotli is as fast as Zstandard at level 3, and its results are larger. Unlike Zstandard, Brotli
+ * is in every supported Node.js (docs/decisions/0055).
  */
 const QUALITY = 1;
 /** A window of 1 MiB. It is larger than SEGMENT_BYTES_MAX (segment-layout.ts), and it limits the memory of the decoder. */

@@ -1,6 +1,6 @@
 /**
- * The maximum total size of a segment's documents, in bytes. It is limited because reading one document decompresses all. A longer document
- * has its own segment.
+ * The maximum total size of a segment's documents, in bytes. It is limited because reading one document decompresses the whole segment. A
+ * longer document has its own segment.
  */
 export const SEGMENT_BYTES_MAX = 512 * 1024;
 

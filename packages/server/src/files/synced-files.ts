@@ -27,7 +27,7 @@ const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
 /**
  * Gives a complete file the name `path`. Returns false if a file with this name exists. On a file system without hard links, the file is
- * renamed, which may overwrite one that another process has just created. In all other cases the temporary file remains, and the caller
+ * renamed, which may overwrite a file that another process has just created. In all other cases the temporary file remains, and the caller
  * removes it.
  */
 export async function nameFile(temporary: string, path: string): Promise<boolean> {

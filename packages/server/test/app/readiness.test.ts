@@ -16,7 +16,7 @@ describe('Readiness', () => {
     });
     const many = Array.from({ length: 50 }, () => readiness.reason());
     expect(checks).toBe(1);
-    for (const reason of await Promise.all(many)) expect(reason).toContain('has not answered');
+    for (const reason of await Promise.all(many)) expect(reason).toContain('has not responded');
     const more = Promise.all([readiness.reason(), readiness.reason()]);
     expect(checks).toBe(1);
     ends[0]!(undefined);
@@ -71,7 +71,7 @@ describe('/readyz while the database hangs', () => {
       for (const callers of [1, 30]) {
         const answers = await Promise.all(Array.from({ length: callers }, ready));
         for (const { status, body, ms } of answers) {
-          expect([status, body.reason]).toEqual([503, expect.stringContaining('the database has not answered')]);
+          expect([status, body.reason]).toEqual([503, expect.stringContaining('the database has not responded')]);
           expect(ms).toBeLessThan(2_000);
         }
       }
