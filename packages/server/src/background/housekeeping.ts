@@ -44,7 +44,7 @@ export function startHousekeeping(
   };
   const fillNow = () =>
     fill().catch((error: Error) => {
-      if (!stopped) log.warn({ reason: error.message }, 'not all agent names have their skeleton yet');
+      if (!stopped) log.warn({ reason: error.message }, 'not all agent names have a skeleton yet');
     });
   const sweep = async () => {
     await fillNow();

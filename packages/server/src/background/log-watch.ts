@@ -112,7 +112,10 @@ function pauseAfterPage(signal: AbortSignal): () => Promise<void> {
   };
 }
 
-/** The findings of a report. If it has findings of tables, its contradiction repeats the first of them and is left out. */
+/**
+ * The findings of a report. If the report lists rows of other tables, its contradiction is left out, because it repeats the first of these
+ * rows.
+ */
 function findingsOf(log: LogName, { findings = [], firstBad, contradiction }: LogReport): readonly RowFinding[] {
   const fault = firstBad?.reason ?? (findings.length === 0 ? contradiction?.reason : undefined);
   if (fault === undefined) return findings;

@@ -7,7 +7,7 @@ import { type DropOptions, type DroppedRecords, dropDueRecords } from '../retent
 import { MayNotDropError } from '../retention/may-not-drop-error.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 
-/** The pause before the first round, so that a server that is restarted again and again does not begin with deletions. */
+/** The pause before the first round, so that a server that restarts in a loop deletes nothing. */
 const FIRST_PAUSE_MS = 10 * 60_000;
 const PAUSE_MS = 24 * 3_600_000;
 
@@ -19,7 +19,7 @@ const MAY_NOT_DROP =
 
 /** Drops due records while the server runs. */
 export interface RetentionSchedule {
-  /** Drops what is due in every workspace now. @param now the time by which records are due; the database's clock by default. */
+  /** Drops the due records of every workspace now. @param now replaces the time of the database's clock, which decides what is due. */
   round(now?: string): Promise<void>;
   stop(): void;
 }

@@ -14,8 +14,8 @@ import { type BackupReader, decompressPart } from './backup-reader.ts';
 import { type BackupManifest, type BackupTable, damaged } from './manifest.ts';
 
 /**
- * The number of migrations of the backup's schema: the first ones of `known`.
- * @throws ExitError if they are those of a newer version, of a version before 0.1.0, or of no version.
+ * Counts the migrations of the backup's schema. They must be the first ones in `known`.
+ * @throws ExitError if the backup is of a newer version, of a version before 0.1.0, or of no known version.
  */
 export function migrationsOf({ migrations }: BackupManifest, known: readonly string[]): number {
   if (isUnreleased(migrations))

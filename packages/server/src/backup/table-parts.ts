@@ -10,7 +10,7 @@ export const PART_BYTES = 4 * 1024 * 1024;
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const TRAILER = Buffer.from([0xff, 0xff]);
 
-/** Cuts the rows of one table into parts, each complete binary COPY data, and adds them to the backup. */
+/** Divides the rows of one table into parts, and adds the parts to the backup. Each part is complete binary COPY data. */
 export class TableParts {
   readonly parts: BackupPart[] = [];
   readonly #table: string;
@@ -32,7 +32,7 @@ export class TableParts {
 
   /**
    * Adds the row in one message of COPY. The first message begins with the header, which is skipped. A trailer is ignored: each part gets
-   * its own. If the row does not fit into the current part, that part is written, and the returned promise resolves when it is.
+   * its own. If the row does not fit into the current part, that part is written. The returned promise resolves after the write.
    */
   add(message: Uint8Array, isFirst: boolean): Promise<void> | undefined {
     const row = isFirst ? message.subarray(HEADER.length) : message;

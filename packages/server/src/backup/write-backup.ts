@@ -28,7 +28,7 @@ export interface BackupParameters {
 }
 
 /**
- * Copies the rows of all copied tables (`listCopiedTables`) that were committed when the backup began. The manifest is written last.
+ * Copies the tables that `listCopiedTables` returns, with the rows that were committed when the backup began. The manifest is written last.
  * @param client a separate connection, as a role that may read the tables.
  */
 export async function writeBackup(client: Client, writer: BackupWriter, parameters: BackupParameters): Promise<BackupManifest> {

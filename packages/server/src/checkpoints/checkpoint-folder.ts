@@ -19,8 +19,8 @@ const ENDING = '.checkpoint';
 const NAME = /^\d{16}\.checkpoint$/;
 
 /**
- * Throws ExitError if the folder does not exist or is not writable. Called when the server starts. The folder is not created: in place of a
- * missing mount it would be a local folder, which the operator could change.
+ * Throws ExitError if the folder does not exist or is not writable. Called when the server starts. The folder is not created: if a mount
+ * were missing, the new folder would be local, and the operator could change it.
  */
 export function requireCheckpointFolder(folder: string): void {
   try {
@@ -71,7 +71,7 @@ const makeFolder = (path: string): Promise<void> =>
 
 /** Writes the whole file or nothing. An existing file stays, except on a file system without hard links. */
 async function writeOnce(path: string, content: string): Promise<void> {
-  // A random name: in containers, even the process id is the same on every server.
+  // A random name, because in containers the process ID can be the same on every server.
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     await writeSynced(temporary, content);

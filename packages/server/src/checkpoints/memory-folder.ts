@@ -31,8 +31,8 @@ function writeFault(folder: string): string | undefined {
 }
 
 /**
- * Opens the memory folder. Returns undefined if no folder is configured and there is no default one, or if the default one is not usable,
- * which `say` reports.
+ * Opens the memory folder. Returns undefined if no folder is configured and there is no default one. Also returns undefined if the default
+ * one is not usable; `say` then receives the reason.
  * @throws ExitError if a configured folder is not usable.
  */
 export function openMemoryFolder(
