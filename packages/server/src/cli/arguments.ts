@@ -16,7 +16,8 @@ export const LOG_OPTION = (): Option =>
 /** The number of a row; rows are numbered from 1. */
 export function parseSeq(text: string): number {
   const seq = Number(text);
-  if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(seq)) throw new InvalidArgumentError('Give a whole number from 1 on.');
+  if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(seq))
+    throw new InvalidArgumentError('Give a whole number of at least 1.');
   return seq;
 }
 
@@ -25,7 +26,7 @@ export function parseScopes(text: string): Scope[] {
   const given = text.split(',').map((scope) => scope.trim());
   const unknown = given.find((scope) => !isScope(scope));
   if (unknown !== undefined)
-    throw new InvalidArgumentError(`${JSON.stringify(unknown)} is not a scope; give some of ${SCOPES.join(',')}.`);
+    throw new InvalidArgumentError(`${JSON.stringify(unknown)} is not a scope; give one or more of ${SCOPES.join(',')}.`);
   return SCOPES.filter((scope) => given.includes(scope));
 }
 
@@ -41,8 +42,8 @@ export function parseExpiry(text: string): string {
 }
 
 /**
- * A key's prefix, with or without `aa_live_` or `aa_read_`. The argument may be a whole key, so no message may repeat it. Therefore this
- * throws an InvalidInputError: commander would quote the argument in its own error.
+ * A key's prefix, with or without `aa_live_` or `aa_read_`. The argument may be a whole key, so no message may repeat it. Therefore the
+ * error is an InvalidInputError: commander would quote the argument in its own error.
  */
 export function parsePrefix(text: string): string {
   const prefix = parseKeyPrefix(text);

@@ -63,7 +63,7 @@ function moveKeyIdsToEnd(args: string[]): string[] {
   return ids.length === 0 ? args : [...args.filter((arg) => !ids.includes(arg)), '--', ...ids];
 }
 
-/** Whether --json is given. It is read before parsing, so that errors of parsing are reported in the requested form too. */
+/** Whether --json is given. It is read before parsing, so that parse errors too are reported in the requested form. */
 function requestsJson(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? undefined : end).includes('--json');

@@ -35,7 +35,7 @@ function linesOf({ logs, reopenedApprovals: count }: CorrectedClock): string {
 }
 
 const NEXT =
-  'corrected. Evaluations with a time in the future grant nothing: record them again. Approvals with such a time are pending again';
+  'corrected. Promotion checks do not accept evaluations with a time in the future: record them again. Approvals with such a time are pending again';
 
 const NOTE = `
 First remove the cause of the wrong clock. The entry clock.corrected in the audit ledger names, for each log that was ahead, the row after

@@ -65,7 +65,7 @@ export function addVerify(group: Command, session: Session): void {
     .option('--head <header>', 'a Countersign-Checkpoint header that you kept; can be repeated', repeatable)
     .option(
       '--key <key>',
-      'the public key: a verifier key, or a file with verifier keys, a JWKS or a trust file, of whose workspace the log must be; can be repeated',
+      'the public key: a verifier key, or a file with verifier keys, a JWKS or a trust file; the log must be of the workspace in the trust file; can be repeated',
       repeatable,
     )
     .option('--progress', 'show progress on stderr; on a terminal it is shown anyway')
@@ -76,7 +76,9 @@ export function addVerify(group: Command, session: Session): void {
       const { log } = options;
       if (options.replay !== undefined && log !== 'decisions') command.error('--replay is for --log decisions');
       if (log === 'all' && (options.file !== undefined || options.checkpoint !== undefined || options.head !== undefined))
-        command.error('--log all needs --workspace and allows no --file, --checkpoint or --head, which belong to one log');
+        command.error(
+          '--log all needs --workspace, and does not work with --file, --checkpoint or --head: each of these belongs to one log',
+        );
       limitHeapGrowth();
       if (log === 'all') return verifyAll(session, options);
       const progress = progressOn(session, options.progress === true);

@@ -141,7 +141,7 @@ async function isOlderThanRemembered({ pool }: OpenDatabase, tenantId: string): 
 }
 
 const NOTE = `
-The database must not exist yet, be empty, or have the tables of the backup's version without rows. The embedded one is created in
-COUNTERSIGN_DATA_DIR. All rows are loaded in one transaction, so a failed restore leaves none. The secrets must exist (in data/secrets or
+The database must be empty: without tables, or with the tables of the backup's version and no rows. The embedded database is created in
+COUNTERSIGN_DATA_DIR if it does not exist. All rows are loaded in one transaction, so a failed restore leaves none. The secrets must exist (in data/secrets or
 the environment), or be restored from the backup with --with-secrets. A backup of an older version is migrated.
 `;

@@ -20,7 +20,7 @@ interface SetOptions {
 
 /** `retention show | set | run`. */
 export function addRetention(program: Command, session: Session): void {
-  const group = program.command('retention').description('Set for how long runs are kept, and drop those whose period is over.');
+  const group = program.command('retention').description('Set how long runs are kept, and drop runs whose period is over.');
   addShow(group, session);
   addSet(group, session);
   addRun(group, session);
@@ -30,7 +30,7 @@ function addShow(group: Command, session: Session): void {
   group
     .command('show')
     .description(
-      'Show for how many days a workspace keeps runs. A period applies to the runs received after it was set, until the next one.',
+      'Show for how many days a workspace keeps runs. A period applies to the runs received after it was set, until another one is set.',
     )
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
