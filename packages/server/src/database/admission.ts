@@ -1,12 +1,16 @@
 import { unavailable } from '../errors/api-error.ts';
 
-/** Shares of `bytesMax`: for a tenant that is alone, for all tenants together, and below which a tenant counts as small. */
+/**
+ * Shares of `bytesMax`: the most that one tenant alone may use, the most that all may use, and the size up to which a tenant counts as
+ * small.
+ */
 const SHARE_OF_ONLY_TENANT = 0.75;
 const SHARE_OF_ALL_TENANTS = 0.9;
 const SHARE_OF_SMALL_TENANT = 0.05;
 /**
- * The share for bodies of unknown length, and the lower share up to which new ones may start, so that active ones can grow. Above the lower
- * share, a tenant may start a body if it has no other, or if its bodies stay within an equal part of the lower share.
+ * Shares for bodies of unknown length: the most that all may use, and a lower share up to which any new body may start. The rest is for the
+ * growth of active bodies. Above the lower share, a tenant may start a body only if it has no other, or if its bodies stay within an equal
+ * part of the lower share.
  */
 const SHARE_OF_UNKNOWN_LENGTH = 0.5;
 const SHARE_OF_UNKNOWN_LENGTH_AT_START = 0.25;
@@ -87,7 +91,7 @@ export class Admission {
     return own > 0 && this.#growing + bytes > limit && own + bytes > limit / this.#growingBy.size;
   }
 
-  /** Whether several bodies of unknown length of a tenant would use over three quarters of the share. A single one may use all of it. */
+  /** Whether a tenant's bodies of unknown length would use over three quarters of their share. A single body may use all of it. */
   #mayNotGrow(tenantId: string, bytes: number, held: number): boolean {
     const own = this.#growingBy.get(tenantId) ?? 0;
     return own > held && own + bytes > this.bytesMax * SHARE_OF_UNKNOWN_LENGTH * SHARE_OF_ONLY_TENANT;

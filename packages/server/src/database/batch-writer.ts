@@ -13,10 +13,10 @@ export interface Item {
 
 /** Thrown by `write` to reject some items after it has written rows. The batch is rolled back and retried without these items. */
 export class RejectedItemsError extends Error {
-  readonly refused: ReadonlyMap<Item, ApiError>;
-  constructor(refused: ReadonlyMap<Item, ApiError>) {
+  readonly rejections: ReadonlyMap<Item, ApiError>;
+  constructor(rejections: ReadonlyMap<Item, ApiError>) {
     super('some items of the batch are rejected');
-    this.refused = refused;
+    this.rejections = rejections;
   }
 }
 
@@ -121,7 +121,7 @@ export class BatchWriter<I extends Item, Result> {
     release();
     lane.inFlight -= 1;
     if (lane.queue.length > 0) {
-      // The next batch starts before the responses of this one are made, so that the database is not idle meanwhile.
+      // The next batch starts before the promises of this one are settled, so that the database is not idle meanwhile.
       lane.inFlight += 1;
       void this.#flush(tenantId, lane);
       setImmediate(settlePromises);
@@ -204,7 +204,7 @@ export class BatchWriter<I extends Item, Result> {
   async #recover(tenantId: string, batch: readonly QueuedItem<I, Result>[], error: unknown, tries: number): Promise<() => void> {
     if (error instanceof RejectedItemsError) {
       const rest = batch.filter(({ item, reject }) => {
-        const rejection = error.refused.get(item);
+        const rejection = error.rejections.get(item);
         if (rejection !== undefined) reject(rejection);
         return rejection === undefined;
       });

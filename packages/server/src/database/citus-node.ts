@@ -55,8 +55,8 @@ export class CitusNode {
   }
 
   /**
-   * Whether the node was reachable at the last attempt; false before the first one. If false, this starts an attempt in the background, at
-   * most one every PROBE_EVERY_MS. So no batch waits for it.
+   * Whether the node was reachable at the last attempt; false before the first one. If false, the call starts an attempt in the background,
+   * at most one every PROBE_EVERY_MS. So no batch waits for an attempt.
    */
   checkReachable(): boolean {
     if (!this.#isReachable && performance.now() >= this.#probeAt) void this.#probe();

@@ -67,8 +67,8 @@ export interface MigrateOptions {
    */
   count?: number;
   /**
-   * Distributes the tables over the nodes of a Citus cluster. If some are distributed already, the rest is distributed even if this is
-   * false.
+   * Distributes the tables over the nodes of a Citus cluster. If some tables are distributed already, the others are distributed even
+   * without this option.
    */
   citus?: boolean;
 }

@@ -13,7 +13,7 @@ interface Facts {
   encoding: string;
   /** Whether the role may create tables in the schema. Also true if there is no schema. */
   isOpen: boolean;
-  /** A table of the schema, if it has tables, but not the table `migrations` of Countersign. */
+  /** A table of the schema. Null if the schema has no tables, or if it has Countersign's table `migrations`. */
   otherTable: string | null;
 }
 

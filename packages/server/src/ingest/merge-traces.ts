@@ -22,7 +22,7 @@ export interface ResolvedTrace {
 
 /**
  * Merges spans into known traces and returns the totals by the IDs of the traces. Call it after `insertTraceSubmissions`.
- * @throws RejectedItemsError with the requests whose trace would have sums that are too large.
+ * @throws RejectedItemsError with the requests after which a sum of their trace would be too large.
  */
 export async function mergeTraces(
   tx: Transaction,
@@ -33,7 +33,7 @@ export async function mergeTraces(
   const submissions = traces.map((each) => ({ trace: each.id, number: submissionNumber(each) }));
   const sums = new Map((await mergeSpans(tx, submissions)).map((row) => [row.trace, row]));
   const totals = new Map<string, Usage>();
-  const refused = new Map<Item, ApiError>();
+  const rejections = new Map<Item, ApiError>();
   const updates = traces.flatMap((each) => {
     const supplied = mergedUsage(each.item.supplied, each.known!.supplied);
     try {
@@ -43,11 +43,11 @@ export async function mergeTraces(
       return [factsOf(each, supplied, total, sum.spanCount)];
     } catch (error) {
       if (!(error instanceof SumTooLargeError)) throw error;
-      refused.set(each.item, validationFailed(sumTooLarge(error, [])));
+      rejections.set(each.item, validationFailed(sumTooLarge(error, [])));
       return [];
     }
   });
-  if (refused.size > 0) throw new RejectedItemsError(refused);
+  if (rejections.size > 0) throw new RejectedItemsError(rejections);
   updateTraces(tx, receivedAt, updates);
   return totals;
 }

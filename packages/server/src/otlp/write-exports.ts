@@ -75,7 +75,7 @@ async function storeExports(
     traces.length === 0
       ? []
       : await storeTraces(tx, traces, heads, () => places, before).catch((error: unknown) => {
-          throw error instanceof RejectedItemsError ? rejectedExports(error.refused, itemOf) : error;
+          throw error instanceof RejectedItemsError ? rejectedExports(error.rejections, itemOf) : error;
         });
   const rejected = new Map<Item, ApiError>();
   const headers = new Map<Item, Record<string, string>>();
