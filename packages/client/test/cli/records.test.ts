@@ -95,7 +95,7 @@ describe('evaluate record', () => {
     const noZone = await record('--name', 'n', '--pass-rate', '9', '--evaluated-at', '2026-01-05T10:00:00');
     expect([noZone.status, noZone.err]).toEqual([2, expect.stringContaining('with its time zone')]);
     const tag = await record('--name', 'n', '--pass-rate', '9', '--artifact', 'bot:latest');
-    expect([tag.status, tag.err]).toEqual([2, expect.stringContaining('tags and branches can be moved')]);
+    expect([tag.status, tag.err]).toEqual([2, expect.stringContaining('tags and branches are rejected')]);
   });
 
   test('options override name, category and harness of the file, and --notes come before the notes of the file', async () => {

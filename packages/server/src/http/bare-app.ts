@@ -31,7 +31,7 @@ export interface BareAppParts {
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /**
- * Node would reject a request without Host by itself. Its response has no body and no request ID, so the hook below rejects the request
+ * Node would reject a request without Host by itself. Node's response has no body and no request ID, so the hook below rejects the request
  * instead. A client may close its side after its requests and still read the responses. For TLS this needs `allowHalfOpen`; for TCP it is
  * Node's default.
  */
@@ -59,7 +59,7 @@ export function bareApp({ connections, log, tls, checkRequest, noteEarlyRejectio
   const connected = tls === undefined ? 'connection' : 'secureConnection';
   if (noteEarlyRejection !== undefined) noteEarlyRejections(httpServer(app), connected, noteEarlyRejection);
   paceRequests(httpServer(app), connected, (missing) =>
-    log.warn({ missing, node: process.version }, 'requests of a connection are not paced: this version of Node is not supported'),
+    log.warn({ missing, node: process.version }, 'requests are not paced: this version of Node is not supported'),
   );
 
   // read-body.ts reads bodies after the key was checked, so Fastify must touch neither the stream nor the Content-Type of a request. All

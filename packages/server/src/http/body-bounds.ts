@@ -10,7 +10,7 @@ export const BODY_BOUNDS = {
   portal: { valuesMax: 50_000, namesMax: 5_000 },
 } as const satisfies Record<string, JsonBounds>;
 
-/** Bodies up to this size are always light. */
+/** Bodies up to this size are always light (`isLight`). */
 const SMALL_BODY_BYTES_MAX = 64 * 1024;
 
 /** Larger bodies are never light. */
@@ -23,7 +23,7 @@ const LIGHT_BODY_BYTES_MAX = 256 * 1024;
 const LIGHT_SEPARATORS_MAX = 5_000;
 
 /**
- * Whether a body is parsed without counting its values and names first. Such a body is small, or of middle size with few separators, like a
+ * Whether a body is parsed without counting its values and names first. Such a body is small, or of medium size with few separators, like a
  * batch of telemetry. The ingestion endpoints parse such bodies on the main thread, and others on the worker thread. Separators in strings
  * count too, so a body with long texts may go to the worker.
  */

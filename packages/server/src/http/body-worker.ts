@@ -16,7 +16,7 @@ export type BodyTask = { document: Uint8Array<ArrayBuffer> } & (
 /** The result for one body: the prepared body with its bytes, an ApiError, or an unexpected error. */
 export type BodyResult =
   | { prepared: unknown; document: Uint8Array<ArrayBuffer> }
-  | { refused: { code: ErrorCode; issues: Issue[]; headers: Record<string, string> } }
+  | { rejection: { code: ErrorCode; issues: Issue[]; headers: Record<string, string> } }
   | { fault: unknown };
 
 /** The worker thread that prepares large bodies, one after the other in the order of arrival. */
@@ -30,7 +30,7 @@ parentPort?.on('message', (task: BodyTask) => {
         : prepareBody(task.operation, { ...task.request, document: bytes });
     reply({ prepared, document }, [document.buffer]);
   } catch (error) {
-    if (error instanceof ApiError) reply({ refused: { code: error.code, issues: error.issues, headers: error.headers } });
+    if (error instanceof ApiError) reply({ rejection: { code: error.code, issues: error.issues, headers: error.headers } });
     else reply({ fault: error });
   }
 });

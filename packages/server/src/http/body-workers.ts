@@ -123,8 +123,10 @@ export class BodyWorkers {
     this.done += 1;
     this.#feed();
     if (finished === undefined) return;
-    if ('refused' in result) finished.reject(new ApiError(result.refused.code, result.refused.issues, result.refused.headers));
-    else if ('fault' in result) finished.reject(result.fault);
+    if ('rejection' in result) {
+      const { code, issues, headers } = result.rejection;
+      finished.reject(new ApiError(code, issues, headers));
+    } else if ('fault' in result) finished.reject(result.fault);
     else finished.resolve({ prepared: result.prepared, document: Buffer.from(result.document.buffer) });
   }
 

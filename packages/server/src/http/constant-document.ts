@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 /** How long a client may cache a document. A new version of the server has new documents. */
 const CACHE_CONTROL = 'public, max-age=300';
 
-/** What every response of a document shares. */
+/** The bytes and the entity tag that all responses of a document share. */
 interface Content {
   bytes: Buffer;
   etag: string;

@@ -150,7 +150,7 @@ function closeInTime(socket: Duplex, timeoutMs = CLOSING_MS_MAX): void {
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** The maximum size of an unread body that is read and discarded, so that the sender can read the rejection, and the time for this. */
+/** Limits for reading and discarding the rest of a rejected body, so that its sender can read the response. */
 const LINGER_BYTES_MAX = 64 * 1024 * 1024;
 const LINGER_MS_MAX = 10_000;
 /**

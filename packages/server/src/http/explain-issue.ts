@@ -62,7 +62,7 @@ const FORMAT_REMEDIES: Record<string, string> = {
   email: 'must be an email address, for example ada@example.com',
   password: 'must be valid Unicode text of at most 1024 bytes',
   digest:
-    'must be a digest, sha256:<64 hex>, sha512:<128 hex> or gitCommit:<40 or 64 hex>, in lower case; tags and branches can be moved and are refused',
+    'must be a digest, sha256:<64 hex>, sha512:<128 hex> or gitCommit:<40 or 64 hex>, in lower case; tags and branches are rejected, because they can be moved',
   sha256: 'must be a SHA-256 as 64 lower-case hex digits',
   'web-address': 'must be an http or https URL without a user name or password, for example https://ci.example.com/runs/7',
   date: 'must be a date that exists, for example 2033-12-31',

@@ -13,7 +13,7 @@ export interface MetricSources {
   /** Bytes of responses in memory. */
   answering: () => number;
   isClockUnsafe: () => boolean;
-  /** The number of logs that were changed outside the server. A log counts from the time when the server has read the change. */
+  /** The number of logs that were changed outside the server. A log counts as soon as the server has read the change. */
   refusedLogs: () => number;
   /** Large bodies that are queued or being prepared on the worker thread. */
   preparing: () => number;
@@ -82,12 +82,12 @@ export class Metrics {
     this.#gauge('countersign_answering_bytes', 'Bytes of responses in memory.', sources.answering);
     this.#gauge(
       'countersign_clock_unsafe',
-      'Whether no record is accepted because a clock jumped or the clocks differ, now or a few seconds ago: 1 or 0.',
+      '1 while records are rejected because a clock jumped or the clocks differ, and for a few seconds after that. Otherwise 0.',
       () => Number(sources.isClockUnsafe()),
     );
     this.#gauge(
       'countersign_logs_refused',
-      'Logs that were changed outside the server, as soon as the server has read the change. The server signs nothing more for them.',
+      'Logs in which the server has found a change that was made outside the server. It signs nothing more for these logs.',
       sources.refusedLogs,
     );
     this.#brokenSeals(sources.brokenSeals);
@@ -108,7 +108,7 @@ export class Metrics {
     );
     this.#gauge(
       'countersign_schema_findings',
-      'Objects of the schema that are not as the migrations make them, as of the last comparison.',
+      'Objects of the schema that differ from the migrations, as of the last comparison.',
       sources.schemaFindings,
     );
     const { connections } = sources;

@@ -47,7 +47,7 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
   rate_limited: 'The key sent too many requests in this minute. Retry-After says when to try again.',
   unavailable: 'The service cannot store this now. Retry-After says when to try again.',
   internal_error: "The service failed. Nothing was stored. The server's log has the reason under the ID in X-Request-Id.",
-  method_not_allowed: 'Send exports by POST.',
+  method_not_allowed: 'Send exports with POST.',
 };
 
 /** The message of an error, for the log of the sender: all issues with their places, or the sentence for the code. */

@@ -40,7 +40,7 @@ function checkBounds(document: Buffer, bounds: JsonBounds): void {
 function reasonOf({ message }: Error, length: number): string {
   const position = /at position (\d+)/.exec(message)?.[1];
   if (/^Unexpected end/.test(message) || Number(position) === length) return 'it is cut off';
-  return position === undefined ? 'a token is out of place' : `a token is out of place at character ${position}`;
+  return position === undefined ? 'unexpected token' : `unexpected token at character ${position}`;
 }
 
 const notJson = (message: string): ApiError => new ApiError('invalid_json', [{ path: '', code: 'not_json', message }]);

@@ -56,7 +56,7 @@ export interface ReadingLimits {
 /**
  * Reads and decompresses a body. Memory is reserved before a byte is read, and more while a body of unknown length grows. The caller
  * releases it with `leave`. A compressed body is rejected as soon as it exceeds a limit, so a decompression bomb is not expanded further.
- * @throws ApiError 415 as `checkMediaType`, 413 for a body that is too large, 422 for a body that cannot be decompressed, 503 if there is
+ * @throws ApiError 415 like `checkMediaType`, 413 for a body that is too large, 422 for a body that cannot be decompressed, 503 if there is
  *   not enough memory, or 400 if the sender disconnects.
  */
 export async function readBody(
@@ -110,7 +110,7 @@ function reserve(
   }
 }
 
-/** A connection stays open after a body was rejected for lack of memory, if the declared length of the body is at most this. */
+/** If a body is rejected for lack of memory and its declared length is at most this, the connection stays open. */
 const DROPPED_BYTES_MAX = 64 * 1024;
 
 /**

@@ -8,7 +8,7 @@ const PERIOD_MS = 1_000;
 interface RejectionCount {
   count: number;
   status: number;
-  /** Endpoint and ID of the first of these requests. At level debug, the log also has a line for it. */
+  /** Endpoint and ID of the first of these requests. At level debug, the log also has a line for that request. */
   endpoint: string;
   reqId: string;
   /** The cause of the first of these rejections, if known. */
@@ -32,22 +32,22 @@ export class ResponseLog {
   note(request: FastifyRequest, reply: FastifyReply, endpoint: string): void {
     const { statusCode: status } = reply;
     const facts = { endpoint, status, ms: Math.round(reply.elapsedTime * 10) / 10 };
-    if (status < 400) request.log.debug(facts, 'answered');
+    if (status < 400) request.log.debug(facts, 'response sent');
     // An internal error is logged for every request.
-    else if (status === 500) request.log.warn(facts, 'answered');
+    else if (status === 500) request.log.warn(facts, 'response sent');
     else this.#noteRejection(request, facts);
   }
 
   /** Logs an early rejection. */
   noteEarly({ code, status, requestId: reqId, reason }: EarlyRejection, endpoint: string): void {
-    this.#log.debug({ reqId, endpoint, status, code, reason }, 'answered');
+    this.#log.debug({ reqId, endpoint, status, code, reason }, 'response sent');
     this.#count(code, { status, endpoint, reqId, reason });
   }
 
   #noteRejection(request: FastifyRequest, facts: { endpoint: string; status: number; ms: number }): void {
     const { endpoint, status } = facts;
     const { code, reason } = request.rejection ?? { code: String(status), reason: undefined };
-    request.log.debug({ ...facts, code, reason }, 'answered');
+    request.log.debug({ ...facts, code, reason }, 'response sent');
     this.#count(code, { status, endpoint, reqId: request.id, reason });
   }
 
@@ -64,7 +64,7 @@ export class ResponseLog {
     this.#timer = undefined;
     for (const [kind, { count, status, ...first }] of this.#counted) {
       const requests = count === 1 ? '1 request' : `${count.toLocaleString('en-US')} requests`;
-      this.#log[status >= 500 ? 'warn' : 'info']({ kind, status, refused: count, ...first }, `${requests} refused: ${kind}`);
+      this.#log[status >= 500 ? 'warn' : 'info']({ kind, status, refused: count, ...first }, `${requests} rejected: ${kind}`);
     }
     this.#counted.clear();
   }

@@ -71,7 +71,7 @@ export class BatchAgents {
     if (byId !== undefined && byId.name !== name)
       return [mismatch(at, 'agent_name', `agent_id belongs to ${JSON.stringify(byId.name)}`)];
     if (byName !== undefined && id !== null && byName.id !== id)
-      return [mismatch(at, 'agent_id', 'agent_name belongs to an agent with another id')];
+      return [mismatch(at, 'agent_id', 'agent_name belongs to an agent with another ID')];
     if (byName !== undefined) return byName.id;
     // Only new names are checked, so that records can name older agents that would not be accepted today.
     const formIssues = nameIssues(name, at);
@@ -109,5 +109,5 @@ function nameRemedy(name: string): string {
 const mismatch = (at: readonly (string | number)[], member: string, why: string): Issue => ({
   path: jsonPointer([...at, member]),
   code: 'agent_mismatch',
-  message: `agent_id and agent_name name different agents: ${why}; send one of the two, or the ID and the name of one agent`,
+  message: `agent_id and agent_name refer to different agents: ${why}; send one of the two, or the ID and the name of one agent`,
 });

@@ -7,9 +7,9 @@ const WARNINGS_MAX = 3;
 const ENCODED_LENGTH_MAX = 300;
 
 /**
- * The header for new agents that look like known ones, `similar-agent-name;agent_name=Bot;similar_to=bot`, several joined by a comma;
- * undefined if there are none. Names are UTF-8 in percent-encoding. An encoded name longer than ENCODED_LENGTH_MAX is cut off and ends in
- * `...`. For more than WARNINGS_MAX new agents, `similar-agent-name;more=2` gives the number of omitted ones.
+ * The value of the header for new agents that look like known ones: `similar-agent-name;agent_name=Bot;similar_to=bot`. Several warnings
+ * are joined by a comma. Undefined if there are none. Names are UTF-8 in percent-encoding. An encoded name longer than ENCODED_LENGTH_MAX
+ * is cut off and ends in `...`. For more than WARNINGS_MAX new agents, `similar-agent-name;more=2` gives the number of omitted ones.
  */
 export function similarNameWarning(registered: readonly { name: string; similar: readonly string[] }[]): string | undefined {
   const warned = registered.filter(({ similar }) => similar.length > 0);

@@ -102,7 +102,7 @@ async function requireTableMatchesLog(tx: Transaction, head: HeadToMove, agents:
     throw new EvidenceBrokenError(`agents: the row ${unexpected.id} of tenant ${tx.tenantId} differs from the log \`evidence\``);
   const missing = logged.find((known) => !rows.some(isSame(known)));
   if (missing !== undefined)
-    throw new EvidenceBrokenError(`agents: the row ${missing.id} of tenant ${tx.tenantId} is gone, or its name was changed`);
+    throw new EvidenceBrokenError(`agents: the row ${missing.id} of tenant ${tx.tenantId} is missing, or its name was changed`);
 }
 
 /** The agents in the log that have one of these IDs or names. */

@@ -69,7 +69,7 @@ function replayOf(
   if (first instanceof ApiError) return first;
   if (first.bodySha256 !== idempotency?.bodySha256) {
     const message =
-      'this Idempotency-Key was sent with another body; give every request a key of its own, and repeat a request with the same bytes';
+      'this Idempotency-Key was sent with another body; give every request its own key, and repeat a request with the same bytes';
     return new ApiError('idempotency_key_reused', [{ path: '', code: 'other_body', message }]);
   }
   return {

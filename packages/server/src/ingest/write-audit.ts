@@ -30,7 +30,7 @@ const REMEMBERED_HEAD_ITEMS_MAX = 4;
 /**
  * Appends audit entries of one tenant in one transaction, in the order of arrival. A small batch that reads nothing but the head is sent in
  * one round trip, including COMMIT, if this process remembers the head. While another server appends to the log, the head is locked first,
- * and the entries that have arrived until then join the batch.
+ * and the entries that arrive before the lock is granted join the batch.
  */
 export async function writeAudit(
   tx: Transaction,
@@ -67,18 +67,18 @@ async function store(
 ): Promise<{ outcomes: Outcome[]; moved: HeadToMove }> {
   const { audit: head } = await locked;
   const batchAgents = new BatchAgents(await agents, 'leave it out, and name the agent in subject or metadata');
-  const refusals = items.map(({ claim, entry }) => {
+  const rejections = items.map(({ claim, entry }) => {
     const resolved = batchAgents.resolve([claim], entry.recorded_by);
     return 'issues' in resolved ? validationFailed(...resolved.issues) : undefined;
   });
   const { rows, moved } = appendEntries(
     tx,
     head,
-    items.filter((_, index) => refusals[index] === undefined).map(({ entry }) => entry),
+    items.filter((_, index) => rejections[index] === undefined).map(({ entry }) => entry),
   );
   let next = 0;
-  const outcomes = refusals.map((refusal): Outcome => {
-    if (refusal !== undefined) return refusal;
+  const outcomes = rejections.map((rejection): Outcome => {
+    if (rejection !== undefined) return rejection;
     const { entry, rowHash } = rows[next++]!;
     return ingestReply(
       { ok: true, id: entry.id, row_hash: rowHash, prev_hash: entry.prev_hash },

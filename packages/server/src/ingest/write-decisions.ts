@@ -39,8 +39,8 @@ interface SignedDecision extends SignedText {
 
 /**
  * Decides the concurrent checks of one tenant from one state of the evidence log, and stores every decision. Blocked decisions are also
- * written to the audit ledger, in the same transaction. While another server decides too, the checks that have arrived until the logs are
- * locked join the batch.
+ * written to the audit ledger, in the same transaction. While another server decides too, the checks that arrive before the logs are locked
+ * join the batch.
  * @param observe called for each decision after the commit.
  */
 export async function writeDecisions(
@@ -77,8 +77,8 @@ export async function writeDecisions(
 }
 
 /**
- * Gives both logs the latest of their two times and the time at which the evidence was read. So a decision never has an earlier time
- * than its approval (an entry of the audit ledger) or its evidence (which may grow while the two logs are locked).
+ * Gives both logs the same time: the latest of their own times and of the time at which the evidence was read. So a decision never has an
+ * earlier time than its approval (an entry of the audit ledger) or its evidence (which may grow while the two logs are locked).
  * @param readAt UTC with milliseconds.
  */
 function withSameTime(

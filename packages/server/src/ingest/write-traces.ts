@@ -35,7 +35,10 @@ export const writeTraces = (
 /** The stored traces and agents of some requests. The traces are locked. */
 export type StoredTraces = Awaited<ReturnType<typeof lookUpTraces>>;
 
-/** In one round trip, locks the stored traces of requests and reads the agents they name, and the clock if no head is remembered. */
+/**
+ * In one round trip, locks the stored traces of requests and reads the agents that they name. Also reads the clock if no head is
+ * remembered.
+ */
 export async function lookUpTraces(tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads) {
   const [clock, locked, agents] = await Promise.all([
     heads.has(tx.tenantId) ? undefined : readClock(tx),
@@ -53,7 +56,7 @@ export async function lookUpTraces(tx: Transaction, items: readonly PreparedTrac
  * @param storeDocuments called with the documents of the traces that are not rejected. Returns where they are stored.
  * @param before the result of lookUpTraces for these requests (and possibly others), if the caller has already looked them up.
  * @returns the outcome of each request, in order.
- * @throws RejectedItemsError as `mergeTraces`.
+ * @throws RejectedItemsError like `mergeTraces`.
  */
 export async function storeTraces(
   tx: Transaction,
@@ -118,7 +121,7 @@ function resolveTrace(item: PreparedTrace, known: KnownTrace | undefined, batchA
       {
         path: `/${member}`,
         code: 'agent_mismatch',
-        message: 'this trace_id belongs to another agent; give every run a trace_id of its own',
+        message: 'this trace_id belongs to another agent; give every run its own trace_id',
       },
     ];
   });

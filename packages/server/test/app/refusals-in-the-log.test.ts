@@ -74,11 +74,11 @@ describe('rejected requests in the log', () => {
       expect(refusedLines(kind).length).toBeLessThanOrEqual(Math.ceil(seconds) + 1);
       for (const line of refusedLines(kind)) {
         expect(line).toMatchObject({ level: 30, status, reqId: expect.stringMatching(/^[0-9a-f-]{36}$/) });
-        expect(line.msg).toMatch(new RegExp(`^[\\d,]+ requests? refused: ${kind}$`));
+        expect(line.msg).toMatch(new RegExp(`^[\\d,]+ requests? rejected: ${kind}$`));
       }
     }
     expect(refusedLines('unauthorized')[0]!.endpoint).toBe('appendAuditEntry');
-    expect(lines().filter(({ msg }) => msg === 'answered')).toEqual([]);
+    expect(lines().filter(({ msg }) => msg === 'response sent')).toEqual([]);
   });
 
   // Node's parser, the server's handler of raw sockets, or the router rejects these, not a handler of the API.
@@ -130,7 +130,7 @@ test('at level debug, the server logs one line per rejected request', async () =
   const debugServer = await ServerProcess.start({ ...environment, COUNTERSIGN_LOG_LEVEL: 'debug' });
   for (let time = 0; time < 3; time += 1) await fetch(`${debugServer.url}/api/nothing`);
   const answeredLines = () =>
-    debugServer.stdout.split('\n').filter((line) => line.includes('"answered"') && line.includes('not_found'));
+    debugServer.stdout.split('\n').filter((line) => line.includes('"response sent"') && line.includes('not_found'));
   await until('the lines are logged', () => answeredLines().length === 3);
   expect(await debugServer.end('SIGTERM')).toBe(0);
 });
