@@ -31,8 +31,8 @@ export interface OpenDatabase extends Pools {
   close(): Promise<void>;
 }
 
-/** Where the database is, and who migrates it. */
-export interface Site {
+/** The configured database: how to connect, and as which roles. It runs at least until `release`. */
+export interface AcquiredDatabase {
   server: DatabaseAddress;
   owner: DatabaseAddress;
   /** The server's role, if the owner of the tables must grant rights to it. */
@@ -73,14 +73,14 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
       'bad_configuration',
       'the embedded database has no Citus; set DATABASE_URL to the URL of the coordinator',
     );
-  const site = await openSite(config, say, mode);
-  const pools = openPools(site.server, config.databaseConnections);
+  const acquired = await acquireDatabase(config, say, mode);
+  const pools = openPools(acquired.server, config.databaseConnections);
   const close = async () => {
     await closePools(pools);
-    await site.release();
+    await acquired.release();
   };
   try {
-    const migrated = await ensureSchema(site, pools.lookupPool, databaseUrl === undefined ? 'migrate' : mode, say);
+    const migrated = await ensureSchema(acquired, pools.lookupPool, databaseUrl === undefined ? 'migrate' : mode, say);
     const isNew = (await findInstance(pools.lookupPool)) === undefined;
     const secrets = loadSecrets(config, isNew);
     sealWith(pools, secrets.masterSecret);
@@ -90,10 +90,10 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
       ...pools,
       secrets,
       signer,
-      address: site.server,
-      owner: site.owner,
-      where: site.where,
-      embeddedIn: site.embeddedIn,
+      address: acquired.server,
+      owner: acquired.owner,
+      where: acquired.where,
+      embeddedIn: acquired.embeddedIn,
       migrated,
       close,
     };
@@ -103,11 +103,11 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
   }
 }
 
-/** Finds the configured database, and starts it if it is the embedded one. */
-export const openSite = async (config: Config, say: (line: string) => void, mode: OpenMode): Promise<Site> =>
-  config.databaseUrl === undefined ? embeddedSite(config, say, mode) : externalSite(config, config.databaseUrl);
+/** Finds the configured database, and starts it if it is the embedded one. The caller releases it. */
+export const acquireDatabase = async (config: Config, say: (line: string) => void, mode: OpenMode): Promise<AcquiredDatabase> =>
+  config.databaseUrl === undefined ? acquireEmbedded(config, say, mode) : externalDatabase(config, config.databaseUrl);
 
-async function embeddedSite({ dataDir }: Config, say: (line: string) => void, mode: OpenMode): Promise<Site> {
+async function acquireEmbedded({ dataDir }: Config, say: (line: string) => void, mode: OpenMode): Promise<AcquiredDatabase> {
   try {
     const embedded = await acquireEmbeddedDatabase({
       dataDir,
@@ -128,7 +128,7 @@ async function embeddedSite({ dataDir }: Config, say: (line: string) => void, mo
   }
 }
 
-function externalSite(config: Config, url: string): Site {
+function externalDatabase(config: Config, url: string): AcquiredDatabase {
   const { host, database, user } = readUrl('DATABASE_URL', url);
   const migrator = config.migrateDatabaseUrl;
   if (migrator !== undefined) readUrl('COUNTERSIGN_MIGRATE_DATABASE_URL', migrator);
@@ -158,23 +158,28 @@ function readUrl(variable: string, url: string): { host: string; database: strin
   }
 }
 
-async function ensureSchema(site: Site, pool: pg.Pool, mode: OpenMode, say: (line: string) => void): Promise<string[]> {
+async function ensureSchema(
+  acquired: AcquiredDatabase,
+  pool: pg.Pool,
+  mode: OpenMode,
+  say: (line: string) => void,
+): Promise<string[]> {
   const level = await schemaLevel(pool);
   requireUpgradable(level);
   if (level === 'current' && mode !== 'distribute') return [];
-  if (level === 'empty' && (mode === 'use' || mode === 'reset-signing-key')) throw notSetUp(site);
+  if (level === 'empty' && (mode === 'use' || mode === 'reset-signing-key')) throw notSetUp(acquired);
   const mayUpgrade = mode === 'migrate' || mode === 'distribute';
   if (level === 'older' && !mayUpgrade) throw olderSchema();
-  const { serverRole } = site;
-  const { migrations, distributed } = await migrate(site.owner, { serverRole, mayUpgrade, citus: mode === 'distribute' });
+  const { serverRole } = acquired;
+  const { migrations, distributed } = await migrate(acquired.owner, { serverRole, mayUpgrade, citus: mode === 'distribute' });
   // Another process may have migrated meanwhile.
   if (level === 'older' && migrations.length > 0) say(`migrated the database: ${migrations.join(', ')}`);
-  if (level === 'empty' && migrations.length > 0) say(`created the tables in ${site.where}`);
+  if (level === 'empty' && migrations.length > 0) say(`created the tables in ${acquired.where}`);
   if (distributed.length > 0) say(`distributed ${distributed.length} tables over the nodes of Citus`);
   return migrations;
 }
 
-const notSetUp = ({ where }: Site): ExitError =>
+const notSetUp = ({ where }: AcquiredDatabase): ExitError =>
   new ExitError(
     'database_away',
     `there are no tables of Countersign in ${where}, or this role may not read them; \`migrate\`, \`serve\`, \`workspace create\` and ` +
@@ -184,8 +189,8 @@ const notSetUp = ({ where }: Site): ExitError =>
 /**
  * Opens the signer of the instance that the database belongs to.
  * @param options.reset replaces lost signing keys by the configured one.
- * @throws ExitError if the row of the instance is missing or was changed, or if the secrets are not those of the database: verifiers could
- * not verify signatures made with other secrets.
+ * @throws ExitError if the row of the instance is missing or was changed, or if the secrets do not belong to the database. Verifiers could
+ *   not verify signatures made with other secrets.
  */
 export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { reset?: boolean } = {}): Promise<InstanceSigner> {
   const own = fingerprints(secrets);
@@ -221,7 +226,7 @@ export function asExitError(error: unknown): unknown {
   if (code === '42501') {
     return new ExitError(
       'database_away',
-      `the database role may not do this (${error.message}); give it CREATE on the database, or set COUNTERSIGN_MIGRATE_DATABASE_URL`,
+      `the database role may not do this (${error.message}); grant it CREATE on the database, or set COUNTERSIGN_MIGRATE_DATABASE_URL`,
     );
   }
   if (

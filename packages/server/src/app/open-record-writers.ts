@@ -54,7 +54,7 @@ interface WriterOptions<I> {
   heads?: RememberedHeads;
 }
 
-/** Creates one batch writer for each kind of record. All share one limit of queued bytes and one limit of connections. */
+/** Creates one batch writer for each kind of record. All writers share one limit of queued bytes and one limit of connections. */
 export function openRecordWriters(parts: {
   database: OpenDatabase;
   queue: Admission;

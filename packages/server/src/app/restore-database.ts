@@ -8,7 +8,7 @@ import { knownMigrations, migrate } from '../database/migrate.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { signingKey } from '../secrets/instance-signer.ts';
 import { fingerprints, loadSecrets, type Secrets } from '../secrets/load-secrets.ts';
-import { asExitError, openSite, type Site } from './open-database.ts';
+import { type AcquiredDatabase, acquireDatabase, asExitError } from './open-database.ts';
 
 /** Receives the messages and the progress of a restore. */
 interface RestoreOutput {
@@ -19,27 +19,31 @@ interface RestoreOutput {
 /**
  * Loads a backup into the configured database, which must be empty. The embedded one is created if it does not exist. Rows of an older
  * version are migrated afterwards.
- * @returns the database, kept running until `release`, so that the embedded one is not started twice.
+ * @returns the database. The embedded one runs until `release`, so that it is not started twice.
  * @throws ExitError if the database or the configured secrets do not fit the backup, or if the backup is damaged.
  */
-export async function restoreDatabase(config: Config, reader: BackupReader, { say, progress }: RestoreOutput): Promise<Site> {
+export async function restoreDatabase(
+  config: Config,
+  reader: BackupReader,
+  { say, progress }: RestoreOutput,
+): Promise<AcquiredDatabase> {
   const count = migrationsOf(reader.manifest, knownMigrations());
   requireSecretsOf(reader, loadSecrets(config, false));
-  const site = await openSite(config, say, 'set-up');
+  const acquired = await acquireDatabase(config, say, 'set-up');
   try {
-    const client = await connectClient(site.owner, 'restore');
+    const client = await connectClient(acquired.owner, 'restore');
     try {
       if (await isDistributed(client)) throw new ExitError('refused', ON_CITUS);
-      if (!(await hasTables(client))) await migrate(site.owner, { count });
+      if (!(await hasTables(client))) await migrate(acquired.owner, { count });
       await requireEmpty(client, reader.manifest);
       await restoreRows(client, reader, progress);
     } finally {
       await client.end();
     }
-    await migrate(site.owner, { serverRole: site.serverRole });
-    return site;
+    await migrate(acquired.owner, { serverRole: acquired.serverRole });
+    return acquired;
   } catch (error) {
-    await site.release();
+    await acquired.release();
     throw asExitError(error);
   }
 }

@@ -5,7 +5,7 @@ import { countRefusedLogs, hasHeadStore } from '../ledger/head-memory.ts';
 import type { Watches } from './watches.ts';
 
 const NO_MEMORY =
-  'no memory folder: an older state of the database that is restored while no server runs is not detected; set COUNTERSIGN_MEMORY_DIR';
+  'no memory folder: if an older state of the database is restored while no server runs, no server detects it; set COUNTERSIGN_MEMORY_DIR';
 
 /** The current warnings of a ready server, one line each. /readyz shows them. */
 export function warningsOf(

@@ -66,7 +66,7 @@ async function restore(session: Session, options: RestoreOptions, reader: Backup
   const config =
     options.withSecrets === true ? await restoreSecrets(session, options, reader) : await requireSecrets(session, reader);
   const progress = progressOn(session, options.progress === true);
-  const site = await restoreDatabase(config, reader, { say: session.say, progress: progress.onRows }).finally(progress.done);
+  const acquired = await restoreDatabase(config, reader, { say: session.say, progress: progress.onRows }).finally(progress.done);
   try {
     const database = await openDatabase(config, session.say, 'use');
     try {
@@ -75,7 +75,7 @@ async function restore(session: Session, options: RestoreOptions, reader: Backup
       await database.close();
     }
   } finally {
-    await site.release();
+    await acquired.release();
   }
 }
 
@@ -142,6 +142,6 @@ async function isOlderThanRemembered({ pool }: OpenDatabase, tenantId: string): 
 
 const NOTE = `
 The database must be empty: without tables, or with the tables of the backup's version and no rows. The embedded database is created in
-COUNTERSIGN_DATA_DIR if it does not exist. All rows are loaded in one transaction, so a failed restore leaves none. The secrets must exist (in data/secrets or
-the environment), or be restored from the backup with --with-secrets. A backup of an older version is migrated.
+COUNTERSIGN_DATA_DIR if it does not exist. All rows are loaded in one transaction, so a failed restore leaves none. The secrets must exist
+(in data/secrets or the environment), or be restored from the backup with --with-secrets. A backup of an older version is migrated.
 `;

@@ -148,7 +148,7 @@ function checkCombinations(config: Config): void {
   if (config.databaseUrl === undefined && config.databaseConnections > EMBEDDED_CONNECTIONS_MAX) {
     throw variableError(
       'COUNTERSIGN_DATABASE_CONNECTIONS',
-      `must be at most ${EMBEDDED_CONNECTIONS_MAX} with the embedded database; lower it, or set DATABASE_URL to a PostgreSQL of your own`,
+      `must be at most ${EMBEDDED_CONNECTIONS_MAX} with the embedded database; lower it, or set DATABASE_URL to your own PostgreSQL`,
     );
   }
   if (config.migrateDatabaseUrl !== undefined && config.databaseUrl === undefined) {

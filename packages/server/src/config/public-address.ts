@@ -7,19 +7,21 @@ const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::', '[::]']);
 /** The origin of links to the portal, without a trailing slash. */
 export interface PublicAddress {
   origin: string;
-  /** Why others may be unable to open the origin, with the remedy; undefined if it is configured or is the address of the listener. */
+  /**
+   * Why others may be unable to open the origin, with the remedy; undefined if the origin is configured or is the address of the listener.
+   */
   caution: string | undefined;
 }
 
 /**
  * The address where people reach the server: the configured one, or `ownAddress`. If the server listens on a wildcard address or is behind
  * a proxy, the address that people use is unknown. Then the result has a caution.
- * @param port the actual port, if a free one was chosen.
+ * @param port the actual port, if the server has selected a free one.
  */
 export function publicAddress(config: AddressConfig, port = config.port): PublicAddress {
   if (config.publicUrl !== undefined) return { origin: config.publicUrl, caution: undefined };
   const isKnown = !WILDCARDS.has(config.host) && !config.behindProxy;
-  const caution = 'other machines may not reach this address; set COUNTERSIGN_PUBLIC_URL to the address that people use';
+  const caution = 'other machines may be unable to reach this address; set COUNTERSIGN_PUBLIC_URL to the address that people use';
   return { origin: ownAddress(config, port), caution: isKnown ? undefined : caution };
 }
 
