@@ -90,7 +90,7 @@ export function watchLogs(
   };
 }
 
-/** Starts a round after each pause until it is stopped. */
+/** Starts a round after each pause until the watch is stopped. */
 async function repeat(round: () => Promise<void>, signal: AbortSignal): Promise<void> {
   let pauseMs = PAUSE_MS.min;
   while (!signal.aborted) {
@@ -103,7 +103,7 @@ async function repeat(round: () => Promise<void>, signal: AbortSignal): Promise<
   }
 }
 
-/** Returns a function that pauses after each page of a verification. Its promise rejects when the watch is stopped. */
+/** Returns a function that pauses after each page of a verification. The promise of that function rejects when the watch is stopped. */
 function pauseAfterPage(signal: AbortSignal): () => Promise<void> {
   let startedAt = performance.now();
   return async () => {

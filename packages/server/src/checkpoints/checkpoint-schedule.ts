@@ -13,7 +13,7 @@ import type { CheckpointSink } from './checkpoint-folder.ts';
 /** The longest interval between two rounds over all logs, unless a round takes longer. */
 const ROUND_MS_MAX = 10_000;
 
-/** Signs checkpoints: on request, and periodically for each log that grew. No new one is signed while the clock is unsafe. */
+/** Signs checkpoints: on request, and periodically for each log that grew. No new checkpoint is signed while the clock is unsafe. */
 export interface CheckpointSchedule {
   /** The newest checkpoint of the log if it covers at least this many rows or all rows, otherwise a new one over all rows. */
   over(tenantId: string, log: LogName, rows: number): Promise<StoredCheckpoint>;
@@ -22,8 +22,8 @@ export interface CheckpointSchedule {
 
 /**
  * Starts the schedule.
- * @param everySeconds the age of a log's newest checkpoint at which a new one is signed if the log has grown; undefined to sign on request
- *   only.
+ * @param everySeconds the age of a log's newest checkpoint from which a new one is signed, if the log has grown. Undefined to sign only on
+ *   request.
  * @param sink where each checkpoint is copied; undefined to store checkpoints only in the database.
  */
 export function scheduleCheckpoints(
@@ -63,8 +63,8 @@ export function scheduleCheckpoints(
 }
 
 /**
- * Starts a round at each interval until it is stopped. Rounds do not overlap: while one is running, the next one is skipped. A round that
- * fails after the stop is not reported, because the stop ends its connections.
+ * Starts a round at each interval until the schedule is stopped. Rounds do not overlap: while one is running, the next one is skipped. A
+ * round that fails after the stop is not reported, because the stop ends its connections.
  */
 function repeat(seconds: number, round: () => Promise<void>, { logger, signal }: { logger: Logger; signal: AbortSignal }): void {
   let running = false;

@@ -38,8 +38,8 @@ export async function runCommandLine(args: string[], terminal: Terminal = ownTer
 }
 
 /**
- * Rearranges arguments for commander: moves a leading --json behind the command, turns `help COMMAND` into `COMMAND --help`, and removes
- * --help after an unknown command, so that the command is reported.
+ * Rearranges arguments for commander: moves a leading --json behind the command, and turns `help COMMAND` into `COMMAND --help`. Also
+ * removes --help after an unknown command, so that the unknown command is reported.
  */
 function arrangeArguments(args: readonly string[], program: Command): string[] {
   const [first, ...rest] = args;

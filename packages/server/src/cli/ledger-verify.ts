@@ -74,7 +74,7 @@ export function addVerify(group: Command, session: Session): void {
     .action(async (options: VerifyOptions, command: Command) => {
       if (options.workspace === undefined && options.file === undefined) command.error('give --workspace NAME or --file FILE');
       const { log } = options;
-      if (options.replay !== undefined && log !== 'decisions') command.error('--replay is for --log decisions');
+      if (options.replay !== undefined && log !== 'decisions') command.error('--replay works only with --log decisions');
       if (log === 'all' && (options.file !== undefined || options.checkpoint !== undefined || options.head !== undefined))
         command.error(
           '--log all needs --workspace, and does not work with --file, --checkpoint or --head: each of these belongs to one log',

@@ -17,10 +17,10 @@ export function addRuns(program: Command, session: Session): void {
   const group = program.command('runs').description('Erase a run on request.');
   group
     .command('erase')
-    .description('Erase everything that is stored about a run, except what the logs keep. It cannot be undone.')
+    .description('Erase everything that is stored about a run, except what the logs keep. This cannot be undone.')
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--trace <trace_id>', 'trace_id of the run, as its sender gave it')
-    .requiredOption('--rationale <text>', 'why, for the audit ledger; without personal data')
+    .requiredOption('--rationale <text>', 'the reason, without personal data; recorded in the audit ledger')
     .option(
       '--even-if-held',
       'erase the run although an evaluation, an incident or an audit entry with a retention date names it',
@@ -42,7 +42,7 @@ export function addRuns(program: Command, session: Session): void {
 }
 
 const NOTE = `
-The logs keep digests, the trace_id and who sent the run. Backups and replicas keep the documents until they are replaced: erase the run
-again after a restore. With your own PostgreSQL, this command runs as the role of COUNTERSIGN_MIGRATE_DATABASE_URL, or else of
+The logs keep digests, the trace_id and the sender of the run. Backups and replicas keep the documents until they are replaced: erase the
+run again after a restore. With your own PostgreSQL, this command runs as the role of COUNTERSIGN_MIGRATE_DATABASE_URL, or else of
 DATABASE_URL.
 `;

@@ -95,7 +95,7 @@ async function retire({ ledgerPool, signer, secrets }: OpenDatabase, kid: string
     throw new RuleViolationError(`signing key ${kid} was retired on ${key.retiredAt} already`);
   if (keys.find((each) => each.kid === signer.keys[0]!.keyid)?.signsSince == null)
     throw new RuleViolationError(
-      `no server has been started with the key that follows ${kid}: restart every server first. Otherwise they continue to sign with the retired key, and verifiers reject these signatures.`,
+      `no server has been started with the key that follows ${kid}: restart every server first. Otherwise the servers continue to sign with the retired key, and verifiers reject these signatures.`,
     );
   await markSigningKeyRetired(ledgerPool, kid);
   return isPreviousKey;
@@ -111,8 +111,8 @@ const BY_ENVIRONMENT =
   'COUNTERSIGN_SIGNING_KEY_PREVIOUS and the new one as COUNTERSIGN_SIGNING_KEY on every server, and restart them';
 
 const ROTATE_NOTE = `
-With DATABASE_URL or COUNTERSIGN_SIGNING_KEY the key comes from the environment: set the current one as COUNTERSIGN_SIGNING_KEY_PREVIOUS
-and a new one as COUNTERSIGN_SIGNING_KEY (or their _FILE) on every server, restart the servers, and retire the old key with
-\`signing-key retire\`. A running server uses a new key after its next start. While two keys are live, checkpoints and attestations have
-both signatures.
+With DATABASE_URL or COUNTERSIGN_SIGNING_KEY, the key comes from the environment. On every server, set the current key as
+COUNTERSIGN_SIGNING_KEY_PREVIOUS and a new key as COUNTERSIGN_SIGNING_KEY (or the variables with _FILE). Restart the servers, and then
+retire the old key with \`signing-key retire\`. A running server uses a new key after its next start. While two keys are live, checkpoints
+and attestations have both signatures.
 `;

@@ -57,10 +57,10 @@ function keysOf(given: string): GivenKeys {
   return { keys, tenantId: undefined };
 }
 
-/** The workspace that the log must belong to. @throws InvalidInputError if the trust file of --key is of another one. */
+/** The workspace that the log must belong to. @throws InvalidInputError if the trust file of --key belongs to another workspace. */
 export function expectedTenant(tenantId: string | undefined, trusted: string | undefined): string | undefined {
   if (tenantId !== undefined && trusted !== undefined && tenantId !== trusted)
-    throw new InvalidInputError(`the trust file of --key is of workspace ${trusted}, not of ${tenantId}`);
+    throw new InvalidInputError(`the trust file of --key belongs to workspace ${trusted}, not to ${tenantId}`);
   return tenantId ?? trusted;
 }
 

@@ -87,7 +87,7 @@ test('both verifiers exit with 2 for an unreadable export; the command also exit
   const misuse = ['ledger', 'verify', '--file', evidence, '--log', 'evidence', '--replay', evidence];
   expect(await runCommand({}, ...misuse)).toMatchObject({
     status: 2,
-    err: expect.stringContaining('--replay is for --log decisions'),
+    err: expect.stringContaining('--replay works only with --log decisions'),
   });
 });
 
