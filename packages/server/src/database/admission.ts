@@ -17,8 +17,8 @@ const SHARE_OF_UNKNOWN_LENGTH_AT_START = 0.25;
 
 /**
  * Limits the bytes in memory for one purpose (reading, queue or responses), and shares them fairly between tenants. A tenant may use three
- * quarters while it is alone. When others have bytes too, it may use an equal share of nine tenths, or more while at most half is used. The
- * last tenth is for tenants with few bytes, so that other tenants cannot block them. Beyond the limits: 503 with Retry-After.
+ * quarters while it is alone. When other tenants have bytes too, it may use an equal share of nine tenths, or more while at most half is
+ * used. The last tenth is for tenants with few bytes, so that other tenants cannot block them. Beyond the limits: 503 with Retry-After.
  */
 export class Admission {
   readonly bytesMax: number;

@@ -218,7 +218,7 @@ export class BatchWriter<I extends Item, Result> {
       // The service cannot write now, whatever the items are.
       for (const { reject } of batch) reject(error);
     } else if (batch.length > 1) {
-      // One invalid item must not fail the others. Each item has its own tries, because several may conflict with other transactions.
+      // One invalid item must not make the others fail. Each item has its own tries, because several may conflict with other transactions.
       for (const waiting of batch) (await this.#settle(tenantId, [waiting], TAKE_NONE))();
     } else {
       batch[0]?.reject(isWorthRetrying(error) ? unavailable(error) : error);

@@ -5,7 +5,7 @@ export interface BrokenSeal {
   table: string;
   /** Undefined in tables without a tenant. */
   tenantId: string | undefined;
-  /** The fields that identify the row in its table. They contain no secret, and no hash of one. */
+  /** The fields that identify the row in its table. They contain no secret, and no hash of a secret. */
   key: Readonly<Record<string, string>>;
 }
 
@@ -71,7 +71,7 @@ export const describeBroken = ({ table, tenantId, key }: BrokenSeal): string =>
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
     .join(', ')}): the row was changed outside the server`;
 
-/** A request depends on a row with an invalid seal, so it is rejected. */
+/** A request depends on a row with an invalid seal, so the request is rejected. */
 export class BrokenSealError extends ApiError {
   override name = 'BrokenSealError';
 

@@ -124,14 +124,14 @@ const READ_CLUSTER = `
 export async function requireCoordinator(client: pg.ClientBase): Promise<void> {
   const { rows: installed } = await client.query(`SELECT FROM pg_extension WHERE extname = 'citus'`);
   if (installed.length === 0)
-    throw refused('the database has no extension citus; a superuser creates it on every node: CREATE EXTENSION citus');
+    throw refused('the database has no extension citus; as a superuser, run on every node: CREATE EXTENSION citus');
   const { rows } = await client.query<{ isCoordinator: boolean; isKnown: boolean; workers: number }>(READ_CLUSTER);
   const { isCoordinator, isKnown, workers } = rows[0]!;
   if (!isCoordinator) throw refused('this node is a worker of Citus; connect to the coordinator');
-  if (workers === 0) throw refused(`the cluster has no workers; a superuser adds them: SELECT citus_add_node('HOST', PORT)`);
+  if (workers === 0) throw refused(`the cluster has no workers; as a superuser, add them: SELECT citus_add_node('HOST', PORT)`);
   if (!isKnown)
     throw refused(
-      `the workers do not know the coordinator; a superuser names it: SELECT citus_set_coordinator_host('HOST', PORT)`,
+      `the workers do not know the coordinator; as a superuser, name it: SELECT citus_set_coordinator_host('HOST', PORT)`,
     );
 }
 

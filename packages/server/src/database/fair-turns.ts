@@ -82,7 +82,7 @@ export class FairTurns {
 
   /**
    * Makes space for one more waiter of the owner; false if there is none. If the queue is full, the owner with the most waiters loses its
-   * newest one, if it has at least two more than this owner.
+   * newest waiter. This happens only if it has at least two waiters more than `owner`.
    */
   #makeRoom(owner: Owner): boolean {
     if (owner.queue.length >= this.#bounds.waitingOfOneMax) return false;

@@ -22,7 +22,7 @@ export const PLANS_FOR_VALUES = 'SET LOCAL plan_cache_mode = force_custom_plan';
 export const FENCE = 'OFFSET 0';
 
 /**
- * SQL for a condition that the planner cannot estimate, so that it chooses the index by the other conditions.
+ * SQL for a condition that the planner cannot estimate, so that the planner chooses the index by the other conditions.
  * @param condition SQL that is true or false. NULL counts as true.
  */
 export const notEstimated = (condition: string): string => `coalesce(${condition}, true)`;
@@ -34,7 +34,7 @@ export const DISCARD_PLANS = 'DISCARD PLANS';
 const AGE_MAX_MS = 2_000;
 const AGE_MAX_AT_FIRST_MS = 50;
 
-/** The start of a connection's first transaction, and of the one that last discarded its plans, by `performance.now()`. */
+/** The start of a connection's first transaction, and of the transaction that last discarded its plans, by `performance.now()`. */
 interface PlanState {
   firstAt: number;
   lastAt: number;
@@ -48,8 +48,8 @@ const planStates = new WeakMap<PoolClient, PlanState>();
  *
  * PostgreSQL caches plans per connection. If a table was empty when the plan was made, an index over all rows of the tenant looks as cheap
  * as the index for the requested row. Until autovacuum has analyzed the table (a minute), each lookup reads more rows than the previous
- * one, also for foreign keys. After 10 seconds of traces, lookups are 3 times slower. With this rule, plans are made again before a
- * growing table is much larger than they assume. Planning again costs a connection less than a millisecond.
+ * one, including lookups for foreign keys. After 10 seconds of traces, lookups are 3 times slower. With this rule, plans are made again
+ * before a growing table is much larger than they assume. Planning again costs a connection less than a millisecond.
  */
 export function plansAreOld(client: PoolClient): boolean {
   const now = performance.now();

@@ -20,7 +20,7 @@ const RESPONSE_TIMEOUT_MS = 15_000;
  *
  * - Generic plans (planner.ts). With Citus the settings of citus-connections.ts follow.
  * - The settings on which the meaning of statements depends (statement-settings.ts).
- * - No just-in-time compilation of plans, which took most of the time of a list.
+ * - No just-in-time compilation of plans: it took most of the time that a list needs.
  * - The timeouts of the database are shorter than RESPONSE_TIMEOUT_MS. Otherwise a connection that the server has closed would still wait
  *   for its lock. Each retry would add one, until no connections are left.
  * - An idle transaction, whose process hangs or whose network is down, is ended, so that it releases the locks of its tenant.
@@ -87,8 +87,8 @@ const poolConfig = (
   }) as pg.PoolConfig;
 
 function withErrorListeners<P extends pg.Pool>(pool: P, onConnected: typeof detectCitus = detectCitus): P {
-  // The pool replaces a broken connection, and its statements fail with the reason. The listeners keep the additional error events of idle
-  // connections (from the pool) and of used ones (from the connection) from ending the process.
+  // The pool replaces a broken connection, and its statements fail with the reason. Without the listeners, the additional error events of
+  // idle connections (from the pool) and of used ones (from the connection) would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => {
     client.on('error', () => undefined);

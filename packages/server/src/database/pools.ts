@@ -54,8 +54,8 @@ export async function asOwner<T>(
 }
 
 /**
- * Opens a pool of one connection to the database of these pools, as another role, with their clock and seals. The caller ends the pool.
- * Throws if these pools have no seals.
+ * Opens a pool of one connection as another role, to the same database as these pools, with their clock and seals. The caller ends the
+ * pool. Throws if these pools have no seals.
  */
 export function openRolePool(address: DatabaseAddress, { ledgerPool }: Pick<Pools, 'ledgerPool'>, name: string): Pool {
   const pool = openPool(address, { size: 1, name });

@@ -119,7 +119,7 @@ const TIMEOUT_CODES = new Set(['55P03', '57014']);
  * Whether the coordinator must run the work after this error of `hold`: after every error of PostgreSQL except timeouts and shutdowns. The
  * usual cause is that the shards are not on this node.
  */
-export function isElsewhere(error: unknown): boolean {
+export function needsCoordinator(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   // No SQLSTATE of PostgreSQL begins with E. After a lost connection (EPIPE) the outcome may be unknown, so nothing is repeated.
   return typeof code === 'string' && /^(?!E)[0-9A-Z]{5}$/.test(code) && !TIMEOUT_CODES.has(code) && !code.startsWith('57P');

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { CitusNode, type NodeAddress, type NodePools, type NodeReports } from './citus-node.ts';
-import { CoordinatorNeededError, isElsewhere, ShardGroup, type ShardNames } from './shard-group.ts';
+import { CoordinatorNeededError, needsCoordinator, ShardGroup, type ShardNames } from './shard-group.ts';
 import { inShardTransaction, inTenantTransaction, type Transaction } from './transaction.ts';
 
 /** The options of TenantNodes. */
@@ -119,7 +119,7 @@ export class TenantNodes {
         node.noteFailure(error);
         return inTenantTransaction(this.#options.pool, tenantId, work);
       }
-      const isMoved = holdError !== undefined && isElsewhere(holdError);
+      const isMoved = holdError !== undefined && needsCoordinator(holdError);
       if (!isMoved && !(error instanceof CoordinatorNeededError)) throw error;
       this.forgetPlace(tenantId);
       throw isMoved

@@ -5,7 +5,7 @@ import { openTenantNodes } from '../../src/app/open-tenant-nodes.ts';
 import { CitusNode, type NodeAddress, type NodePools, onNode } from '../../src/database/citus-node.ts';
 import { isWorthRetrying } from '../../src/database/pool.ts';
 import { openNodePools } from '../../src/database/pools.ts';
-import { CoordinatorNeededError, isElsewhere, ShardGroup } from '../../src/database/shard-group.ts';
+import { CoordinatorNeededError, needsCoordinator, ShardGroup } from '../../src/database/shard-group.ts';
 import { inShardTransaction, sql } from '../../src/database/transaction.ts';
 import { testServer } from '../harness/test-server.ts';
 
@@ -77,7 +77,7 @@ test.each([
   ['ECONNRESET', false, 'the connection is lost'],
   ['EPIPE', false, 'the connection is lost, with a code of five letters'],
 ])('if `hold` fails with %s, the coordinator must run the work: %s (%s)', (code, expected) => {
-  expect(isElsewhere(Object.assign(new Error('failed'), { code }))).toBe(expected);
+  expect(needsCoordinator(Object.assign(new Error('failed'), { code }))).toBe(expected);
 });
 
 test.each([
