@@ -17,8 +17,8 @@ const UNSENT_BYTES_MAX = 256 * 1024;
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * The maximum number of chunks of waiting input of one connection that are parsed in one turn. A chunk ends where a head could end, and a
- * body may contain many such places.
+ * The maximum number of chunks of a connection's waiting input that are parsed in one turn. A chunk ends where a head could end, and a body
+ * may contain many such places.
  */
 const CHUNKS_MAX = 256;
 

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors/api-error.ts';
 
-/** A Host header, which may be empty (RFC 9110, section 7.2), restricted to names and addresses of machines, with an optional port. */
+/** The form of a Host header: empty (RFC 9110, section 7.2), or the name or address of a machine with an optional port. */
 const HOST = /^(?:[\w.~-]*|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i;
 
 /** The authority of a request target in absolute form (RFC 9112, section 3.2.2), which replaces Host. */

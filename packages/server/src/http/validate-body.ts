@@ -105,7 +105,7 @@ type ObjectSchema = TSchema & {
  */
 function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[] {
   const shallow = shallowValidator(schema);
-  const errors = shallow(value) ? [] : withoutConsequences(shallow.errors ?? []);
+  const errors = shallow(value) ? [] : withoutRepeatedErrors(shallow.errors ?? []);
   const issues = errors.slice(0, ISSUES_MAX).map((error) => issueOf(error, at));
   if (!isObject(value)) return issues;
   issues.push(...unknownMembers(schema, value, at, ISSUES_MAX - issues.length));
@@ -138,7 +138,7 @@ function unknownMembers(schema: ObjectSchema, value: Record<string, unknown>, at
 }
 
 /** Removes errors that repeat another one: `enum` for a value of the wrong type, and `pattern` for a date, because `format` covers it. */
-function withoutConsequences(errors: readonly ErrorObject[]): ErrorObject[] {
+function withoutRepeatedErrors(errors: readonly ErrorObject[]): ErrorObject[] {
   const wrongType = new Set(errors.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath));
   return errors.filter(({ keyword, instancePath, parentSchema }) => {
     if (keyword === 'pattern') return parentSchema?.format !== 'date';
