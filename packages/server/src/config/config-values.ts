@@ -47,7 +47,7 @@ export function optionally<T>(read: Reader<T>) {
   return (given: string | undefined, name: string): T | undefined => (given === undefined ? undefined : read(given, name));
 }
 
-/** One of a few words. */
+/** One of `values`. */
 export function oneOf(values: readonly string[]) {
   return (given: string | undefined, name: string): string => {
     if (given === undefined || !values.includes(given))

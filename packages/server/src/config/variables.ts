@@ -161,7 +161,7 @@ export const VARIABLES = {
   publicUrl: variable(
     'COUNTERSIGN_PUBLIC_URL',
     undefined,
-    'Public URL of the portal, such as https://host, without a path. Used in one-time links and as the allowed origin of pages. Requests to other host names are rejected, except loopback and COUNTERSIGN_ALLOWED_HOSTS.',
+    'Public URL of the portal, such as https://host, without a path. Used in one-time links and as the allowed origin of pages. Requests to other host names are rejected, except loopback, the IP address of the server and COUNTERSIGN_ALLOWED_HOSTS.',
     optionally(origin),
   ),
   allowedHosts: variable(

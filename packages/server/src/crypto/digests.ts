@@ -37,7 +37,10 @@ const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 export const publicKeyFingerprint = (publicKey: Uint8Array): string =>
   hash('sha256', Buffer.concat([SPKI_PREFIX, publicKey]), 'hex');
 
-/** Verifies an Ed25519 signature with a raw public key, without the cofactor. Returns false for a malformed key or signature. */
+/**
+ * Verifies an Ed25519 signature with a raw public key. OpenSSL uses the equation without the cofactor. Returns false for a malformed key or
+ * signature.
+ */
 export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   // OpenSSL accepts keys of small order, for which one signature is valid for many messages.
   if (isUnacceptablePublicKey(publicKey)) return false;

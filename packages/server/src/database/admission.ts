@@ -91,7 +91,10 @@ export class Admission {
     return own > 0 && this.#growing + bytes > limit && own + bytes > limit / this.#growingBy.size;
   }
 
-  /** Whether a tenant's bodies of unknown length would use over three quarters of their share. A single body may use all of it. */
+  /**
+   * Whether a tenant's bodies of unknown length would use over three quarters of the share for such bodies. A single body may use all of
+   * it.
+   */
   #mayNotGrow(tenantId: string, bytes: number, held: number): boolean {
     const own = this.#growingBy.get(tenantId) ?? 0;
     return own > held && own + bytes > this.bytesMax * SHARE_OF_UNKNOWN_LENGTH * SHARE_OF_ONLY_TENANT;

@@ -20,7 +20,7 @@ const POLL_MS = 1_000;
 /** New records are accepted again at this multiple of the floor, so that the state does not change all the time. */
 const RECOVERY_FACTOR = 1.25;
 
-/** The largest share of the disk that the default floor may be. It limits the floor of a small disk. */
+/** The maximum of the default floor, as a share of the disk. It applies to small disks. */
 const LARGEST_SHARE = 1 / 5;
 
 /** The `Retry-After` of a rejection, in seconds. */

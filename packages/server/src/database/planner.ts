@@ -16,8 +16,8 @@ export const PLANS_FOR_VALUES = 'SET LOCAL plan_cache_mode = force_custom_plan';
 
 /**
  * SQL for the end of a subquery. It prevents the planner from merging the subquery into the statement around it. So
- * `CROSS JOIN LATERAL (SELECT ... OFFSET 0)` remains one index lookup for each outer row. For a plain join or `= ANY`, PostgreSQL scans
- * the whole of a table without statistics.
+ * `CROSS JOIN LATERAL (SELECT ... OFFSET 0)` remains one index lookup for each outer row. For a plain join or `= ANY` on a table without
+ * statistics, PostgreSQL scans the whole table.
  */
 export const FENCE = 'OFFSET 0';
 

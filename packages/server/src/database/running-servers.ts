@@ -16,9 +16,9 @@ const CONNECTIONS = `SELECT pid, application_name AS name FROM pg_stat_activity
   ORDER BY pid`;
 
 /**
- * Requires that no server or command of an older version uses the database. After the migration it would continue to write rows as that
- * version does, which `ledger verify` could report as changed.
- * @throws ExitError if there are still connections after two seconds.
+ * Requires that no server or command of an older version uses the database. After the migration, it would continue to write rows as its
+ * version does, and `ledger verify` could report these rows as changed.
+ * @throws ExitError if there are still connections after almost two seconds.
  */
 export async function requireNoServers(client: pg.Client): Promise<void> {
   for (let reading = 1; ; reading += 1) {

@@ -36,7 +36,7 @@ export interface Statements {
   send(statement: Statement<unknown>, values: readonly unknown[]): void;
   /**
    * Sends COMMIT without waiting for the responses to earlier statements, and resolves when it has succeeded. Rejects with the error of the
-   * first failed statement. It is called after `work` unless `work` has called it.
+   * first failed statement. It is called after `work`, unless `work` itself has called it.
    */
   commit(): Promise<void>;
   /** Runs `work` after a successful COMMIT, and not if COMMIT fails or its outcome is unknown. `work` must not throw. */
@@ -194,7 +194,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     else this.#setOwner('person_id', this.personId);
   }
 
-  /** `SET LOCAL` and not `set_config`, because Citus sends only `SET LOCAL` to the other nodes. `SET` takes no parameters. */
+  /** Uses `SET LOCAL` instead of `set_config`, because Citus sends only `SET LOCAL` to the other nodes. `SET` takes no parameters. */
   #setOwner(setting: 'tenant_id' | 'person_id', id: string): void {
     if (!OWNER_ID.test(id)) throw new TypeError('the owner of a transaction must be a UUID');
     this.send({ name: '', text: `SET LOCAL countersign.${setting} = '${id}'` }, []);

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
 import { link, open, rename } from 'node:fs/promises';
 
-/** Read and write permission for everybody, which the process's umask restricts. */
+/** Read and write permission for all users, which the process's umask restricts. */
 const DEFAULT_MODE = 0o666;
 
 /** Writes a new file and syncs its content to disk. The caller syncs its name with `syncFolder`. Rejects if the file exists. */

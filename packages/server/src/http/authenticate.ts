@@ -88,7 +88,7 @@ const insufficientScope = (scope: KeyScope): ApiError =>
 /** The lookups of one tick. */
 interface Lookup {
   prefixes: Set<string>;
-  /** By prefix: the result of the part of the lookup that contains this prefix. The result has the found keys by their prefixes. */
+  /** Maps each prefix to the result of its part of the lookup. A result maps the prefixes of the found keys to these keys. */
   found: Promise<ReadonlyMap<string, Promise<ReadonlyMap<string, KeyRecord>>>>;
 }
 

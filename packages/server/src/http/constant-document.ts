@@ -11,8 +11,8 @@ interface Content {
 }
 
 /**
- * A document that never changes while the server runs. Its bytes are created at the first request, which makes the start faster, and
- * shared by all responses.
+ * A document that never changes while the server runs. Its bytes are created at the first request, so that the server starts faster. All
+ * responses share them.
  */
 export class ConstantDocument {
   readonly #write: () => string;

@@ -1,5 +1,5 @@
 /**
- * The page /docs shows the contract to people. It is HTML without scripts, made from the OpenAPI document when the server starts. A viewer
+ * The page /docs shows the contract to people. It is HTML without scripts, made from the OpenAPI document at the first request. A viewer
  * library would need megabytes of JavaScript, external fonts and a weaker Content-Security-Policy (docs/decisions/0008).
  */
 // biome-ignore lint/suspicious/noExplicitAny: the document is JSON of this service, and only displayed.

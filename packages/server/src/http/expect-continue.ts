@@ -15,7 +15,7 @@ export function deferContinue(server: Server): void {
   });
 }
 
-/** Sends `100 Continue` if the sender expects it and has not got it yet. */
+/** Sends `100 Continue` if the sender expects it and has not received it yet. */
 export function sendContinue(request: IncomingMessage): void {
   expecting.get(request)?.();
   expecting.delete(request);

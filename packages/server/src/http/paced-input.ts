@@ -22,7 +22,7 @@ const WAITING_BYTES_MAX = 64 * 1024 * 1024;
  */
 const CHUNKS_MAX = 256;
 
-/** The time for starting waiting requests. After it the event loop continues. */
+/** The time for starting waiting requests. After this time, the event loop continues. */
 const TURN_MS = 4;
 
 /** Every request head ends with this sequence and contains it nowhere else: Node's parser rejects line breaks without CR. */
@@ -183,7 +183,10 @@ class PacedInput {
   }
 }
 
-/** The connections with waiting requests. They start one request each, in turn. After TURN_MS, the others wait for the event loop. */
+/**
+ * The connections with waiting requests. They start one request each, in turn. After TURN_MS, the others wait for the next iteration of the
+ * event loop.
+ */
 class Turns {
   #next = new Set<PacedInput>();
   #isScheduled = false;
