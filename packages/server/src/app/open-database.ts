@@ -12,7 +12,7 @@ import { checkSecrets, fingerprints, loadSecrets, type Secrets } from '../secret
 import { ensureInstance, findInstance } from '../storage/instance.ts';
 import { newId } from '../storage/new-id.ts';
 
-/** A database that is reachable, has the right schema, and belongs to these secrets. */
+/** An open database. It is reachable, has the right schema, and belongs to `secrets`. */
 export interface OpenDatabase extends Pools {
   secrets: Secrets;
   /** Signs checkpoints and attestations. */

@@ -34,7 +34,10 @@ const LIMITS = {
   decisions: { itemsMax: 128, inFlightMax: 1 },
 } as const;
 
-/** Kinds whose records get numbers from a sequence. On Citus the sequence is on the coordinator, so they are written through it. */
+/**
+ * Kinds whose records get numbers from a sequence. On Citus the sequence is on the coordinator, so these records are written through the
+ * coordinator.
+ */
 const NUMBERED: ReadonlySet<keyof typeof LIMITS> = new Set(['evaluations', 'detailedEvaluations']);
 
 /** The parts of a batch other than its items. */

@@ -27,7 +27,7 @@ export interface BackupReader {
 /** Reads a file of the backup; throws if it is missing or longer than `bytesMax`. */
 type ReadFile = (name: string, bytesMax: number) => Promise<Buffer>;
 
-/** The largest file of encrypted secrets that is read. The secrets need less. */
+/** The maximum size of the file of encrypted secrets. Real files are smaller. */
 const SECRETS_BYTES_MAX = 64 * 1024;
 
 /** Opens a backup for reading: a folder, or one file. @throws ExitError if it does not exist, is damaged, or has an unknown version. */

@@ -50,7 +50,7 @@ export const MANIFEST_FILE = 'manifest.json';
 /** Name of the file of encrypted secrets. */
 export const SECRETS_FILE = 'secrets.json';
 
-/** The largest manifest that is read. A backup of 1 TB with 10,000 workspaces needs less. */
+/** The maximum size of a manifest. A backup of 1 TB with 10,000 workspaces has a smaller one. */
 export const MANIFEST_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Name of a part's file. The parts of a table are numbered from 1. */

@@ -15,7 +15,7 @@ const ROUND_MS_MAX = 10_000;
 
 /** Signs checkpoints: on request, and periodically for each log that grew. No new checkpoint is signed while the clock is unsafe. */
 export interface CheckpointSchedule {
-  /** The newest checkpoint of the log if it covers at least this many rows or all rows, otherwise a new one over all rows. */
+  /** Returns the newest checkpoint of the log, if it covers at least `rows` rows or all rows. Otherwise signs a new one over all rows. */
   over(tenantId: string, log: LogName, rows: number): Promise<StoredCheckpoint>;
   stop(): void;
 }

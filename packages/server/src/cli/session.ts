@@ -9,7 +9,7 @@ import type { Tenant } from '../storage/tenants.ts';
 import { findWorkspace } from '../workspace/find-workspace.ts';
 import { type Column, oneLine, table } from './table.ts';
 
-/** The output and the environment of a command. Tests replace it. */
+/** The output and the environment of a command. Tests replace them. */
 export interface Terminal {
   out: Writable;
   err: Writable;

@@ -79,7 +79,7 @@ function addRetire(group: Command, session: Session): void {
 }
 
 /**
- * Retires a key. Returns whether it is the previous key of the secrets. The previous key can be retired again, because an earlier command
+ * Retires a key. Returns whether it is the previous signing key in the secrets. That key can be retired again, because an earlier command
  * may have been interrupted before it deleted the file of that key.
  * @throws RuleViolationError if the key is unknown, in use or retired already, or if no server has started with its successor.
  */

@@ -97,7 +97,7 @@ function nameIssues(name: string, at: readonly (string | number)[]): Issue[] {
   }));
 }
 
-/** The longest name that a message repeats. */
+/** The maximum length of a name that a message repeats. */
 const REPEATED_LENGTH_MAX = 100;
 
 function nameRemedy(name: string): string {

@@ -22,7 +22,7 @@ export interface ResolvedTrace {
 
 /**
  * Merges spans into known traces and returns the totals by the IDs of the traces. Call it after `insertTraceSubmissions`.
- * @throws RejectedItemsError with the requests after which a sum of their trace would be too large.
+ * @throws RejectedItemsError with the requests that would make a sum of their trace too large.
  */
 export async function mergeTraces(
   tx: Transaction,
@@ -52,7 +52,7 @@ export async function mergeTraces(
   return totals;
 }
 
-/** The columns of a trace. */
+/** The values for the columns of a trace. */
 export const factsOf = ({ item, id, agentId }: ResolvedTrace, supplied: Usage, totals: Usage, spanCount: number): TraceFacts => ({
   id,
   traceId: item.traceId,
@@ -76,7 +76,7 @@ export const factsOf = ({ item, id, agentId }: ResolvedTrace, supplied: Usage, t
 /** The number of a request among the submissions of its trace. */
 export const submissionNumber = ({ known }: ResolvedTrace): number => (known?.submissionCount ?? 0) + 1;
 
-/** The sums from the database as numbers; a sum beyond 2^53-1 throws SumTooLargeError. */
+/** The sums from the database, as functions that return numbers. They throw SumTooLargeError for a sum that is too large. */
 const summedUsage = (sums: SpanSums): Sums => ({
   promptTokens: () => tokens('prompt_tokens', sums.promptTokens),
   completionTokens: () => tokens('completion_tokens', sums.completionTokens),

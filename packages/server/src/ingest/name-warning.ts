@@ -3,7 +3,7 @@ export const WARNING_HEADER = 'Countersign-Warning';
 
 /** The maximum number of new agents that the header names. */
 const WARNINGS_MAX = 3;
-/** The longest encoded name in a warning, because HTTP clients accept only a few KiB of headers. */
+/** The maximum length of an encoded name in a warning, because HTTP clients accept only a few KiB of headers. */
 const ENCODED_LENGTH_MAX = 300;
 
 /**

@@ -39,8 +39,8 @@ interface SignedDecision extends SignedText {
 
 /**
  * Decides the concurrent checks of one tenant from one state of the evidence log, and stores every decision. Blocked decisions are also
- * written to the audit ledger, in the same transaction. While another server decides too, the checks that arrive before the logs are locked
- * join the batch.
+ * written to the audit ledger, in the same transaction. While another server also decides checks, the checks that arrive before the logs
+ * are locked join the batch.
  * @param observe called for each decision after the commit.
  */
 export async function writeDecisions(
