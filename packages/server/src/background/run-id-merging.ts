@@ -6,7 +6,10 @@ import { mergeRunIdSegments } from '../storage/run-id-segments.ts';
 /** The segments of a workspace are merged after this many batches, because a search reads each small segment as a row. */
 const BATCHES_BETWEEN = 512;
 
-/** Merges the segments of run IDs of workspaces that send many runs. Housekeeping merges those of every workspace every ten minutes. */
+/**
+ * Merges the segments of run IDs of workspaces that send many runs. Housekeeping also merges the segments of every workspace, every ten
+ * minutes.
+ */
 export class RunIdMerging {
   readonly #pool: Pool;
   readonly #log: Logger;

@@ -39,7 +39,7 @@ Data goes to stdout, everything else to stderr. Every command takes --json; an e
 { "error": <reason>, "message": <text> } on stderr. Most commands work whether or not the server is
 running; the help of a command says if you must stop it. These commands create the embedded database,
 or the tables in your own PostgreSQL, if they do not exist: serve, migrate, restore, workspace create.
-Without them, other commands that need them exit with 8.
+Other commands that need a database exit with 8 if it or its tables do not exist.
 
 Exit codes:
 ${exitCodes()}

@@ -10,7 +10,7 @@ import { shownTime } from './table.ts';
 
 const SHOWN_ONCE = 'it is shown only once; store it in a secrets manager';
 
-/** The two kinds of keys. Each has its own group of commands. The commands of both groups, except `mint`, share their code. */
+/** The two kinds of keys. Each has its own group of commands. The commands that both groups have, except `mint`, share their code. */
 const KINDS = {
   live: { group: 'keys', one: 'key', prefix: 'aa_live_' },
   read: { group: 'tokens', one: 'read token', prefix: 'aa_read_' },

@@ -139,7 +139,7 @@ function checkCombinations(config: Config): void {
     throw variableError('COUNTERSIGN_METRICS_PORT', 'must differ from COUNTERSIGN_PORT; leave it unset to serve /metrics there');
   }
   if (config.readingBytesMax < 2 * Math.max(config.reportBytesMax, config.recordBytesMax)) {
-    // Bodies of unknown length use at most half of this memory (database/admission.ts), so the largest of them would always get 503.
+    // Bodies of unknown length use at most half of this memory (database/admission.ts), so a body of the maximum size would always get 503.
     throw variableError(
       'COUNTERSIGN_READING_BYTES_MAX',
       'must be at least twice the largest body (COUNTERSIGN_REPORT_BYTES_MAX or COUNTERSIGN_RECORD_BYTES_MAX)',

@@ -77,7 +77,7 @@ export class Clock {
     return [new Date(trustedMs - slackMs).toISOString(), new Date(trustedMs + slackMs).toISOString()];
   }
 
-  /** The system clock of this process, limited to `expiryBounds`. Sealed times are set by this clock, and expire by it. */
+  /** The system clock of this process, limited to `expiryBounds`. This clock sets sealed times, and decides when they expire. */
   now(): Date {
     const nowMs = Date.now();
     const [earliest, latest] = this.expiryBounds();

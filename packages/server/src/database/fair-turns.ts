@@ -20,15 +20,15 @@ interface Owner {
 
 /**
  * Shares a fixed number of turns fairly between owners (tenants, or people). A free turn goes to the waiting owner with the fewest turns.
- * Among equals, it goes to the owner whose last turn is longest ago; before an owner's first turn, its arrival counts. The last free turn
- * is reserved for owners without a turn, so that a slow owner does not block others (unless `size` is 1). The queue is limited: an owner
- * that fills it gets 503, and the others keep their places.
+ * Among equals, it goes to the owner whose last turn began earliest. An owner that had no turn yet counts from its arrival. The last free
+ * turn is reserved for owners without a turn, so that a slow owner does not block others (unless `size` is 1). The queue is limited: an
+ * owner that fills it gets 503, and the others keep their places.
  */
 export class FairTurns {
   readonly #bounds: TurnBounds;
   #free: number;
   #waiting = 0;
-  /** The owners that wait or have a turn, in the order of their last turn, or of their arrival if they had none. Oldest first. */
+  /** The owners that wait or have a turn, ordered by the start of their last turn, or by their arrival if they had none. Oldest first. */
   readonly #owners = new Map<string, Owner>();
 
   constructor(bounds: TurnBounds) {

@@ -17,7 +17,7 @@ export const spaceOf = async (folder: string): Promise<Space> => {
 /** How often free space is read. */
 const POLL_MS = 1_000;
 
-/** New records are accepted again at this multiple of the floor, so that the state does not change all the time. */
+/** New records are accepted again at this multiple of the floor, so that the state does not switch back and forth. */
 const RECOVERY_FACTOR = 1.25;
 
 /** The maximum of the default floor, as a share of the disk. It applies to small disks. */

@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { ExitError } from '../errors/exit-codes.ts';
 
-/** How often the connections are read, and the pause between two readings: PostgreSQL needs a moment to end those of a stopped server. */
+/**
+ * How often the connections are read, and the pause between two readings: PostgreSQL needs a moment to end the connections of a stopped
+ * server.
+ */
 const READINGS = 8;
 const PAUSE_MS = 250;
 

@@ -26,7 +26,7 @@ const REQUIRE_PLACEMENT: Statement<unknown> = {
           WHERE shardid = $1 AND shardstate = 1 AND groupid = (SELECT groupid FROM pg_catalog.pg_dist_local_group)`,
 };
 
-/** The sequence that numbers records in their order. Only numbers taken on the coordinator ascend. */
+/** The sequence that numbers records in their order. Only numbers that are taken on the coordinator are in ascending order. */
 const ORDER_SEQUENCE = 'countersign.record_order';
 
 const NAME_IN_SCHEMA = /\bcountersign\.(\w+)/g;

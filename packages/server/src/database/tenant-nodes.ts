@@ -59,7 +59,7 @@ const shardsOf = (rows: readonly ShardRow[]): Map<string, string> => new Map(row
 /** The age at which a place is read again. If it becomes wrong earlier, `ShardGroup.hold` detects it. */
 const PLACE_AGE_MAX_MS = 5 * 60_000;
 
-/** How long to wait before a place that was wrong or could not be read is read again. */
+/** The wait before the next read of a place that was wrong or could not be read. */
 const PAUSE_MS = 5_000;
 
 /** The largest number of cached tenants. Above it, the oldest entry is dropped. */
@@ -67,8 +67,8 @@ const TENANTS_MAX = 30_000;
 
 /**
  * Runs the transactions of tenants directly on the nodes of Citus that have their rows. The coordinator runs them while the place is not
- * known, after it was wrong, and while the node cannot be reached. No transaction waits until a place is read. If a node has become
- * unreachable, a transaction that finds this out waits until its connection fails; later ones do not use the node.
+ * known, after it turned out to be wrong, and while the node cannot be reached. No transaction waits until a place is read. If a node has
+ * become unreachable, a transaction that finds this out waits until its connection fails; later ones do not use the node.
  */
 export class TenantNodes {
   readonly #options: TenantNodesOptions;

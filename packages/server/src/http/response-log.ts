@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { EarlyRejection } from './error-reply.ts';
 
-/** The counts are logged at most once in this time, with one line for each code. */
+/** The counts are logged at most once per period, with one line for each code. */
 const PERIOD_MS = 1_000;
 
 /** The rejections with one code since the last line. */

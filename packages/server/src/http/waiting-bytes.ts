@@ -6,7 +6,7 @@ export interface WaitingInput {
 
 /**
  * Limits the waiting bytes of all connections of a server. Beyond the limit, the connection with the most waiting bytes is closed. A client
- * that waits for each response has none. Requests in waiting bytes have not started, so no stored record is lost.
+ * that waits for each response has no waiting bytes. Requests in waiting bytes have not started, so no stored record is lost.
  */
 export class WaitingBytes {
   readonly #bytesMax: number;
@@ -17,7 +17,7 @@ export class WaitingBytes {
     this.#bytesMax = bytesMax;
   }
 
-  /** Counts bytes of an input. Beyond the limit, this closes the inputs with the most waiting bytes, possibly this input too. */
+  /** Counts bytes of an input. Beyond the limit, closes the inputs with the most waiting bytes, possibly this input too. */
   add(input: WaitingInput, bytes: number): void {
     this.#total += bytes;
     this.#bytesOf.set(input, (this.#bytesOf.get(input) ?? 0) + bytes);
