@@ -56,7 +56,7 @@ const workspace = createRoute({
   notFoundComponent: lazyPage(() => import('./pages/not-found-page.tsx'), 'NotFoundInWorkspace'),
 });
 
-/** A page of a workspace. Its code loads on the first visit, or earlier by preloadPages. */
+/** A page of a workspace. Its code loads on the first visit, or earlier if preloadPages loads it. */
 const page = <const P extends string>(path: P, component: ReturnType<typeof lazyPage>) =>
   createRoute({
     getParentRoute: () => workspace,

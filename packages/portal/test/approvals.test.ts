@@ -29,7 +29,7 @@ test('an approver can approve, withdraw and reject, and a new evaluation blocks 
   await page.getByText('No earlier evaluation of this agent was approved').waitFor();
 
   await decide(page, 'Approve', '   ');
-  await page.getByRole('dialog', { name: 'Approve first of support-bot' }).waitFor();
+  await page.getByRole('dialog', { name: 'Approve first (agent support-bot)' }).waitFor();
   await page.getByText('Enter a rationale.').waitFor();
   await page.getByRole('dialog').getByLabel('Rationale').fill('I read the failed cases.');
   await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();

@@ -63,18 +63,18 @@ test('the list of logs offers a checkpoint and reports a log whose head was chan
   await workspace.send(paths.traces, { trace_id: 'run-1', agent_name: 'bot', spans: [] });
   const { page, pageErrors } = await workspace.visit('viewer', 'ledger');
   const logs = page.getByRole('table', { name: 'Logs' });
-  await logs.getByRole('row', { name: /Traces .* 1/ }).waitFor();
-  const link = page.getByRole('link', { name: 'Checkpoint of the log traces' });
+  await logs.getByRole('row', { name: /Trace log .* 1/ }).waitFor();
+  const link = page.getByRole('link', { name: 'Checkpoint of the trace log' });
   const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
   expect(download.suggestedFilename()).toBe('checkpoint-traces-1.txt');
 
   const { sql } = workspace.server.database;
   await sql(`UPDATE countersign.log_heads SET seq = 7 WHERE tenant_id = $1 AND log = 'traces'`, [workspace.id]);
   await page.reload();
-  await page.getByText('The log traces was changed in the database').waitFor();
+  await page.getByText('The trace log was changed in the database').waitFor();
   await page.getByText(/its seal is not valid/).waitFor();
-  await logs.getByRole('row', { name: /Traces .* changed/ }).waitFor();
-  expect(await page.getByRole('link', { name: 'Checkpoint of the log traces' }).count()).toBe(0);
+  await logs.getByRole('row', { name: /Trace log .* changed/ }).waitFor();
+  expect(await page.getByRole('link', { name: 'Checkpoint of the trace log' }).count()).toBe(0);
   expect(pageErrors).toEqual([]);
 });
 

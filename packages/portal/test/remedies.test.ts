@@ -47,7 +47,7 @@ test('every failed condition links to its remedy on the overview and on the page
   expect(pageErrors).toEqual([]);
 });
 
-test('the overview shows promotable agents, links to the agents that it omits, and its times are not tab stops', async () => {
+test('the overview shows promotable agents and links to the agents that it omits, and its times are not tab stops', async () => {
   const workspace = await newWorkspace();
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
     await workspace.send(paths.evaluations, { name: 'n', agent_name: `agent-${name}`, status: 'failing', pass_rate: 40 });
@@ -56,7 +56,7 @@ test('the overview shows promotable agents, links to the agents that it omits, a
   const standings = page.getByRole('table', { name: 'Promotion status of agents' });
   await standings.getByRole('link', { name: 'fit' }).waitFor();
   expect(await page.locator('time[tabindex]').count()).toBe(0);
-  await page.getByRole('link', { name: '2 more' }).click();
+  await page.getByRole('link', { name: '2 more agents' }).click();
   await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
 });
 

@@ -75,8 +75,8 @@ export async function call<N extends RouteName>(name: N, options: CallOptions<N>
 }
 
 /**
- * Sends a request and returns the response, whatever its status. Records for the lost-connection banner whether the server responded.
- * Throws a Problem if there is no response. Rethrows the error of an abort.
+ * Sends a request and returns the response, whatever its status. Records whether the server responded, for the lost-connection
+ * banner. Throws a Problem if there is no response. Rethrows the error of an abort.
  */
 export async function fetchFromServer(address: string, init: RequestInit): Promise<Response> {
   try {

@@ -92,7 +92,7 @@ const MESSAGES: Record<Problem['kind'], string> = {
   missing: 'The record does not exist, or it belongs to another workspace.',
   gone: 'This link was already used, has expired, or is not valid. Ask for a new one.',
   invalid: 'The server rejected the request.',
-  conflict: 'Someone else changed this in the meantime. Close this dialog and check the current state.',
+  conflict: 'Someone else changed the data in the meantime. Check the current state, then try again.',
   limited: 'Too many requests. Wait a moment and try again.',
   page: 'Something went wrong. Reload the page. If it happens again, tell your administrator.',
   server: 'The server could not complete the request. Try again. If you submitted a change, first check whether it was stored.',
@@ -114,7 +114,7 @@ function messageOf(status: number, code: string, issues: readonly FieldIssue[], 
   return issues.length === 0 ? MESSAGES[kindOf(status, code)] : joinMessages(issues.map(({ message }) => message));
 }
 
-/** Joins messages of the server into one text. Each starts with a capital letter and, if there are several, ends like a sentence. */
+/** Joins messages of the server into one text. Each gets a capital letter and, if there are several, a final punctuation mark. */
 export function joinMessages(messages: readonly string[]): string {
   const capitalized = messages.map((message) => message.charAt(0).toUpperCase() + message.slice(1));
   return capitalized.length === 1

@@ -21,7 +21,7 @@ export interface Palette {
 export const SERIES_COLOR_COUNT = 5;
 
 /**
- * A chart that adapts to the color scheme and the available width. Screen readers read `label`. `table` has the same values as text.
+ * A chart that adapts to the color scheme and the available width. Screen readers read `label`. `table` lists the values of the chart.
  */
 export function Plot(props: {
   label: string;

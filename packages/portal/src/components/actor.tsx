@@ -32,7 +32,7 @@ export function Actor({ by }: { by: string | null }) {
   return <span className="nowrap">{by.replace('system:', '').replaceAll('-', ' ')}</span>;
 }
 
-/** The name of a member as it looks: normalized, with single blanks and without invisible characters. */
+/** The name of a member as it looks: normalized, with single spaces and without invisible characters. */
 const visibleName = (member: { name: string } | undefined): string | undefined =>
   member?.name
     .normalize('NFKC')

@@ -15,7 +15,7 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener);
 };
 
-/** The current time to about TICK_MS. Components that use it are updated together. */
+/** The current time, accurate to about TICK_MS. Components that use it are updated together. */
 const useNow = (): number =>
   Math.max(
     useSyncExternalStore(subscribe, () => now),
@@ -24,7 +24,7 @@ const useNow = (): number =>
 
 /**
  * A relative time; null is shown as "never". The exact time is shown on hover and read by screen readers. The element is not a tab stop,
- * because a list would then have too many tab stops.
+ * because a list of records would have too many tab stops.
  */
 export function RelativeTime({ at }: { at: string | null }) {
   const current = useNow();

@@ -5,13 +5,13 @@ export function fieldError(error: unknown, field: string): string | undefined {
   if (error === null || error === undefined) return undefined;
   const issues = toProblem(error).issues.filter(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`));
   if (issues.length === 0) return undefined;
-  // An empty field also breaks the rules for its characters. Their messages would hide what to do.
+  // An empty field also breaks the rules for its characters. The messages about these rules would hide what to do.
   if (issues.some(({ message }) => message === `${field} must not be empty`)) return 'Must not be empty.';
   if (issues.some(({ code }) => code === 'too_few_items')) return 'Select at least one.';
   return joinMessages(issues.map(({ message }) => withoutFieldName(message, field)));
 }
 
-/** The error message that belongs to no field of the form, which the form shows above the buttons; undefined if there is none. */
+/** The error message that belongs to no field of the form. The form shows it above the buttons. Undefined if there is none. */
 export function formError(error: unknown, fields: readonly string[]): string | undefined {
   if (error === null || error === undefined) return undefined;
   const problem = toProblem(error);

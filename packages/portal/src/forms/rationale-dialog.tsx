@@ -48,7 +48,7 @@ export function RationaleDialog(props: {
         {children}
         <Textarea
           label="Rationale"
-          description="Recorded in the audit ledger and cannot be changed."
+          description="The rationale is recorded in the audit ledger and cannot be changed."
           value={rationale}
           onChange={({ currentTarget }) => setRationale(currentTarget.value)}
           error={isEmpty && rejection !== undefined ? 'Enter a rationale.' : rejection}

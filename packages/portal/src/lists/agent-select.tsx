@@ -4,7 +4,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { call } from '../api/call.ts';
 import { useWorkspace } from '../api/session.ts';
-import { setFilter } from './filter-bar.tsx';
+import { activeFilterClass } from './filter-bar.tsx';
 import type { Filters } from './use-filters.ts';
 
 const TYPING_MS = 250;
@@ -42,7 +42,7 @@ export function AgentSelect(props: {
   return (
     <Select
       size={small ? 'xs' : 'sm'}
-      className={small && value !== null ? setFilter : undefined}
+      className={small && value !== null ? activeFilterClass : undefined}
       {...(label === undefined || small ? { 'aria-label': label ?? 'Agent' } : { label })}
       placeholder={small ? 'All agents' : 'Choose an agent'}
       data={[...options].map(([id, name]) => ({ value: id, label: name }))}

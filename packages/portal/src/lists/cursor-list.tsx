@@ -60,7 +60,7 @@ export function CursorList<T>(props: {
   );
 }
 
-/** Buttons for the previous and next page. If the previous page is unknown, as after a shared link, a button leads to the first page. */
+/** Buttons for the previous and next page. If a shared link opened the list, the first button leads to the first page. */
 function Pager({ label, filters, next }: { label: string; filters: Filters<string>; next: string | null }) {
   const { cursor, previousCursors, goTo } = filters;
   const goBack = () => goTo(previousCursors.at(-1) || undefined, previousCursors.slice(0, -1));

@@ -30,7 +30,7 @@ export function FilterBar({ filters, children }: { filters: Filters<string>; chi
 }
 
 /** The class of a filter that is set. Phones always show it, because it says why the list is short. */
-export const setFilter = styles.set as string;
+export const activeFilterClass = styles.set as string;
 
 const TYPING_MS = 350;
 
@@ -77,7 +77,7 @@ export function FilterText<N extends string>({
     <>
       <TextInput
         size="xs"
-        className={`${search ? styles.search : ''} ${current === '' ? '' : setFilter}`}
+        className={`${search ? styles.search : ''} ${current === '' ? '' : activeFilterClass}`}
         aria-label={label}
         placeholder={placeholder ?? label}
         value={displayNames.get(input) ?? input}
@@ -119,12 +119,12 @@ export function FilterSelect<N extends string>(props: {
   const { filters, name, label, all, options } = props;
   const current = filters.values[name];
   const choices = options.map((each) => (typeof each === 'string' ? { value: each, label: each } : each));
-  // The value in a shared link may be none of the options, or the options may not be loaded yet. So the value is added as an option.
+  // The value in a shared link may not be one of the options, or the options may still be loading. So the value is added as an option.
   if (current !== undefined && !choices.some(({ value }) => value === current)) choices.push({ value: current, label: current });
   return (
     <NativeSelect
       size="xs"
-      className={current === undefined ? undefined : setFilter}
+      className={current === undefined ? undefined : activeFilterClass}
       aria-label={label}
       value={current ?? ''}
       data={[{ value: '', label: all }, ...choices]}
@@ -147,7 +147,9 @@ export function FilterDays({ filters }: { filters: Filters<'from' | 'to'> }) {
     />
   );
   return (
-    <span className={`${styles.days} ${filters.values.from === undefined && filters.values.to === undefined ? '' : setFilter}`}>
+    <span
+      className={`${styles.days} ${filters.values.from === undefined && filters.values.to === undefined ? '' : activeFilterClass}`}
+    >
       {day('from', 'From')}
       {day('to', 'To')}
     </span>

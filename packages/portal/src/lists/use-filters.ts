@@ -20,7 +20,7 @@ export interface Filters<N extends string> {
   cursor: string | undefined;
   /**
    * The cursors of the pages visited before this one; '' is the first page. They are in the browser's history, so Back and reload
-   * keep them. Empty after a shared link.
+   * keep them. Empty if the page was opened from a shared link.
    */
   previousCursors: readonly string[];
   /** Goes to the page with this cursor and scrolls to its top. */

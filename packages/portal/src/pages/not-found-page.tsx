@@ -4,7 +4,7 @@ import { PublicPage } from './sign-in/public-page.tsx';
 
 const LEAD = 'The URL may be incomplete or out of date.';
 
-/** Shown for a URL without a page, outside a workspace. */
+/** Shown outside a workspace if no page has the URL. */
 export function NotFoundPage() {
   return (
     <PublicPage title="Page not found">
@@ -14,5 +14,5 @@ export function NotFoundPage() {
   );
 }
 
-/** Shown in the frame of a workspace for a URL of this workspace without a page. */
+/** Shown in the frame of a workspace if no page of the workspace has the URL. */
 export const NotFoundInWorkspace = () => <PageHeader title="Page not found" lead={LEAD} />;

@@ -77,7 +77,7 @@ function attestationFinding(decision: Record<string, unknown>, envelope: unknown
   if ('fault' in opened) return { passed: false, detail: `Not valid: ${opened.fault}.` };
   if (canonicalJson(opened.decision) !== canonicalJson(decision))
     return { passed: false, detail: 'The attestation is for a different decision.' };
-  return { passed: true, detail: `The in-toto statement has a valid Ed25519 signature of key ${opened.keyid}.` };
+  return { passed: true, detail: `The in-toto statement has a valid Ed25519 signature by key ${opened.keyid}.` };
 }
 
 function evidenceFinding(decision: Record<string, unknown>, evidence: string): Finding {
@@ -93,7 +93,7 @@ function evidenceFinding(decision: Record<string, unknown>, evidence: string): F
 function hmacFinding(decision: Record<string, unknown>, key: Uint8Array): Finding {
   const fault = decisionFault(decision, key, digests);
   return fault === undefined
-    ? { passed: true, detail: `The HMAC-SHA256 of decision key ${String(decision.key_id)} is valid.` }
+    ? { passed: true, detail: `The HMAC-SHA256 with decision key ${String(decision.key_id)} is valid.` }
     : { passed: false, detail: `Not valid: ${fault}.` };
 }
 

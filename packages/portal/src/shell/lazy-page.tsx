@@ -6,7 +6,7 @@ import { isServerUp, PageNotLoaded } from './page-not-loaded.tsx';
 const loaders: (() => Promise<void>)[] = [];
 
 /**
- * A page whose code loads on the first visit, or earlier by preloadPages. The router's own lazy components reload the document if
+ * A page whose code loads on the first visit, or earlier if preloadPages loads it. The router's own lazy components reload the document if
  * the code cannot be loaded; while the server is down, that would show the browser's error page.
  */
 export function lazyPage<const N extends string>(load: () => Promise<Record<N, ComponentType>>, name: N) {
@@ -62,7 +62,7 @@ function PageLoadRetry({ load, onLoaded }: { load: () => Promise<void>; onLoaded
 }
 
 /**
- * Loads the code of all pages, so that they open while the server is down. Leaves out pages whose code cannot be loaded. If the connection
+ * Loads the code of all pages, so that they open while the server is down. Skips pages whose code cannot be loaded. If the connection
  * is lost, starts again when it is restored.
  */
 export async function preloadPages(): Promise<void> {

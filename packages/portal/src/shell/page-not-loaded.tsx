@@ -33,7 +33,7 @@ export function PageNotLoaded({ lost, retrying, onRetry }: { lost: boolean; retr
   );
 }
 
-/** Reloads the document, but only if the server responds. Otherwise a toast is shown, instead of the browser's own error page. */
+/** Reloads the document if the server responds. Otherwise shows a toast, because a reload would show the browser's error page. */
 export function ReloadButton() {
   const [checking, setChecking] = useState(false);
   const reload = async () => {

@@ -14,7 +14,7 @@ const petrol: MantineColorsTuple = [
   '#062f38',
 ];
 
-/** Mantine returns the focus to the element that opened a dialog within 10 milliseconds. */
+/** When a dialog has closed, Mantine returns the focus within 10 milliseconds to the element that opened the dialog. */
 const FOCUS_RETURNED_MS = 30;
 
 /**

@@ -11,7 +11,7 @@ export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> })
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [dialogOpen, setDialogOpen] = useState(false);
-  // Whether the dialog archives or restores the agent. It stays the same even if someone else does this meanwhile.
+  // Whether the dialog archives or restores the agent. It stays the same even if someone else archives or restores the agent meanwhile.
   const [isArchiving, setIsArchiving] = useState(false);
   if (!useHasRole('admin')) return null;
   const ask = () => {

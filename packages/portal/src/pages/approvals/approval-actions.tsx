@@ -67,7 +67,7 @@ export function ApprovalActions({ detail: { may, evaluation, agent } }: { detail
         onClose={() => setOpenDialog(undefined)}
         title={
           <>
-            {ACTIONS[shownAction].title} <bdi>{evaluation.name}</bdi> of <bdi>{agent.name}</bdi>
+            {ACTIONS[shownAction].title} <bdi>{evaluation.name}</bdi> (agent <bdi>{agent.name}</bdi>)
           </>
         }
         submit={ACTIONS[shownAction].submit}

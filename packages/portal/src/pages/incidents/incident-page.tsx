@@ -97,7 +97,7 @@ function IncidentProperties({ incident }: { incident: Incident }) {
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-/** A notice with what is needed to close the open re-certification. Approvers also get the button and the dialog to close it. */
+/** A notice that says whether the open re-certification can be closed, and why not. Approvers also get the button and the dialog for it. */
 function RecertificationNotice({ incident }: { incident: Incident }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();

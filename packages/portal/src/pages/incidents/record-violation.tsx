@@ -75,7 +75,7 @@ export function RecordViolation({ opened, onClose }: { opened: boolean; onClose:
         />
         <Textarea
           label="What happened"
-          description="Recorded in the audit ledger and cannot be changed. Do not name people."
+          description="The text is recorded in the audit ledger and cannot be changed. Do not name people."
           autosize
           minRows={3}
           maxRows={10}

@@ -62,7 +62,7 @@ export function MintKey(props: {
         />
         <p className="soft">
           {kind === 'live'
-            ? 'An ingestion key can send data and request promotion decisions, as its scopes allow. It cannot read the logs.'
+            ? 'Depending on its scopes, an ingestion key can send data and request promotion decisions. It cannot read the logs.'
             : 'For auditors and automation. A read token can read checkpoints, proofs, decisions and all logs except the key audit trail.'}
         </p>
         <TextInput

@@ -15,10 +15,10 @@ type Log = ResponseBody<'logs.list'>['items'][number];
 /** The name of each log, and what it records. */
 const RECORDS: Record<Log['log'], readonly [name: string, records: string]> = {
   audit: ['Audit ledger', 'Actions of people, programs and this service'],
-  decisions: ['Decisions', 'Every promotion decision, allowed or blocked'],
-  evidence: ['Evidence', 'All facts that promotion decisions depend on'],
+  decisions: ['Decision log', 'Every promotion decision, allowed or blocked'],
+  evidence: ['Evidence log', 'All facts that promotion decisions depend on'],
   keys: ['Key audit trail', 'Minted, rotated and revoked keys, and changes of their scopes'],
-  traces: ['Traces', 'Hashes of all received traces, and which traces were deleted'],
+  traces: ['Trace log', 'Hashes of all received traces, and which traces were deleted'],
 };
 
 /** All logs of the workspace with their latest checkpoints. */
@@ -47,7 +47,7 @@ export function LogsPanel() {
 function ChangedLogNotice({ log, fault }: { log: Log['log']; fault: string }) {
   const { workspace } = useWorkspace();
   return (
-    <Notice kind="problem" title={`The log ${log} was changed in the database`} role="alert">
+    <Notice kind="problem" title={`The ${RECORDS[log][0].toLowerCase()} was changed in the database`} role="alert">
       <p>{fault}</p>
       <p>
         The server no longer appends to this log or signs its checkpoints. Ask the operator to run{' '}
@@ -83,7 +83,11 @@ const columnsOf = (workspace: string): Column<Log>[] => [
     title: 'Download',
     cell: ({ log, fault }) =>
       fault === null && (
-        <a href={urlOf('logs.checkpoint', { params: { workspace, log } })} download aria-label={`Checkpoint of the log ${log}`}>
+        <a
+          href={urlOf('logs.checkpoint', { params: { workspace, log } })}
+          download
+          aria-label={`Checkpoint of the ${RECORDS[log][0].toLowerCase()}`}
+        >
           Checkpoint
         </a>
       ),

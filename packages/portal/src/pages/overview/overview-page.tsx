@@ -66,7 +66,7 @@ export function OverviewPage() {
               {data.agents_total > chosen.length && (
                 <p className={styles.more}>
                   <Link to="/w/$workspace/agents" params={{ workspace: workspace.id }}>
-                    {data.agents_total - chosen.length} more
+                    {data.agents_total - chosen.length} more {data.agents_total - chosen.length === 1 ? 'agent' : 'agents'}
                   </Link>
                 </p>
               )}

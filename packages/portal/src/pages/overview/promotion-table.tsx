@@ -32,13 +32,16 @@ export function PromotionTable({ agents }: { agents: readonly Agent[] }) {
           ),
         },
         {
-          title: 'Promotable',
+          title: 'Promotable now',
           wide: true,
           line: true,
           cell: (agent) => <PromotionStatus agent={agent} />,
         },
         { title: 'Pass rate', numeric: true, cell: ({ latest_evaluation }) => formatPercent(latest_evaluation?.pass_rate) },
-        { title: 'Evaluated', cell: ({ latest_evaluation }) => <RelativeTime at={latest_evaluation?.recorded_at ?? null} /> },
+        {
+          title: 'Last evaluation',
+          cell: ({ latest_evaluation }) => <RelativeTime at={latest_evaluation?.recorded_at ?? null} />,
+        },
       ]}
     />
   );

@@ -77,7 +77,7 @@ export function EventPage() {
               }
             >
               {Object.keys(data.payload).length === 0 ? (
-                <p className="soft">The event contains nothing else.</p>
+                <p className="soft">This event has no content.</p>
               ) : (
                 <PayloadView payload={data.payload} />
               )}

@@ -38,7 +38,7 @@ export function SpanTreeView({
     if (selectedIndex >= 0) rows.scrollToIndex(selectedIndex, { align: 'auto' });
   }, [selectedIndex, rows]);
   // A step that was selected outside the tree can be below a collapsed step.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a person can collapse a step above the selected one.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: newly loaded steps must not expand a step that the person collapsed.
   useEffect(() => {
     const above = new Set(ancestorsOf(nodes, selected));
     setFolded((current) => new Set([...current].filter((id) => !above.has(id))));

@@ -80,7 +80,7 @@ export function ancestorsOf(nodes: readonly SpanNode[], id: string | undefined):
   return nodes.slice(0, Math.max(at, 0)).flatMap(({ span, below }, index) => (index + below >= at ? [span.span_id] : []));
 }
 
-/** The first failed step after the selected one in the order of the tree, or the first failed step after the last one. */
+/** The next failed step after the selected one, in the order of the tree. After the last step, the search continues at the first one. */
 export function nextFailed(nodes: readonly SpanNode[], selected: string | undefined): string | undefined {
   const at = nodes.findIndex(({ span }) => span.span_id === selected);
   const following = [...nodes.slice(at + 1), ...nodes.slice(0, at + 1)];

@@ -13,7 +13,7 @@ import { hasFailed, nextFailed, type Span, spanTree } from './span-tree.ts';
 import { SpanTreeView } from './span-tree-view.tsx';
 import styles from './trace-page.module.css';
 
-/** At least this many steps are loaded at once, unless the trace ends before. The button below the tree loads more. */
+/** At least this many steps are loaded at once, or all if the trace has fewer. The button below the tree loads more. */
 const STEPS_LOADED_MIN = 5000;
 
 /** Loaded steps, and the cursor of the next page; null at the end of the trace. */

@@ -188,7 +188,7 @@ function TextField(props: {
   return <TextInput {...others} onChange={({ currentTarget }) => onChange(currentTarget.value)} />;
 }
 
-/** The field of a new password, of the password of an existing account, or of either, if the form does not know which. */
+/** A password field: for a new password, for the password of an existing account, or for either if the form cannot know which. */
 function PasswordField({
   kind,
   value,

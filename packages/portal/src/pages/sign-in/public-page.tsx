@@ -20,7 +20,9 @@ export function PublicPage({ title, lead, children }: { title: string; lead?: Re
           {lead !== undefined && <p className="soft">{lead}</p>}
           {children}
         </div>
-        <p className={styles.foot}>The governance ledger for AI agents. No promotion without a recent passing evaluation.</p>
+        <p className={styles.foot}>
+          The governance ledger for AI agents. Agents are promoted only with a recent passing evaluation.
+        </p>
       </div>
     </main>
   );
