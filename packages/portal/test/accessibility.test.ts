@@ -94,7 +94,7 @@ async function violations(page: Page, rules: Rules = 'all'): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`));
 }
 
-test('no page for a signed-in person has a serious axe-core violation, is wider than a phone or violates the content security policy', {
+test('every page for a signed-in person fits on a phone, follows the content security policy and has no serious axe-core violation', {
   timeout: 240_000,
 }, async () => {
   const { browser } = await createPerson(workspace.server, { [workspace.id]: 'admin', [empty]: 'admin' });
@@ -122,7 +122,7 @@ test('no page for a signed-in person has a serious axe-core violation, is wider 
   expect(pageErrors).toEqual([]);
 });
 
-describe.each(['light', 'dark'] as const)('axe-core finds no serious violation in %s', (colorScheme) => {
+describe.each(['light', 'dark'] as const)('axe-core finds no serious violation in the %s color scheme', (colorScheme) => {
   test('in the menu and in a dialog with an error, at phone width', async () => {
     const { page } = await workspace.visit('admin', 'keys', { colorScheme, width: 390 });
     await waitUntilLoaded(page);

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { setEvaluationTime } from '../../server/test/harness/backdate.ts';
 import { newWorkspace, paths } from './harness.ts';
 
-/** Reloads the page with a canvas that records the texts that are drawn on it, and the colors of the lines of suites. */
+/** Reloads the page and records what its canvas draws: the texts, and the colors of the lines of suites. */
 async function reloadWithCanvasRecorder(page: Page): Promise<{ texts: () => Promise<string[]>; lines: () => Promise<string[]> }> {
   const recorder = await page.addInitScript(`
     window.drawn = { texts: [], lines: [] };

@@ -37,7 +37,7 @@ test('a button selects the next failed step of a run, also below a collapsed ste
   expect(pageErrors).toEqual([]);
 });
 
-test('a run without failed steps has no button for them', async () => {
+test('the page of a run without failed steps has no button "Next failed step"', async () => {
   const workspace = await newWorkspace();
   const spans = [{ span_id: 's0', kind: 'llm', name: 'plan' }];
   const { id } = await workspace.send(paths.traces, { trace_id: 'run-1', agent_name: 'support-bot', spans });

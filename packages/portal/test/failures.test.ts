@@ -94,7 +94,7 @@ test('after the session has ended, a form keeps its input, and another page redi
   expect(new URL(page.url()).searchParams.get('to')).toContain('/runs');
 });
 
-test('a dialog keeps its input while the server answers 401, and can be submitted afterwards', async () => {
+test('a dialog keeps its input while the server responds with 401, and can be submitted afterwards', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
   const { page } = await workspace.visit('admin', 'incidents');
@@ -143,7 +143,7 @@ const entriesOf = async ({ server, id }: Workspace, action: string): Promise<num
   (await server.database.sql('SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1 AND action = $2', [id, action]))
     .length;
 
-test('the pages of an empty workspace for agents, runs, evaluations, decisions and the ledger show an example request', async () => {
+test('in an empty workspace, the pages for agents, runs, evaluations, decisions and the ledger show an example request', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('admin');
   await page.getByRole('heading', { name: 'First steps' }).waitFor();

@@ -19,7 +19,7 @@ export interface Workspace {
   id: string;
   name: string;
   key: string;
-  /** Sends an API request with the key; throws unless it succeeds. */
+  /** Sends an API request with the key. Throws if the request fails. */
   send: (path: string, body: unknown) => Promise<{ id: string } & Record<string, unknown>>;
   /** Signs in a new person with this role and opens a page of the workspace. */
   visit: (
@@ -29,7 +29,7 @@ export interface Workspace {
   ) => Promise<Window & Person>;
 }
 
-/** The port of the portal in every test file of this process. A window of an earlier file has the portal's compiled code for its URL. */
+/** The port of the portal in every test file of this process. With the same URL, a window of an earlier file can reuse compiled code. */
 let port: Promise<number> | undefined;
 
 /** Starts a server whose windows later test files use again. Only one such server can run at a time. */

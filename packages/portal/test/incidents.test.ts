@@ -23,7 +23,7 @@ test('an incident blocks promotions until its re-certification is closed with a 
   const close = page.getByRole('main').getByRole('button', { name: 'Close re-certification' });
   expect(await close.isDisabled()).toBe(true);
 
-  // Closing is possible when the page offers it, but not when the dialog is submitted.
+  // Closing is possible when the dialog is opened, but no longer when it is submitted.
   await send(paths.evaluations, { name: 'after', agent_name: 'support-bot', status: 'passing', pass_rate: 97 });
   await page.reload();
   await close.click();
@@ -36,10 +36,10 @@ test('an incident blocks promotions until its re-certification is closed with a 
   expect(await promotionReason()).not.toBe('all_conditions_met');
 
   await send(paths.evaluations, { name: 'mended', agent_name: 'support-bot', status: 'passing', pass_rate: 97 });
-  await dialog.getByLabel('Rationale').fill('Evaluated anew with the case of the incident.');
+  await dialog.getByLabel('Rationale').fill('Evaluated again with the case of the incident.');
   await dialog.getByRole('button', { name: 'Close re-certification' }).click();
   await page.getByText('Re-certification closed. It no longer blocks the agent.').waitFor();
-  await page.getByRole('main').getByText('Evaluated anew with the case of the incident.').waitFor();
+  await page.getByRole('main').getByText('Evaluated again with the case of the incident.').waitFor();
   expect(await promotionReason()).toBe('all_conditions_met');
   expect(pageErrors).toEqual([]);
 });

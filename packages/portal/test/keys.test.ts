@@ -83,7 +83,7 @@ test('an admin mints and rotates a key, changes its scopes and revokes it, with 
   await page.getByRole('tab', { name: 'Audit trail' }).click();
   const trail = page.getByRole('table', { name: 'Key audit trail' });
   await trail.getByText('revoked').waitFor();
-  // Newest first. The last row is the key from newWorkspace.
+  // Newest first. The last row is about the key that newWorkspace minted.
   const rows = await trail.locator('tbody tr').allInnerTexts();
   expect(rows.slice(0, 4).map((text) => /revoked|scopes changed|rotated|minted/.exec(text)?.[0])).toEqual([
     'revoked',

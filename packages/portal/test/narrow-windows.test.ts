@@ -9,7 +9,7 @@ const AGENT = 'an-agent-with-a-name-that-is-longer-than-its-column';
 let workspace: Workspace;
 let evaluation: string;
 
-/** A high-risk agent whose second evaluation, with a long name, waits for approval; and a record for each list. */
+/** Creates a record for each list. The agent is high-risk, and its second evaluation, which has a long name, waits for approval. */
 beforeAll(async () => {
   workspace = await newWorkspace();
   const { server, id, send } = workspace;
@@ -62,7 +62,7 @@ test('on a phone, the changes of an approval use the width of their column, and 
   expect(await row.innerText()).not.toContain('Difference');
 });
 
-test('on a phone, a filter from a shared link is visible, and the other filters stay folded', async () => {
+test('on a phone, a filter from a shared link is visible, and the other filters stay hidden', async () => {
   const { page } = await workspace.visit('viewer', 'ledger?from=2026-01-01', { width: 390 });
   await waitUntilLoaded(page);
   expect(await page.getByLabel('From').isVisible()).toBe(true);

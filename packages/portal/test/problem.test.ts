@@ -46,7 +46,7 @@ test('a connection that breaks while a response is read is a lost connection', a
 });
 
 test.each([true, false])(
-  'an aborted read rejects with the error of the abort and changes no state of the connection (responded: %s)',
+  'an aborted read rejects with the error of the abort and does not change the state of the connection (responded: %s)',
   async (responded) => {
     recordConnection(responded);
     const abortError = new DOMException('aborted', 'AbortError');
@@ -74,7 +74,7 @@ test('several messages of the server are shown as separate sentences', async () 
   expect(problem.message).toBe('Name must not be empty. Scopes must not be empty.');
 });
 
-test('a form shows one message for an empty field, and a plain one for an empty selection', async () => {
+test('a form shows one message for an empty field, and a simple message for an empty selection', async () => {
   const issues = [
     { path: '/description', code: 'too_short', message: 'description must not be empty' },
     { path: '/description', code: 'bad_characters', message: 'description must not be blank, and not contain U+0000' },

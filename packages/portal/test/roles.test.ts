@@ -76,7 +76,7 @@ test('a person who is not a member of a workspace sees that the workspace was no
   expect(pageErrors).toEqual([]);
 });
 
-test('a URL of a workspace without a page keeps the navigation of the workspace', async () => {
+test('the page for an unknown URL of a workspace keeps the navigation of the workspace', async () => {
   const workspace = await newWorkspace();
   const { page, pageErrors } = await workspace.visit('viewer', 'no-such-page');
   await page.getByRole('heading', { name: 'Page not found', level: 1 }).waitFor();

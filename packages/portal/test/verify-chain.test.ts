@@ -17,7 +17,7 @@ const verifyFirst = async (count: number, checkpoint: string) => {
   return verifyChain(lines(), expected, () => undefined);
 };
 
-test('a ledger is valid with a checkpoint of any size up to its own, and ends too early for a larger one', async () => {
+test('a ledger is valid with a checkpoint of at most its own size, and not with a larger checkpoint', async () => {
   const checkpoints = checkpointsOf('audit');
   expect([entries.length, checkpoints.length]).toEqual([6, 7]);
   for (const [size, checkpoint] of checkpoints.entries()) {
@@ -42,7 +42,7 @@ test('a ledger whose tree differs from that of the checkpoint was rewritten', as
   });
 });
 
-test('a checkpoint of another log is not accepted, even for the same tree', async () => {
+test('a checkpoint of another log is rejected, even for the same tree', async () => {
   expect(await verifyFirst(6, checkpointsOf('decisions')[0]!)).toMatchObject({
     kind: 'invalid',
     reason: 'the checkpoint belongs to a different log',
@@ -52,7 +52,7 @@ test('a checkpoint of another log is not accepted, even for the same tree', asyn
 test.each([
   ['1 entry', 1],
   ['3 entries', 3],
-])('a ledger of %s that ends too early is not valid as a whole: no entry is reported as altered', async (shown, missing) => {
+])('an empty ledger that should have %s is not valid, but no entry is reported as altered', async (shown, missing) => {
   const expected = { tenantId, entries: missing, checkpoint: '', keys: '{"keys":[]}' };
   expect(await verifyChain(noLines(), expected, () => undefined)).toEqual({
     kind: 'invalid',

@@ -36,8 +36,8 @@ export function keepWindowsOf(baseURL: string): void {
 const EVENTS = ['pageerror', 'console', 'dialog', 'request', 'requestfinished'] as const;
 
 /**
- * Opens a window with its own cookies and storage. It can be a window of an earlier test, which has only the cache left. Files that
- * share a process share one Chromium.
+ * Opens a window with its own cookies and storage. It can be the window of an earlier test, of which only the cache is left. Files
+ * that share a process share one Chromium.
  */
 export async function openWindow(options: WindowOptions): Promise<Window> {
   const { baseURL, cookie, width = 1280, colorScheme = 'light', timezoneId = '', savesData = true } = options;

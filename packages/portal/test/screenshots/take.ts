@@ -147,7 +147,7 @@ async function dialogs(page: Page, workspace: string, suffix: string): Promise<v
   await page.getByRole('button', { name: 'Mint key', exact: true }).click();
   await page.getByRole('button', { name: 'Mint', exact: true }).click();
   await page.getByText('Must not be empty').waitFor();
-  await save(page, `mint-refused-${suffix}`);
+  await save(page, `mint-rejected-${suffix}`);
   await page.getByRole('textbox', { name: 'Name' }).fill(`ci-deploy-${suffix}`);
   await page.getByRole('button', { name: 'Mint', exact: true }).click();
   await page.getByText('Copy the key now').waitFor();
