@@ -19,8 +19,8 @@ export interface AttackOptions {
 
 /** What an attack observed. */
 export interface AttackResult {
-  /** The number of refused requests and connections. Some attacks also count requests without a response. */
-  refused: number;
+  /** The number of rejected requests and refused connections. Some attacks also count requests without a response. */
+  rejected: number;
   /** A short summary for the table. */
   note: string;
   /** Violations of promises other than the bounds. */

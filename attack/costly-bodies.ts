@@ -17,7 +17,7 @@ const makeBodies = (): [body: Buffer, headers: Record<string, string>][] => [
 export const costlyBodies: Attack = {
   what: '4 senders of five costly bodies: 6 million objects, 1.8 million and 1 million member names, 200 MiB of spaces, deep nesting',
   bounds: { victimSlowestMs: 300, memoryMiB: 1024 },
-  promise: 'each is refused, or its connection is closed',
+  promise: 'each is rejected, or its connection is closed',
   run: async (target, { seconds }) => {
     const statuses = new Map<number, number>();
     const requests = makeBodies().flatMap(([body, headers]) =>
@@ -34,10 +34,10 @@ export const costlyBodies: Attack = {
     });
     for (const caller of callers) caller.close();
     const note = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
-    const isRefusal = (status: number) => (status >= 400 && status < 500) || status === 503;
-    const refused = [...statuses].reduce((sum, [status, count]) => sum + (isRefusal(status) ? count : 0), 0);
+    const isRejection = (status: number) => (status >= 400 && status < 500) || status === 503;
+    const rejected = [...statuses].reduce((sum, [status, count]) => sum + (isRejection(status) ? count : 0), 0);
     // Status 0: no response, for example because the server closed the connection while the body was still being sent.
-    const unexpected = [...statuses.keys()].filter((status) => status !== 0 && !isRefusal(status));
-    return { refused, note, violations: unexpected.map((status) => `a body got status ${status}`) };
+    const unexpected = [...statuses.keys()].filter((status) => status !== 0 && !isRejection(status));
+    return { rejected, note, violations: unexpected.map((status) => `a body got status ${status}`) };
   },
 };

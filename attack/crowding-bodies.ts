@@ -19,10 +19,14 @@ const bodyOf = (id: string): string => {
 
 /**
  * Sends traces from all senders. Returns the rate of stored traces, and the number of requests that did not get status 200.
- * @param honorsRetryAfter whether a refused sender waits as long as Retry-After says, at least 1 s. Otherwise it waits 1 ms.
+ * @param honorsRetryAfter whether a sender waits after a rejection as long as Retry-After says, at least 1 s. Otherwise it waits 1 ms.
  */
-async function send(target: Target, seconds: number, honorsRetryAfter: boolean): Promise<{ perSecond: number; refused: number }> {
-  let [stored, refused, next] = [0, 0, 0];
+async function send(
+  target: Target,
+  seconds: number,
+  honorsRetryAfter: boolean,
+): Promise<{ perSecond: number; rejected: number }> {
+  let [stored, rejected, next] = [0, 0, 0];
   const callers = Array.from({ length: SENDERS }, () => new Caller(target));
   const body = bodyOf('@'.repeat(12));
   const startedAt = performance.now();
@@ -35,11 +39,11 @@ async function send(target: Target, seconds: number, honorsRetryAfter: boolean):
       stored += 1;
       return;
     }
-    refused += 1;
+    rejected += 1;
     await sleep(honorsRetryAfter ? Math.max(1, retryAfterSeconds) * 1000 : 1);
   });
   for (const caller of callers) caller.close();
-  return { perSecond: (1000 * stored) / (performance.now() - startedAt), refused };
+  return { perSecond: (1000 * stored) / (performance.now() - startedAt), rejected };
 }
 
 /**
@@ -53,8 +57,8 @@ export const crowdingBodies: Attack = {
   run: async (target, { seconds }) => {
     const honoring = await send(target, seconds, true);
     const ignoring = await send(target, seconds, false);
-    const note = `${ignoring.perSecond.toFixed(0)} stored per second, ${honoring.perSecond.toFixed(0)} when they wait`;
-    return { refused: ignoring.refused, note, violations: violationsOf(honoring.perSecond, ignoring.perSecond) };
+    const note = `${ignoring.perSecond.toFixed(0)} stored per second, ${honoring.perSecond.toFixed(0)} if the senders wait`;
+    return { rejected: ignoring.rejected, note, violations: violationsOf(honoring.perSecond, ignoring.perSecond) };
   },
 };
 

@@ -76,6 +76,6 @@ export const fuzzedRequests: Attack = {
       `${sent.toLocaleString('en-US')} requests: ${tally.count(200, 299)} × 2xx, ${tally.count(503)} × 503, ${tally.count(500)} × 500`,
       `${tally.accepting.size} of ${fuzzer.routes.length} routes accepted a request (seed ${seed})`,
     ].join('; ');
-    return { refused: tally.count(400, 599), note, violations: tally.unexpectedResponses };
+    return { rejected: tally.count(400, 599), note, violations: tally.unexpectedResponses };
   },
 };

@@ -26,6 +26,6 @@ export const killedProcesses: Attack = {
       if (seconds === undefined)
         violations.push(`the service did not recover from a kill of the ${killsServer ? 'server' : 'database'}`);
     }
-    return { refused: 0, note: `${recoveries.length} kills, ${recoveryText(recoveries)}`, violations };
+    return { rejected: 0, note: `${recoveries.length} kills, ${recoveryText(recoveries)}`, violations };
   },
 };

@@ -19,13 +19,13 @@ export const longTrace: Attack = {
   run: async (target, { seconds }) => {
     const caller = new Caller(target);
     const latencies: number[] = [];
-    let refused = 0;
+    let rejected = 0;
     // A short trace would not show the slowdown, so this attack takes up to three times the given seconds.
     const endsAt = performance.now() + 3 * seconds * 1000;
     for (let number = 0; number < SUBMISSIONS_MAX && performance.now() < endsAt; number += 1) {
       const { status, ms } = await caller.send(postRequest('/api/public/traces', target.attacker.key, bodyOf(number)));
       if (status === 200) latencies.push(ms);
-      else refused += 1;
+      else rejected += 1;
     }
     caller.close();
     const first = percentile(latencies.slice(0, SAMPLE_SIZE), 0.5);
@@ -35,10 +35,10 @@ export const longTrace: Attack = {
     // With fewer submissions, the samples of the first and of the last ones would overlap.
     if (latencies.length < 2 * SAMPLE_SIZE) {
       const violation = `${latencies.length} submissions were accepted, and the comparison needs ${2 * SAMPLE_SIZE}; give more --seconds`;
-      return { refused, note, violations: [violation] };
+      return { rejected, note, violations: [violation] };
     }
     return {
-      refused,
+      rejected,
       note,
       violations: slowdown <= SLOWDOWN_MAX ? [] : [`the last submissions take ${slowdown.toFixed(1)} times as long as the first`],
     };

@@ -3,7 +3,7 @@ import { connect, createServer, isIP, type Socket } from 'node:net';
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1)$/;
 
-/** Throws unless the host is a loopback address. Names are refused too, because they can resolve to another address later. */
+/** Throws if the host is not a loopback address. Names are rejected too, because they can resolve to another address later. */
 export function requireLoopback(host: string): void {
   if (isIP(host) !== 0 && LOOPBACK.test(host)) return;
   throw new Error(`only a loopback address such as 127.0.0.1 can be attacked, not ${JSON.stringify(host)}`);

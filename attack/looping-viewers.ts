@@ -32,7 +32,7 @@ export const loopingViewers: Attack = {
   run: async (target, { seconds }) => {
     const latencies: number[] = [];
     const victimErrors = new Map<number, number>();
-    let [refused, turn] = [0, 0];
+    let [rejected, turn] = [0, 0];
     const callers = Array.from({ length: VIEWERS + 1 }, () => new Caller(target));
     await runConcurrently(callers.length, seconds, async (index) => {
       turn += 1;
@@ -40,7 +40,7 @@ export const loopingViewers: Attack = {
       const page = PAGES[turn % (isVictim ? PAGES.length - 1 : PAGES.length)]!;
       const { status, ms } = await callers[index]!.send(pageRequest(isVictim ? target.victim : target.attacker, page));
       if (!isVictim) {
-        if (status !== 200) refused += 1;
+        if (status !== 200) rejected += 1;
         return;
       }
       latencies.push(ms);
@@ -51,7 +51,7 @@ export const loopingViewers: Attack = {
     const p99 = percentile(latencies, 0.99);
     const note = `${latencies.length} pages of another workspace, p99 ${p99.toFixed(0)} ms`;
     return {
-      refused,
+      rejected,
       note,
       violations: [...victimErrors].map(([status, count]) => `${count} pages of the other workspace got status ${status}`),
     };

@@ -20,7 +20,7 @@ export const HELP = `npm run attack -- [options]
                      three times as long, unread-documents up to 60 s longer; killed-processes makes at least 4 kills
   --seed N           seed of the fuzzed requests (default: 1)
   --requests N       number of fuzzed requests, at most ${REQUESTS_MAX}, instead of --seconds (default: as many as the seconds allow)
-  --host ADDRESS     a loopback address to listen on; any other is refused (default: 127.0.0.1)
+  --host ADDRESS     a loopback address to listen on; any other is rejected (default: 127.0.0.1)
 Exits with 1 if a bound or promise does not hold. Exits with 2 for invalid options, and if an attack cannot run, takes too long or is
 interrupted.
 `;

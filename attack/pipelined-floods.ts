@@ -20,12 +20,12 @@ async function flood(target: Target, sockets: number, gets: number, seconds: num
   };
   await Promise.all(Array.from({ length: sockets }, (_, index) => sendRepeatedly(index)));
   await sleep(1_100); // metrics are up to a second old
-  const refusedRequests = await target.metric(REQUESTS, /status="503"/);
+  const rejectedRequests = await target.metric(REQUESTS, /status="503"/);
   const refusedConnections = await target.metric('countersign_connections_refused_total');
-  // REQUESTS does not count refused connections, so only the refused requests are subtracted.
-  const responses = (await target.metric(REQUESTS)) - refusedRequests;
+  // REQUESTS does not count refused connections, so only the rejected requests are subtracted.
+  const responses = (await target.metric(REQUESTS)) - rejectedRequests;
   return {
-    refused: refusedRequests + refusedConnections,
+    rejected: rejectedRequests + refusedConnections,
     note: `${Math.round(responses / seconds).toLocaleString('en-US')} responses per second`,
     violations: responses > 0 ? [] : ['there was no response'],
   };

@@ -58,7 +58,7 @@ async function measure(name: AttackName, attack: Attack, target: Target, options
     what: attack.what,
     bound: boundText(attack),
     measured: `p99 ${p99.toFixed(0)} ms, slowest ${slowest.toFixed(0)} ms, ${measured.memoryMiB.toFixed(0)} MiB; ${result.note}`,
-    refused: result.refused + report.refused,
+    rejected: result.rejected + report.rejected,
     lost,
     violations: [
       ...boundViolations(attack.bounds, measured),

@@ -13,7 +13,7 @@ async function holdConnections(
   seconds: number,
   open: (address: Address) => ReturnType<typeof openSocket>,
 ) {
-  let [opened, ended, refused] = [0, 0, 0];
+  let [opened, ended, rejected] = [0, 0, 0];
   const sockets = new Set<ReturnType<typeof openSocket>>();
   const endsAt = performance.now() + seconds * 1000;
   while (performance.now() < endsAt) {
@@ -22,7 +22,7 @@ async function holdConnections(
       opened += 1;
       sockets.add(socket);
       socket.on('data', (bytes: Buffer) => {
-        if (bytes.toString('latin1', 0, 20).startsWith('HTTP/1.1 4') || bytes.includes('HTTP/1.1 503')) refused += 1;
+        if (bytes.toString('latin1', 0, 20).startsWith('HTTP/1.1 4') || bytes.includes('HTTP/1.1 503')) rejected += 1;
       });
       socket.on('close', () => {
         ended += 1;
@@ -32,11 +32,11 @@ async function holdConnections(
     await sleep(10);
   }
   for (const socket of sockets) socket.destroy();
-  return { opened, ended, refused };
+  return { opened, ended, rejected };
 }
 
-const resultOf = ({ opened, ended, refused }: { opened: number; ended: number; refused: number }): AttackResult => ({
-  refused,
+const resultOf = ({ opened, ended, rejected }: { opened: number; ended: number; rejected: number }): AttackResult => ({
+  rejected,
   note: `${opened.toLocaleString('en-US')} connections, ${ended.toLocaleString('en-US')} ended`,
   violations: [],
 });

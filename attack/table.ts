@@ -6,7 +6,7 @@ export interface Row {
   what: string;
   bound: string;
   measured: string;
-  refused: number;
+  rejected: number;
   lost: number;
   /** Broken bounds and promises; empty when all hold. */
   violations: readonly string[];
@@ -14,13 +14,13 @@ export interface Row {
 
 /** The rows as the Markdown table of docs/reliability.md. */
 export function table(rows: readonly Row[]): string {
-  const head = ['attack', 'description', 'bound', 'measured', 'refused', 'lost', ''];
-  const lines = rows.map(({ name, what, bound, measured, refused, lost, violations }) => [
+  const head = ['attack', 'description', 'bound', 'measured', 'rejected', 'lost', ''];
+  const lines = rows.map(({ name, what, bound, measured, rejected, lost, violations }) => [
     `\`${name}\``,
     what,
     bound,
     measured,
-    refused.toLocaleString('en-US'),
+    rejected.toLocaleString('en-US'),
     String(lost),
     violations.length === 0 ? 'holds' : '**broken**',
   ]);

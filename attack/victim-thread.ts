@@ -5,7 +5,7 @@ import { Caller, postRequest } from './requests.ts';
 import type { Kind, VictimOptions, VictimReport } from './victim.ts';
 
 const { key, senders, kinds, pauseMs, ...address } = workerData as VictimOptions;
-const report: VictimReport = { latencies: [], acknowledged: [], refused: 0, withoutResponse: 0, unexpectedResponses: [] };
+const report: VictimReport = { latencies: [], acknowledged: [], rejected: 0, withoutResponse: 0, unexpectedResponses: [] };
 let isStopped = false;
 
 const REQUESTS: Record<Kind, (marker: string) => [path: string, body: object]> = {
@@ -29,7 +29,7 @@ async function sendInTurn(sender: number): Promise<void> {
       report.latencies.push(ms);
       report.acknowledged.push({ kind, marker });
     } else if (status === 503 || status === 429) {
-      report.refused += 1;
+      report.rejected += 1;
       await sleep(Math.min(1000, retryAfterSeconds * 1000));
     } else if (status === 0) report.withoutResponse += 1;
     else report.unexpectedResponses.push(`${kind} got status ${status}`);

@@ -21,7 +21,7 @@ export interface VictimReport {
   /** The records that were acknowledged with 200. A marker is a random ID in the record, by which the record is found in the database. */
   acknowledged: { kind: Kind; marker: string }[];
   /** Responses with 503 or 429. */
-  refused: number;
+  rejected: number;
   /** Requests without a response. Whether their records are stored is unknown. */
   withoutResponse: number;
   /** Responses that a valid request must not get: any status except 200, 503 and 429. */

@@ -61,7 +61,7 @@ export const databaseOutages: Fault = {
       const checked = await checkRecords(cluster, report);
       const measured = [
         `${rounds} outages on ${servers} servers, ${recoveryText(recoveries)}`,
-        `${report.refused} refusals, ${report.withoutResponse} requests without a response`,
+        `${report.rejected} rejections, ${report.withoutResponse} requests without a response`,
       ].join('; ');
       return { ...checked, measured, violations: [...new Set(violations), ...checked.violations] };
     } finally {

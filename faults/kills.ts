@@ -7,7 +7,7 @@ const SENDERS = 8;
 /** The promised time until a server that still runs acknowledges a record. */
 const OTHERS_SECONDS_MAX = 5;
 
-/** What a round kills. The last one needs a second server. */
+/** What a round kills. The last kind needs a second server. */
 const KILLS = ['the servers', 'the database', 'the database and the servers', 'one of the servers'] as const;
 
 /** kill -9 of processes in turn, at random moments, while other senders write. */

@@ -50,12 +50,12 @@ function takeCaller(connectionsMax: number): Caller | undefined {
 class PhaseLog {
   readonly #startedAt = performance.now();
   readonly #latencies: number[][];
-  readonly #refused: number[];
+  readonly #rejected: number[];
   readonly report: LoadReport = { seconds: [], acknowledged: [], withoutResponse: 0, notSent: 0, unexpectedResponses: [] };
 
   constructor(seconds: number) {
     this.#latencies = Array.from({ length: seconds }, () => []);
-    this.#refused = Array<number>(seconds).fill(0);
+    this.#rejected = Array<number>(seconds).fill(0);
   }
 
   get elapsedSeconds(): number {
@@ -63,12 +63,12 @@ class PhaseLog {
   }
 
   note(kind: Kind, marker: string, { status, ms, retryAfterSeconds }: CallResult): void {
-    const second = Math.min(this.#refused.length - 1, Math.floor(this.elapsedSeconds));
+    const second = Math.min(this.#rejected.length - 1, Math.floor(this.elapsedSeconds));
     if (status === 200) {
       this.#latencies[second]!.push(ms);
       this.report.acknowledged.push({ kind, marker });
     } else if (status === 503 || status === 429) {
-      this.#refused[second]! += 1;
+      this.#rejected[second]! += 1;
       if (!(retryAfterSeconds > 0)) this.#addUnexpected(`${kind} got status ${status} without Retry-After`);
     } else if (status === 0) this.report.withoutResponse += 1;
     else this.#addUnexpected(`${kind} got status ${status}`);
@@ -77,7 +77,7 @@ class PhaseLog {
   finish(): LoadReport {
     this.report.seconds = this.#latencies.map((latencies, second) => ({
       acknowledged: latencies.length,
-      refused: this.#refused[second]!,
+      rejected: this.#rejected[second]!,
       p99: percentile(latencies, 0.99),
     }));
     return this.report;

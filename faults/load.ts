@@ -22,7 +22,7 @@ export interface LoadPhase {
 export interface LoadSecond {
   acknowledged: number;
   /** Responses with 503 or 429. */
-  refused: number;
+  rejected: number;
   /** The 99th percentile of the latencies of acknowledged requests, in milliseconds; 0 if there were none. */
   p99: number;
 }
@@ -36,7 +36,7 @@ export interface LoadReport {
   withoutResponse: number;
   /** Requests that were not sent because no connection was free. */
   notSent: number;
-  /** Responses that must not occur: any status except 200, 503 and 429, and refusals without Retry-After. */
+  /** Responses that must not occur: any status except 200, 503 and 429, and rejections without Retry-After. */
   unexpectedResponses: string[];
 }
 

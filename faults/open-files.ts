@@ -13,7 +13,7 @@ const RECOVERY_SECONDS_MAX = 10;
 
 /** More connections than a server may have open files. */
 export const openFiles: Fault = {
-  what: `${CONNECTIONS} idle connections to each server, which may have ${OPEN_FILES_MAX} open files, opened and closed in each round while 8 senders write; in every second round, PostgreSQL is killed meanwhile`,
+  what: `each round opens and closes ${CONNECTIONS} idle connections to each server, which may have ${OPEN_FILES_MAX} open files, while 8 senders write; every second round also kills PostgreSQL`,
   promise: `no server ends, and every server acknowledges records at most ${RECOVERY_SECONDS_MAX} s after the connections are closed`,
   run: async ({ rounds, servers }) => {
     const cluster = await Cluster.start({ servers, openFilesMax: OPEN_FILES_MAX });
@@ -42,7 +42,7 @@ export const openFiles: Fault = {
       const measured = [
         `${rounds} rounds on ${servers} servers, ${recoveryText(recoveries)}`,
         `${openMax} connections open at most`,
-        `${report.refused} refusals, ${report.withoutResponse} requests without a response`,
+        `${report.rejected} rejections, ${report.withoutResponse} requests without a response`,
       ].join('; ');
       return { ...checked, measured, violations: [...new Set(violations), ...checked.violations] };
     } finally {

@@ -26,7 +26,7 @@ export const overload: Fault = {
     `then at ${OVERLOAD_SHARE * 100} % for ${OVERLOAD_TIME_SHARE} times as long`,
     `on up to ${CONNECTIONS_MAX.toLocaleString('en-US')} connections, with a queue of ${QUEUE_BYTES_MAX / MIB} MiB`,
   ].join(', '),
-  promise: `memory does not grow by more than ${Math.round(100 * (GROWTH_MAX - 1))} % in the second half of the steady load and is at most ${MEMORY_MIB_MAX} MiB; every refusal has Retry-After; p99 is back to normal ${RECOVERY_SECONDS_MAX} s after the overload`,
+  promise: `memory does not grow by more than ${Math.round(100 * (GROWTH_MAX - 1))} % in the second half of the steady load and is at most ${MEMORY_MIB_MAX} MiB; every rejection has Retry-After; p99 is back to normal ${RECOVERY_SECONDS_MAX} s after the overload`,
   onCitus: true,
   run: async ({ seconds, servers, citus }) => {
     const settings = { COUNTERSIGN_QUEUE_BYTES_MAX: String(QUEUE_BYTES_MAX) };
@@ -57,7 +57,7 @@ export const overload: Fault = {
       );
       const growth = growthOf(steady.memory);
       const [steadyPeak, peak] = [Math.max(...steady.memory) / MIB, Math.max(...over.memory, ...after.memory) / MIB];
-      const refused = over.report.seconds.reduce((sum, second) => sum + second.refused, 0);
+      const rejected = over.report.seconds.reduce((sum, second) => sum + second.rejected, 0);
       const overP99 = percentile(
         over.report.seconds.map(({ p99 }) => p99),
         0.5,
@@ -66,17 +66,17 @@ export const overload: Fault = {
         ...checked,
         measured: [
           `${servers} servers, capacity ${Math.round(capacity).toLocaleString('en-US')} records/s`,
-          `steady load: memory grew by the factor ${growth.toFixed(2)}, to at most ${steadyPeak.toFixed(0)} MiB`,
+          `steady load: memory grew by a factor of ${growth.toFixed(2)}, to at most ${steadyPeak.toFixed(0)} MiB`,
           `overload: at most ${peak.toFixed(0)} MiB`,
-          `p99 ${normalP99.toFixed(0)} ms, ${overP99.toFixed(0)} ms in the overload (${Math.round(meanRate(over.report.seconds)).toLocaleString('en-US')} records/s, ${refused.toLocaleString('en-US')} refusals)`,
+          `p99 ${normalP99.toFixed(0)} ms, ${overP99.toFixed(0)} ms during the overload (${Math.round(meanRate(over.report.seconds)).toLocaleString('en-US')} records/s, ${rejected.toLocaleString('en-US')} rejections)`,
           recoverySecond < 0 ? 'not back to normal' : `back to normal in second ${recoverySecond + 1}`,
           unansweredText(reports),
         ].join('; '),
         violations: [
           ...checked.violations,
-          ...(growth <= GROWTH_MAX ? [] : [`memory grew by the factor ${growth.toFixed(2)}`]),
+          ...(growth <= GROWTH_MAX ? [] : [`memory grew by a factor of ${growth.toFixed(2)}`]),
           ...(Math.max(steadyPeak, peak) <= MEMORY_MIB_MAX ? [] : [`a server used ${Math.max(steadyPeak, peak).toFixed(0)} MiB`]),
-          ...(refused > 0 ? [] : ['nothing was refused in the overload']),
+          ...(rejected > 0 ? [] : ['no request was rejected during the overload']),
           ...(recoverySecond >= 0 && recoverySecond < RECOVERY_SECONDS_MAX
             ? []
             : [`p99 did not return to normal within ${RECOVERY_SECONDS_MAX} s`]),

@@ -10,14 +10,14 @@ const DISK_MIB = 2_000;
 /** The exit code when the database cannot be started (docs/commands.md). */
 const EXIT_CODE = 8;
 
-/** A data folder that became read-only in a crash, as after an error of the disk. */
+/** A data folder that became read-only in a crash, as after a disk error. */
 export const readOnlyFolder: Fault = {
   what: 'kill -9 of everything, then a start on a data folder that became read-only, while 8 senders write',
   promise: `a start exits with ${EXIT_CODE} and says that the folder is read-only; once it is writable, a record is acknowledged at most ${RECOVERY_SECONDS_MAX} s after the start`,
   skipReason: () => {
     const disk = SmallDisk.mount(1);
     disk?.unmount();
-    return disk === undefined ? 'it needs the right to mount a file system' : undefined;
+    return disk === undefined ? 'it needs permission to mount a file system' : undefined;
   },
   run: async ({ rounds, servers }) => {
     const disk = SmallDisk.mount(DISK_MIB)!;

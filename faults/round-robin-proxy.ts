@@ -15,7 +15,7 @@ export class RoundRobinProxy implements Address {
     this.#listener = createServer((client) => this.#forward(client, this.#servers.length));
   }
 
-  /** Listens on a free port of the host. Throws unless the host and all servers are loopback addresses. */
+  /** Listens on a free port of the host. Throws if the host or a server is not a loopback address. */
   static async start(host: string, servers: readonly Address[]): Promise<RoundRobinProxy> {
     for (const address of [host, ...servers.map((server) => server.host)]) requireLoopback(address);
     const proxy = new RoundRobinProxy(host, servers);

@@ -37,7 +37,7 @@ async function runServers(servers: number, seconds: number, citus: boolean): Pro
     const unchecked = Object.entries(checks.counts).filter(([, count]) => count === 0);
     return {
       ...checked,
-      measured: `${servers} servers: ${kills} kills, ${sum(Object.values(checks.counts))} checks of access`,
+      measured: `${servers} servers: ${kills} kills, ${sum(Object.values(checks.counts))} access checks`,
       violations: [
         ...checked.violations,
         ...new Set(checks.violations),
