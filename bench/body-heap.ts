@@ -77,8 +77,8 @@ const bodyOf = (kind: Kind, shape: string): [OperationId, string] =>
     : ['appendAuditEntry', `{"actor":"a","action":"b","metadata":{"v":${shapes[shape]!(kind)}}}`];
 
 /**
- * Runs in the child process: a worker with this heap limit prepares several bodies. Throws unless it accepts all of them, or rejects all of
- * them as too deep.
+ * Runs in the child process: a worker with this heap limit prepares several bodies. Succeeds if the worker accepts all of them, or rejects
+ * all of them as too deep. Throws otherwise.
  */
 async function tryLimit(kind: Kind, shape: string, heapMb: number): Promise<void> {
   const workers = new BodyWorkers({ heapMb });

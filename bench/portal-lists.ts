@@ -85,7 +85,7 @@ interface Page {
   next?: string | null;
 }
 
-/** Sends one request and measures the time until the response is complete. Throws unless the status is 200. */
+/** Sends one request and measures the time until the response is complete. Throws if the status is not 200. */
 async function fetchPage(url: string, cookie: string): Promise<{ ms: number; page: Page }> {
   const startedAt = performance.now();
   const response = await fetch(url, { headers: { cookie, 'sec-fetch-site': 'same-origin' } });

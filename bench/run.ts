@@ -33,7 +33,7 @@ const RESULTS = fileURLToPath(new URL('results/', import.meta.url));
 
 type Measurement = (options: Options, environment: BenchEnvironment) => Promise<Row[]>;
 
-/** Each part has its own test environment, so its tables are almost empty at the start, and its measured memory is that of its own load. */
+/** Each part has its own test environment. So its tables are almost empty at the start, and only its own load needs memory. */
 const parts: Record<Part, Measurement> = {
   traces: (options, environment) => traces(environment, options),
   otlp: (options, environment) => otlp(environment, options),

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** The options of a check of types. The compiler keeps what it found for the next run, which checks only what a change can affect. */
+/** The options of a type check. The compiler stores its results, so the next run checks only what a change can affect. */
 const typesOf = (project: string, name: string): string[] => [
   ...['--noEmit', '-p', project],
   ...['--incremental', '--tsBuildInfoFile', `node_modules/.cache/${name}.tsbuildinfo`],

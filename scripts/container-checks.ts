@@ -6,12 +6,12 @@ export const SERVER_URL = 'http://127.0.0.1:7300';
 
 const ALL_SCOPES = 'telemetry,evaluations,audit,governance';
 
-type Answer = Record<string, unknown>;
+type ResponseBody = Record<string, unknown>;
 
 const GATE = 'governance/promotion-check';
 
 /** Requests to the five endpoints, and a check of each response. The gate blocks before the evaluation and allows after it. */
-const REQUESTS: [path: string, body: object, isGood: (answer: Answer) => boolean][] = [
+const REQUESTS: [path: string, body: object, isGood: (responseBody: ResponseBody) => boolean][] = [
   [
     'traces',
     { trace_id: 'run-1', agent_name: 'bot', spans: [{ span_id: 's1', kind: 'llm', name: 'plan' }] },
@@ -33,13 +33,13 @@ export function check(what: string, isTrue: boolean): void {
   if (!isTrue) process.exitCode = 1;
 }
 
-async function post(key: string, path: string, body: object): Promise<{ status: number; answer: Answer }> {
+async function post(key: string, path: string, body: object): Promise<{ status: number; responseBody: ResponseBody }> {
   const response = await fetch(`${SERVER_URL}/api/public/${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-  return { status: response.status, answer: (await response.json()) as Answer };
+  return { status: response.status, responseBody: (await response.json()) as ResponseBody };
 }
 
 const mint = (run: RunInContainer, scopes: string): string =>
@@ -50,10 +50,10 @@ export async function checkEndpoints(run: RunInContainer): Promise<string> {
   run('countersign-server', 'workspace', 'create', '--name', 'acme');
   const key = mint(run, ALL_SCOPES);
   for (const [path, body, isGood] of REQUESTS) {
-    const { status, answer } = await post(key, path, body);
+    const { status, responseBody } = await post(key, path, body);
     check(
-      `POST ${path}: ${status}${'allowed' in answer ? `, allowed: ${answer.allowed}` : ''}`,
-      status === 200 && isGood(answer),
+      `POST ${path}: ${status}${'allowed' in responseBody ? `, allowed: ${responseBody.allowed}` : ''}`,
+      status === 200 && isGood(responseBody),
     );
   }
   return key;
@@ -66,8 +66,8 @@ export async function checkEndpoints(run: RunInContainer): Promise<string> {
 export async function checkKeptData(key: string, when: string): Promise<void> {
   // Commands block the event loop. Without a pause, fetch would reuse a connection that the stopped server closed.
   await sleep(200);
-  const { status, answer } = await post(key, GATE, { agent_name: 'bot', min_pass_rate: 90 });
-  check(`the key and the evaluation exist ${when}`, status === 200 && answer.allowed === true);
+  const { status, responseBody } = await post(key, GATE, { agent_name: 'bot', min_pass_rate: 90 });
+  check(`the key and the evaluation exist ${when}`, status === 200 && responseBody.allowed === true);
 }
 
 /** Checks from outside that the server in the container keeps the contract (test/contract). */

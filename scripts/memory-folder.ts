@@ -27,7 +27,7 @@ export function createMemoryFolder(): string | undefined {
     if (bavail * bsize < FREE_BYTES_MIN || process.availableMemory() < FREE_BYTES_MIN) return undefined;
     const folder = join(MEMORY, `countersign-${process.pid}`);
     mkdirSync(folder);
-    chmodSync(folder, 0o755); // when run by root, PostgreSQL runs as another user that needs access
+    chmodSync(folder, 0o755); // if root runs this, PostgreSQL runs as another user, who needs access
     if (canRunPrograms(folder)) return folder;
     rmSync(folder, { recursive: true });
   } catch {

@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 for program in mmdebstrap buildah bwrap; do
-  command -v "$program" >/dev/null || { echo "try-image: $program is needed (apt-get install mmdebstrap buildah bubblewrap)" >&2; exit 2; }
+  command -v "$program" >/dev/null || { echo "try-image: install $program (apt-get install mmdebstrap buildah bubblewrap)" >&2; exit 2; }
 done
 export STORAGE_DRIVER=vfs BUILDAH_ISOLATION=chroot
 work=$(mktemp -d)

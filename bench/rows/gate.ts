@@ -56,7 +56,7 @@ async function bundleCommand(folder: string): Promise<string> {
   return outfile;
 }
 
-/** Runs Node and returns the milliseconds from its start to its end. Throws unless it exits with 0. */
+/** Runs Node and returns the milliseconds from its start to its end. Throws if the exit code is not 0. */
 async function timeRun(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });

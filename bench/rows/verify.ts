@@ -15,7 +15,7 @@ import { type Measure, type Row, rowOf } from '../rounds.ts';
 
 /**
  * Compares the verification of a chain (in memory, from an export file, from the database) with SHA-256 over the canonical texts of its
- * rows, each with its prefix. These texts are already in memory and are hashed row by row. They are those of the last 10,000 rows.
+ * rows, each with its prefix. The texts of the last 10,000 rows are hashed row by row. They are already in memory.
  */
 export async function verify({ database: { pool } }: BenchEnvironment, rows: number): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-export-'));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 /** What a build needs. The names of the packages differ between distributions. */
 const BUILD_NEEDS =
-  'The build needs a C compiler, make, the headers of the server (postgresql-server-dev) and of libcurl, lz4, zstd and krb5, and the right to write to the folders of PostgreSQL.';
+  'The build needs a C compiler, make, the headers of the server (postgresql-server-dev) and of libcurl, lz4, zstd and krb5, and permission to write to the folders of PostgreSQL.';
 
 /** The number of lines that are shown from the end of a failed step's output. */
 const SHOWN_LINES = 15;

@@ -36,8 +36,8 @@ export async function createCitusDatabase(nodes: Nodes, name: string): Promise<v
 }
 
 /**
- * Ends all connections to a database on every node, and allows no new ones. It can then be copied or dropped: the maintenance process of
- * Citus, which would keep a connection, cannot start again.
+ * Ends all connections to a database on every node, and allows no new ones. The database can then be copied or dropped, because the
+ * maintenance process of Citus cannot start again and keep a connection.
  */
 export async function disallowConnections(nodes: Nodes, name: string): Promise<void> {
   for (const node of nodesOf(nodes))

@@ -64,7 +64,7 @@ export async function openCitusNodes(settings: Record<string, string> = {}): Pro
   return urls === undefined ? startNodes(postgresWithCitus(), { ...SETTINGS, ...settings }) : nodesByAddress(urls);
 }
 
-/** @param urls the value of CITUS_NODES: URLs separated by commas, that of the coordinator first. */
+/** @param urls the value of CITUS_NODES: URLs separated by commas, the coordinator's URL first. */
 export function nodesByAddress(urls: string): CitusNodes {
   const [coordinator, ...workers] = urls.split(',').map((text) => {
     const { hostname, port, username, password } = new URL(text.trim());
@@ -86,7 +86,7 @@ async function startNodes(programs: PostgresPrograms, settings: Record<string, s
   chmodSync(folder, 0o755);
   const account = process.geteuid?.() === 0 ? unprivilegedAccount() : currentAccount();
   const started: StartedNode[] = [];
-  // Ends the nodes also if this process exits without `stop`. SIGQUIT is an immediate shutdown: the data is not used again.
+  // Ends the nodes also if this process exits without `stop`. SIGQUIT shuts them down immediately, because the data is not used again.
   process.once('exit', () => {
     for (const { child } of started) child.kill('SIGQUIT');
   });

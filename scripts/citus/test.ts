@@ -1,6 +1,7 @@
 /**
- * `npm run test:citus` runs the tests of the server on a Citus cluster, and prints how long they took. The cluster has a coordinator and
- * two workers, or is that of CITUS_NODES. With test files as arguments, it runs only those. docs/scaling.md says how it finds Citus.
+ * `npm run test:citus` runs the tests of the server on a Citus cluster, and prints how long they took. It uses the cluster
+ * of CITUS_NODES, or else starts a coordinator and two workers. With test files as arguments, it runs only these files.
+ * docs/scaling.md says how the command finds Citus.
  */
 import { runVitest } from '../run-vitest.ts';
 import { nodesByAddress } from './nodes.ts';
