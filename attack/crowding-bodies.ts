@@ -4,7 +4,7 @@ import { Caller, postRequest, runConcurrently } from './requests.ts';
 import type { Target } from './target.ts';
 
 const SENDERS = 512;
-/** The required minimum of the rate with senders that ignore Retry-After, as a share of the rate with senders that honor it. */
+/** The rate with senders that ignore Retry-After must be at least this share of the rate with senders that honor it. */
 const SHARE_MIN = 0.5;
 
 const bodyOf = (id: string): string => {

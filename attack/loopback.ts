@@ -23,7 +23,7 @@ export function openSocket({ host, port }: Address): Socket {
   return socket;
 }
 
-/** Linux and macOS use higher ports for outgoing connections. So none of them takes one of these ports before a server listens on it. */
+/** Linux and macOS use higher ports for outgoing connections. So no such connection takes one of these ports before a server listens. */
 const PORTS = { first: 20_000, count: 12_000 };
 
 /** A random port that is free now. Throws if 20 random ports are in use. */

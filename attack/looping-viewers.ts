@@ -6,13 +6,13 @@ import type { Workspace } from './workspaces.ts';
 
 const VIEWERS = 64;
 const ENTRIES = 60;
-/** The last one is an export, which the victim does not request. */
+/** The last page is an export, which the victim does not request. */
 const PAGES = ['ledger/entries', 'runs', 'overview', 'agents', 'ledger/export?log=audit'];
 
 const pageRequest = ({ tenantId, cookie }: Workspace, page: string): string =>
   httpText('GET', `/api/portal/workspaces/${tenantId}/${page}`, { Cookie: cookie });
 
-/** Stores entries of almost one megabyte. A page of the list ends after about 2 MiB of documents, so it has only a few of them. */
+/** Stores entries of almost one megabyte. A page of the list ends after about 2 MiB of documents, so it has only a few entries. */
 async function fill(target: Target): Promise<void> {
   const caller = new Caller(target);
   for (let index = 0; index < ENTRIES; index += 1) {

@@ -9,8 +9,8 @@ const SOCKETS = 300;
 const SEND_TIMEOUT_SECONDS = 5;
 
 /**
- * How long responses may stay in memory after the attack. This is longer than one send timeout, because a queued request gets its response
- * later, with a timeout of its own.
+ * How long responses may stay in memory after the attack. The limit is longer than one send timeout, because a queued request gets its
+ * response later, with its own timeout.
  */
 const HELD_SECONDS_MAX = 60;
 /** The metric that counts the bytes of responses in memory. */

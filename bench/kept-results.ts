@@ -3,7 +3,7 @@ import { arch, availableParallelism, cpus, platform, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Row } from './rounds.ts';
 
-/** The properties that two machines must share for their results to be compared. They contain no name of a machine. */
+/** The properties that two machines must share for their results to be compared. They do not contain the name of the machine. */
 export interface MachineClass {
   platform: string;
   processor: string;

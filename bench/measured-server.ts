@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** A running server process of the benchmark (serve.ts). */
 export interface MeasuredServer {
   port: number;
-  /** The largest resident size of the process since its start; its current size where the kernel does not record the largest. */
+  /** The largest resident size of the process since its start; its current size if the kernel does not record the largest. */
   peakBytes(): Promise<number>;
   stop(): Promise<void>;
 }

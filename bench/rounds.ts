@@ -18,7 +18,7 @@ export interface Row {
   note?: string;
 }
 
-/** What the ratio must reach, and what it should reach. */
+/** The ratio that is required, and a more ambitious ratio (`stretch`). */
 export interface RatioTarget {
   required: number;
   stretch: number;

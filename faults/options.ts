@@ -20,7 +20,7 @@ export const HELP = `npm run faults -- [options]
 Exits with 1 if a promise does not hold. Exits with 2 for invalid options, and if a fault could not be caused or was interrupted.
 `;
 
-/** Reads the command line. Throws an error with a message for people if it is invalid. */
+/** Reads the command line. If it is invalid, throws an error that says what is wrong. */
 export function readOptions(args: string[]): (FaultOptions & { only: readonly FaultName[] }) | 'help' {
   const text = (fallback: string) => ({ type: 'string', default: fallback }) as const;
   const { values } = parseArgs({

@@ -70,7 +70,7 @@ export async function checkKeptData(key: string, when: string): Promise<void> {
   check(`the key and the evaluation exist ${when}`, status === 200 && responseBody.allowed === true);
 }
 
-/** Checks from outside that the server in the container keeps the contract (test/contract). */
+/** Checks from outside that the server in the container fulfills the contract (test/contract). */
 export async function checkFromOutside(run: RunInContainer): Promise<void> {
   const [key, audit, telemetry] = [mint(run, ALL_SCOPES), mint(run, 'audit'), mint(run, 'telemetry')];
   const keyWithout = (scope: string) => (scope === 'audit' ? telemetry : audit);

@@ -23,7 +23,7 @@ export const loadRequestsOf = ({ key }: Pick<BenchEnvironment, 'key'>) => ({
 /** The number of connections of a load that measures a rate. */
 export const CONNECTIONS = 64;
 
-/** Returns a measurement of requests per second over 64 connections. They are divided among the ports. */
+/** Returns a measurement of requests per second over 64 connections. The connections are divided among the ports. */
 export const requestRate = (
   { port, ports = [port] }: Pick<BenchEnvironment, 'port'> & { ports?: readonly number[] },
   loadRequests: readonly LoadRequest[],

@@ -13,7 +13,7 @@ const ROLES = [OWNER, SERVER].map(
 
 const nodesOf = ({ coordinator, workers }: Nodes): CitusNode[] => [coordinator, ...workers];
 
-/** Creates the roles on every node where they are missing. Citus copies no role that was created before its extension. */
+/** Creates the roles on every node where they are missing. Citus does not copy roles that were created before its extension. */
 export async function createRoles(nodes: Nodes): Promise<void> {
   for (const node of nodesOf(nodes))
     await onNode(node, 'postgres', async (client) => {

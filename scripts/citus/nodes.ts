@@ -151,7 +151,7 @@ class StartedNode {
     );
   }
 
-  /** Waits until the node accepts connections. Throws with its log if it ends first, or after about 30 seconds. */
+  /** Waits until the node accepts connections. Throws an error with the node's log if the node ends first, or after about 30 seconds. */
   async untilReady(): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
       try {

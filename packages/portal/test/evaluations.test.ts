@@ -13,7 +13,7 @@ async function reloadWithCanvasRecorder(page: Page): Promise<{ texts: () => Prom
       return fillText.call(this, text, ...rest);
     };
     CanvasRenderingContext2D.prototype.stroke = function (...path) {
-      // Only the lines of suites and the marks of evaluations are drawn by a Path2D.
+      // Only the lines of suites and the marks of evaluations are drawn with a Path2D.
       if (path.length > 0) window.drawn.lines.push(this.strokeStyle);
       return stroke.apply(this, path);
     };

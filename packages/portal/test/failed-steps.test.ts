@@ -15,7 +15,7 @@ const run = {
   })),
 };
 
-test('a button selects the next failed step of a run, also below a collapsed step, and the ID of the run can be copied', async () => {
+test('a button selects the next failed step of a run, even below a collapsed step, and the ID of the run can be copied', async () => {
   const workspace = await newWorkspace();
   const { id } = await workspace.send(paths.traces, run);
   const { page, pageErrors } = await workspace.visit('viewer', `runs/traces/${id}`);

@@ -26,7 +26,7 @@ test('the browser verifies the chain and reports a row that was altered in the d
   expect(pageErrors).toEqual([]);
 });
 
-test('the browser verifies with the current keys of the server, also if it has older ones in its cache', async () => {
+test('the browser verifies with the current keys of the server, even if its cache has older keys', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci', action: 'agent.promoted' });
   const { page } = await workspace.visit('viewer', 'ledger');

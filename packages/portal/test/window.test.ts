@@ -8,7 +8,7 @@ import { openWindow } from './window.ts';
 let baseURL: string;
 
 beforeAll(async () => {
-  // The path /cookies sets two cookies that scripts cannot read. The body of each response is the cookies of its request.
+  // The path /cookies sets two cookies that scripts cannot read. The body of each response contains the cookies of its request.
   const server = createServer(({ url, headers }, response) => {
     const cookies = url === '/cookies' ? ['of_all=1; Path=/; HttpOnly', 'of_path=1; Path=/pages; HttpOnly'] : [];
     response.writeHead(200, { 'content-type': 'text/html', 'set-cookie': cookies }).end(headers.cookie ?? '');

@@ -99,6 +99,6 @@ export const AXIS_FONT = '11px Geist, system-ui, sans-serif';
 const DIGIT_PX = 7;
 const AXIS_PX_MIN = 46;
 
-/** The width of a value axis in pixels. Its longest label fits. */
+/** The width of a value axis in pixels: large enough for its longest label. */
 export const axisWidth = (labels: readonly string[] | null): number =>
   Math.max(AXIS_PX_MIN, ...(labels ?? []).map((label) => label.length * DIGIT_PX + 8));

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import styles from './property-list.module.css';
 
-/** A list of names and values. Leaves out properties with an undefined value. Shows nothing if none is left. `wide`: one per line. */
+/** A list of names and values. Leaves out undefined values, and shows nothing if none is left. `wide`: one property per line. */
 export function PropertyList({
   facts,
   wide = false,

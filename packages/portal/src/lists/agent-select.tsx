@@ -9,7 +9,7 @@ import type { Filters } from './use-filters.ts';
 
 const TYPING_MS = 250;
 
-/** A field that selects an agent by name. The server searches, so it works with any number of agents. `small` is for filters. */
+/** A field that selects an agent by name. The server searches, so the field works with any number of agents. `small` is for filters. */
 export function AgentSelect(props: {
   value: string | null;
   onChange: (agent: string | null) => void;

@@ -5,7 +5,7 @@ import { Children, type ReactNode, useEffect, useId, useRef, useState } from 're
 import styles from './filter-bar.module.css';
 import type { Filters } from './use-filters.ts';
 
-/** With more filters than this, phones show the first two and those that are set, and a button that shows the others. */
+/** If a list has more filters than this, phones show the first two, the filters that are set, and a button that shows the others. */
 const COLLAPSED_ABOVE = 3;
 
 /** The filters above a list. */

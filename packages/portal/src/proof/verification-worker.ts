@@ -4,7 +4,7 @@ import { verifyChain } from './verify-chain.ts';
 /** The minimum time between two progress messages. */
 const PROGRESS_INTERVAL_MS = 60;
 
-/** Verifies a whole ledger in a worker, so that the page stays responsive. Terminating the worker cancels it. */
+/** Verifies a whole ledger in a worker, so that the page stays responsive. Terminating the worker cancels the verification. */
 self.addEventListener('message', async ({ data }: MessageEvent<VerificationRequest>) => {
   const post = (message: VerificationMessage) => self.postMessage(message);
   try {

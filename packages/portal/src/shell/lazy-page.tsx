@@ -7,7 +7,7 @@ const loaders: (() => Promise<void>)[] = [];
 
 /**
  * A page whose code loads on the first visit, or earlier if preloadPages loads it. The router's own lazy components reload the document if
- * the code cannot be loaded; while the server is down, that would show the browser's error page.
+ * the code cannot be loaded. While the server is down, a reload would show the browser's error page.
  */
 export function lazyPage<const N extends string>(load: () => Promise<Record<N, ComponentType>>, name: N) {
   let page: ComponentType | undefined;

@@ -10,7 +10,7 @@ export interface SpanNode {
   /** The number of steps below it at any depth. */
   below: number;
   hasChildren: boolean;
-  /** Position among its siblings from 1, and their number, for screen readers. */
+  /** The step's position among its siblings, from 1, and the number of siblings including the step itself. For screen readers. */
   position: number;
   siblings: number;
 }

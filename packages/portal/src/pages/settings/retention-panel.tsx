@@ -70,7 +70,7 @@ function RetentionForm({ workspace, facts }: { workspace: string; facts: Facts }
     mutationFn: () =>
       call('retention.set', {
         params: { workspace },
-        // Unchanged fields are omitted, because another admin may have set them since the page was loaded.
+        // Unchanged fields are omitted, because another admin may have changed these periods since the page was loaded.
         body: {
           ...(daysOf(traces) === facts.trace_days ? {} : { trace_days: daysOf(traces) }),
           ...(daysOf(telemetry) === facts.telemetry_days ? {} : { telemetry_days: daysOf(telemetry) }),
