@@ -13,7 +13,7 @@ export function FilterBar({ filters, children }: { filters: Filters<string>; chi
   const [open, setOpen] = useState(false);
   const many = Children.count(children) > COLLAPSED_ABOVE;
   return (
-    <search className={styles.bar} data-folded={(many && !open) || undefined}>
+    <search className={styles.bar} data-collapsed={(many && !open) || undefined}>
       {children}
       {many && (
         <button type="button" className={styles.more} aria-expanded={open} onClick={() => setOpen(!open)}>

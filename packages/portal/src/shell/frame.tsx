@@ -51,7 +51,7 @@ export function Frame({
             <span />
           </button>
         </div>
-        <div id="navigation" className={styles.folding}>
+        <div id="navigation" className={styles.collapsible}>
           {top}
           <div className={styles.scroll}>{children(() => setOpen(false))}</div>
           <div className={styles.foot}>

@@ -14,12 +14,12 @@ export function SpanRow(props: {
   top: number;
   node: SpanNode;
   frame: TimeFrame | undefined;
-  folded: boolean;
+  collapsed: boolean;
   selected: boolean;
   onSelect: (id: string) => void;
-  onFold: (id: string, folding: boolean) => void;
+  onCollapse: (id: string, isCollapsed: boolean) => void;
 }) {
-  const { id, top, node, frame, folded, selected, onSelect, onFold } = props;
+  const { id, top, node, frame, collapsed, selected, onSelect, onCollapse } = props;
   const { span, depth, hasChildren, below } = node;
   const failed = hasFailed(span);
   return (
@@ -33,7 +33,7 @@ export function SpanRow(props: {
       aria-posinset={node.position}
       aria-setsize={node.siblings}
       aria-selected={selected}
-      aria-expanded={hasChildren ? !folded : undefined}
+      aria-expanded={hasChildren ? !collapsed : undefined}
       className={styles.row}
       style={{ transform: `translateY(${top}px)` }}
       data-failed={failed || undefined}
@@ -45,10 +45,10 @@ export function SpanRow(props: {
           // biome-ignore lint/a11y/useKeyWithClickEvents: see above.
           <span
             className={styles.caret}
-            data-open={!folded || undefined}
+            data-open={!collapsed || undefined}
             onClick={(event) => {
               event.stopPropagation();
-              onFold(span.span_id, !folded);
+              onCollapse(span.span_id, !collapsed);
             }}
           >
             <IconChevronRight size={14} aria-hidden />
@@ -69,7 +69,7 @@ export function SpanRow(props: {
           {span.model !== null && <small>{span.model}</small>}
           {failed && <span className="visually-hidden">, failed</span>}
         </span>
-        {folded && <small className={styles.below}>+{below}</small>}
+        {collapsed && <small className={styles.below}>+{below}</small>}
       </span>
       <Bar span={span} frame={frame} failed={failed} />
       <span className={styles.right}>{formatDuration(span.latency_ms)}</span>

@@ -24,8 +24,8 @@ export function SpanTreeView({
   onSelect: (id: string) => void;
 }) {
   const frame = useMemo(() => timeFrameOf(spans), [spans]);
-  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
-  const shown = useMemo(() => visibleNodes(nodes, folded), [nodes, folded]);
+  const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
+  const shown = useMemo(() => visibleNodes(nodes, collapsed), [nodes, collapsed]);
   const scroll = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
     count: shown.length,
@@ -41,19 +41,19 @@ export function SpanTreeView({
   // biome-ignore lint/correctness/useExhaustiveDependencies: newly loaded steps must not expand a step that the person collapsed.
   useEffect(() => {
     const above = new Set(ancestorsOf(nodes, selected));
-    setFolded((current) => new Set([...current].filter((id) => !above.has(id))));
+    setCollapsed((current) => new Set([...current].filter((id) => !above.has(id))));
   }, [selected]);
-  const fold = (id: string, folding: boolean) => {
-    const next = new Set(folded);
-    if (folding) next.add(id);
+  const setStepCollapsed = (id: string, isCollapsed: boolean) => {
+    const next = new Set(collapsed);
+    if (isCollapsed) next.add(id);
     else next.delete(id);
-    setFolded(next);
+    setCollapsed(next);
   };
   const onKey = (event: KeyboardEvent) => {
-    const move = treeMove(event.key, shown, Math.max(selectedIndex, 0), folded);
+    const move = treeMove(event.key, shown, Math.max(selectedIndex, 0), collapsed);
     if (move === undefined) return;
     event.preventDefault();
-    if (move.fold !== undefined) fold(move.fold.id, move.fold.folding);
+    if (move.toggle !== undefined) setStepCollapsed(move.toggle.id, move.toggle.isCollapsed);
     const target = shown[move.to];
     if (target !== undefined) onSelect(target.span.span_id);
   };
@@ -91,10 +91,10 @@ export function SpanTreeView({
                 top={start}
                 node={node}
                 frame={frame}
-                folded={folded.has(node.span.span_id)}
+                collapsed={collapsed.has(node.span.span_id)}
                 selected={index === selectedIndex}
                 onSelect={onSelect}
-                onFold={fold}
+                onCollapse={setStepCollapsed}
               />
             );
           })}

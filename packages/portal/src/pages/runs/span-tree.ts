@@ -63,13 +63,13 @@ export function spanTree(spans: readonly Span[]): SpanNode[] {
   return nodes;
 }
 
-/** The steps that are not below a collapsed step. `folded` contains the IDs of the collapsed steps. */
-export function visibleNodes(nodes: readonly SpanNode[], folded: ReadonlySet<string>): SpanNode[] {
+/** The steps that are not below a collapsed step. `collapsed` contains the IDs of the collapsed steps. */
+export function visibleNodes(nodes: readonly SpanNode[], collapsed: ReadonlySet<string>): SpanNode[] {
   const shown: SpanNode[] = [];
   for (let at = 0; at < nodes.length; at += 1) {
     const node = nodes[at] as SpanNode;
     shown.push(node);
-    if (folded.has(node.span.span_id)) at += node.below;
+    if (collapsed.has(node.span.span_id)) at += node.below;
   }
   return shown;
 }

@@ -4,17 +4,22 @@ import type { SpanNode } from './span-tree.ts';
 export interface TreeMove {
   /** The index of the visible step that becomes selected. */
   to: number;
-  /** The step that is collapsed (`folding`) or expanded. */
-  fold?: { id: string; folding: boolean };
+  /** The step that is collapsed (`isCollapsed`) or expanded. */
+  toggle?: { id: string; isCollapsed: boolean };
 }
 
 /**
  * Returns the effect of a key (WAI-ARIA Authoring Practices, "Tree View"); undefined if the key has none.
  * @param shown the visible steps.
  * @param at the index of the selected step in `shown`.
- * @param folded the IDs of the collapsed steps.
+ * @param collapsed the IDs of the collapsed steps.
  */
-export function treeMove(key: string, shown: readonly SpanNode[], at: number, folded: ReadonlySet<string>): TreeMove | undefined {
+export function treeMove(
+  key: string,
+  shown: readonly SpanNode[],
+  at: number,
+  collapsed: ReadonlySet<string>,
+): TreeMove | undefined {
   const node = shown[at];
   if (node === undefined) return undefined;
   const { span_id: id } = node.span;
@@ -33,9 +38,9 @@ export function treeMove(key: string, shown: readonly SpanNode[], at: number, fo
       return { to: shown.length - 1 };
     case 'ArrowRight':
       if (!node.hasChildren) return { to: at };
-      return folded.has(id) ? { to: at, fold: { id, folding: false } } : { to: at + 1 };
+      return collapsed.has(id) ? { to: at, toggle: { id, isCollapsed: false } } : { to: at + 1 };
     case 'ArrowLeft':
-      if (node.hasChildren && !folded.has(id)) return { to: at, fold: { id, folding: true } };
+      if (node.hasChildren && !collapsed.has(id)) return { to: at, toggle: { id, isCollapsed: true } };
       return { to: parentOf(shown, at) };
     default:
       return undefined;
