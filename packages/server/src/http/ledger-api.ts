@@ -23,6 +23,13 @@ const LOGS = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
 const NDJSON = 'application/x-ndjson; charset=utf-8';
 const NOTE = 'text/plain; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
+
+/**
+ * For responses to a read token. Caches may store a response to `X-Service-Key` unless a header forbids it (RFC 9111, section 3), and the
+ * same URL has other records for each workspace.
+ */
+const PRIVATE = { 'cache-control': 'no-store' };
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 type ReadHandler = (
@@ -42,6 +49,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
   const get = (url: ReadEndpointPath, handler: ReadHandler) => {
     missing.delete(url);
     app.get(url, { config: { endpoint: url.replace('/api/ledger', 'ledger') } }, async (request, reply) => {
+      void reply.headers(PRIVATE);
       const principal = await authenticator.authenticate(request.headers, 'read');
       void reply.headers(rateLimit?.take(principal.keyId, performance.now()) ?? {});
       rejectUnknownQuery(request, url);

@@ -73,6 +73,16 @@ describe('read access', () => {
     expect(events.map(({ action }) => action)).toEqual(['minted', 'revoked']);
   });
 
+  test('no cache may store a response, because the URL is the same for every workspace', async () => {
+    const found = [];
+    for (const path of ['audit/entries', 'audit/checkpoint', `decisions/${crypto.randomUUID()}`]) {
+      const { status, headers } = await fetch(`${server.url}/api/ledger/${path}`, { headers: { 'x-service-key': token } });
+      found.push([status, headers.get('cache-control')]);
+    }
+    const noStore = [200, 200, 404].map((status) => [status, 'no-store']);
+    expect(found).toEqual(noStore);
+  });
+
   test('streams entries as NDJSON by range, leaves out rows that do not exist, and rejects an invalid range', async () => {
     const all = await get('/api/ledger/audit/entries');
     expect(all.type).toContain('application/x-ndjson');
