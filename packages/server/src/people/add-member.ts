@@ -37,7 +37,7 @@ export async function addMember(
         'the account with this email address has a password; use `members invite` to create a link for it',
       );
     const personId = account?.id ?? newcomer.id;
-    await makeMember(act, personId, role, { by });
+    await makeMember(act, { id: personId, email }, role, { by });
     return issueLink(act.tx, { purpose: 'sign_in', workspaceId: tenantId, personId }, by);
   });
 }

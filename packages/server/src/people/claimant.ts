@@ -9,7 +9,10 @@ import { hashPassword } from './password-hash.ts';
 import { type Caller, type Credentials, signInFailed, verifyCredentials } from './sign-in.ts';
 
 /** A person who wants to join: the owner of an account, who has given its password, or a newcomer. */
-export type Claimant = { id: string } & ({ known: Account } | { newcomer: Pick<Account, 'id' | 'email' | 'name' | 'password'> });
+export type Claimant = { id: string; email: string } & (
+  | { known: Account }
+  | { newcomer: Pick<Account, 'id' | 'email' | 'name' | 'password'> }
+);
 
 /**
  * Identifies the person at an address. An existing account requires its password, so that the creator of the link cannot take it over.
@@ -24,11 +27,11 @@ export async function claimantOf(
   const email = comparedEmail(credentials.email);
   if ((await findAccount(pool, email)) !== undefined) {
     const known = await verifyCredentials(pool, credentials, caller);
-    return { id: known.id, known };
+    return { id: known.id, email, known };
   }
   if (credentials.name === undefined) throw validationFailed({ path: '/name', code: 'required', message: 'name is required' });
   const newcomer = { id: newId(), email, name: credentials.name, password: await hashPassword(credentials.password) };
-  return { id: newcomer.id, newcomer };
+  return { id: newcomer.id, email, newcomer };
 }
 
 /**

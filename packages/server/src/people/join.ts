@@ -69,7 +69,6 @@ export async function acceptInvitation(pool: Pool, input: LinkInput, caller: Cal
   const claimant = await claimantOf(pool, { ...input, email, name: input.name }, caller);
   const join = async (act: Act) => {
     await link.use(act.tx);
-    await voidInvitations(act.tx, email);
     return startMembership(act, claimant, role, { by: 'invitation', invitation_id: link.id }, caller);
   };
   return inTenantTransaction(pool, workspaceId, (tx) => actIn(tx, personName(claimant.id), join));
@@ -84,7 +83,7 @@ async function startMembership(
   caller: Caller,
 ): Promise<StartedSession> {
   await claimAccount(act.tx, claimant);
-  await makeMember(act, claimant.id, role, how);
+  await makeMember(act, claimant, role, how);
   const { token, row } = newSession(claimant.id, caller.userAgent);
   await insertSession(act.tx, row);
   return { token, workspaceId: act.tx.tenantId };
@@ -92,20 +91,19 @@ async function startMembership(
 
 /**
  * Makes an account a member. The account is new, or locked by `claimAccount` or by the foreign key of the membership. Pending links that
- * reset the person's password or sign them in become invalid, because their creator must not gain access to this workspace.
+ * reset the person's password or sign them in become invalid, because their creator must not gain access to this workspace. So do pending
+ * invitations to the workspace, because the person could return with one after being removed.
  * @throws RuleViolationError if the account is a member already.
  */
 export async function makeMember(
   { tx, record }: Pick<Act, 'record'> & { tx: Transaction },
-  personId: string,
+  { id, email }: Pick<Claimant, 'id' | 'email'>,
   role: Role,
   how: Record<string, string>,
 ): Promise<void> {
-  if (!(await insertMembership(tx, personId, role)))
-    throw new RuleViolationError('this person is a member of the workspace already');
-  const subject = personName(personId);
-  record({ action: 'member.joined', subject, metadata: { role, ...how } });
-  await voidLinksOf(tx, personId);
+  if (!(await insertMembership(tx, id, role))) throw new RuleViolationError('this person is a member of the workspace already');
+  record({ action: 'member.joined', subject: personName(id), metadata: { role, ...how } });
+  await Promise.all([voidLinksOf(tx, id), voidInvitations(tx, email)]);
 }
 
 /** Sets a new password by a link. All sessions of the person end, and a new one starts. @throws ApiError `link_not_valid`, `unavailable` */

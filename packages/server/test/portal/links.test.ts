@@ -145,6 +145,18 @@ describe('an invitation', () => {
     expect((await admin.browser.call('GET', `/workspaces/${workspace}/invitations`)).body.items).toEqual([]);
   });
 
+  test('is invalid after the person has joined by another link, so that it cannot bring back a removed member', async () => {
+    const email = 'twice@example.com';
+    const link = await invite(email, 'admin');
+    const setUp = await workspaceSetUpLink(server.open.pool, workspace);
+    const form = { token: tokenOf(setUp), email, name: 'Twice', password: PASSWORD };
+    const { body } = await open(new Browser(server), 'set-up', form);
+    expect((await admin.browser.call('GET', `/workspaces/${workspace}/invitations`)).body.items).toEqual([]);
+    const removed = await admin.browser.call('DELETE', `/workspaces/${workspace}/members/${body.person.id}`);
+    expect(outcome(removed)).toBe('200 ok');
+    expect(outcome(await accept(link, { password: PASSWORD }))).toBe(GONE);
+  });
+
   test('to a member is refused; an invalid address or role, or an unknown field, is rejected at that field', async () => {
     const path = `/workspaces/${workspace}/invitations`;
     const again = await admin.browser.call('POST', path, { email: 'grace@example.com', role: 'viewer' });
