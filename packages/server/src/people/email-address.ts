@@ -19,5 +19,5 @@ export function isEmailAddress(text: string): boolean {
   return compared.length <= LENGTH_MAX && FORM.test(compared) && !hasInvisibleCharacters(compared);
 }
 
-/** The normalized form of an email address: trimmed, in NFC and in lower case. */
-export const comparedEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase();
+/** The normalized form of an email address: trimmed, in lower case and in NFC. Letters may compose only in lower case, so NFC is last. */
+export const comparedEmail = (email: string): string => email.trim().toLowerCase().normalize('NFC');

@@ -54,4 +54,13 @@ describe('an email address', () => {
       expect(body.person.id).toBe(id);
     }
   });
+
+  test('is the same account if lowercasing makes letters that compose', async () => {
+    const { id } = await createPerson(server, {}, 'ma\u0390@example.com');
+    for (const typed of ['MA\u0399\u0308\u0301@EXAMPLE.COM', 'MA\u03aa\u0301@example.com']) {
+      expect(comparedEmail(comparedEmail(typed))).toBe(comparedEmail(typed));
+      const { body } = await new Browser(server).call('POST', '/session', { email: typed, password: PASSWORD });
+      expect(body.person?.id).toBe(id);
+    }
+  });
 });
