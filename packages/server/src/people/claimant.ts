@@ -5,7 +5,7 @@ import { newId } from '../storage/new-id.ts';
 import { type Account, findAccount, insertPerson, lockAccount } from '../storage/people.ts';
 import { comparedEmail } from './email-address.ts';
 import { endSetUp } from './one-time-links.ts';
-import { hashPassword } from './password-hash.ts';
+import { hashNewPassword } from './password-hash.ts';
 import { type Caller, type Credentials, signInFailed, verifyCredentials } from './sign-in.ts';
 
 /** A person who wants to join: the owner of an account, who has given its password, or a newcomer. */
@@ -30,7 +30,7 @@ export async function claimantOf(
     return { id: known.id, email, known };
   }
   if (credentials.name === undefined) throw validationFailed({ path: '/name', code: 'required', message: 'name is required' });
-  const newcomer = { id: newId(), email, name: credentials.name, password: await hashPassword(credentials.password) };
+  const newcomer = { id: newId(), email, name: credentials.name, password: await hashNewPassword(credentials.password) };
   return { id: newcomer.id, email, newcomer };
 }
 

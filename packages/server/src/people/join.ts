@@ -12,7 +12,7 @@ import { type Act, actIn } from '../workspace/governance-act.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { type Claimant, claimAccount, claimantOf } from './claimant.ts';
 import { requireLink } from './one-time-links.ts';
-import { hashPassword } from './password-hash.ts';
+import { hashNewPassword } from './password-hash.ts';
 import { replacePassword } from './passwords.ts';
 import { newSession } from './sessions.ts';
 import type { Caller } from './sign-in.ts';
@@ -109,7 +109,7 @@ export async function makeMember(
 /** Sets a new password by a link. All sessions of the person end, and a new one starts. @throws ApiError `link_not_valid`, `unavailable` */
 export async function resetPassword(pool: Pool, { token, password }: LinkInput, caller: Caller): Promise<StartedSession> {
   const link = await requireLink(pool, token, 'password_reset');
-  const hash = await hashPassword(password);
+  const hash = await hashNewPassword(password);
   const personId = link.personId!;
   return inPersonTransaction(pool, personId, async (tx) => {
     await lockAccount(tx, personId); // Callers of `voidLinksOf` lock the account first. Another order could deadlock.

@@ -43,6 +43,24 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
+ * The largest number of pending hashes of new passwords. Uses of links are not limited, unlike sign-ins, so concurrent uses of one link
+ * could otherwise fill the queue and block all sign-ins.
+ */
+const NEW_PENDING_MAX = 16;
+let newPending = 0;
+
+/** Like `hashPassword`, for a password that a person sets. @throws ApiError `unavailable` also above NEW_PENDING_MAX. */
+export async function hashNewPassword(password: string): Promise<string> {
+  if (newPending >= NEW_PENDING_MAX) throw unavailable('too many new passwords are being hashed');
+  newPending += 1;
+  try {
+    return await hashPassword(password);
+  } finally {
+    newPending -= 1;
+  }
+}
+
+/**
  * Whether a password matches a hash. Without a hash (no account, or no password) a fixed hash that matches no password is used, so that the
  * time reveals nothing.
  * @throws ApiError `unavailable` if too many hashes are queued.

@@ -4,7 +4,7 @@ import { voidLinksOf } from '../storage/one-time-links.ts';
 import { lockAccount, setPassword } from '../storage/people.ts';
 import { deleteSessionsOf, insertSession } from '../storage/sessions.ts';
 import { endSetUp } from './one-time-links.ts';
-import { hashPassword } from './password-hash.ts';
+import { hashNewPassword } from './password-hash.ts';
 import { newSession } from './sessions.ts';
 import { type Caller, type Credentials, signInFailed, verifyCredentials } from './sign-in.ts';
 
@@ -14,7 +14,7 @@ import { type Caller, type Credentials, signInFailed, verifyCredentials } from '
  */
 export async function changePassword(pool: Pool, credentials: Credentials, to: string, caller: Caller): Promise<string> {
   const { id, passwordChangedAt } = await verifyCredentials(pool, credentials, caller);
-  const hash = await hashPassword(to);
+  const hash = await hashNewPassword(to);
   return inPersonTransaction(pool, id, async (tx) => {
     const account = await lockAccount(tx, id);
     if (account?.passwordChangedAt !== passwordChangedAt) throw signInFailed();

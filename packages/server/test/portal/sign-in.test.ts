@@ -15,7 +15,7 @@ vi.mock('../../src/people/argon2id.ts', async (original) => {
 });
 
 import { inTenantTransaction } from '../../src/database/transaction.ts';
-import { hashPassword, isOutdated, isPassword } from '../../src/people/password-hash.ts';
+import { hashNewPassword, hashPassword, isOutdated, isPassword } from '../../src/people/password-hash.ts';
 import { newId } from '../../src/storage/new-id.ts';
 import { insertPerson, PEOPLE } from '../../src/storage/people.ts';
 import { Browser, createPerson, PASSWORD } from '../harness/portal-browser.ts';
@@ -153,6 +153,15 @@ describe('a password', () => {
     );
     expect(outcomes).toEqual([...Array(66).fill(true), ...Array(24).fill('unavailable')]);
     expect(await isPassword(PASSWORD, hash)).toBe(true);
+  });
+
+  test('is checked while many new passwords are set: 16 of them wait, and further ones fail with `unavailable`', async () => {
+    const hash = await hashPassword(PASSWORD);
+    const failed: string[] = [];
+    const requests = Array.from({ length: 70 }, () => hashNewPassword(PASSWORD).catch(({ code }) => failed.push(code)));
+    expect(await isPassword(PASSWORD, hash)).toBe(true);
+    await Promise.all(requests);
+    expect(failed).toEqual(Array(54).fill('unavailable'));
   });
 
   test('is the same in any Unicode normalization', async () => {
