@@ -17,6 +17,9 @@ import { KeysOnNodes } from '../storage/keys-on-nodes.ts';
 /** A hash that no known secret has. Secrets with an unknown prefix are compared with it, so that every comparison takes the same time. */
 const NO_SECRET = Buffer.alloc(32);
 
+/** The time after which a body is late. A second check of every key would cost a lookup per request. */
+const LATE_MS = 1_000;
+
 /** Resolves keys to principals. A key's row is read for every request, and must match the key audit trail. */
 export class Authenticator {
   readonly #pool: Pool;
@@ -46,6 +49,15 @@ export class Authenticator {
     const scopes = known.scopes as KeyScope[];
     if (!scopes.includes(scope)) throw insufficientScope(scope);
     return { tenantId: record.tenantId, keyId: record.keyId, prefix: record.prefix, scopes };
+  }
+
+  /**
+   * Authenticates a request again after its body was read, unless the body arrived soon after the first check. The key may have been
+   * revoked or changed in between. Throws like `authenticate`.
+   * @param since the time of the first check, by `performance.now()`.
+   */
+  async authenticateAgain(headers: IncomingHttpHeaders, scope: KeyScope, since: number): Promise<void> {
+    if (performance.now() - since > LATE_MS) await this.authenticate(headers, scope);
   }
 
   /** Whether a key is revoked or expired. A jump of the clock neither expires a key nor makes an expired key valid. */

@@ -18,6 +18,7 @@ export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
       const mediaType = otlpMediaType(request);
       try {
         const principal = await api.authenticator.authenticate(request.headers, 'telemetry');
+        const authenticatedAt = performance.now();
         void reply.headers(api.rateLimit?.take(principal.keyId, performance.now()) ?? {});
         api.space?.requireSpace();
         const { document, leave } = await readBody(request.raw, {
@@ -27,6 +28,7 @@ export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
           mediaTypes: OTLP_MEDIA_TYPES,
         });
         try {
+          await api.authenticator.authenticateAgain(request.headers, 'telemetry', authenticatedAt);
           const exportRequest = { principal, signal, mediaType: mediaType!, document };
           return replyExport(reply, exportRequest, await submit(api, exportRequest));
         } finally {

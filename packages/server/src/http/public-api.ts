@@ -36,7 +36,8 @@ export interface PublicApi {
 /**
  * Registers the POST endpoints of the public API: the five of /api/public/ and the extensions of /api/v1/. The order of checks
  * (docs/errors.md): host (bare-app.ts); route and method (the router); key and scope; rate limit; free disk space; media type and size;
- * memory for the body; body and headers; space in the queue of the endpoint. No byte of the body is read before the key is checked.
+ * memory for the body; key and scope again if the body arrived late; body and headers; space in the queue of the endpoint. No byte of the
+ * body is read before the key is checked.
  */
 export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
   for (const id of Object.keys(operations) as OperationId[]) {
@@ -47,6 +48,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
         : submitByWorker(id, api, ingestRequest);
     app.post(operation.path, { config: { endpoint: id } }, async (request, reply) => {
       const principal = await api.authenticator.authenticate(request.headers, operation.scope);
+      const authenticatedAt = performance.now();
       const headers = api.rateLimit?.take(principal.keyId, performance.now()) ?? {};
       void reply.headers(headers);
       if (!operation.usesReserve) api.space?.requireSpace();
@@ -56,6 +58,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
         tenantId: principal.tenantId,
       });
       try {
+        await api.authenticator.authenticateAgain(request.headers, operation.scope, authenticatedAt);
         const idempotencyKey = operation.replayable ? idempotencyKeyOf(request) : undefined;
         const nonce = id === 'checkPromotion' ? nonceOf(request) : undefined;
         const ingestRequest = { principal, document, idempotencyKey, prefersAttestation: prefersAttestation(request), nonce };
