@@ -80,7 +80,7 @@ export const memberRoutes = {
     path: `${WORKSPACE}/invitations`,
     access: 'admin',
     compressed: false,
-    summary: 'The pending invitations, newest first',
+    summary: 'The pending invitations, newest first, at most 1,000',
     response: Type.Object({ items: Type.Array(Invitation) }),
   },
   'invitations.create': {

@@ -136,13 +136,17 @@ export interface ListedInvitation {
   expiresAt: string;
 }
 
+/** The maximum number of listed invitations. The rows of a longer list would delay the requests of other workspaces. */
+const LISTED_MAX = 1_000;
+
 const LIST_INVITATIONS = sql<RawRow>(
   'list_invitations',
   `SELECT ${COLUMNS} FROM countersign.one_time_links AS l
-    WHERE l.tenant_id = $1 AND l.purpose = 'invitation' AND l.expires_at > ${expiryClock(2)} ORDER BY l.created_at DESC, l.id`,
+    WHERE l.tenant_id = $1 AND l.purpose = 'invitation' AND l.expires_at > ${expiryClock(2)}
+    ORDER BY l.created_at DESC, l.id LIMIT ${LISTED_MAX}`,
 );
 
-/** The pending invitations of the tenant, newest first. Invitations with an invalid seal are omitted. */
+/** The pending invitations of the tenant, newest first, at most LISTED_MAX. Invitations with an invalid seal are omitted. */
 export async function listInvitations(tx: Transaction): Promise<ListedInvitation[]> {
   const rows = await tx.run(LIST_INVITATIONS, [tx.tenantId, ...tx.clock.expiryBounds()]);
   return rows.flatMap((raw) => {

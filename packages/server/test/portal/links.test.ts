@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { inviteMember } from '../../src/people/members.ts';
-import { setUpLink, workspaceSetUpLink } from '../../src/people/one-time-links.ts';
+import { issueLink, setUpLink, workspaceSetUpLink } from '../../src/people/one-time-links.ts';
 import { ONE_TIME_LINKS } from '../../src/storage/one-time-links.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { resealRows } from '../harness/sealed.ts';
@@ -184,6 +185,23 @@ describe('an invitation', () => {
     expect(actions.slice(0, 3)).toEqual(['member.joined', 'member.invited', 'member.joined']);
     expect(actions).toContain('member.invitation_withdrawn');
     expect(entries.map(({ document }) => document).join('\n')).not.toMatch(/@|example\.com/);
+  });
+});
+
+describe('the list of invitations', () => {
+  test('has the newest 1,000, so that very many invitations do not delay other workspaces', async () => {
+    const [crowded, role] = [await server.workspace(), 'viewer' as const];
+    const { browser } = await createPerson(server, { [crowded]: 'admin' });
+    await inTenantTransaction(server.open.pool, crowded, (tx) =>
+      Promise.all(
+        Array.from({ length: 1_010 }, (_, number) =>
+          issueLink(tx, { purpose: 'invitation', workspaceId: crowded, email: `n${number}@example.com`, role }, 'operator'),
+        ),
+      ),
+    );
+    await inviteMember(server.open.pool, crowded, { email: 'newest@example.com', role }, 'operator');
+    const { items } = (await browser.call('GET', `/workspaces/${crowded}/invitations`)).body;
+    expect([items.length, items[0].email]).toEqual([1_000, 'newest@example.com']);
   });
 });
 
