@@ -34,7 +34,9 @@ export async function authorize(
   if (access === 'anyone') return {};
   const tokenSha256 = hashOfToken(parts.cookie.read(headers.cookie) ?? '');
   if (tokenSha256 === undefined) throw new ApiError('not_signed_in');
-  if (!isRole(access)) return { person: personOf(parts, await findSession(parts.sessionPool, tokenSha256)) };
+  const known = await findSession(parts.sessionPool, tokenSha256);
+  // The transaction below waits for a turn of the workspace in the path. Without a session, anyone could fill this queue with invented ones.
+  if (!isRole(access) || known === undefined) return { person: personOf(parts, known) };
   const { workspace } = params;
   if (workspace === undefined) throw new Error('a route for members has no workspace in its path');
   const session = await inTenantTransaction(parts.sessionPool, workspace, (tx) => findSessionInTenant(tx, tokenSha256));

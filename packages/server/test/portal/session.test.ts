@@ -81,3 +81,14 @@ test('cleanup deletes exactly what has expired', async () => {
   await cleanUp();
   expect(await counts()).toEqual({ sessions: 1, links: 0, tries: 0 });
 });
+
+describe('a request without a session', () => {
+  test('to a workspace takes no turn of the connections, so that invented workspaces do not block real ones', async () => {
+    const { turns } = server.open.sessionPool;
+    const held = await Promise.all(['a', 'b', 'c'].map((owner) => turns.take(owner)));
+    const invented = new Browser(server, `countersign=${'A'.repeat(43)}`);
+    const { body } = await invented.call('GET', `/workspaces/${crypto.randomUUID()}/members`);
+    for (const release of held) release();
+    expect(body.error).toBe('not_signed_in');
+  });
+});
