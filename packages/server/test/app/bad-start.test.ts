@@ -50,7 +50,7 @@ describe('serve with an external database', () => {
 
   afterAll(() => outside?.remove());
 
-  test('exits with the code of a newer schema when a newer Countersign migrated the database', async () => {
+  test('exits with the code schema_newer when a newer Countersign migrated the database', async () => {
     await outside.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('999999_from-the-future', now())`, 'app');
     await expectRefusal(environment, 'schema_newer', /migrated by a newer Countersign/);
     await outside.sql(`DELETE FROM countersign.migrations WHERE name = '999999_from-the-future'`, 'app');
@@ -67,7 +67,7 @@ describe('serve with an external database', () => {
     await rename('000001_workspaces-and-keys', '000001_workspaces-people-and-keys');
   });
 
-  test('exits with the code of an older schema, and names the command that migrates it', async () => {
+  test('exits with the code schema_older, and names the command that migrates the database', async () => {
     const [last] = await outside.sql<{ name: string; run_on: Date }>(
       'DELETE FROM countersign.migrations WHERE id = (SELECT max(id) FROM countersign.migrations) RETURNING name, run_on',
       'app',
@@ -81,11 +81,11 @@ describe('serve with an external database', () => {
     ['another signing key', { COUNTERSIGN_SIGNING_KEY: signingKey() }, /COUNTERSIGN_SIGNING_KEY/],
     ['no master secret', { COUNTERSIGN_MASTER_SECRET: '' }, /COUNTERSIGN_MASTER_SECRET/],
     ['no signing key', { COUNTERSIGN_SIGNING_KEY: '' }, /COUNTERSIGN_SIGNING_KEY/],
-  ] as const)('exits with the code of a wrong secret and names the variable when started with %s', async ([, wrong, line]) => {
+  ] as const)('exits with the code wrong_secret and names the variable when started with %s', async ([, wrong, line]) => {
     await expectRefusal({ ...environment, ...wrong }, 'wrong_secret', line);
   });
 
-  test('accepts only the original signing key after a first start that stopped before it stored its key in signing_keys', async () => {
+  test('accepts only the original signing key after a first start that stopped before storing its key in signing_keys', async () => {
     await outside.sql('DELETE FROM countersign.signing_keys', 'app');
     await expectRefusal(
       { ...environment, COUNTERSIGN_SIGNING_KEY: signingKey() },
@@ -130,7 +130,7 @@ describe('serve with an external database', () => {
     await outside.sql('GRANT SELECT ON countersign.tenants TO app', 'app');
   });
 
-  test('accepts a superuser with a warning; the welcome text names the workspace, or how to create one', async () => {
+  test('starts as a superuser with a warning; the welcome text names the workspace, or says how to create one', async () => {
     await outside.role('boss');
     await outside.sql('ALTER ROLE boss SUPERUSER');
     await outside.sql('CREATE DATABASE bossy OWNER boss');
@@ -149,7 +149,7 @@ describe('serve with an external database', () => {
     expect(await third.end('SIGTERM')).toBe(0);
   });
 
-  test('`workspace list` reports an empty database and creates no tables; `workspace create` creates them and reports it', async () => {
+  test('`workspace list` reports an empty database and creates no tables; `workspace create` creates them and says so', async () => {
     await outside.sql('CREATE DATABASE empty OWNER app');
     const there = { ...SECRETS, DATABASE_URL: outside.url('app', 'empty') };
     const list = await runHere(['workspace', 'list'], there);
@@ -307,7 +307,7 @@ test('readConfig reports unknown COUNTERSIGN_ variables, and none that the serve
   ]);
 });
 
-/** The variables that the sources of the client name. */
+/** The names of the COUNTERSIGN_ variables in the sources of the client. */
 function namesInClient(): string[] {
   const sources = fileURLToPath(new URL('../../../client/src/', import.meta.url));
   const texts = globSync('**/*.ts', { cwd: sources }).map((file) => readFileSync(join(sources, file), 'utf8'));

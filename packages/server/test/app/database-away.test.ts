@@ -181,7 +181,7 @@ describe('an external PostgreSQL', () => {
   });
 
   test.for(['SIGINT', 'SIGKILL'] as const)(
-    'when %s stops it under load, the server responds 503 with Retry-After, recovers by itself and keeps all acknowledged records',
+    'when %s stops it under load, the server responds with 503 and Retry-After, recovers by itself and keeps all acknowledged records',
     async (signal) => {
       const name = `stopped_${signal.toLowerCase()}`;
       const environment = await ownedDatabase(name);
@@ -215,7 +215,7 @@ describe('an external PostgreSQL', () => {
     },
   );
 
-  test('while it hangs, the server responds 503 with Retry-After within 40 seconds; afterwards the server recovers by itself', {
+  test('while it hangs, the server responds with 503 and Retry-After within 40 seconds; afterwards the server recovers by itself', {
     timeout: 60_000,
   }, async () => {
     const environment = await ownedDatabase('hanging');

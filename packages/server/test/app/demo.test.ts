@@ -75,7 +75,7 @@ const DECISIONS = [
   'ALLOWED all_conditions_met',
 ];
 
-/** Expects all chapters and all decisions in order, no ingestion key, and no escape codes, because stdout is no terminal. */
+/** Expects all chapters and all decisions in order, no ingestion key, and no escape codes, because stdout is not a terminal. */
 function expectWholeTour(stdout: string): void {
   expect([...stdout.matchAll(/^\d+\. (.+)$/gm)].map(([, title]) => title)).toEqual(CHAPTERS);
   expect([...stdout.matchAll(/ 200 ((?:ALLOWED|BLOCKED) \w+)/g)].map(([, decision]) => decision)).toEqual(DECISIONS);
@@ -142,7 +142,7 @@ describe('npm run demo', () => {
     expect(await isPortFree(port)).toBe(true);
   });
 
-  test('exits with 2 when the server uses another database than the commands', { timeout: 240_000 }, async () => {
+  test('exits with 2 when the server and the commands use different databases', { timeout: 240_000 }, async () => {
     const { url } = await testServer();
     copyPreparedCluster(dataDir);
     // Otherwise each command would start the database and stop it again.

@@ -49,7 +49,7 @@ describe('a server that cannot start', () => {
     });
   });
 
-  test('stops its timers and workers if the database does not answer', async () => {
+  test('stops its timers and workers if the database cannot be reached', async () => {
     const lookupPool = new Proxy(server.open.lookupPool, {
       get: (pool, name) =>
         name === 'connect' || name === 'query' ? () => Promise.reject(new Error('away')) : Reflect.get(pool, name),
@@ -67,7 +67,7 @@ describe('a server that cannot start', () => {
   });
 });
 
-test('a server closes its workers even if its HTTP server fails to close, and then throws that error', async () => {
+test('a server whose HTTP server fails to close still closes its workers, and then throws the error of the HTTP server', async () => {
   const workers = new BodyWorkers();
   const closing = vi.spyOn(workers, 'close');
   const config = { ...readConfig({}), port: 0 };

@@ -40,7 +40,7 @@ describe('a full queue', () => {
   const queuedBytes = async () =>
     Number(/^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
 
-  test('answers 503 with Retry-After, accepts the requests in the queue, and accepts more when there is room', async () => {
+  test('causes 503 with Retry-After; the server accepts the requests in the queue, and accepts more when there is room', async () => {
     const { audit, release } = await tenant();
     const answers = Array.from({ length: 60 }, () => audit(9_000));
     const refused = await firstRefusals(answers);
@@ -168,7 +168,7 @@ async function firstRefusals<T extends { status: number }>(answers: readonly Pro
   return [...refused];
 }
 
-/** Returns this many spaces, compressed by gzip to about a thousandth of their size. */
+/** Returns `bytes` spaces, compressed by gzip to about a thousandth of their size. */
 async function compressedSpaces(bytes: number): Promise<Buffer> {
   const gzip = createGzip({ level: 9 });
   const chunks: Buffer[] = [];

@@ -13,7 +13,7 @@ import { newKey, outputOf, runCommand } from '../fixtures/run-command.ts';
 import { DataFolder, ServerProcess } from '../fixtures/server-process.ts';
 import { sealedPool } from '../harness/sealed.ts';
 
-/** The duration of the load before the backup and after the restore together. docs/reliability.md reports a run with `MINUTES=60`. */
+/** The total duration of the loads before the backup and after the restore. docs/reliability.md reports a run with `MINUTES=60`. */
 const LOAD_MS = process.env.MINUTES === undefined ? 4_000 : Number(process.env.MINUTES) * 60_000;
 /** The maximum time between a start and the next kill. */
 const KILL_AFTER_MS = 3_000;

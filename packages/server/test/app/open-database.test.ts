@@ -7,7 +7,7 @@ import { runCommand } from '../fixtures/run-command.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { emptyDatabase } from '../harness/test-database.ts';
 
-test('of two commands that migrate at once, only the one that did it names the migrations', async () => {
+test('of two concurrent `migrate` commands, only the one that ran the migrations names them', async () => {
   const database = await emptyDatabase();
   try {
     await migrate(database.owner, { count: knownMigrations().length - 1, serverRole: database.server.user });
@@ -17,7 +17,7 @@ test('of two commands that migrate at once, only the one that did it names the m
       COUNTERSIGN_MASTER_SECRET: randomBytes(32).toString('base64'),
       COUNTERSIGN_SIGNING_KEY: generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     };
-    // Both find the older schema, and wait for the lock of the migration.
+    // Both commands find the older schema and wait for the migration lock.
     const other = await connectClient(database.owner, 'migrate');
     await other.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     const both = [runCommand(environment, 'migrate'), runCommand(environment, 'migrate')];

@@ -15,7 +15,7 @@ const get = async (path: string, from = server) => {
 };
 
 describe('endpoints for operators', () => {
-  test('/livez and /readyz answer without a key', async () => {
+  test('/livez and /readyz respond to requests without a key', async () => {
     for (const [path, status] of [
       ['/livez', 'ok'],
       ['/readyz', 'ready'],
@@ -26,7 +26,7 @@ describe('endpoints for operators', () => {
     }
   });
 
-  test('/readyz answers 503 with the reason: a newer schema, an older schema or an unreachable database', async () => {
+  test('/readyz responds with 503 and the reason: a newer schema, an older schema or an unreachable database', async () => {
     const failingServer = await testServer();
     const reason = async () => {
       const { status, headers, text } = await get('/readyz', failingServer);
@@ -78,7 +78,7 @@ describe('endpoints for operators', () => {
       expect(text).toContain(word);
   });
 
-  test('reject other methods with 405; the server answers 404 to unknown paths', async () => {
+  test('reject other methods with 405; the server responds with 404 to unknown paths', async () => {
     for (const [method, path] of [
       ['POST', '/livez'],
       ['DELETE', '/metrics'],

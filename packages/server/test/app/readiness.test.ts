@@ -7,7 +7,7 @@ import { DataFolder, ServerProcess } from '../fixtures/server-process.ts';
 import { cloneDatabase } from '../harness/test-database.ts';
 
 describe('Readiness', () => {
-  test('shares one check among concurrent callers and starts the next after it ends', async () => {
+  test('shares one check among concurrent callers and starts the next check after the first one ends', async () => {
     let checks = 0;
     const ends: ((reason: string | undefined) => void)[] = [];
     const readiness = new Readiness(() => {
@@ -63,7 +63,7 @@ describe('/readyz while the database hangs', () => {
     return { status: response.status, body: (await response.json()) as { reason?: string }, ms: performance.now() - startedAt };
   };
 
-  test('answers 503 within 2 seconds for many callers and recovers; /livez stays 200', async () => {
+  test('responds with 503 within 2 seconds to many callers and recovers; /livez stays 200', async () => {
     expect((await ready()).status).toBe(200);
     const hung = [folder.postmaster(), ...folder.backends()];
     for (const pid of hung) process.kill(pid, 'SIGSTOP');

@@ -61,7 +61,7 @@ async function flood(text: string, times: number): Promise<number> {
 }
 
 describe('rejected requests in the log', () => {
-  test('are counted in one line per second and kind, with the id of a request and its endpoint', async () => {
+  test('are counted in one line per second and kind, with the ID of a request and its endpoint', async () => {
     const post = (key: string) =>
       httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', `X-Service-Key: ${key}`, 'Content-Length: 0']);
     const get = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
@@ -81,7 +81,7 @@ describe('rejected requests in the log', () => {
     expect(lines().filter(({ msg }) => msg === 'response sent')).toEqual([]);
   });
 
-  // Node's parser, the server's handler of raw sockets, or the router rejects these, not a handler of the API.
+  // These requests are rejected by Node's parser, the server's handler of raw sockets or the router, not by a handler of the API.
   test.each([
     ['what is not HTTP', 'bad_request', 400, 'nonsense\r\n\r\n'],
     [
@@ -109,7 +109,7 @@ describe('rejected requests in the log', () => {
     expect(answer!.status).toBe(status);
     await until('it is in the log', () => refusedCount(kind) > before);
     await expect.poll(() => countResponses(status), { timeout: 10_000 }).toBe(metricBefore + 1);
-    await sleep(1_500); // a second line would follow within a second
+    await sleep(1_500); // a duplicate line would follow within a second
     expect(refusedCount(kind)).toBe(before + 1);
     const line = refusedLines(kind).at(-1)!;
     expect(line).toMatchObject({ status, reqId: answer!.headers.get('x-request-id') });

@@ -21,7 +21,7 @@ test('servers that start on one data folder at the same time all write the file'
   expect(readdirSync(folder)).toEqual(['set-up-link.txt']);
 });
 
-test('replaces a symbolic link, and writes nothing to its target', () => {
+test('writeSetUpLink replaces a symbolic link and writes nothing to its target', () => {
   rmSync(path);
   symlinkSync(join(folder, 'target'), path);
   writeSetUpLink(folder, 'a link');

@@ -51,8 +51,8 @@ async function expectCleanShutdown(stopping: ServerProcess, signalledAt = Date.n
 }
 
 /**
- * Expects that every acknowledged request is stored, and that no request without the response 200 is stored. Promotion checks without this
- * response are not checked.
+ * Expects that all acknowledged requests are stored, and that no unconfirmed request is stored. Unconfirmed promotion checks are not looked
+ * up.
  */
 async function expectAllAnswered(callers: Callers): Promise<void> {
   await callers.stop();
@@ -75,12 +75,12 @@ async function expectAllAnswered(callers: Callers): Promise<void> {
   }
 }
 
-/** The first lines of a request that appends an audit entry, without those about its body. */
+/** The first lines of a request that appends an audit entry, without the headers that describe the length of its body. */
 const appendHead = () =>
   `POST ${paths.audit} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
 
 describe('shutdown', () => {
-  test('SIGTERM under load commits and answers every accepted request, stops the database, and the next start works', async () => {
+  test('SIGTERM under load commits and responds to every accepted request, stops the database, and the next start works', async () => {
     const callers = await busyCallers();
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');
@@ -131,7 +131,7 @@ describe('shutdown', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test('a keep-alive connection that becomes idle does not delay it until the timeout of the shutdown, 5 seconds', async () => {
+  test('a keep-alive connection that becomes idle does not delay it until the shutdown timeout of 5 seconds', async () => {
     const callers = await busyCallers();
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');
