@@ -29,7 +29,7 @@ beforeEach(async () => {
   [agent, agentId, evaluation] = await highRiskAgent();
 });
 
-/** Records an evaluation of a new agent, which is high-risk. Returns the agent's name and ID, and the ID of the evaluation. */
+/** Records an evaluation of a new high-risk agent. Returns the agent's name and ID, and the ID of the evaluation. */
 async function highRiskAgent(): Promise<[name: string, id: string, evaluation: string]> {
   const name = `bot-${randomUUID()}`;
   const { body } = await server.post(paths.evaluations, key, { name: 'nightly', agent_name: name, pass_rate: 95 });
@@ -56,7 +56,7 @@ async function lastEntry(): Promise<Record<string, unknown>> {
   return { action, subject, agent_id };
 }
 
-/** Exchanges the names of two agents in their table. */
+/** Swaps the names of two agents in their table. */
 async function swapNames(one: string, other: string): Promise<void> {
   const rename = (from: string, to: string) => sql('UPDATE countersign.agents SET name = $2 WHERE name = $1', [from, to]);
   await rename(one, 'swapping');
@@ -105,7 +105,7 @@ describe('a decision of an approver, after the row of the evaluation was changed
     ['the agent', async () => moveEvaluation((await highRiskAgent())[1])],
     ['the pass rate', () => sql('UPDATE countersign.evaluations SET pass_rate = 100 WHERE id = $1', [evaluation])],
     ['the document', () => sql(`UPDATE countersign.evaluations SET document = '{}' WHERE id = $1`, [evaluation])],
-  ])('%s: is refused if it approves, because the approver has seen other facts', async (_, attack) => {
+  ])('%s: is refused if it approves, because the approver saw the changed values', async (_, attack) => {
     await attack();
     await expect(decide('approved')).rejects.toThrow(EvidenceBrokenError);
     expect(await reason()).toBe('approval_required');
@@ -123,7 +123,7 @@ describe('a decision of an approver, after the row of the evaluation was changed
   });
 });
 
-test('the pages for approvers show the completeness and the severity threshold of the document, which the log covers', async () => {
+test('the pages for approvers show completeness and severity threshold from the document, not from the changed columns', async () => {
   const sent = { name: 'nightly', agent_name: agent, pass_rate: 95, partial: true, severity_threshold: 3 };
   const { body } = await server.post(paths.detailedEvaluations, key, sent);
   await sql(`UPDATE countersign.evaluations SET completeness = 'complete', severity_threshold = 9 WHERE id = $1`, [body.id]);
@@ -134,7 +134,7 @@ test('the pages for approvers show the completeness and the severity threshold o
   expect(approval.details.completeness).toBe('partial');
 });
 
-describe('after the names of two agents were exchanged in their table, the ledger names the agent of the log', () => {
+describe('after the names of two agents were swapped in their table, the ledger names the agent of the log', () => {
   test('in the entry of a violation', async () => {
     const [other] = await highRiskAgent();
     await swapNames(agent, other);

@@ -62,7 +62,7 @@ describe('a fork: two readers see different histories', () => {
     writeFileSync(scenario.kept('forked'), note);
   };
 
-  test('comparing checkpoints shows one size with two signed roots', async () => {
+  test('comparing the checkpoints reveals two signed roots of the same size', async () => {
     await fork();
     const file = await exportLedger('fork.ndjson');
     const both = [

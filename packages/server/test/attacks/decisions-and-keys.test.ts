@@ -214,7 +214,7 @@ describe('an attestation', () => {
     }
   });
 
-  test('the signature check rejects another signature under a known key id', async () => {
+  test('the signature check rejects another signature under a known key ID', async () => {
     const { allowed, blocked } = await envelopes();
     const signatures = [{ ...blocked.signatures[0]!, sig: allowed.signatures[0]!.sig }];
     expect(await open({ ...blocked, signatures })).toHaveProperty('fault');

@@ -68,7 +68,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
   });
 
-  test('B: still decides on the latest evaluation, below the threshold, after it was deleted', async () => {
+  test('B: still decides on the latest evaluation, which is below the threshold, after its row was deleted', async () => {
     await evaluate(99);
     const { body } = await evaluate(12);
     await sql('DELETE FROM countersign.evaluations WHERE id = $1', [body.id]);
@@ -89,7 +89,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     expect(await decisions()).toEqual(twice(200, false, 'approval_required'));
   });
 
-  test('C: ignores that a re-certification was closed or deleted and its incident deleted', async () => {
+  test('C: still blocks after the row of a re-certification was closed, and after it was deleted with its incident', async () => {
     await evaluate(99);
     await operate(
       ...['incidents', 'open', '--workspace', 'victim', '--agent', agent],
@@ -184,7 +184,7 @@ describe('a request gets 503 if its agent is only in the table (evaluations) or 
   });
 });
 
-describe('an altered evidence log: the server does not decide from altered events, and `ledger verify` reports them', () => {
+describe('an altered evidence log: the server does not decide on altered events, and `ledger verify` reports them', () => {
   const attacks: [string, (id: string) => Promise<unknown>][] = [
     [
       'a changed event',

@@ -16,8 +16,8 @@ export interface Verdict {
 }
 
 /**
- * A check of one log: of the database alone, of the database with kept checkpoints, of an export with kept checkpoints, and of the export
- * with the Python verifier.
+ * A check of one log: of its database rows (`workspace`), of these rows against kept checkpoints (`workspaceWithKept`), of an export
+ * against kept checkpoints (`file`), or of the same export by the Python verifier (`python`).
  */
 export type Check = (typeof CHECKS)[number];
 /** All checks of a log except the key audit trail. */
@@ -131,11 +131,11 @@ export class LedgerUnderAttack {
     this.#isStale = true;
   }
 
-  /** The server: a new one that remembers no head, if the rows or seals were replaced since the last one started. */
+  /** Returns the server. If rows or seals were replaced since it started, starts a new server, which remembers no heads. */
   async server(): Promise<TestServer> {
     if (this.#isStale) {
       const { database } = this.#server;
-      // The first server stays, because its end drops the database.
+      // The first server is not stopped, because stopping it drops the database.
       if (this.#server !== this.#first) await this.#server.stop();
       this.#server = await testServer({ checkpointSeconds: undefined, database });
       this.#isStale = false;
@@ -154,7 +154,7 @@ export class LedgerUnderAttack {
     return [...files.flatMap((file) => ['--checkpoint', file]), '--key', this.kept('vkey')];
   }
 
-  /** Runs a command and returns its output from stdout or stderr. */
+  /** Runs a command and returns what it wrote to stdout, or to stderr if stdout is empty. */
   async run(...args: string[]): Promise<Verdict> {
     const { status, out, err } = await runCommand(this.environment, ...args);
     return { status, output: out || err };

@@ -159,7 +159,7 @@ describe('removed, inserted and moved rows', () => {
     });
   });
 
-  test('the time of the row before reveals a backdated row; after relinking the chain, the checkpoints reveal it', async () => {
+  test('the time of the previous row reveals a backdated row; after relinking the chain, the checkpoints reveal it', async () => {
     await changeRow({ recorded_at: '2020-01-01T00:00:00.000Z' }, true);
     await expectDetected({
       workspace: /^broken at seq 150: recorded_at .* is earlier than that of the previous row/,
@@ -283,7 +283,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
     });
   });
 
-  test('`ledger checkpoint` also refuses if the hashes of the rewritten rows were put back below a stored node', async () => {
+  test('`ledger checkpoint` also refuses if the original hashes were put back into the rewritten rows below a stored node', async () => {
     await sql('CREATE TABLE abandoned AS SELECT seq, row_hash FROM countersign.audit_entries WHERE $T');
     await rewrite(300);
     await scenario.resealByInsider();

@@ -5,8 +5,8 @@ const FORGED_SEAL = `'\\x01' || sha256('forged')`;
 
 /**
  * Inserts a row as an attacker who owns the database and has no secret.
- * @param values an SQL expression for the value of each column. Omitted columns get their defaults. If the table has a column `seal`, it
- *    gets a forged seal.
+ * @param values an SQL expression for the value of each column. Omitted columns get their defaults. If the table has a column `seal`, the
+ *    row gets a forged seal.
  */
 export async function insertRow(database: TestDatabase, table: string, values: Readonly<Record<string, string>>): Promise<void> {
   const [sealed] = await database.sql<{ found: boolean }>(

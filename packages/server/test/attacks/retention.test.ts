@@ -45,24 +45,24 @@ describe('after an attacker deletes the newest retention period in the database,
   });
 
   test.each([
-    ['leaves its entry as it is', BrokenSealError, undefined],
+    ['leaves its ledger entry as it is', BrokenSealError, undefined],
     [
-      'changes the column `action` of its entry',
+      'changes the column `action` of its ledger entry',
       BrokenSealError,
       `UPDATE countersign.audit_entries SET action = 'x' WHERE ${NEWEST}`,
     ],
     [
-      'changes the column `recorded_by` of its entry',
+      'changes the column `recorded_by` of its ledger entry',
       BrokenSealError,
       `UPDATE countersign.audit_entries SET recorded_by = 'key:0123456789ab' WHERE ${NEWEST}`,
     ],
     [
-      'changes its whole entry',
+      'changes its whole ledger entry',
       LogRewrittenError,
       `UPDATE countersign.audit_entries SET action = 'retention-changed', document = replace(document, 'retention.changed', 'retention-changed')
         WHERE ${NEWEST}`,
     ],
-    ['deletes its entry', LogRewrittenError, `DELETE FROM countersign.audit_entries WHERE ${NEWEST}`],
+    ['deletes its ledger entry', LogRewrittenError, `DELETE FROM countersign.audit_entries WHERE ${NEWEST}`],
   ])('and %s, the server drops nothing', async (_, reason, attack) => {
     if (attack !== undefined) await sql(attack);
     await expect(dropAfter(2)).rejects.toThrow(reason);
@@ -70,7 +70,7 @@ describe('after an attacker deletes the newest retention period in the database,
   });
 });
 
-test('retention drops what is due if the newest period is in the ledger, whatever senders have appended since', async () => {
+test('retention drops due records if the ledger has the newest period, whatever senders have appended since', async () => {
   await keepFor(1);
   for (let count = 0; count < 5; count += 1) await append('retention.changed');
   await server.post(paths.traces, key, { trace_id: 'run-1', agent_name: 'bot', outcome: 'success', spans: [] });

@@ -38,7 +38,7 @@ const check = (key: string, on = server) => on.post(paths.promotionCheck, key, {
 
 const run = (...args: string[]) => runCommand(environmentOf(server), ...args);
 
-/** A server that has read nothing of the logs yet. */
+/** A server that has not read the logs yet. */
 const freshServer = () => testServer({ checkpointSeconds: undefined, database: server.database });
 
 const refused = { status: 500, body: { error: 'log_rewritten' } };
@@ -123,7 +123,7 @@ describe('if a head was not written by the server, the server appends, decides, 
 });
 
 describe('a decision forged with the decision key and inserted into the table', () => {
-  /** Appends an allowed decision with an HMAC. Any gate with the decision key can make it. */
+  /** Appends an allowed decision with a valid HMAC, which any gate with the decision key can compute. */
   async function forge(): Promise<string> {
     const [last] = await insider.sql<{ seq: string; document: string }>(
       'SELECT seq, document FROM countersign.decisions WHERE $T ORDER BY seq DESC LIMIT 1',
@@ -157,7 +157,7 @@ describe('a decision forged with the decision key and inserted into the table', 
     return (await fetch(`${on.url}/api/ledger/decisions/${decision}/attestation`, { headers })).status;
   };
 
-  test('is not attested while the head does not cover it, nor after the attacker moved the head to cover it', async () => {
+  test('is not attested, whether or not the attacker moved the head to cover it', async () => {
     const id = await forge();
     const [genuine] = await insider.sql<{ id: string }>('SELECT id FROM countersign.decisions WHERE $T AND seq = 1', tenantId);
     const fresh = await freshServer();
@@ -179,7 +179,7 @@ describe('an older state restored with its valid seals', () => {
     tenantId = await server.workspace('restored');
     key = await server.key(tenantId);
     await fill(key);
-    // A backup contains the heads in this state.
+    // The attacker restores these heads later.
     await server.database.sql('CREATE TABLE backup AS SELECT * FROM countersign.log_heads WHERE tenant_id = $1', [tenantId]);
     for (let count = 0; count < 4; count += 1) await append(key);
   });

@@ -138,7 +138,7 @@ describe('an attacker without the master secret', () => {
       await sql(`CREATE TABLE kept_${table} AS TABLE countersign.${table}`);
   });
 
-  test("cannot reseal the instance's row with another secret: commands then exit with the code of a wrong secret", async () => {
+  test("cannot reseal the instance's row with another secret: commands then exit with the code wrong_secret", async () => {
     const { signingKey } = server.open.secrets;
     const { master, signing } = fingerprints({ masterSecret: new Uint8Array(otherSecret), signingKey });
     const [{ id }] = (await sql('SELECT id FROM countersign.instance')) as [{ id: string }];
@@ -166,7 +166,7 @@ describe('an attacker without the master secret', () => {
     expect((await command('workspace', 'list')).status).toBe(0);
   });
 
-  test('cannot give the instance a new identity by also deleting the signing keys; keys deleted alone are listed again', async () => {
+  test('cannot give the instance a new identity by also deleting the signing keys; a command restores keys deleted alone', async () => {
     const keys = async () =>
       (await server.database.sql<{ kid: string }>('SELECT kid FROM countersign.signing_keys')).map(({ kid }) => kid);
     const listed = await keys();

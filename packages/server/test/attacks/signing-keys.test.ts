@@ -88,7 +88,7 @@ describe('a key signed by its predecessor', () => {
     return next;
   };
 
-  test('is published with the id and signature of its predecessor', async () => {
+  test('is published with the ID and signature of its predecessor', async () => {
     const next = await rotate();
     expect(await jwks()).toEqual([
       expect.not.objectContaining({ predecessor: expect.anything() }),
@@ -113,7 +113,7 @@ describe('a key signed by its predecessor', () => {
   });
 });
 
-test('a reset is refused with the reason when all rows were deleted', async () => {
+test('`signing-key reset` is refused with a reason when all rows of signing_keys were deleted', async () => {
   const { sql } = server.database;
   await sql('CREATE TABLE public.kept_signing_keys AS TABLE countersign.signing_keys');
   await sql('DELETE FROM countersign.signing_keys');

@@ -49,13 +49,18 @@ describe('`ledger verify` names a row that differs from the evidence log', () =>
 
   test.each([
     [
-      'an older pass rate',
+      'the pass rate of an older evaluation',
       0,
       `pass_rate = 12`,
       /the table evaluations: the row \S+ differs from the log: pass_rate is 12, the log says 90/,
     ],
-    ['an older document', 1, `document = document || ' '`, /differs from the log: the digest of its document is/],
-    ['the latest status', 2, `status = 'failing'`, /status is "failing", the log says "passing"/],
+    [
+      'the document of an older evaluation',
+      1,
+      `document = document || ' '`,
+      /differs from the log: the digest of its document is/,
+    ],
+    ['the status of the latest evaluation', 2, `status = 'failing'`, /status is "failing", the log says "passing"/],
     ['the agent of an evaluation', 1, 'agent_id = NULL', /differs from the log: the row is gone/],
     ['the sender of an evaluation', 2, `recorded_by = 'operator'`, /recorded_by is "operator"/],
   ])('%s', async (_, index, set, why) => {
@@ -76,7 +81,7 @@ describe('`ledger verify` names a row that differs from the evidence log', () =>
     );
 
   test.each(['seq - 1', '0', '-9223372036854775808'])(
-    'names an inserted evaluation with the number %s; if one is removed too, names that one and counts the inserted one',
+    'names an inserted evaluation with the number %s; if another is removed too, names the removed one and counts the inserted one',
     async (seq) => {
       const [first] = await evaluations();
       const inserted = first!.id.replace(/^.{4}/, 'ffff');
@@ -89,7 +94,7 @@ describe('`ledger verify` names a row that differs from the evidence log', () =>
     },
   );
 
-  test('names a removed evaluation if another one was inserted with the highest number of 64 bits', async () => {
+  test('names a removed evaluation if another one was inserted with the highest 64-bit number', async () => {
     const [first] = await evaluations();
     await insertEvaluation(first!.id.replace(/^.{4}/, 'ffff'), '9223372036854775807');
     await sql('DELETE FROM countersign.evaluations WHERE id = $1', [first!.id]);

@@ -51,7 +51,7 @@ const ATTACKS: Attack[] = [
     findings: [{ table: 'audit_entries', id: '2', fault: expect.stringContaining('row_hash') }],
   },
   {
-    what: 'the actor of an entry in its column for searches',
+    what: 'the column actor of an entry',
     at: ['audit_entries', 'actor', 'seq = 1'],
     change: () => 'mallory',
     findings: [{ table: 'audit_entries', id: '1', fault: expect.stringContaining('actor') }],
@@ -107,7 +107,7 @@ describe('the periodic verification of the logs', () => {
     expect(await reportedFindings()).toEqual(nothing);
   });
 
-  test('reports the other logs when one log cannot be verified, and keeps its earlier findings about that log', async () => {
+  test('reports the other logs when one log cannot be verified, and keeps the earlier findings about that log', async () => {
     const warned: Record<string, unknown>[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => void warned.push(JSON.parse(line)) });
     const broken = (seq: number): LogReport => ({ tenantId, entries: 0, head: null, firstBad: { seq, reason: 'altered' } });
