@@ -29,9 +29,9 @@ test('housekeeping deletes expired responses of idempotency keys after ten minut
     return workspace;
   };
   const [failing, working] = [await workspaceWithAnswers('a first one'), await workspaceWithAnswers('the next')];
-  await sql(`CREATE FUNCTION refuse_deletion() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'the disk is odd'; END $$`);
-  await sql(`CREATE TRIGGER odd BEFORE DELETE ON countersign.idempotency_keys FOR EACH ROW
-               WHEN (OLD.tenant_id = '${failing}') EXECUTE FUNCTION refuse_deletion()`);
+  await sql(`CREATE FUNCTION fail_deletion() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'deletion failed'; END $$`);
+  await sql(`CREATE TRIGGER fail_deletion BEFORE DELETE ON countersign.idempotency_keys FOR EACH ROW
+               WHEN (OLD.tenant_id = '${failing}') EXECUTE FUNCTION fail_deletion()`);
 
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -45,6 +45,6 @@ test('housekeeping deletes expired responses of idempotency keys after ten minut
   housekeeping.stop();
   expect([await keysOf(working), await keysOf(failing)]).toEqual([['new'], ['new', 'old']]);
   expect(lines).toEqual([
-    expect.objectContaining({ what: `stored responses and waiting log records of ${failing}`, reason: 'the disk is odd' }),
+    expect.objectContaining({ what: `stored responses and waiting log records of ${failing}`, reason: 'deletion failed' }),
   ]);
 });

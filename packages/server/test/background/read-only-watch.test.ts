@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { paths, testServer } from '../harness/test-server.ts';
 
-test('/readyz warns while the database is read-only, and records get 503', async () => {
+test('/readyz warns while the database is read-only, and requests that send records get 503', async () => {
   const { database, ...server } = await testServer();
   const key = await server.key(await server.workspace());
   const warnings = async () =>

@@ -23,7 +23,7 @@ async function send(server: TestServer, workspace: string, runs: number): Promis
   return ids.sort();
 }
 
-test('the server merges the run ID segments of a workspace after 512 batches, and not those of other workspaces', async () => {
+test('the server merges the run ID segments of a workspace after 512 batches, but not those of other workspaces', async () => {
   const server = await testServer();
   const [busy, idle] = [await server.workspace(), await server.workspace()];
   const ids = await send(server, busy, 20);

@@ -16,7 +16,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** Returns a function that accepts every file except this one, for which it throws. */
+/** Returns a function that throws for this file and accepts every other file. */
 const failsFor = (file: string) => async (name: string) => {
   if (name === file) throw new Error('no space left');
 };
@@ -29,7 +29,7 @@ test('rows longer than a part and tables of many parts are restored byte for byt
   process.on('warning', collectWarning);
   const server = await testServer();
   const tenantId = await server.workspace('acme');
-  // Sizes below, near and several times the size of a part. The bytes are random, so the files of the parts are large, too.
+  // Sizes below, near and several times the size of a part. The bytes are random, so compression does not make the files small.
   const sizes = [1000, PART_BYTES / 2, PART_BYTES - 200, PART_BYTES + 200, 3 * PART_BYTES, 10];
   for (const size of sizes)
     await server.database.sql(
@@ -45,7 +45,7 @@ test('rows longer than a part and tables of many parts are restored byte for byt
   expect(Math.max(...parts.map(({ rawBytes }) => rawBytes))).toBeGreaterThan(2 * PART_BYTES);
   expect(parts.filter(({ rawBytes, rows }) => rawBytes > PART_BYTES && rows > 1)).toEqual([]);
 
-  // A disk that fills up in the middle of a table makes the backup fail with that error.
+  // A disk that fills up in the middle of a table makes the backup fail with the error of the disk.
   const client = new pg.Client(server.database.owner);
   client.on('error', () => undefined);
   await client.connect();

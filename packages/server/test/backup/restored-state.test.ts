@@ -47,7 +47,7 @@ const accept = async (...options: string[]) => {
   return [await command.ended, command.stdout, command.stderr];
 };
 
-test('the server refuses an older state, restored while it was stopped, until the operator accepts it', {
+test('the server rejects an older state that was restored while the server was stopped, until the operator accepts the restore', {
   timeout: 180_000,
 }, async () => {
   for (let count = 0; count < 3; count += 1) expect(await append()).toEqual([200, undefined]);
@@ -100,7 +100,7 @@ test('the server refuses an older state, restored while it was stopped, until th
   expect(existsSync(backup)).toBe(false);
 });
 
-test('`restore` reports that a workspace must accept an older state', { timeout: 180_000 }, async () => {
+test('`restore` reports that the operator must accept the older state of a workspace', { timeout: 180_000 }, async () => {
   const backup = `${folder.path}-file`;
   await outputOf(['backup', '--output', backup], folder.environment);
   expect(await append()).toEqual([200, undefined]);

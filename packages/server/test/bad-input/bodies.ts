@@ -29,7 +29,7 @@ const NOT_OBJECTS: [string, unknown][] = [
   ['a number', '7'],
   ['a string', '"trace"'],
   ['an empty list', '[]'],
-  ['a list of the right object', [GOOD.trace]],
+  ['a list with a valid object', [GOOD.trace]],
 ];
 
 /** JSON values that are not objects, at each endpoint. */
@@ -71,7 +71,7 @@ export const LISTS: RejectedRequest[] = [
   telemetry('no events', { events: [] }, ['/events too_few_items']),
   telemetry('201 events', { events: Array(201).fill(GOOD.event) }, ['/events too_many_items']),
   telemetry('events that are one event', { events: GOOD.event }, ['/events wrong_type']),
-  telemetry('events that are a string, in a good event', { ...GOOD.event, events: 'none' }, ['/events wrong_type']),
+  telemetry('events that are a string, in a valid event', { ...GOOD.event, events: 'none' }, ['/events wrong_type']),
   telemetry('events within an event of a batch', { events: [{ events: [GOOD.event] }] }, [
     '/events/0/trace_id required',
     '/events/0/outcome required',
@@ -134,12 +134,12 @@ UNKNOWN_MEMBERS.push({
 /** Contradictory counts, rates and completeness, and impossible times, of a detailed evaluation. */
 export const CONTRADICTIONS: RejectedRequest[] = [
   detailed(
-    'a total above its parts',
+    'a total above the sum of its parts',
     { cases: { total: 11, passed: 9, failed: 1 } },
     ['/cases/total contradiction'],
     /which is 10/,
   ),
-  detailed('a total below its parts', { cases: { total: 9, passed: 9, errored: 1 } }, ['/cases/total contradiction']),
+  detailed('a total below the sum of its parts', { cases: { total: 9, passed: 9, errored: 1 } }, ['/cases/total contradiction']),
   detailed('a total smaller than the cases without a score', { cases: { total: 1, errored: 1, skipped: 1 } }, [
     '/cases/total contradiction',
   ]),
@@ -149,10 +149,15 @@ export const CONTRADICTIONS: RejectedRequest[] = [
     { cases: { total: Number.MAX_SAFE_INTEGER, passed: Number.MAX_SAFE_INTEGER, failed: 1 } },
     ['/cases/total contradiction'],
   ),
-  detailed('a rate above its cases', { pass_rate: 90.11 }, ['/pass_rate contradiction'], /9 of 10 cases passed, which is 90/),
-  detailed('a rate below its cases', { pass_rate: 89.89 }, ['/pass_rate contradiction']),
   detailed(
-    'a rate without skipped cases, although skipped_excluded is not set',
+    'a rate above that of its cases',
+    { pass_rate: 90.11 },
+    ['/pass_rate contradiction'],
+    /9 of 10 cases passed, which is 90/,
+  ),
+  detailed('a rate below that of its cases', { pass_rate: 89.89 }, ['/pass_rate contradiction']),
+  detailed(
+    'a rate that excludes skipped cases, although skipped_excluded is not set',
     { pass_rate: 100, cases: { total: 10, passed: 9, skipped: 1 } },
     ['/pass_rate contradiction'],
   ),

@@ -35,13 +35,13 @@ const rejectionCase = (what: string, path: string, body: object, issues: string[
   issues,
 });
 const unknownId = randomUUID();
-testRejections('rejects agents that are unknown or missing, or whose id and name do not match', target, [
-  rejectionCase('trace: an unknown id alone', paths.traces, { trace_id: 'a', agent_id: unknownId }, ['/agent_id unknown_agent']),
-  rejectionCase('event: an unknown id alone', paths.telemetry, { ...GOOD.event, agent_name: null, agent_id: unknownId }, [
+testRejections('rejects agents that are unknown or missing, or whose ID and name do not match', target, [
+  rejectionCase('trace: an unknown ID alone', paths.traces, { trace_id: 'a', agent_id: unknownId }, ['/agent_id unknown_agent']),
+  rejectionCase('event: an unknown ID alone', paths.telemetry, { ...GOOD.event, agent_name: null, agent_id: unknownId }, [
     '/agent_id unknown_agent',
   ]),
   rejectionCase(
-    'batch: an event with an unknown id prevents the registration of the other agent too',
+    'batch: an event with an unknown ID prevents the registration of the other agent too',
     paths.telemetry,
     {
       events: [
@@ -51,20 +51,20 @@ testRejections('rejects agents that are unknown or missing, or whose id and name
     },
     ['/events/1/agent_id unknown_agent'],
   ),
-  rejectionCase('evaluation: an unknown id alone', paths.evaluations, { name: 'n', agent_id: unknownId }, [
+  rejectionCase('evaluation: an unknown ID alone', paths.evaluations, { name: 'n', agent_id: unknownId }, [
     '/agent_id unknown_agent',
   ]),
-  rejectionCase('audit: an unknown id', paths.audit, { ...GOOD.entry, agent_id: unknownId }, ['/agent_id unknown_agent']),
-  rejectionCase('a known id with another name', paths.traces, { trace_id: 'a', agent_id: KNOWN, agent_name: 'support-bot' }, [
+  rejectionCase('audit: an unknown ID', paths.audit, { ...GOOD.entry, agent_id: unknownId }, ['/agent_id unknown_agent']),
+  rejectionCase('a known ID with another name', paths.traces, { trace_id: 'a', agent_id: KNOWN, agent_name: 'support-bot' }, [
     '/agent_name agent_mismatch',
   ]),
-  rejectionCase('a known id with a new name', paths.evaluations, { name: 'n', agent_id: KNOWN, agent_name: 'Known' }, [
+  rejectionCase('a known ID with a new name', paths.evaluations, { name: 'n', agent_id: KNOWN, agent_name: 'Known' }, [
     '/agent_name agent_mismatch',
   ]),
-  rejectionCase('a known name with a new id', paths.evaluations, { name: 'n', agent_id: unknownId, agent_name: 'known' }, [
+  rejectionCase('a known name with a new ID', paths.evaluations, { name: 'n', agent_id: unknownId, agent_name: 'known' }, [
     '/agent_id agent_mismatch',
   ]),
-  rejectionCase('one batch with one id and two names', paths.telemetry, twoNames(unknownId), [
+  rejectionCase('one batch with one ID and two names', paths.telemetry, twoNames(unknownId), [
     '/events/1/agent_name agent_mismatch',
   ]),
   rejectionCase('another agent on a known trace', paths.traces, { trace_id: 'of-known', agent_name: 'support-bot' }, [
@@ -73,15 +73,15 @@ testRejections('rejects agents that are unknown or missing, or whose id and name
   rejectionCase('a new agent on a known trace', paths.traces, { trace_id: 'of-known', agent_name: 'never registered' }, [
     '/agent_name agent_mismatch',
   ]),
-  rejectionCase('promotion check: neither id nor name', paths.promotionCheck, { min_pass_rate: 80 }, [' agent_missing']),
+  rejectionCase('promotion check: neither ID nor name', paths.promotionCheck, { min_pass_rate: 80 }, [' agent_missing']),
   rejectionCase(
-    'promotion check: neither id nor name, and a bad limit: reports both',
+    'promotion check: neither ID nor name, and a bad limit: reports both',
     paths.promotionCheck,
     { max_age_hours: 0 },
     [' agent_missing', '/max_age_hours too_small'],
   ),
   rejectionCase(
-    'promotion check: id and name of two agents',
+    'promotion check: ID and name of two agents',
     paths.promotionCheck,
     { agent_id: KNOWN, agent_name: 'support-bot' },
     ['/agent_name agent_mismatch'],

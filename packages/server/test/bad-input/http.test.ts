@@ -44,7 +44,7 @@ describe('every spelling of a path accepts the same methods, and the response na
     },
   );
 
-  test('answers 404 to every method at an unknown path, and 405 to POST at known paths under /api/ledger/', async () => {
+  test('responds with 404 to every method at an unknown path, and with 405 to POST at known paths under /api/ledger/', async () => {
     for (const method of ['GET', 'POST', 'OPTIONS', 'PROPFIND']) {
       expect([method, await request(method, '/api/ledger/nope')]).toEqual([method, [404, null]]);
       expect([method, await request(method, '/api/public/nope')]).toEqual([method, [404, null]]);
@@ -78,7 +78,7 @@ describe('accepts valid HTTP', () => {
     expect(answers.map(({ status, body }) => [status, body.ok])).toEqual([[200, true]]);
   });
 
-  test('answers two requests in one packet in their order', async () => {
+  test('responds to two requests in one packet in their order', async () => {
     const first = httpText(AUDIT, [...ALL.slice(0, -1), LENGTH], BODY);
     const answers = await sendRaw(
       target.server.url,
@@ -87,7 +87,7 @@ describe('accepts valid HTTP', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 422]);
   });
 
-  test('answers HEAD like GET without a body, or with 405 where GET streams, and rejects CONNECT', async () => {
+  test('responds to HEAD as to GET, but without a body; with 405 where GET streams; and rejects CONNECT', async () => {
     const head = await fetch(target.server.url + paths.audit, { method: 'HEAD' });
     expect([head.status, head.headers.get('allow'), await head.text()]).toEqual([405, 'POST', '']);
     for (const path of [

@@ -5,8 +5,8 @@ import { setUpRejections, testRejections } from './rejections.ts';
 
 const target = setUpRejections();
 
-testRejections('answers invalid_json to text that is not JSON', target, BROKEN);
-testRejections('rejects bodies that are nested too deep', target, DEEP);
+testRejections('responds with invalid_json to text that is not JSON', target, BROKEN);
+testRejections('rejects bodies that are nested too deeply', target, DEEP);
 testRejections('rejects JSON that parsers would change silently, at endpoints that must lose nothing', target, LOSSY);
 testRejections('rejects numbers out of range, and a duplicate member whose last value is wrong', target, TRAPS);
 testRejections('treats members named like properties of every object as data', target, PROTOTYPES);

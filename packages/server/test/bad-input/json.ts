@@ -145,7 +145,7 @@ export const LOSSY: RejectedRequest[] = [
   },
 ];
 
-/** Numbers, and a duplicate member, that a careless parser misinterprets at a tolerant endpoint. */
+/** Numbers and a duplicate member that a careless parser misinterprets, sent to a tolerant endpoint. */
 export const TRAPS: RejectedRequest[] = [
   ['1e400 tokens', '"prompt_tokens":1e400', '/prompt_tokens wrong_type'],
   ['2^53 tokens', '"prompt_tokens":9007199254740992', '/prompt_tokens too_large'],

@@ -46,7 +46,7 @@ const NO_KEYS: [what: string, headers: (key: string) => Record<string, string>][
   ['an unknown prefix', () => ({ authorization: `Bearer ${PREFIX}000000000000.${SECRET}` })],
   ['a known prefix with another secret', (key) => ({ authorization: `Bearer ${key.split('.')[0]}.${SECRET}` })],
   ['a known prefix with the secret in inverted case', (key) => ({ authorization: `Bearer ${invertCase(key)}` })],
-  ['SQL for a prefix', () => ({ authorization: `Bearer ${PREFIX}' OR 1=1 --.${SECRET}` })],
+  ['SQL as the prefix', () => ({ authorization: `Bearer ${PREFIX}' OR 1=1 --.${SECRET}` })],
   ['15,000 characters', () => ({ authorization: `Bearer ${'x'.repeat(15_000)}` })],
   ['an empty X-Service-Key', () => ({ 'x-service-key': '' })],
   ['Bearer within X-Service-Key', (key) => ({ 'x-service-key': `Bearer ${key}` })],

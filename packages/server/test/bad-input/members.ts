@@ -121,7 +121,7 @@ interface Place {
   name: string;
   path: string;
   prefix: string;
-  /** A complete, valid body with the given members; undefined removes one. */
+  /** A complete, valid body with the given members. The value undefined removes a member. */
   body: (members: Record<string, unknown>) => unknown;
   members: Record<string, keyof typeof KINDS | `${keyof typeof KINDS}!`>;
 }

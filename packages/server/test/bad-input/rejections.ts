@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { TestDatabase } from '../harness/test-database.ts';
 import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
-/** The statuses of error codes of rejections, written by hand, so that a change of the server's table of errors fails a test. */
+/** The status of each error code of a rejection. Written by hand, so that a change of the server's table of errors fails a test. */
 export const STATUS = {
   bad_request: 400,
   unauthorized: 401,
@@ -58,7 +58,7 @@ export interface RejectionTarget {
 export function setUpRejections(): RejectionTarget {
   const target = {} as RejectionTarget;
   beforeAll(async () => {
-    // Checkpoints are off: one that is signed during a test would change the database.
+    // Checkpoints are off, because signing one during a test would change the database.
     target.server = await testServer({ checkpointSeconds: undefined });
     target.tenantId = await target.server.workspace();
     target.key = await target.server.key(target.tenantId);

@@ -16,7 +16,7 @@ const BODY = JSON.stringify(GOOD.entry);
 const good = (): string => httpText(`POST ${paths.audit} HTTP/1.1`, [...headers, `Content-Length: ${BODY.length}`], BODY);
 const statusesOf = async (bytes: string) => (await sendRaw(server.url, bytes)).map(({ status }) => status);
 
-describe('the server answers a stored request before it rejects what follows it (RFC 9112, section 9.3.2)', () => {
+describe('the server responds to a valid request before it rejects the bytes after it (RFC 9112, section 9.3.2)', () => {
   test.each([
     ['one byte too many', () => `${good()}}`, [200, 400]],
     ['bytes that are not a request', () => `${good()}garbage\r\n\r\n`, [200, 400]],

@@ -13,7 +13,7 @@ import { digestOf, expectRefused, GOOD, setUpRejections } from './rejections.ts'
 
 const target = setUpRejections();
 
-describe('bodies whose length differs from the announced one', () => {
+describe('bodies whose length differs from the announced length', () => {
   const text = (length: number) =>
     httpText(AUDIT, [...ALL.slice(0, -1), `Content-Length: ${length}`], BODY).replace('KEY', target.key);
 

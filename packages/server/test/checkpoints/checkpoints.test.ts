@@ -126,7 +126,7 @@ describe('the checkpoint schedule', () => {
     await sleep(2_300);
     expect([await sizes(tenantId), await sizes(tenantId, 'keys'), await sizes(tenantId, 'decisions')]).toEqual([[3], [1], []]);
     await append(key, 2);
-    await until('the next rows have one too', async () => (await sizes(tenantId)).length === 2);
+    await until('the next rows have a checkpoint', async () => (await sizes(tenantId)).length === 2);
     expect(await sizes(tenantId)).toEqual([3, 5]);
     await server.stop();
   });
@@ -141,7 +141,7 @@ describe('the checkpoint schedule', () => {
     const ahead = `UPDATE countersign.checkpoints SET signed_at = clock_timestamp() + interval '20 years' WHERE $T`;
     await tamper('checkpoints', ahead, tenantId);
     await append(key, 1);
-    await until('the next row has one too', async () => (await sizes(tenantId)).includes(2));
+    await until('the next row has a checkpoint', async () => (await sizes(tenantId)).includes(2));
     await server.stop();
   });
 
@@ -203,14 +203,14 @@ describe('the checkpoint folder', () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     mkdirSync(join(place, tenantId, 'audit'), { recursive: true });
-    writeFileSync(file(place, tenantId, 'audit', 4), 'somebody else was here first');
+    writeFileSync(file(place, tenantId, 'audit', 4), 'an existing file');
     await append(key, 2);
-    await until('the first is there', () => readdirSync(join(place, tenantId, 'audit')).length === 2);
+    await until('the first checkpoint is in the folder', () => readdirSync(join(place, tenantId, 'audit')).length === 2);
     await append(key, 2);
-    await until('the second is made', async () => (await sizes(tenantId)).length === 2);
+    await until('the second checkpoint is signed', async () => (await sizes(tenantId)).length === 2);
     await sleep(300);
     expect(readdirSync(join(place, tenantId, 'audit'))).toEqual(['0000000000000002.checkpoint', '0000000000000004.checkpoint']);
-    expect(readFileSync(file(place, tenantId, 'audit', 4), 'utf8')).toBe('somebody else was here first');
+    expect(readFileSync(file(place, tenantId, 'audit', 4), 'utf8')).toBe('an existing file');
     const [stored] = await server.database.sql<{ note: string }>(
       `SELECT note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = 'audit' AND size = 2`,
       [tenantId],
@@ -220,7 +220,7 @@ describe('the checkpoint folder', () => {
     await server.stop();
   });
 
-  test('causes no query of the database when it has the newest checkpoint', async () => {
+  test('causes no database query when it has the newest checkpoint', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
     const { append, signedHead } = serverHelpers(server);
     const tenantId = await server.workspace();
@@ -266,14 +266,14 @@ describe('the checkpoint folder', () => {
         return false;
       }
     };
-    await until('the later one is there', isThere(4));
+    await until('the later checkpoint is in the folder', isThere(4));
     expect(isThere(2)()).toBe(true);
     await server.stop();
   });
 });
 
 describe('a rewritten log', () => {
-  test('is not signed again: the server logs an error and answers 500', async () => {
+  test('is not signed again: the server logs an error and responds with 500', async () => {
     const { log, lines } = capturedLog();
     const server = await testServer({ checkpointSeconds: 1, log });
     const { append, sizes, tamper } = serverHelpers(server);
@@ -301,7 +301,7 @@ describe('a rewritten log', () => {
 });
 
 describe('two servers on one database', () => {
-  test('sign at most one checkpoint per size of a log without an error, and all checkpoints have the root of the rows', async () => {
+  test('sign at most one checkpoint per size of a log, log no error, and all checkpoints have the root of the rows', async () => {
     const { log, lines } = capturedLog();
     const here = await testServer({ checkpointSeconds: 1, log });
     const other = await testServer({ checkpointSeconds: 1, log, database: here.database });
