@@ -67,7 +67,7 @@ const onPlacement = <T>({ nodename, nodeport }: Placement, work: (client: pg.Cli
     work,
   );
 
-/** How many of the server's connections to a node ran COMMIT as their last statement. */
+/** The number of the server's connections to a node whose last statement was COMMIT. */
 const directConnections = (placement: Placement): Promise<number> =>
   onPlacement(placement, async (client) => {
     const { rows } = await client.query<{ count: number }>(
@@ -142,7 +142,7 @@ test('traces that arrive after a move of their workspace are stored once', async
   expect((await stored()).length).toBe(before + 4);
 });
 
-/** The last statement of each connection to a node that the server uses for lookups. */
+/** The last statement of each connection that the server uses for lookups on a node. */
 const lookupsOn = (placement: Placement): Promise<string[]> =>
   onPlacement(placement, async (client) => {
     const { rows } = await client.query<{ query: string }>(
@@ -151,7 +151,7 @@ const lookupsOn = (placement: Placement): Promise<string[]> =>
     return rows.map(({ query }) => query);
   });
 
-test('keys are looked up on the node of their workspace, and a key that is revoked after a move is refused at once', async () => {
+test('keys are looked up on the node of their workspace, and a key that is revoked after a move is rejected at once', async () => {
   const { tenant, name, key } = await directWorkspace();
   const { here } = await placementsOf(tenant);
   expect(await lookupsOn(here)).toContainEqual(expect.stringMatching(/FROM countersign\.ingestion_keys_\d+/));

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(Object.values(clients).map((client) => client.end())));
 
-/** Runs a statement as a role, with this tenant set or with none, and rolls it back. */
+/** Runs a statement as a role, with this tenant or without a tenant, and rolls the statement back. */
 async function as(role: string, tenant: string | undefined, text: string, values: unknown[] = []): Promise<pg.QueryResult> {
   const client = clients[role]!;
   await client.query('BEGIN');
@@ -60,19 +60,22 @@ test('the tables of tenants, except three, are distributed with row-level securi
   expect(results.map(({ result }) => result)).toEqual(['0', '0']);
 });
 
-test.each(['server', 'owner'])('the role of the %s sees only rows of the set tenant, and no rows without one', async (role) => {
-  for (const table of await distributedTables()) {
-    // The size of the key audit trail is read before the tenant is known.
-    const source = table === 'log_heads' ? `${table} WHERE log <> 'keys'` : table;
-    const own = await as(role, tenants[1], `SELECT DISTINCT tenant_id FROM countersign.${source}`);
-    expect([table, own.rows.filter(({ tenant_id }) => tenant_id !== tenants[1])]).toEqual([table, []]);
-    const none = await as(role, undefined, `SELECT 1 FROM countersign.${source} LIMIT 1`);
-    expect([table, none.rowCount]).toEqual([table, 0]);
-  }
-  expect((await as(role, tenants[1], 'SELECT 1 FROM countersign.audit_entries')).rowCount).toBeGreaterThan(0);
-});
+test.each(['server', 'owner'])(
+  'the role of the %s sees only rows of the current tenant, and no rows if no tenant is set',
+  async (role) => {
+    for (const table of await distributedTables()) {
+      // The size of the key audit trail is read before the tenant is known.
+      const source = table === 'log_heads' ? `${table} WHERE log <> 'keys'` : table;
+      const own = await as(role, tenants[1], `SELECT DISTINCT tenant_id FROM countersign.${source}`);
+      expect([table, own.rows.filter(({ tenant_id }) => tenant_id !== tenants[1])]).toEqual([table, []]);
+      const none = await as(role, undefined, `SELECT 1 FROM countersign.${source} LIMIT 1`);
+      expect([table, none.rowCount]).toEqual([table, 0]);
+    }
+    expect((await as(role, tenants[1], 'SELECT 1 FROM countersign.audit_entries')).rowCount).toBeGreaterThan(0);
+  },
+);
 
-test('the role of the server writes no row of another tenant', async () => {
+test('the role of the server cannot write rows of another tenant', async () => {
   const insert = `INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, 'smuggled')`;
   for (const other of tenants.slice(1))
     await expect(as('server', tenants[0], insert, [other, randomUUID()])).rejects.toMatchObject({ code: '42501' });

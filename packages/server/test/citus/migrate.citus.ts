@@ -8,7 +8,7 @@ import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-c
 import { emptyDatabase } from '../harness/test-database.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-test('migrate --citus runs again without a change', async () => {
+test('running migrate --citus again changes nothing', async () => {
   const server = await testServer();
   const tenant = await server.workspace();
   await server.post(paths.traces, await server.key(tenant), { trace_id: 'kept', agent_name: 'kept' });
@@ -34,7 +34,7 @@ test('a distributed database has the expected schema and valid logs', async () =
   expect(await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', tenant)).toMatchObject({ status: 0 });
 });
 
-test('migrate --citus distributes existing rows, and servers continue with them', async () => {
+test('migrate --citus distributes existing rows, and servers continue to use them', async () => {
   const database = await emptyDatabase();
   try {
     await migrate(database.owner, { serverRole: database.server.user });

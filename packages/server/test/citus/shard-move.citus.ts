@@ -64,7 +64,7 @@ test.each(['block_writes', 'force_logical'] as const)(
           server.post(paths.traces, key, { trace_id: traceId, agent_name: 'moving', outcome: 'success' }),
           server.post(paths.audit, key, { actor: 'ci', action: 'moved', metadata: { traceId } }),
         ]);
-        // A request that waits for longer than the limit is refused with 503. It is not acknowledged.
+        // A request that waits for longer than the limit is rejected with 503. It is not acknowledged.
         expect([200, 503]).toContain(trace.status);
         expect([200, 503]).toContain(entry.status);
         if (trace.status === 200) traces.add(traceId);

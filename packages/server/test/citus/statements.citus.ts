@@ -40,11 +40,11 @@ let client: pg.Client;
 
 beforeAll(async () => {
   const src = fileURLToPath(new URL('../../src/', import.meta.url));
-  // main.ts and the worker run when they are loaded.
+  // main.ts and the worker are left out, because they run when they are loaded.
   const modules = globSync('**/*.ts', { cwd: src, exclude: ['main.ts', 'http/body-worker.ts'] });
   await Promise.all(modules.map((module) => import(`${src}${module}`)));
   database = await cloneDatabase();
-  // The owner runs every statement: the server's role has no right to those of retention. Both roles are subject to row-level security.
+  // The owner runs every statement, because the server's role may not run those of retention. Both roles are subject to row-level security.
   client = new pg.Client(database.owner);
   await client.connect();
   await client.query(`SET citus.propagate_set_commands = 'local'`);

@@ -352,7 +352,7 @@ describe('the command line', () => {
     expect((await run('--help')).out).toContain('--version');
   });
 
-  test('a group without a command exits with 2 and prints its help on stderr, or an error with --json', async () => {
+  test('a command group without a command exits with 2 and prints its help on stderr, or an error with --json', async () => {
     for (const args of [[], ['keys'], ['ledger']]) {
       const { status, out, err } = await run(...args);
       expect([status, out]).toEqual([2, '']);

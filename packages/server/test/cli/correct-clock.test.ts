@@ -78,7 +78,7 @@ describe('ledger correct-clock', () => {
     expect(await linesOf(other, 'audit')).toBe(before);
   });
 
-  test('lets times continue from the clock, and every verifier accepts the step back', async () => {
+  test('makes new entries follow the clock again, and every verifier accepts the step back in time', async () => {
     const { tenantId, key } = await ledgerAhead();
     const { logs, now } = await correctClock(server.open.pool, tenantId, { write: true });
     expect(logs.audit).toMatchObject({ size: 1, after: now });
@@ -102,7 +102,7 @@ describe('ledger correct-clock', () => {
     }
   });
 
-  test('lets all logs continue, and a promotion check allows the agent after a new evaluation', async () => {
+  test('corrects all logs, and a promotion check allows the agent after a new evaluation', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const evaluate = () =>
@@ -151,7 +151,7 @@ describe('ledger correct-clock', () => {
 });
 
 describe('ledger correct-clock and approvals', () => {
-  test('an approval with a time in the future returns to the queue, and no other does', async () => {
+  test('an approval with a time in the future returns to the queue, and no other approval does', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const approvedEvaluation = async (agent: string): Promise<string> => {

@@ -164,7 +164,7 @@ describe('offline verification', () => {
     expect(await run('ledger', 'verify', '--file', at('decisions.ndjson'), ...args)).toMatchObject({ status: 0 });
   });
 
-  test('`ledger verify` exits with 1 for an altered or foreign checkpoint, with 2 if the file is no checkpoint of the log', async () => {
+  test('`ledger verify` exits with 1 for an altered or foreign checkpoint, with 2 if the file is not a checkpoint of the log', async () => {
     const other = (await run('workspace', 'create', '--name', 'other')).out.trim();
     const { publicKey } = generateKeyPairSync('ed25519');
     const raw = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));
@@ -177,7 +177,7 @@ describe('offline verification', () => {
     writeFileSync(at('altered'), readFileSync(at('kept'), 'utf8').replace('\n21\n', '\n20\n'));
     writeFileSync(at('empty'), '');
     writeFileSync(at('binary'), Buffer.from([0, 255, 254, 10, 10, 200]));
-    const unknownSignature = Buffer.from('\xe2\x80\x94 other\xff AQIDBAU=\n', 'latin1'); // Its name is not UTF-8.
+    const unknownSignature = Buffer.from('\xe2\x80\x94 other\xff AQIDBAU=\n', 'latin1'); // The name in this line is not UTF-8.
     writeFileSync(at('not-utf8'), Buffer.concat([readFileSync(at('kept')), unknownSignature]));
     const wrong: [string, RegExp][] = [
       ['not-utf8', /is not a checkpoint/],
@@ -281,11 +281,11 @@ describe('a file that is not a complete export', () => {
     ],
     ['empty', () => '', /kept: it covers 21 rows, but the log ends after 0/],
     ['binary', () => Buffer.from([0x1f, 0x8b, 8, 0, 0, 255, 10, 254]), /^broken at seq 1: the line is not UTF-8/],
-    ['zero bytes', () => new Uint8Array(100_000), /^broken at seq 1: the line is not JSON/],
+    ['NUL bytes', () => new Uint8Array(100_000), /^broken at seq 1: the line is not JSON/],
     ['reordered', () => joinLines(lines().toReversed()), /^broken at seq 1: seq is 36, expected 1/],
     ['two swapped rows', () => joinLines(lines().with(4, lines()[5]!).with(5, lines()[4]!)), /^broken at seq 5: seq is 6/],
     ['only the middle rows', () => joinLines(lines().slice(10)), /^broken at seq 1: seq is 11/],
-    ['one export after the other', () => joinLines([...lines(), ...lines()]), /^broken at seq 37: seq is 1, expected 37/],
+    ['two copies of the export', () => joinLines([...lines(), ...lines()]), /^broken at seq 37: seq is 1, expected 37/],
     ['UTF-16', () => Buffer.from(joinLines(lines()), 'utf16le'), /^broken at seq 1: /],
     ['a list', () => `[${lines().join(',')}]\n`, /^broken at seq 1: the row is not an object/],
     ['unclosed brackets', () => '['.repeat(1_000_000), /^broken at seq 1: the line is nested deeper/],
