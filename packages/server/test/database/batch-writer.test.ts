@@ -93,7 +93,7 @@ const conflictingWriter = (conflicts: (items: number) => boolean) =>
     },
   });
 
-test('a batch that conflicts at each try is split, and each request of it is tried again', async () => {
+test('a batch that conflicts at each try is split, and each of its requests is tried again', async () => {
   const tries = new Map<number, number>();
   const writer = conflictingWriter((items) => {
     tries.set(items, (tries.get(items) ?? 0) + 1);

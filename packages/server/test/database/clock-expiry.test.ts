@@ -64,7 +64,7 @@ test('a database clock that jumps forward expires nothing', { timeout: 60_000 },
     expect(await inTenantTransaction(ledgerPool, tenantId, deleteExpiredResponses)).toBe(0);
     expect(await Promise.all(tables.map(countOf))).toEqual(before);
   }
-  // The key is accepted; only the write is refused.
+  // The key is accepted; only the write is rejected.
   expect((await server.post(paths.audit, key, ENTRY)).body.error).toBe('clock_unsafe');
   expect((await countAttempt(pool, subject, 900)).attempts).toBe(2);
   const other = Buffer.alloc(32, 2);

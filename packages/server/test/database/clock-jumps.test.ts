@@ -146,7 +146,7 @@ describe('a log whose last entry is ahead of the clock', () => {
   });
 
   test.for(['audit', 'decisions'])(
-    'by 20 years in %s: checks are refused with the command to run, and other workspaces are not affected',
+    'by 20 years in %s: promotion checks are rejected with the command to run, and other workspaces are not affected',
     async (log) => {
       const [tenantId, other] = [await server.workspace(), await server.workspace()];
       const [key, otherKey] = [await server.key(tenantId), await server.key(other)];

@@ -22,7 +22,7 @@ const clockFile = join(folder, 'shift');
 const shiftClock = (ms: number) => writeFileSync(clockFile, String(ms));
 
 describe('the clock of a server process', () => {
-  /** Owns the database; the server process answers the requests. */
+  /** Owns the database. The server process responds to the requests. */
   let host: TestServer;
   let server: ServerProcess;
   let key: string;
@@ -97,7 +97,7 @@ describe('the clock of a server process', () => {
         200,
         { status: 'ready', warnings: [expect.stringMatching(/^clock unsafe: the server's clock jumped /)] },
       ]);
-      await sleep(3_000); // several periods of cleanup, checkpoints and the watch
+      await sleep(3_000); // several periods of cleanup, checkpoints and the clock watch
       expect(await expiredLinks()).toBe(1);
       expect(await rows()).toEqual(before);
       expect(loggedCount('clock unsafe')).toBe(jumps + 1);

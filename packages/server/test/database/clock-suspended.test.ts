@@ -6,7 +6,7 @@ import { Clock } from '../../src/database/clock.ts';
 const { uptime } = os;
 const { platform } = process;
 
-/** Sets by how many seconds the system clock and the uptime of Linux are ahead of their real values. */
+/** Makes the system clock and the uptime of Linux run this many seconds ahead of their real values. */
 function shift(clockSeconds: number, uptimeSeconds: number): void {
   vi.spyOn(Date, 'now').mockImplementation(() => performance.timeOrigin + performance.now() + clockSeconds * 1000);
   os.uptime = () => uptime() + uptimeSeconds;
@@ -27,7 +27,7 @@ afterEach(() => {
 
 const compareWithDatabase = (clock: Clock) => clock.compare(clock.read(), new Date(Date.now()).toISOString());
 
-test('a suspension of the machine causes no fault, because the uptime shows how long it was', () => {
+test('a suspension of the machine causes no fault, because the uptime shows its duration', () => {
   const clock = new Clock();
   expect(compareWithDatabase(clock)).toBeUndefined();
   shift(3600, 3600);

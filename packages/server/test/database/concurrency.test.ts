@@ -25,11 +25,11 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Posts through one of the servers: even numbers through the first, odd numbers through the second. */
+/** Posts to one of the servers: even numbers to the first server, odd numbers to the second. */
 const post = (number: number, path: string, body: unknown, headers?: Record<string, string>) =>
   servers[number % 2]!.post(path, key, body, headers);
 
-/** Runs the work the given number of times at once, numbered from 0. */
+/** Runs the work `count` times concurrently, numbered from 0. */
 const atOnce = <T>(count: number, work: (number: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, number) => work(number)));
 
@@ -289,7 +289,7 @@ describe('two servers on one database', () => {
     await expectValidChain();
   });
 
-  test('a rejected request stores nothing and does not affect others of its batch', async () => {
+  test('a rejected request stores nothing and does not affect the other requests of its batch', async () => {
     const [owned, full] = [randomUUID(), randomUUID()];
     await post(0, paths.traces, { trace_id: owned, agent_name: 'owner' });
     await post(0, paths.traces, {
@@ -314,7 +314,7 @@ describe('two servers on one database', () => {
     expect(stored).toEqual({ spans: 1, submissions: 2 });
   });
 
-  test('a check on one server uses an evaluation that the other one has just acknowledged', async () => {
+  test('a promotion check on one server uses an evaluation that the other server has just acknowledged', async () => {
     await atOnce(8, async (agent) => {
       for (let turn = 0; turn < 6; turn += 1) {
         const [passRate, name] = [(agent * 7 + turn * 31) % 100, `checked-${agent}`];

@@ -99,7 +99,7 @@ test('a connection without a pool overrides the timeouts and the settings on whi
   });
 });
 
-test('a server works and keeps held runs on a database with these settings and with functions named like those of PostgreSQL', async () => {
+test('a server works and keeps held runs on a database that has such settings, and functions named like those of PostgreSQL', async () => {
   const hostile = await cloneDatabase();
   try {
     for (const [name, value] of Object.entries(OTHER_MEANING))

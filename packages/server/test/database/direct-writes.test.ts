@@ -68,9 +68,9 @@ test('a statement that takes numbers from a sequence is not sent, and its transa
 });
 
 test.each([
-  ['22012', true, 'the shard is not here'],
+  ['22012', true, 'the shard is not on this node'],
   ['40001', true, 'the shard was split'],
-  ['08006', true, 'the other node is away'],
+  ['08006', true, 'the other node is unreachable'],
   ['55P03', false, 'the lock was not granted in time'],
   ['57014', false, 'the statement took too long'],
   ['57P01', false, 'the node shuts down'],

@@ -125,7 +125,7 @@ describe('FairTurns', () => {
     );
     for (const release of releases) release();
     await sleep(10);
-    // The first free turn goes to c, which has none. Then a and b have released theirs, so each gets one.
+    // The first free turn goes to c, which has no turn. Then a and b have released their turns, so each gets a new one.
     expect(order).toHaveLength(3);
     expect(new Set(order)).toEqual(new Set(['a', 'b', 'c']));
     expect(queued).toHaveLength(5);

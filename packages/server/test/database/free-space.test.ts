@@ -5,7 +5,7 @@ import { defaultFloor, FreeSpace, type Space } from '../../src/database/free-spa
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
-/** Watches a disk of 1000 bytes with a floor of 100. `read` sets its free bytes and returns whether the disk is low. */
+/** Watches a disk of 1000 bytes with a floor of 100. `read` sets its free bytes and returns whether free space is low. */
 function observedDisk() {
   const changes: boolean[] = [];
   const disk: { space: Space | undefined } = { space: { free: 500, total: 1000 } };
@@ -38,7 +38,7 @@ test('FreeSpace refuses growth below the floor, accepts it again a quarter above
   expect(changes).toEqual([true, false]);
 });
 
-test('the floor covers the write-ahead log and the bodies, and is at most a fifth of a small disk', () => {
+test('the floor covers the write-ahead log and the request bodies, and is at most a fifth of a small disk', () => {
   expect(defaultFloor(400 * MIB, 192 * MIB)).toBe(80 * MIB);
   expect(defaultFloor(16 * GIB, 192 * MIB)).toBe(GIB + 192 * MIB);
   expect(defaultFloor(1000 * GIB, 192 * MIB)).toBe(2 * GIB + 192 * MIB);

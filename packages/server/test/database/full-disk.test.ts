@@ -76,7 +76,7 @@ group('a PostgreSQL that cannot start for a while', () => {
       });
       obstacle.remove();
       const removedAt = Date.now();
-      await until('it answers again', answers(database.owner));
+      await until('it responds again', answers(database.owner));
       expect(Date.now() - removedAt).toBeLessThan(RECOVERY_MS);
       expect(messages.filter((line) => line.includes('trying again')).length).toBeLessThan(4);
       await database.release();
@@ -156,7 +156,7 @@ group.runIf(mayMount)('a full disk', () => {
     await until('PostgreSQL refuses connections', async () => !(await writeUntilRefused(disk)));
   }
 
-  /** Writes until PostgreSQL refuses. Each statement starts a new write-ahead log file. Returns false if no connection was possible. */
+  /** Writes until a statement fails. Each statement starts a new write-ahead log file. Returns false if no connection was possible. */
   async function writeUntilRefused(disk: SmallDisk): Promise<boolean> {
     const superuser = await superuserOf(disk).catch(() => undefined);
     if (superuser === undefined) return false;
@@ -186,7 +186,7 @@ group.runIf(mayMount)('a full disk', () => {
     );
   }
 
-  /** What a person needs to find out why the server has not recovered. */
+  /** The facts that explain why the server has not recovered. */
   async function describeOutage(disk: SmallDisk, server: ServerProcess): Promise<string> {
     const ready = await fetch(`${server.url}/readyz`).then((response) => response.text(), String);
     const { keepers, postmasters } = processesOf(disk.dataDir);

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(clients.map((client) => client.end())));
 
-/** Adds an evaluation, a trace, an event and an audit entry to both workspaces, with the same names and ids. */
+/** Adds an evaluation, a trace, an event and an audit entry to both workspaces, with the same names and IDs. */
 async function fill(): Promise<void> {
   const agent = { agent_id: randomUUID(), agent_name: 'twin' };
   for (const [number, { key }] of tenants.entries()) {
@@ -89,7 +89,7 @@ describe('two workspaces whose records have the same names and IDs', () => {
 });
 
 describe('row-level security', () => {
-  test("the server's role is no superuser, does not bypass row-level security and owns nothing", async () => {
+  test("the server's role is not a superuser, does not bypass row-level security and owns nothing", async () => {
     const roles = await server.database.sql(
       `SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, (SELECT count(*)::int FROM pg_class WHERE relowner = r.oid) AS owns FROM pg_roles AS r WHERE rolname = $1`,
       [server.database.server.user],

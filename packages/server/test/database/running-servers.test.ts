@@ -25,7 +25,7 @@ test('an older schema is not migrated while a server is connected, and is migrat
   expect((await migrating).migrations).toEqual(knownMigrations().slice(older));
 }, 30_000);
 
-test('the lookups of a process that waits for the migration do not prevent it', async () => {
+test('the lookups of a process that waits for the migration do not prevent the migration', async () => {
   await migrate(database.owner, { count: knownMigrations().length - 1 });
   const { lookupPool } = openPools(database.owner, 1);
   await lookupPool.query('SELECT 1');

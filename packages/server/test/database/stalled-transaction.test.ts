@@ -39,7 +39,7 @@ describe.concurrent('an idle transaction that locks the head of a ledger', () =>
     expect(appended.status).toBe(200);
   });
 
-  test('makes the server answer 503 when it is a transaction of another client, and no connection waits afterwards', async () => {
+  test('makes the server respond with 503 when it is a transaction of another client, and no connection waits afterwards', async () => {
     const workspace = await server.workspace();
     const key = await server.key(workspace);
     const otherClient = new pg.Client({ ...inject('cluster').superuser, database: server.database.server.database });

@@ -43,7 +43,7 @@ describe('statements of a transaction', () => {
     }
   });
 
-  test('of one tick are written to the connection at once', async () => {
+  test('of one tick are sent in one write', async () => {
     const client = await pool.connect();
     const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
     client.release();
@@ -122,7 +122,7 @@ describe('a transaction', () => {
     expect(isWorthRetrying(error)).toBe(true);
   });
 
-  test('leaves nothing open when its work fails at once', async () => {
+  test('leaves nothing open when its work fails before any statement', async () => {
     await expect(inTransaction(() => Promise.reject(new Error('at once')))).rejects.toThrow('at once');
     const { rows } = await pool.query(
       `SELECT current_setting('countersign.tenant_id', true) AS tenant, now() = statement_timestamp() AS begun`,
