@@ -9,7 +9,7 @@ export function afterFile(cleanup: () => unknown): void {
   cleanups.push(cleanup);
 }
 
-/** Runs the registered cleanups and clears their list. All run, even if one fails. Then throws an AggregateError of the failures. */
+/** Runs and removes all registered cleanups, even if one fails. Then throws an AggregateError of the failures, if there are any. */
 export async function runCleanups(): Promise<void> {
   const errors: unknown[] = [];
   for (let cleanup = cleanups.pop(); cleanup !== undefined; cleanup = cleanups.pop())

@@ -1,4 +1,4 @@
-/** The tables with the trigger `append_only`, which also applies to the owner of the tables, in the order of their names. */
+/** The tables with the trigger `append_only`, sorted by name. The trigger also applies to the owner of the tables. */
 export const APPEND_ONLY = [
   'audit_entries',
   'checkpoints',

@@ -11,7 +11,7 @@ interface ShardGroup {
   isOfTenant: boolean;
 }
 
-/** Tables without a range of hashes have one shard: on every node, or on the coordinator only. */
+/** Selects the shard groups. A table without hash ranges has one shard, on every node or only on the coordinator. */
 const SHARD_GROUPS = `
   WITH placed AS (
     SELECT relname, shardid, shardminvalue::bigint AS first, shardmaxvalue::bigint AS last, nodename, nodeport

@@ -22,7 +22,7 @@ class VerifierProcess {
     this.#child = spawn(PYTHON, ['-S', FORKED], { stdio: ['pipe', 'pipe', 'inherit'] });
     this.#lines = createInterface({ input: this.#child.stdout });
     this.#lines.on('line', (line) => this.#waiting.shift()?.resolve(JSON.parse(line)));
-    // A write fails if the process has just exited. The exit rejects that run.
+    // A write fails if the process has just exited. The handler of `exit` then rejects the run.
     this.#child.stdin.on('error', () => undefined);
     this.#child.once('exit', (code, signal) => {
       onExit();

@@ -13,7 +13,7 @@ import type { TestResponse, TestServer } from './test-server.ts';
 export const PASSWORD = 'correct horse battery staple';
 let passwordHash: Promise<string> | undefined;
 
-/** A browser on the portal's pages. It stores its session cookie and sends Origin and Sec-Fetch-Site as browsers do. */
+/** A client that calls the portal's API like a browser. It stores its session cookie and sends Origin and Sec-Fetch-Site as browsers do. */
 export class Browser {
   readonly url: string;
   cookie: string | undefined;

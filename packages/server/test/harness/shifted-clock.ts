@@ -7,8 +7,8 @@ export interface ShiftedDatabase extends TestDatabase {
 }
 
 /**
- * Clones the template and replaces PostgreSQL's `clock_timestamp()` in the clone. Column defaults still use the original one, and `now()`
- * is not shifted. Open the server's connections after this, because a connection keeps its plans.
+ * Clones the template and replaces PostgreSQL's `clock_timestamp()` in the clone. Column defaults still use the original function, and
+ * `now()` is not shifted. Open the server's connections after this, because a connection keeps its plans.
  */
 export async function databaseWithShiftedClock(): Promise<ShiftedDatabase> {
   const database = await cloneDatabase();
