@@ -10,7 +10,7 @@ import { runCommandLine } from '../../src/cli/command-line.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { EXIT_CODES, type ExitReason } from '../../src/errors/exit-codes.ts';
-import { OutsidePostgres, PASSWORD } from '../fixtures/outside-postgres.ts';
+import { ExternalPostgres, PASSWORD } from '../fixtures/external-postgres.ts';
 import type { Environment } from '../fixtures/process-environment.ts';
 import { CommandProcess, DataFolder, ServerProcess } from '../fixtures/server-process.ts';
 
@@ -36,29 +36,29 @@ function expectNoSecrets(output: string, environment: Environment): void {
 }
 
 describe('serve with an external database', () => {
-  let outside: OutsidePostgres;
+  let external: ExternalPostgres;
   let environment: Environment;
 
   beforeAll(async () => {
-    outside = await OutsidePostgres.create();
-    await outside.role('app');
-    await outside.sql('CREATE DATABASE app OWNER app');
-    environment = { ...SECRETS, DATABASE_URL: outside.url('app', 'app') };
+    external = await ExternalPostgres.create();
+    await external.role('app');
+    await external.sql('CREATE DATABASE app OWNER app');
+    environment = { ...SECRETS, DATABASE_URL: external.url('app', 'app') };
     const server = await ServerProcess.start(environment);
     expect(await server.end('SIGTERM')).toBe(0);
   });
 
-  afterAll(() => outside?.remove());
+  afterAll(() => external?.remove());
 
   test('exits with the code schema_newer when a newer Countersign migrated the database', async () => {
-    await outside.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('999999_from-the-future', now())`, 'app');
+    await external.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('999999_from-the-future', now())`, 'app');
     await expectRefusal(environment, 'schema_newer', /migrated by a newer Countersign/);
-    await outside.sql(`DELETE FROM countersign.migrations WHERE name = '999999_from-the-future'`, 'app');
+    await external.sql(`DELETE FROM countersign.migrations WHERE name = '999999_from-the-future'`, 'app');
   });
 
   test('refuses a database from before 0.1.0, says what to do, and says that it changed nothing', async () => {
     const rename = (from: string, to: string) =>
-      outside.sql(`UPDATE countersign.migrations SET name = replace(name, '${from}', '${to}')`, 'app');
+      external.sql(`UPDATE countersign.migrations SET name = replace(name, '${from}', '${to}')`, 'app');
     await rename('000001_workspaces-people-and-keys', '000001_workspaces-and-keys');
     const sentence = /from a Countersign before 0\.1\.0.*nothing was changed.*ledger export.*empty database/;
     await expectRefusal(environment, 'refused', sentence);
@@ -68,12 +68,12 @@ describe('serve with an external database', () => {
   });
 
   test('exits with the code schema_older, and names the command that migrates the database', async () => {
-    const [last] = await outside.sql<{ name: string; run_on: Date }>(
+    const [last] = await external.sql<{ name: string; run_on: Date }>(
       'DELETE FROM countersign.migrations WHERE id = (SELECT max(id) FROM countersign.migrations) RETURNING name, run_on',
       'app',
     );
     await expectRefusal(environment, 'schema_older', /countersign-server migrate/);
-    await outside.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('${last!.name}', now())`, 'app');
+    await external.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('${last!.name}', now())`, 'app');
   });
 
   test.for([
@@ -86,7 +86,7 @@ describe('serve with an external database', () => {
   });
 
   test('accepts only the original signing key after a first start that stopped before storing its key in signing_keys', async () => {
-    await outside.sql('DELETE FROM countersign.signing_keys', 'app');
+    await external.sql('DELETE FROM countersign.signing_keys', 'app');
     await expectRefusal(
       { ...environment, COUNTERSIGN_SIGNING_KEY: signingKey() },
       'wrong_secret',
@@ -94,16 +94,16 @@ describe('serve with an external database', () => {
     );
     const server = await ServerProcess.start(environment);
     expect(await server.end('SIGTERM')).toBe(0);
-    expect(await outside.sql('SELECT kid FROM countersign.signing_keys', 'app')).toHaveLength(1);
+    expect(await external.sql('SELECT kid FROM countersign.signing_keys', 'app')).toHaveLength(1);
   });
 
   test.for([
-    ['a wrong password', () => outside.url('app', 'app', 'wr0ng-word'), /password/],
-    ['an unknown database', () => outside.url('app', 'nowhere'), /nowhere/],
-    ['an unknown role', () => outside.url('nobody_here', 'app'), /nobody_here/],
+    ['a wrong password', () => external.url('app', 'app', 'wr0ng-word'), /password/],
+    ['an unknown database', () => external.url('app', 'nowhere'), /nowhere/],
+    ['an unknown role', () => external.url('nobody_here', 'app'), /nobody_here/],
     [
       'a port without a listener',
-      async () => outside.url('app', 'app').replace(/:\d+\/app$/, `:${await freePort('127.0.0.1')}/app`),
+      async () => external.url('app', 'app').replace(/:\d+\/app$/, `:${await freePort('127.0.0.1')}/app`),
       /ECONNREFUSED/,
     ],
     ['an unknown host', () => `postgres://app:${encodeURIComponent(PASSWORD)}@nowhere.invalid/app`, /nowhere\.invalid/],
@@ -112,7 +112,7 @@ describe('serve with an external database', () => {
   });
 
   test('names the certificate file of DATABASE_URL if it cannot be read, and shows no password', async () => {
-    const url = `${outside.url('app', 'app')}?sslmode=verify-full&sslrootcert=/nowhere/ca.crt`;
+    const url = `${external.url('app', 'app')}?sslmode=verify-full&sslrootcert=/nowhere/ca.crt`;
     await expectRefusal(
       { ...SECRETS, DATABASE_URL: url },
       'bad_configuration',
@@ -121,20 +121,20 @@ describe('serve with an external database', () => {
   });
 
   test('exits with an error when a step of the start fails after the server began to listen', async () => {
-    await outside.sql('REVOKE SELECT ON countersign.tenants FROM app', 'app');
+    await external.sql('REVOKE SELECT ON countersign.tenants FROM app', 'app');
     const port = await freePort('127.0.0.1');
     const server = new CommandProcess(['serve'], { ...environment, COUNTERSIGN_PORT: String(port) });
     expect([await server.ended, server.stderr]).toEqual([expect.any(Number), expect.stringMatching(/tenants/)]);
     expect(await server.ended).not.toBe(0);
     expect(server.stdout).toContain('Server listening');
-    await outside.sql('GRANT SELECT ON countersign.tenants TO app', 'app');
+    await external.sql('GRANT SELECT ON countersign.tenants TO app', 'app');
   });
 
   test('starts as a superuser with a warning; the welcome text names the workspace, or says how to create one', async () => {
-    await outside.role('boss');
-    await outside.sql('ALTER ROLE boss SUPERUSER');
-    await outside.sql('CREATE DATABASE bossy OWNER boss');
-    const there = { ...SECRETS, DATABASE_URL: outside.url('boss', 'bossy') };
+    await external.role('superuser_role');
+    await external.sql('ALTER ROLE superuser_role SUPERUSER');
+    await external.sql('CREATE DATABASE of_superuser OWNER superuser_role');
+    const there = { ...SECRETS, DATABASE_URL: external.url('superuser_role', 'of_superuser') };
     const server = await ServerProcess.start(there);
     expect(server.stdout).toMatch(/"level":40.*is a superuser or has BYPASSRLS/);
     expect(server.stderr).toContain('workspace create --name acme');
@@ -150,22 +150,26 @@ describe('serve with an external database', () => {
   });
 
   test('`workspace list` reports an empty database and creates no tables; `workspace create` creates them and says so', async () => {
-    await outside.sql('CREATE DATABASE empty OWNER app');
-    const there = { ...SECRETS, DATABASE_URL: outside.url('app', 'empty') };
+    await external.sql('CREATE DATABASE empty OWNER app');
+    const there = { ...SECRETS, DATABASE_URL: external.url('app', 'empty') };
     const list = await runHere(['workspace', 'list'], there);
     expect([list.status, list.stderr]).toEqual([
       8,
       expect.stringMatching(/no tables of Countersign in .*database empty.*`migrate`/),
     ]);
-    expect(await outside.sql(`SELECT FROM pg_namespace WHERE nspname = 'countersign'`, 'empty')).toEqual([]);
+    expect(await external.sql(`SELECT FROM pg_namespace WHERE nspname = 'countersign'`, 'empty')).toEqual([]);
     const create = await runHere(['workspace', 'create', '--name', 'acme'], there);
     expect([create.status, create.stderr]).toEqual([0, expect.stringMatching(/^created the tables in .*database empty\n/)]);
   });
 
-  test('exits and names the right to grant when the role of a new database may not create tables', async () => {
-    await outside.role('poor');
-    await outside.sql('CREATE DATABASE poor');
-    await expectRefusal({ ...SECRETS, DATABASE_URL: outside.url('poor', 'poor') }, 'database_away', /CREATE on the database/);
+  test('exits and names the right to grant when the role may not create tables in a new database', async () => {
+    await external.role('limited');
+    await external.sql('CREATE DATABASE limited');
+    await expectRefusal(
+      { ...SECRETS, DATABASE_URL: external.url('limited', 'limited') },
+      'database_away',
+      /CREATE on the database/,
+    );
   });
 });
 
@@ -205,7 +209,7 @@ describe('serve with the embedded database', () => {
 });
 
 describe('serve with a bad configuration', () => {
-  const outsideUrl = { DATABASE_URL: `postgres://app:${encodeURIComponent(PASSWORD)}@127.0.0.1/app` };
+  const externalUrl = { DATABASE_URL: `postgres://app:${encodeURIComponent(PASSWORD)}@127.0.0.1/app` };
   const bad: [variable: string, value: string, others?: Environment][] = [
     ['COUNTERSIGN_PORT', '65536'],
     ['COUNTERSIGN_PORT', 'http'],
@@ -218,10 +222,10 @@ describe('serve with a bad configuration', () => {
     ['DATABASE_URL', 'postgres://'],
     ['DATABASE_URL', `postgres://app:${PASSWORD}@127.0.0.1:notaport/app`, SECRETS],
     ['DATABASE_URL', 'postgres://app:wr0ng-word@127.0.0.1:70000/app', SECRETS],
-    ['COUNTERSIGN_MIGRATE_DATABASE_URL', `app:${PASSWORD}`, outsideUrl],
+    ['COUNTERSIGN_MIGRATE_DATABASE_URL', `app:${PASSWORD}`, externalUrl],
     ['COUNTERSIGN_MIGRATE_DATABASE_URL', 'postgres://owner:wr0ng-word@127.0.0.1/app'],
     ['COUNTERSIGN_DATABASE_CONNECTIONS', '1'],
-    ['COUNTERSIGN_DATABASE_CONNECTIONS', '201', outsideUrl],
+    ['COUNTERSIGN_DATABASE_CONNECTIONS', '201', externalUrl],
     ['COUNTERSIGN_DATABASE_CONNECTIONS', '33'],
     ['COUNTERSIGN_REPORT_BYTES_MAX', '20MB'],
     ['COUNTERSIGN_RECORD_BYTES_MAX', '0'],

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { openPool } from '../../src/database/pool.ts';
 import { type AcknowledgedRequest, Callers, send } from '../fixtures/callers.ts';
-import { OutsidePostgres, PASSWORD } from '../fixtures/outside-postgres.ts';
+import { ExternalPostgres, PASSWORD } from '../fixtures/external-postgres.ts';
 import type { Environment } from '../fixtures/process-environment.ts';
 import { expectStored } from '../fixtures/records.ts';
 import { newKey, outputOf } from '../fixtures/run-command.ts';
@@ -19,11 +19,11 @@ const secrets: Environment = {
   COUNTERSIGN_SIGNING_KEY: generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
 };
 
-let outside: OutsidePostgres;
+let external: ExternalPostgres;
 const servers: ServerProcess[] = [];
 
 beforeAll(async () => {
-  outside = await OutsidePostgres.create();
+  external = await ExternalPostgres.create();
 });
 
 afterEach(async () => {
@@ -34,7 +34,7 @@ afterEach(async () => {
   }
 });
 
-afterAll(() => outside?.remove());
+afterAll(() => external?.remove());
 
 async function serve(environment: Environment): Promise<ServerProcess> {
   const server = await ServerProcess.start(environment);
@@ -44,9 +44,9 @@ async function serve(environment: Environment): Promise<ServerProcess> {
 
 /** Creates a database and the role that owns it. Returns the environment of a server with this role. */
 async function ownedDatabase(name: string): Promise<Environment> {
-  await outside.role(name);
-  await outside.sql(`CREATE DATABASE ${name} OWNER ${name}`);
-  return { ...secrets, DATABASE_URL: outside.url(name, name) };
+  await external.role(name);
+  await external.sql(`CREATE DATABASE ${name} OWNER ${name}`);
+  return { ...secrets, DATABASE_URL: external.url(name, name) };
 }
 
 /** Sends requests of every kind and expects that the server acknowledges all of them. */
@@ -59,7 +59,7 @@ async function expectService(server: ServerProcess, key: string): Promise<Acknow
 }
 
 async function expectAllKept(database: string, tenantId: string, acknowledged: readonly AcknowledgedRequest[]): Promise<void> {
-  const address = { connectionString: outside.url('postgres', database) };
+  const address = { connectionString: external.url('postgres', database) };
   const pool = withSecret(openPool(address, { size: 2, name: 'test' }), secrets.COUNTERSIGN_MASTER_SECRET!);
   try {
     await expectStored(pool, tenantId, acknowledged);
@@ -76,7 +76,7 @@ describe('an external PostgreSQL', () => {
     const acknowledged = (await Promise.all([expectService(one, key), expectService(two, key)])).flat();
     await expectAllKept('alone', tenantId, acknowledged);
     expect(await outputOf(['ledger', 'verify', '--workspace', 'acme'], environment)).toBeDefined();
-    const [role] = await outside.sql(
+    const [role] = await external.sql(
       `SELECT rolsuper, rolcreaterole, rolcreatedb, rolbypassrls FROM pg_roles WHERE rolname = 'alone'`,
     );
     expect(Object.values(role!)).toEqual([false, false, false, false]);
@@ -93,21 +93,21 @@ describe('an external PostgreSQL', () => {
   });
 
   test('with a separate owner, the server can only read and insert rows of append-only tables; the owner cannot change them', async () => {
-    await outside.role('owner_role');
-    await outside.role('server_role');
-    await outside.sql('CREATE DATABASE two_roles OWNER owner_role');
-    await outside.sql('REVOKE ALL ON DATABASE two_roles FROM PUBLIC');
-    await outside.sql('GRANT CONNECT ON DATABASE two_roles TO server_role');
+    await external.role('owner_role');
+    await external.role('server_role');
+    await external.sql('CREATE DATABASE two_roles OWNER owner_role');
+    await external.sql('REVOKE ALL ON DATABASE two_roles FROM PUBLIC');
+    await external.sql('GRANT CONNECT ON DATABASE two_roles TO server_role');
     const environment = {
       ...secrets,
-      DATABASE_URL: outside.url('server_role', 'two_roles'),
-      COUNTERSIGN_MIGRATE_DATABASE_URL: outside.url('owner_role', 'two_roles'),
+      DATABASE_URL: external.url('server_role', 'two_roles'),
+      COUNTERSIGN_MIGRATE_DATABASE_URL: external.url('owner_role', 'two_roles'),
     };
     const [server] = await Promise.all([serve(environment), serve(environment)]);
     const { tenantId, key } = await newKey(environment, 'acme');
     await expectAllKept('two_roles', tenantId, await expectService(server, key));
 
-    const granted = await outside.sql<{ name: string; rights: string; columns: boolean }>(
+    const granted = await external.sql<{ name: string; rights: string; columns: boolean }>(
       `SELECT relname AS name, has_any_column_privilege('server_role', oid, 'UPDATE, REFERENCES') AS columns,
               array_to_string(array(SELECT r FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) AS r
                                      WHERE has_table_privilege('server_role', oid, r)), ' ') AS rights
@@ -116,7 +116,7 @@ describe('an external PostgreSQL', () => {
     );
     expect(granted).toHaveLength(APPEND_ONLY.length);
     expect(granted.filter(({ rights, columns }) => rights !== 'SELECT INSERT' || columns)).toEqual([]);
-    const owned = await outside.sql(
+    const owned = await external.sql(
       `SELECT relname FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relowner <> 'owner_role'::regrole`,
       'two_roles',
     );
@@ -127,25 +127,25 @@ describe('an external PostgreSQL', () => {
         `DELETE FROM countersign.${table}`,
         `TRUNCATE countersign.${table}`,
       ]) {
-        await expect(outside.sql(`SET ROLE server_role; ${change}`, 'two_roles')).rejects.toMatchObject({ code: '42501' });
-        const asOwner = outside.sql(`SET ROLE owner_role; ${change}`, 'two_roles');
+        await expect(external.sql(`SET ROLE server_role; ${change}`, 'two_roles')).rejects.toMatchObject({ code: '42501' });
+        const asOwner = external.sql(`SET ROLE owner_role; ${change}`, 'two_roles');
         await expect(asOwner).rejects.toMatchObject({ message: expect.stringMatching(/append-only|foreign key constraint/) });
       }
     }
   });
 
   test("migrate revokes extra rights of the server's role, unless this role also owns the tables", async () => {
-    await outside.role('giving_role');
-    await outside.role('given_role');
-    await outside.sql('CREATE DATABASE given OWNER giving_role');
-    await outside.sql('REVOKE ALL ON DATABASE given FROM PUBLIC; GRANT CONNECT ON DATABASE given TO given_role');
+    await external.role('giving_role');
+    await external.role('given_role');
+    await external.sql('CREATE DATABASE given OWNER giving_role');
+    await external.sql('REVOKE ALL ON DATABASE given FROM PUBLIC; GRANT CONNECT ON DATABASE given TO given_role');
     const owner = {
       ...secrets,
-      DATABASE_URL: outside.url('giving_role', 'given'),
-      COUNTERSIGN_MIGRATE_DATABASE_URL: outside.url('giving_role', 'given'),
+      DATABASE_URL: external.url('giving_role', 'given'),
+      COUNTERSIGN_MIGRATE_DATABASE_URL: external.url('giving_role', 'given'),
     };
     const mayDelete = async (role: string) => {
-      const [row] = await outside.sql<{ may: boolean }>(
+      const [row] = await external.sql<{ may: boolean }>(
         `SELECT has_table_privilege('${role}', 'countersign.traces', 'DELETE') AS may`,
         'given',
       );
@@ -153,26 +153,26 @@ describe('an external PostgreSQL', () => {
     };
     await outputOf(['migrate'], owner);
     expect(await mayDelete('giving_role')).toBe(true);
-    await outside.sql(
+    await external.sql(
       'SET ROLE giving_role; GRANT USAGE ON SCHEMA countersign TO given_role; GRANT DELETE ON countersign.traces TO given_role',
       'given',
     );
     expect(await mayDelete('given_role')).toBe(true);
-    await outputOf(['migrate'], { ...owner, DATABASE_URL: outside.url('given_role', 'given') });
+    await outputOf(['migrate'], { ...owner, DATABASE_URL: external.url('given_role', 'given') });
     expect(await mayDelete('given_role')).toBe(false);
   });
 
   test('with a separate owner, a later start grants the rights that an interrupted start did not grant', async () => {
-    await outside.role('cut_owner');
-    await outside.role('cut_server');
-    await outside.sql('CREATE DATABASE cut OWNER cut_owner');
+    await external.role('cut_owner');
+    await external.role('cut_server');
+    await external.sql('CREATE DATABASE cut OWNER cut_owner');
     const urls = {
-      DATABASE_URL: outside.url('cut_server', 'cut'),
-      COUNTERSIGN_MIGRATE_DATABASE_URL: outside.url('cut_owner', 'cut'),
+      DATABASE_URL: external.url('cut_server', 'cut'),
+      COUNTERSIGN_MIGRATE_DATABASE_URL: external.url('cut_owner', 'cut'),
     };
     const environment = { ...secrets, ...urls };
     expect(await (await serve(environment)).end('SIGTERM')).toBe(0);
-    await outside.sql(
+    await external.sql(
       'REVOKE ALL ON SCHEMA countersign FROM cut_server; REVOKE ALL ON ALL TABLES IN SCHEMA countersign FROM cut_server',
       'cut',
     );
@@ -191,10 +191,10 @@ describe('an external PostgreSQL', () => {
       await until('the callers are sending', () => callers.acknowledged.length >= 64);
       // A smart shutdown waits for connected clients, so the operator then sends the signal for a fast shutdown.
       if (signal === 'SIGINT') {
-        outside.askToStop();
+        external.requestShutdown();
         await sleep(200);
       }
-      await outside.stop(signal);
+      await external.stop(signal);
       const [acknowledgedBefore, refusedBefore] = [callers.acknowledged.length, callers.unavailable];
       await until('the callers get 503', () => callers.unavailable >= refusedBefore + 32);
       expect(callers.acknowledged.length - acknowledgedBefore).toBeLessThanOrEqual(16);
@@ -202,7 +202,7 @@ describe('an external PostgreSQL', () => {
       const ready = await fetch(`${server.url}/readyz`);
       expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '1']);
 
-      await outside.start();
+      await external.start();
       const before = callers.acknowledged.length;
       await until('the server has recovered', () => callers.acknowledged.length >= before + 64);
       await callers.stop();
@@ -223,7 +223,7 @@ describe('an external PostgreSQL', () => {
     const { tenantId, key } = await newKey(environment, 'acme');
     const callers = new Callers({ url: server.url, key }, 16);
     await until('the callers are sending', () => callers.acknowledged.length >= 64);
-    outside.signalAll('SIGSTOP');
+    external.signalAll('SIGSTOP');
     try {
       const startedAt = Date.now();
       const late = await fetch(server.url + paths.audit, {
@@ -235,7 +235,7 @@ describe('an external PostgreSQL', () => {
       expect(Date.now() - startedAt).toBeLessThan(40_000);
       expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
     } finally {
-      outside.signalAll('SIGCONT');
+      external.signalAll('SIGCONT');
     }
     const before = callers.acknowledged.length;
     await until('the server has recovered', () => callers.acknowledged.length >= before + 64);

@@ -48,7 +48,7 @@ test('a server and commands that start at once on a new folder agree on the data
   }
 });
 
-test('a command and the server report a missing secret file and do not replace it; after its restoration, the command works', async () => {
+test('a command and the server report a missing secret file and do not replace it; once the file is back, the command works', async () => {
   const folder = new DataFolder();
   const secrets = join(folder.path, 'secrets');
   try {

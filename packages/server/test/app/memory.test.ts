@@ -43,14 +43,14 @@ describe('a full queue', () => {
   test('causes 503 with Retry-After; the server accepts the requests in the queue, and accepts more when there is room', async () => {
     const { audit, release } = await tenant();
     const answers = Array.from({ length: 60 }, () => audit(9_000));
-    const refused = await firstRefusals(answers);
-    expect(refused.length).toBeGreaterThan(30);
-    expect(refused.every(({ headers }) => headers.get('retry-after') === '1')).toBe(true);
+    const rejected = await firstRejections(answers);
+    expect(rejected.length).toBeGreaterThan(30);
+    expect(rejected.every(({ headers }) => headers.get('retry-after') === '1')).toBe(true);
     expect(await queuedBytes()).toBeGreaterThan(QUEUE_BYTES / 2);
     expect(await queuedBytes()).toBeLessThanOrEqual(QUEUE_BYTES);
     await release();
     const accepted = (await Promise.all(answers)).filter(({ status }) => status === 200);
-    expect(accepted.length).toBe(60 - refused.length);
+    expect(accepted.length).toBe(60 - rejected.length);
     expect((await audit(9_000)).status).toBe(200);
     expect(await queuedBytes()).toBe(0);
   });
@@ -58,7 +58,7 @@ describe('a full queue', () => {
   test('keeps room for other tenants while several tenants flood it', async () => {
     const flooders = [await tenant(), await tenant(), await tenant()];
     const flood = flooders.flatMap(({ audit }) => Array.from({ length: 40 }, () => audit(5_000)));
-    await firstRefusals(flood);
+    await firstRejections(flood);
     const polite = [await tenant(), await tenant()];
     for (const { release } of polite) await release();
     for (const { audit } of polite) {
@@ -129,9 +129,9 @@ describe('64 bodies at once', () => {
     }));
     const { answers, peak } = await sendAtOnce(64, Buffer.from(JSON.stringify({ trace_id: 'large', spans })), {});
     const stored = answers.filter(({ status }) => status === 200);
-    const refused = answers.filter(({ status, headers }) => status === 503 && headers['retry-after'] === '1');
+    const rejected = answers.filter(({ status, headers }) => status === 503 && headers['retry-after'] === '1');
     expect(stored.length).toBeGreaterThan(0);
-    expect(stored.length + refused.length).toBe(64);
+    expect(stored.length + rejected.length).toBe(64);
     expect(peak).toBeLessThan(1_500 * MIB);
     await expectServing();
   });
@@ -157,15 +157,15 @@ async function lockHeads(database: TestDatabase, tenantId: string): Promise<() =
 }
 
 /** Waits for responses with 503 until no further one arrives within 300 ms, and returns them. The other requests may still wait. */
-async function firstRefusals<T extends { status: number }>(answers: readonly Promise<T>[]): Promise<T[]> {
-  const refused: T[] = [];
-  for (const answer of answers) void answer.then((each) => each.status === 503 && refused.push(each));
+async function firstRejections<T extends { status: number }>(answers: readonly Promise<T>[]): Promise<T[]> {
+  const rejected: T[] = [];
+  for (const answer of answers) void answer.then((each) => each.status === 503 && rejected.push(each));
   let previousCount = -1;
-  while (refused.length !== previousCount || previousCount === 0) {
-    previousCount = refused.length;
+  while (rejected.length !== previousCount || previousCount === 0) {
+    previousCount = rejected.length;
     await sleep(300);
   }
-  return [...refused];
+  return [...rejected];
 }
 
 /** Returns `bytes` spaces, compressed by gzip to about a thousandth of their size. */

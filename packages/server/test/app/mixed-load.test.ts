@@ -115,7 +115,7 @@ async function load(durationMs: number, killsMin: number): Promise<AcknowledgedR
   return [...acknowledged(), ...resent];
 }
 
-/** Resends the last 20 unconfirmed requests, except promotion checks, to both servers. The second must repeat the response of the first. */
+/** Resends the last 20 unconfirmed requests, except promotion checks, to both servers. The second server must repeat the first response. */
 async function resend(unconfirmed: Callers['unconfirmed']): Promise<AcknowledgedRequest[]> {
   const resent: AcknowledgedRequest[] = [];
   for (const sent of unconfirmed.filter(({ kind }) => kind !== 'promotionCheck').slice(-20)) {

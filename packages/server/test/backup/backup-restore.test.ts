@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { openPool } from '../../src/database/pool.ts';
 import { type AcknowledgedRequest, Callers } from '../fixtures/callers.ts';
-import { OutsidePostgres } from '../fixtures/outside-postgres.ts';
+import { ExternalPostgres } from '../fixtures/external-postgres.ts';
 import type { Environment } from '../fixtures/process-environment.ts';
 import { expectStored } from '../fixtures/records.ts';
 import { newKey, outputOf } from '../fixtures/run-command.ts';
@@ -17,16 +17,16 @@ const passphrase: Environment = { COUNTERSIGN_BACKUP_PASSPHRASE: 'correct horse 
 const [first, last] = [DataFolder.migrated(), new DataFolder()];
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 const secrets = join(scratch, 'secrets');
-let outside: OutsidePostgres;
+let external: ExternalPostgres;
 const servers: ServerProcess[] = [];
 
 beforeAll(async () => {
-  outside = await OutsidePostgres.create();
+  external = await ExternalPostgres.create();
 });
 
 afterAll(async () => {
   for (const server of servers) if (!server.hasEnded) await server.end('SIGTERM');
-  await outside?.remove();
+  await external?.remove();
   await Promise.all([first.clear(), last.clear()]);
   rmSync(scratch, { recursive: true, force: true });
 });
@@ -64,7 +64,7 @@ async function restore(input: string, environment: Environment, ...options: stri
 }
 
 async function expectRecords(acknowledged: readonly AcknowledgedRequest[], tenantId: string): Promise<void> {
-  const address = { connectionString: outside.url('postgres', 'moved') };
+  const address = { connectionString: external.url('postgres', 'moved') };
   const pool = withSecret(openPool(address, { size: 2, name: 'test' }), readFileSync(join(secrets, 'master-secret'), 'utf8'));
   await expectStored(pool, tenantId, acknowledged).finally(() => pool.end());
 }
@@ -83,10 +83,10 @@ test('a busy instance moves from the embedded PostgreSQL to an external one and 
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(await server.end('SIGTERM')).toBe(0);
 
-  await outside.role('moved');
-  await outside.sql('CREATE DATABASE moved OWNER moved');
+  await external.role('moved');
+  await external.sql('CREATE DATABASE moved OWNER moved');
   const away: Environment = {
-    DATABASE_URL: outside.url('moved', 'moved'),
+    DATABASE_URL: external.url('moved', 'moved'),
     COUNTERSIGN_MASTER_SECRET_FILE: join(secrets, 'master-secret'),
     COUNTERSIGN_SIGNING_KEY_FILE: join(secrets, 'signing-key.pem'),
   };

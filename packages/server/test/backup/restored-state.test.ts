@@ -47,7 +47,7 @@ const accept = async (...options: string[]) => {
   return [await command.ended, command.stdout, command.stderr];
 };
 
-test('the server rejects an older state that was restored while the server was stopped, until the operator accepts the restore', {
+test('the server refuses an older state that was restored while the server was stopped, until the operator accepts the restore', {
   timeout: 180_000,
 }, async () => {
   for (let count = 0; count < 3; count += 1) expect(await append()).toEqual([200, undefined]);
