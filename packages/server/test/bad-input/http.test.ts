@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { paths } from '../harness/test-server.ts';
 import { ALL, AUDIT, BODY, LENGTH, MALFORMED, METHODS, MISSING_OR_TWICE, PATHS, SPELLINGS, without } from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
-import { digestOf, expectRefused, setUpRejections } from './rejections.ts';
+import { digestOf, expectRejected, setUpRejections } from './rejections.ts';
 
 const target = setUpRejections();
 
@@ -15,7 +15,7 @@ describe.each([
   test.each(cases)('$what: $error', async ({ error, text, issues }) => {
     const before = await digestOf(target.server.database);
     const [answer, ...more] = await sendRaw(target.server.url, Buffer.from(text.replaceAll('KEY', target.key), 'latin1'));
-    expectRefused(answer!, error, issues);
+    expectRejected(answer!, error, issues);
     expect(answer!.headers.get('allow')).toBe(error === 'method_not_allowed' ? 'POST' : null);
     expect(answer!.headers.get('www-authenticate')).toBe(error === 'unauthorized' ? 'Bearer' : null);
     for (const { status } of more) expect(status).toBe(400);
@@ -87,7 +87,7 @@ describe('accepts valid HTTP', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 422]);
   });
 
-  test('responds to HEAD as to GET, but without a body; with 405 where GET streams; and rejects CONNECT', async () => {
+  test('responds to HEAD as to GET without a body (405 where GET streams), and rejects CONNECT', async () => {
     const head = await fetch(target.server.url + paths.audit, { method: 'HEAD' });
     expect([head.status, head.headers.get('allow'), await head.text()]).toEqual([405, 'POST', '']);
     for (const path of [
@@ -115,7 +115,7 @@ describe('accepts valid HTTP', () => {
       ]);
     }
     const [connected] = await sendRaw(target.server.url, httpText('CONNECT x:443 HTTP/1.1', ALL));
-    expectRefused(connected!, 'method_not_allowed');
+    expectRejected(connected!, 'method_not_allowed');
   });
 });
 

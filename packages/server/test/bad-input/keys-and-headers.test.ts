@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { mintKey, revokeKey } from '../../src/workspace/ingestion-keys.ts';
 import { paths, type TestResponse } from '../harness/test-server.ts';
-import { digestOf, expectRefused, GOOD, type RejectedRequest, setUpRejections, testRejections } from './rejections.ts';
+import { digestOf, expectRejected, GOOD, type RejectedRequest, setUpRejections, testRejections } from './rejections.ts';
 
 const target = setUpRejections();
 const PREFIX = 'aa_live_';
@@ -63,7 +63,7 @@ describe('every invalid key gets the same 401', () => {
   test.each(NO_KEYS)('%s', async (_what, headers) => {
     const before = await digestOf(target.server.database);
     const answer = await target.server.post(paths.audit, undefined, GOOD.entry, headers(target.key));
-    expectRefused(answer, 'unauthorized');
+    expectRejected(answer, 'unauthorized');
     expect(stableHeaders(answer)).toEqual({
       'content-length': '36',
       'x-content-type-options': 'nosniff',
@@ -75,11 +75,11 @@ describe('every invalid key gets the same 401', () => {
 
   test('ignores a key in the query or in the body', async () => {
     const answer = await target.server.post(`${paths.audit}?key=${target.key}`, undefined, { ...GOOD.entry, key: target.key });
-    expectRefused(answer, 'unauthorized');
+    expectRejected(answer, 'unauthorized');
   });
 
   test.each(Object.entries(paths))('%s requires a key', async (_name, path) => {
-    expectRefused(await target.server.post(path, undefined, {}), 'unauthorized');
+    expectRejected(await target.server.post(path, undefined, {}), 'unauthorized');
   });
 });
 

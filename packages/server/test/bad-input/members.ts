@@ -244,7 +244,7 @@ export const PLACES: readonly Place[] = [
 /** Requests with one fault each: every member with every wrong value of its kind, and every required member absent or null. */
 export const wrongMembers = ({ path, prefix, body, members }: Place): RejectedRequest[] =>
   Object.entries(members).flatMap(([member, markedKind]) => {
-    const refusal = (what: string, value: unknown, code: string): RejectedRequest => ({
+    const rejection = (what: string, value: unknown, code: string): RejectedRequest => ({
       what: `${member}: ${what}`,
       path,
       body: body({ [member]: value }),
@@ -252,7 +252,7 @@ export const wrongMembers = ({ path, prefix, body, members }: Place): RejectedRe
     });
     const wrong: WrongValues = KINDS[markedKind.replace('!', '') as keyof typeof KINDS];
     const required = markedKind.endsWith('!')
-      ? [refusal('absent', undefined, 'required'), refusal('null', null, 'wrong_type')]
+      ? [rejection('absent', undefined, 'required'), rejection('null', null, 'wrong_type')]
       : [];
-    return [...required, ...wrong.map(([what, value, code]) => refusal(what, value, code))];
+    return [...required, ...wrong.map(([what, value, code]) => rejection(what, value, code))];
   });

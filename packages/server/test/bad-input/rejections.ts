@@ -47,7 +47,7 @@ export const GOOD = {
   check: { agent_name: 'support-bot', min_pass_rate: 99 },
 } as const;
 
-/** A server that has stored a record from each endpoint of `GOOD`, and the key that sends bad input. */
+/** A server that has stored a record from each body of `GOOD`, and the key that sends bad input. */
 export interface RejectionTarget {
   server: TestServer;
   key: string;
@@ -82,12 +82,12 @@ export function setUpRejections(): RejectionTarget {
 }
 
 /** Adds one test per request: the response must be exactly the expected rejection, and the database must not change. */
-export function testRejections(title: string, target: RejectionTarget, refusals: readonly RejectedRequest[]): void {
+export function testRejections(title: string, target: RejectionTarget, requests: readonly RejectedRequest[]): void {
   describe(title, () => {
-    test.each(refusals)('$what', async ({ path, body, headers, error = 'validation_failed', issues, says }) => {
+    test.each(requests)('$what', async ({ path, body, headers, error = 'validation_failed', issues, says }) => {
       const before = await digestOf(target.server.database);
       const answer = await target.server.post(path, target.key, body, headers);
-      expectRefused(answer, error, issues);
+      expectRejected(answer, error, issues);
       if (says !== undefined)
         expect(answer.body.issues.map(({ message }: { message: string }) => message).join('\n')).toMatch(says);
       expect(await digestOf(target.server.database)).toEqual(before);
@@ -96,7 +96,7 @@ export function testRejections(title: string, target: RejectionTarget, refusals:
 }
 
 /** Expects a rejection with this code, its status in the table, exactly these issues, a request ID and the media type of JSON. */
-export function expectRefused(
+export function expectRejected(
   { status, headers, body }: TestResponse,
   error: RejectionCode,
   issues: readonly string[] = [],

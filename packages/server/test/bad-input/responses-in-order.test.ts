@@ -44,6 +44,6 @@ describe('the server responds to a valid request before it rejects the bytes aft
 });
 
 test('the server sends one response to a rejected request whose body is invalid too', async () => {
-  const refused = httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', 'Transfer-Encoding: chunked'], 'x');
-  expect(await statusesOf(good() + refused)).toEqual([200, 401]);
+  const rejected = httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', 'Transfer-Encoding: chunked'], 'x');
+  expect(await statusesOf(good() + rejected)).toEqual([200, 401]);
 });

@@ -9,7 +9,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { answerClientError } from '../../src/http/error-reply.ts';
 import { ALL, AUDIT, BODY } from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
-import { digestOf, expectRefused, GOOD, setUpRejections } from './rejections.ts';
+import { digestOf, expectRejected, GOOD, setUpRejections } from './rejections.ts';
 
 const target = setUpRejections();
 
@@ -28,7 +28,7 @@ describe('bodies whose length differs from the announced length', () => {
   test('the server stores nothing when the client stops sending before its Content-Length is reached', async () => {
     const before = await digestOf(target.server.database);
     const [answer] = await sendRaw(target.server.url, text(BODY.length + 1), { hangsUp: true });
-    expectRefused(answer!, 'bad_request');
+    expectRejected(answer!, 'bad_request');
     expect(await digestOf(target.server.database)).toEqual(before);
   });
 
@@ -64,7 +64,7 @@ describe('slow clients and clients that do not close', () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     for (const part of [`${AUDIT}\r\nHost: x\r\nX-Slow: `, httpText(AUDIT, ['Host: x', 'Content-Length: 10'], 'half')]) {
       const [answer] = await sendRaw(url, part);
-      expectRefused(answer!, 'request_timeout');
+      expectRejected(answer!, 'request_timeout');
     }
     server.close();
   });

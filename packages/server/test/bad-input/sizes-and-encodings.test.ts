@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { paths, type TestResponse } from '../harness/test-server.ts';
-import { digestOf, expectRefused, GOOD, type RejectedRequest, setUpRejections, testRejections } from './rejections.ts';
+import { digestOf, expectRejected, GOOD, type RejectedRequest, setUpRejections, testRejections } from './rejections.ts';
 
 const target = setUpRejections();
 const MIB = 1024 * 1024;
@@ -25,7 +25,7 @@ const gzipBomb = (mib: number): Buffer => {
   return Buffer.concat(Array.from({ length: mib / 10 }, () => member));
 };
 
-const refusal = (
+const rejection = (
   what: string,
   path: string,
   error: RejectedRequest['error'],
@@ -46,11 +46,11 @@ const refusal = (
 const limitOf = (path: string): string =>
   `at most ${path === paths.traces || path === paths.telemetry ? 20_971_520 : 1_048_576} bytes`;
 const tooLarge = (what: string, path: string, body: unknown, headers?: Record<string, string>): RejectedRequest => ({
-  ...refusal(what, path, 'payload_too_large', body, headers),
+  ...rejection(what, path, 'payload_too_large', body, headers),
   says: `the body may have ${limitOf(path)}, decompressed`,
 });
 const expandsTooMuch = (what: string, path: string, body: unknown, headers: Record<string, string>): RejectedRequest => ({
-  ...refusal(what, path, 'payload_too_large', body, headers),
+  ...rejection(what, path, 'payload_too_large', body, headers),
   says: `expands to more than 300 times its compressed bytes; send it uncompressed, ${limitOf(path)}`,
 });
 const bomb = gzipBomb(1000);
@@ -75,27 +75,27 @@ testRejections('rejects a body that expands to more than 300 times its compresse
 ]);
 
 testRejections('rejects a body that does not match its Content-Encoding', target, [
-  refusal('garbage sent as gzip', paths.audit, 'invalid_json', 'garbage', GZIP),
-  refusal('plain JSON sent as gzip', paths.audit, 'invalid_json', ENTRY, GZIP),
-  refusal('plain JSON sent as deflate', paths.traces, 'invalid_json', JSON.stringify(GOOD.trace), DEFLATE),
-  refusal('gzip sent as deflate', paths.audit, 'invalid_json', gzipSync(ENTRY), DEFLATE),
-  refusal('raw deflate, without its header', paths.audit, 'invalid_json', deflateRawSync(ENTRY), DEFLATE),
-  refusal('gzip without Content-Encoding', paths.audit, 'invalid_json', gzipSync(ENTRY)),
-  refusal('gzip within gzip', paths.audit, 'invalid_json', gzipSync(gzipSync(ENTRY)), GZIP),
-  refusal('gzip truncated in its data', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, -12), GZIP),
-  refusal('gzip truncated in its checksum', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, -4), GZIP),
-  refusal('gzip truncated in its header', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, 4), GZIP),
-  refusal('gzip with a wrong checksum', paths.audit, 'invalid_json', withWrongChecksum(gzipSync(ENTRY)), GZIP),
-  refusal('an empty gzip body', paths.audit, 'invalid_json', gzipSync(''), GZIP),
-  refusal('no bytes sent as gzip', paths.audit, 'invalid_json', '', GZIP),
-  refusal(
+  rejection('garbage sent as gzip', paths.audit, 'invalid_json', 'garbage', GZIP),
+  rejection('plain JSON sent as gzip', paths.audit, 'invalid_json', ENTRY, GZIP),
+  rejection('plain JSON sent as deflate', paths.traces, 'invalid_json', JSON.stringify(GOOD.trace), DEFLATE),
+  rejection('gzip sent as deflate', paths.audit, 'invalid_json', gzipSync(ENTRY), DEFLATE),
+  rejection('raw deflate, without its header', paths.audit, 'invalid_json', deflateRawSync(ENTRY), DEFLATE),
+  rejection('gzip without Content-Encoding', paths.audit, 'invalid_json', gzipSync(ENTRY)),
+  rejection('gzip within gzip', paths.audit, 'invalid_json', gzipSync(gzipSync(ENTRY)), GZIP),
+  rejection('gzip truncated in its data', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, -12), GZIP),
+  rejection('gzip truncated in its checksum', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, -4), GZIP),
+  rejection('gzip truncated in its header', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, 4), GZIP),
+  rejection('gzip with a wrong checksum', paths.audit, 'invalid_json', withWrongChecksum(gzipSync(ENTRY)), GZIP),
+  rejection('an empty gzip body', paths.audit, 'invalid_json', gzipSync(''), GZIP),
+  rejection('no bytes sent as gzip', paths.audit, 'invalid_json', '', GZIP),
+  rejection(
     'a valid body followed by a second one, compressed',
     paths.audit,
     'invalid_json',
     Buffer.concat([gzipSync(ENTRY), gzipSync(ENTRY)]),
     GZIP,
   ),
-  refusal(
+  rejection(
     'a valid body followed by a second one, as two deflate streams',
     paths.audit,
     'invalid_json',
@@ -105,7 +105,7 @@ testRejections('rejects a body that does not match its Content-Encoding', target
 ]);
 
 const unsupported = (what: string, headers: Record<string, string>, body: unknown = ENTRY): RejectedRequest =>
-  refusal(what, paths.audit, 'unsupported_media_type', body, headers);
+  rejection(what, paths.audit, 'unsupported_media_type', body, headers);
 
 testRejections('rejects bodies that are not JSON in UTF-8, and encodings other than gzip and deflate', target, [
   unsupported('text/plain', { 'content-type': 'text/plain' }),
@@ -133,14 +133,17 @@ testRejections('rejects bodies that are not JSON in UTF-8, and encodings other t
 test.each([
   ['50 MB', Buffer.alloc(50_000_000, 0x20), {}],
   ['a gzip bomb', bomb, GZIP],
-])('the server answers 413 to %s sent without Content-Length, and its memory stays bounded', async (_what, body, headers) => {
-  const before = await digestOf(target.server.database);
-  const rss = process.memoryUsage().rss;
-  const answers = await Promise.all(Array.from({ length: 3 }, () => postChunked(paths.audit, body, headers)));
-  for (const answer of answers) expectRefused(answer, 'payload_too_large', [' size_limit']);
-  expect(process.memoryUsage().rss - rss).toBeLessThan(400 * MIB);
-  expect(await digestOf(target.server.database)).toEqual(before);
-});
+])(
+  'the server responds with 413 to %s sent without Content-Length, and its memory stays bounded',
+  async (_what, body, headers) => {
+    const before = await digestOf(target.server.database);
+    const rss = process.memoryUsage().rss;
+    const answers = await Promise.all(Array.from({ length: 3 }, () => postChunked(paths.audit, body, headers)));
+    for (const answer of answers) expectRejected(answer, 'payload_too_large', [' size_limit']);
+    expect(process.memoryUsage().rss - rss).toBeLessThan(400 * MIB);
+    expect(await digestOf(target.server.database)).toEqual(before);
+  },
+);
 
 test('the server accepts a body of exactly the limit, also chunked and compressed', async () => {
   const body = padBody(GOOD.entry, MIB);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { httpText, sendRaw } from '../bad-input/raw-socket.ts';
-import { expectRefused } from '../bad-input/rejections.ts';
+import { expectRejected } from '../bad-input/rejections.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let open: TestServer;
@@ -65,7 +65,7 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
       named.url,
       httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: evil.example', 'Connection: close', 'Content-Length: 0']),
     );
-    expectRefused(answer!, 'wrong_host', [' bad_header']);
+    expectRejected(answer!, 'wrong_host', [' bad_header']);
     const { message } = answer!.body.issues[0];
     expect(message).toContain('accepts requests for countersign.example.com, not for "evil.example"');
     expect(message).toContain('COUNTERSIGN_ALLOWED_HOSTS');
