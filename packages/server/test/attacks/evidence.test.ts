@@ -35,7 +35,7 @@ const sql = (statement: string, values: unknown[] = []) =>
     values,
   );
 
-/** The decisions of two servers: the one that recorded the evidence, and one that read it from the log. Each: status, verdict, reason. */
+/** Status, verdict and reason from two servers: the server that recorded the evidence, and one that read it from the log. */
 async function decisions(more: object = {}) {
   const answers = [await check(server, more), await check(otherServer, more)];
   return answers.map(({ status, body }) => [status, body.allowed, body.reason]);
@@ -135,7 +135,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     }
   });
 
-  test('ignores that an evaluation below the threshold was deleted and the risk level reset', async () => {
+  test('ignores the deletion of an evaluation below the threshold and a reset risk level', async () => {
     await evaluate(99);
     await operate('agents', 'risk', '--workspace', 'victim', '--agent', agent, 'high');
     const { body } = await evaluate(12);

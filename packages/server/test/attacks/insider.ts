@@ -16,8 +16,8 @@ const TABLES = ['audit_entries', 'decisions', 'key_events', 'tree_nodes', 'check
 export type ForgedEntry = UnlinkedEntry;
 
 /**
- * An attacker who owns the database: superuser, triggers and foreign keys disabled, and this project's code to compute every hash. The
- * attacker has no secret of the instance and none of the files that auditors keep.
+ * An attacker who owns the database, is a superuser, disables triggers and foreign keys, and uses this project's code to compute every
+ * hash. The attacker has no secret of the instance and none of the files that auditors keep.
  */
 export class Insider {
   readonly #database: TestDatabase;
@@ -46,7 +46,7 @@ export class Insider {
   /**
    * Swaps columns of a table between the two workspaces. It deletes and inserts rows, because on Citus the rows of two workspaces can be on
    * two nodes.
-   * @param log swaps only the heads of this log. Without it, `columns` must be `tenant_id`.
+   * @param log limits the swap to the heads of this log. Without it, `columns` must be `tenant_id`.
    */
   async swap(table: (typeof TABLES)[number], columns: readonly string[], log?: LogName): Promise<void> {
     const [theirs, condition] =

@@ -20,7 +20,7 @@ export interface Verdict {
  * against kept checkpoints (`file`), or of the same export by the Python verifier (`python`).
  */
 export type Check = (typeof CHECKS)[number];
-/** All checks of a log except the key audit trail. */
+/** All checks of a log. For the key audit trail, only `workspace` and `workspaceWithKept` apply. */
 export const CHECKS = ['workspace', 'workspaceWithKept', 'file', 'python'] as const;
 
 /** Number of ledger rows when the first and the second checkpoints were kept. */

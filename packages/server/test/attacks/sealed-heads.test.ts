@@ -59,7 +59,7 @@ const headOf = (log: string) => `FROM countersign.log_heads WHERE $T AND log = '
 describe('if a head was not written by the server, the server appends, decides, signs and proves nothing', () => {
   test.each([
     ['changed frontier', `frontier = sha256('x') || substring(frontier FROM 33)`],
-    ['changed number and hash', `seq = seq - 1, tree_size = tree_size - 1, row_hash = sha256('x')`],
+    ['changed size and hash', `seq = seq - 1, tree_size = tree_size - 1, row_hash = sha256('x')`],
     ['time changed by a microsecond', `last_recorded_at = last_recorded_at - interval '1 microsecond'`],
     ['seal of another epoch', `seal = '\\x02' || substring(seal FROM 2)`],
     ['forged seal', `seal = '\\x01' || sha256('x')`],
@@ -99,7 +99,7 @@ describe('if a head was not written by the server, the server appends, decides, 
     }
   });
 
-  test('/readyz and the metrics report it until the head is restored', async () => {
+  test('/readyz and the metrics report the refused log until the head is restored', async () => {
     const observed = await freshServer();
     const reportedState = async () => {
       const [ready, metrics] = await Promise.all([fetch(`${observed.url}/readyz`), fetch(`${observed.url}/metrics`)]);

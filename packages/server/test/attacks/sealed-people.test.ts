@@ -8,7 +8,7 @@ import { hashPassword } from '../../src/people/password-hash.ts';
 import { newToken } from '../../src/people/secret-token.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
-import { bytes, insertRow, text } from './planted.ts';
+import { bytes, insertRow, text } from './insert-row.ts';
 
 const lines: string[] = [];
 const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
@@ -34,7 +34,7 @@ const membersOf = (browser: Browser) => browser.call('GET', `/workspaces/${tenan
 const tokenOf = (path: string) => path.slice(path.indexOf('#') + 1);
 const linkFor = (token: string) => new Browser(server).call('POST', '/links/show', { token });
 
-/** Expects that the log has exactly these rows of the table, named by their keys, that the metric is not 0, and that /readyz warns. */
+/** Expects that the server's log names exactly these rows of the table by their keys, that the metric is not 0, and that /readyz warns. */
 async function expectReport(table: string, keys: Record<string, string>[]): Promise<void> {
   const reports = lines.map((line) => JSON.parse(line)).filter((line) => line.table === table);
   expect(reports.map(({ level, key }) => ({ level, key }))).toEqual(keys.map((key) => ({ level: 50, key })));
@@ -110,10 +110,10 @@ describe('an account not written by the server cannot sign in', () => {
   });
 
   test('rejects an inserted account', async () => {
-    const made = { id: text(randomUUID()), email: text('planted@example.com'), name: text('planted') };
+    const made = { id: text(randomUUID()), email: text('inserted@example.com'), name: text('inserted') };
     const password = text(await hashPassword('chosen by the attacker'));
     await insertRow(server.database, 'people', { ...made, password, password_changed_at: 'clock_timestamp()' });
-    expect((await signIn('planted@example.com', 'chosen by the attacker')).status).toBe(401);
+    expect((await signIn('inserted@example.com', 'chosen by the attacker')).status).toBe(401);
   });
 });
 

@@ -12,7 +12,7 @@ import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { reseal, withSecret } from '../harness/sealed.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { bytes, insertRow, text } from './planted.ts';
+import { bytes, insertRow, text } from './insert-row.ts';
 
 const lines: string[] = [];
 const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
@@ -37,7 +37,7 @@ describe('a signing key that was inserted or changed outside the server', () => 
     ((await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as { keys: { kid: string; retired_at?: string }[] })
       .keys;
 
-  test('is not published if it was inserted, and the log, /readyz and `signing-key show` name it', async () => {
+  test("is not published if it was inserted, and the server's log, /readyz and `signing-key show` name it", async () => {
     const publicKey = new Uint8Array(32).fill(7);
     const { kid } = publicJwk(publicKey, sha256);
     const genuine = (await jwks()).map((each) => each.kid);
@@ -236,10 +236,10 @@ describe('a stored response of an idempotency key that the server did not write'
     )[0].count;
   const refused = { status: 500, body: { error: 'seal_broken' } };
 
-  test('is not replayed if its response, headers, body digest or time was changed, and nothing is stored instead', async () => {
+  test('is not replayed if its response, headers, body digest or time was changed, and the request stores nothing', async () => {
     for (const [name, set] of [
-      ['answer', `answer = '{"ok":true,"planted":true}'`],
-      ['headers', `headers = '{"x-planted":"1"}'`],
+      ['answer', `answer = '{"ok":true,"forged":true}'`],
+      ['headers', `headers = '{"x-forged":"1"}'`],
       ['body', `body_sha256 = sha256('other')`],
       ['moment', `created_at = created_at - interval '3 days'`],
     ] as const) {
@@ -255,13 +255,13 @@ describe('a stored response of an idempotency key that the server did not write'
   test('is not replayed when inserted or moved to another key; a concurrent request with another key succeeds', async () => {
     const before = await entries();
     await insertRow(server.database, 'idempotency_keys', {
-      ...{ tenant_id: text(tenantId), path: text(paths.audit), key: text('planted'), created_at: 'clock_timestamp()' },
+      ...{ tenant_id: text(tenantId), path: text(paths.audit), key: text('inserted'), created_at: 'clock_timestamp()' },
       ...{ body_sha256: `sha256('{"actor":"ci","action":"deployed"}')`, answer: text('{"ok":true}'), headers: text('{}') },
     });
     expect((await send('first')).status).toBe(200);
     await sql(`UPDATE countersign.idempotency_keys SET key = 'moved' WHERE tenant_id = $1 AND key = 'first'`, [tenantId]);
-    const [planted, moved, good] = await Promise.all([send('planted'), send('moved'), send('good')]);
-    for (const answer of [planted, moved]) expect(answer).toMatchObject(refused);
+    const [inserted, moved, good] = await Promise.all([send('inserted'), send('moved'), send('good')]);
+    for (const answer of [inserted, moved]) expect(answer).toMatchObject(refused);
     expect(good!.status).toBe(200);
     expect(await entries()).toBe(before + 2);
   });

@@ -10,7 +10,7 @@ import { SIGNING_KEYS } from '../../src/storage/signing-keys.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { resealRows } from '../harness/sealed.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
-import { bytes, insertRow, text } from './planted.ts';
+import { bytes, insertRow, text } from './insert-row.ts';
 
 /** Attack G of docs/threat-model.md: the owner of the database inserts a row into `signing_keys`. */
 

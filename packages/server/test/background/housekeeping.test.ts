@@ -15,7 +15,7 @@ test('housekeeping deletes expired responses of idempotency keys after ten minut
     (
       await sql<{ key: string }>('SELECT key FROM countersign.idempotency_keys WHERE tenant_id = $1 ORDER BY key', [workspace])
     ).map(({ key }) => key);
-  const workspaceWithAnswers = async (name: string) => {
+  const workspaceWithStoredResponses = async (name: string) => {
     const workspace = await server.workspace(name);
     const key = await server.key(workspace);
     for (const age of ['new', 'old']) {
@@ -28,7 +28,7 @@ test('housekeeping deletes expired responses of idempotency keys after ten minut
     );
     return workspace;
   };
-  const [failing, working] = [await workspaceWithAnswers('a first one'), await workspaceWithAnswers('the next')];
+  const [failing, working] = [await workspaceWithStoredResponses('failing'), await workspaceWithStoredResponses('working')];
   await sql(`CREATE FUNCTION fail_deletion() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'deletion failed'; END $$`);
   await sql(`CREATE TRIGGER fail_deletion BEFORE DELETE ON countersign.idempotency_keys FOR EACH ROW
                WHEN (OLD.tenant_id = '${failing}') EXECUTE FUNCTION fail_deletion()`);

@@ -24,7 +24,7 @@ async function workspaceWithTrace(): Promise<string> {
 const traces = async (tenantId: string) =>
   (await server.database.sql('SELECT id FROM countersign.traces WHERE tenant_id = $1', [tenantId])).length;
 
-test('the schedule drops the due records of every workspace and logs this once per workspace', async () => {
+test('the schedule drops the due records of every workspace and logs one line per workspace that had any', async () => {
   const tenants = [await workspaceWithTrace(), await server.workspace(), await workspaceWithTrace()];
   const schedule = startRetention(server.open, log);
   await schedule.round();
@@ -37,7 +37,7 @@ test('the schedule drops the due records of every workspace and logs this once p
   );
 });
 
-test('the schedule continues after a workspace whose periods were changed in the database', async () => {
+test('the schedule continues after a workspace whose retention periods were changed in the database', async () => {
   const tenants = [await workspaceWithTrace(), await workspaceWithTrace()];
   await server.database.sql('ALTER TABLE countersign.retention_periods DISABLE TRIGGER append_only');
   await server.database.sql('UPDATE countersign.retention_periods SET trace_days = 1 WHERE tenant_id = $1', [tenants[0]]);

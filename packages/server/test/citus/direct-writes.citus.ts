@@ -210,7 +210,7 @@ test('transactions run on the coordinator while a node cannot be reached, and th
   expect(reports).toEqual([`lost ${here.nodename}:${here.nodeport}`]);
 });
 
-/** Two workspaces with rows in the same shards. */
+/** Creates two workspaces whose rows are in the same shards. */
 async function workspacesInSameShards(): Promise<[string, string]> {
   const byShard = new Map<string, string>();
   for (;;) {
@@ -223,7 +223,7 @@ async function workspacesInSameShards(): Promise<[string, string]> {
   }
 }
 
-test('row-level security applies on the shards, and append-only tables refuse changes', async () => {
+test('row-level security applies on the shards, and append-only tables reject changes', async () => {
   const [own, other] = await workspacesInSameShards();
   const nodes = openNodes();
   await untilDirect(nodes, own);

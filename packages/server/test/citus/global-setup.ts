@@ -3,7 +3,7 @@ import { createCitusDatabase, createRoles, disallowConnections, OWNER, SERVER } 
 import { openCitusNodes } from '../../../../scripts/citus/nodes.ts';
 import { migrate } from '../../src/database/migrate.ts';
 
-/** The templates: a migrated and distributed database, and one that has only the extension. */
+/** The templates: a migrated and distributed database, and a database that has only the extension. */
 export const TEMPLATE = 'countersign_template';
 export const EMPTY = 'countersign_empty';
 

@@ -84,7 +84,7 @@ test('the role of the server cannot write rows of another tenant', async () => {
   expect((await as('server', tenants[0], update, [tenants[0]])).rowCount).toBe(1);
 });
 
-test('the append-only table audit_entries refuses changes by both roles', async () => {
+test('the append-only table audit_entries rejects changes by both roles', async () => {
   for (const role of ['server', 'owner'])
     for (const change of ['UPDATE countersign.audit_entries SET actor = actor', 'DELETE FROM countersign.audit_entries'])
       await expect(as(role, tenants[0], change)).rejects.toMatchObject({ code: role === 'server' ? '42501' : '23001' });

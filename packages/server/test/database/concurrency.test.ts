@@ -144,10 +144,10 @@ describe('two servers on one database', () => {
     const answers = await atOnce(16, (caller) =>
       post(caller, paths.evaluations, { name: `body ${caller % 4}` }, { 'idempotency-key': idempotencyKey }),
     );
-    const { 200: good = [], 422: refused = [] } = statuses(answers);
-    expect([good.length, refused.length]).toEqual([4, 12]);
+    const { 200: good = [], 422: rejected = [] } = statuses(answers);
+    expect([good.length, rejected.length]).toEqual([4, 12]);
     expect(new Set(good.map(({ body }) => body.id)).size).toBe(1);
-    expect(new Set(refused.map(({ body }) => body.error))).toEqual(new Set(['idempotency_key_reused']));
+    expect(new Set(rejected.map(({ body }) => body.error))).toEqual(new Set(['idempotency_key_reused']));
   });
 
   test('concurrent submissions of one trace_id form one trace with all spans and their totals', async () => {
@@ -300,13 +300,13 @@ describe('two servers on one database', () => {
       const spans = [{ span_id: `${caller}`, kind: 'llm', name: 'm', total_tokens: 1 }];
       const body = [
         { trace_id: owned, agent_name: 'stranger', spans },
-        { trace_id: full, agent_name: `refused-${caller}`, spans },
+        { trace_id: full, agent_name: `rejected-${caller}`, spans },
         { trace_id: randomUUID(), agent_name: 'owner', spans },
       ];
       return post(caller >> 2, paths.traces, body[caller % 3]);
     });
     expect(answers.map(({ status }) => status)).toEqual(answers.map((_, caller) => (caller % 3 === 2 ? 200 : 422)));
-    expect(await database.sql(`SELECT 1 FROM countersign.agents WHERE name LIKE 'refused-%'`)).toEqual([]);
+    expect(await database.sql(`SELECT 1 FROM countersign.agents WHERE name LIKE 'rejected-%'`)).toEqual([]);
     const [stored] = await database.sql(
       'SELECT sum(span_count)::int AS spans, sum(submission_count)::int AS submissions FROM countersign.traces WHERE trace_id = ANY ($1::text[])',
       [[owned, full]],

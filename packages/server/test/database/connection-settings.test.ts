@@ -53,7 +53,7 @@ test('a connection overrides the settings of the database for commits, isolation
   });
 });
 
-test('a connection keeps a synchronous_commit that is stricter than on', async () => {
+test('a connection keeps a synchronous_commit that is stricter than `on`', async () => {
   expect(await settingsWhere({ synchronous_commit: 'remote_apply' })).toMatchObject({ synchronous_commit: 'remote_apply' });
 });
 
@@ -99,7 +99,7 @@ test('a connection without a pool overrides the timeouts and the settings on whi
   });
 });
 
-test('a server works and keeps held runs on a database that has such settings, and functions named like those of PostgreSQL', async () => {
+test('a server works and finds held runs if the database has OTHER_MEANING and functions named like those of PostgreSQL', async () => {
   const hostile = await cloneDatabase();
   try {
     for (const [name, value] of Object.entries(OTHER_MEANING))

@@ -52,7 +52,7 @@ describe('rules that the database enforces itself', () => {
     `TRUNCATE countersign.${table} CASCADE`,
   ];
 
-  test('the list of append-only tables has every table whose changes a trigger rejects, also in replication mode', async () => {
+  test('APPEND_ONLY lists every table whose changes a trigger rejects, and these triggers also fire in replication mode', async () => {
     const triggers = await server.database.sql<{ table: string; trigger: string; mode: string }>(
       `SELECT relname AS table, tgname AS trigger, tgenabled AS mode FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
         WHERE relnamespace = 'countersign'::regnamespace AND tgfoid IN (SELECT oid FROM pg_proc WHERE starts_with(proname, 'refuse_change'))

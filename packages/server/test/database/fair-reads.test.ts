@@ -65,7 +65,7 @@ test('blocked session lookups of one workspace block neither its senders nor ano
 /** Blocks session lookups for members of a tenant. Returns a function that releases them. */
 async function blockSessionsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
   await database.sql(
-    `CREATE POLICY heavy ON countersign.memberships AS RESTRICTIVE FOR SELECT
+    `CREATE POLICY block_reads ON countersign.memberships AS RESTRICTIVE FOR SELECT
       USING (current_setting('countersign.tenant_id') <> '${tenant}' OR pg_advisory_xact_lock_shared(${READ_LOCK}) IS NOT NULL)`,
   );
   return holdLock(database);
@@ -78,7 +78,7 @@ async function blockReadsOf({ database }: TestServer, tenant: string): Promise<(
   );
   for (const table of ['audit_entries', 'log_heads'])
     await database.sql(
-      `CREATE POLICY heavy ON countersign.${table} AS RESTRICTIVE FOR SELECT
+      `CREATE POLICY block_reads ON countersign.${table} AS RESTRICTIVE FOR SELECT
         USING (current_setting('countersign.tenant_id') <> '${tenant}' OR pg_advisory_xact_lock_shared(${READ_LOCK}) IS NOT NULL)`,
     );
   return holdLock(database);

@@ -34,7 +34,7 @@ const STOP_MS = 5_000;
 const POSTGRESQL_STOP_MS = 9_000;
 
 /**
- * Prevents every keeper from writing the access rules, and so from starting PostgreSQL. Works as any user and without a separate file
+ * Prevents every keeper from writing pg_hba.conf, and so from starting PostgreSQL. Works as any user and without a separate file
  * system.
  */
 class Obstacle {
@@ -51,7 +51,7 @@ class Obstacle {
 }
 
 group('a PostgreSQL that cannot start for a while', () => {
-  const answers = (database: ConnectionSettings) => () =>
+  const responds = (database: ConnectionSettings) => () =>
     query(database, 'SELECT value FROM kept').then(
       () => true,
       () => false,
@@ -76,7 +76,7 @@ group('a PostgreSQL that cannot start for a while', () => {
       });
       obstacle.remove();
       const removedAt = Date.now();
-      await until('it responds again', answers(database.owner));
+      await until('it responds again', responds(database.owner));
       expect(Date.now() - removedAt).toBeLessThan(RECOVERY_MS);
       expect(messages.filter((line) => line.includes('trying again')).length).toBeLessThan(4);
       await database.release();

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { vectors } from '../../../core/test/vectors.ts';
 import { Seals } from '../../src/database/seals.ts';
 
-/** Made by examples/verify/make_vectors.py, which shares no code with the service. */
+/** Test vectors made by examples/verify/make_vectors.py, which shares no code with the service. */
 const golden = vectors('head-seals');
 const seals = new Seals(new Uint8Array(Buffer.from(golden.master_secret, 'hex')));
 

@@ -66,9 +66,9 @@ describe('Idempotency-Key', () => {
     const id = randomUUID();
     const first = await send(paths.audit, AUDIT, id);
     for (const other of [{ ...AUDIT, subject: 'x' }, JSON.stringify(AUDIT, null, 1), `${JSON.stringify(AUDIT)}\n`]) {
-      const refused = await send(paths.audit, other, id);
-      expect([refused.status, refused.body.error]).toEqual([422, 'idempotency_key_reused']);
-      expect(refused.body.issues).toMatchObject([
+      const rejected = await send(paths.audit, other, id);
+      expect([rejected.status, rejected.body.error]).toEqual([422, 'idempotency_key_reused']);
+      expect(rejected.body.issues).toMatchObject([
         { path: '', code: 'other_body', message: expect.stringMatching(/repeat a request with the same bytes$/) },
       ]);
     }
@@ -111,8 +111,8 @@ describe('Idempotency-Key', () => {
 
   test('a rejection is not stored: the same key works with a corrected body', async () => {
     const id = randomUUID();
-    const refused = [{ actor: 'ci' }, '{"actor":', { ...AUDIT, agent_id: randomUUID() }, { ...AUDIT, subject: 7 }];
-    for (const body of refused) expect((await send(paths.audit, body, id)).status).toBe(422);
+    const rejected = [{ actor: 'ci' }, '{"actor":', { ...AUDIT, agent_id: randomUUID() }, { ...AUDIT, subject: 7 }];
+    for (const body of rejected) expect((await send(paths.audit, body, id)).status).toBe(422);
     expect(await count('idempotency_keys')).toBe(await keysBut(id));
     const good = await send(paths.audit, AUDIT, id);
     expect([good.status, replayedHeader(good)]).toEqual([200, null]);
@@ -154,7 +154,7 @@ describe('Idempotency-Key', () => {
     expect((await server.post(paths.traces, key, { trace_id: body.trace_id })).body.tokens).toBe(99);
   });
 
-  test('a replay also requires a valid key with the scope', async () => {
+  test('a replay also requires a valid key with the scope of the endpoint', async () => {
     const id = randomUUID();
     await send(paths.audit, AUDIT, id);
     expect((await send(paths.audit, AUDIT, id, server, await server.key(tenantId, ['telemetry']))).status).toBe(401);

@@ -5,7 +5,7 @@ import { BrokenSeals } from '../../src/database/broken-seals.ts';
 import { rawName, type SealedTable } from '../../src/database/sealed-table.ts';
 import { Seals } from '../../src/database/seals.ts';
 
-/** Made by examples/verify/make_vectors.py, which shares no code with the service. */
+/** Test vectors made by examples/verify/make_vectors.py, which shares no code with the service. */
 const golden = vectors('row-seals');
 const seals = new Seals(new Uint8Array(Buffer.from(golden.master_secret, 'hex')));
 

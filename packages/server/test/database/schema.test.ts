@@ -28,7 +28,7 @@ async function schemaText(): Promise<string> {
     ),
     await lines(
       'constraints',
-      // PostgreSQL 18 also lists NOT NULL as constraints, 15 to 17 do not; the columns already include it.
+      // PostgreSQL 18 also lists NOT NULL as a constraint. Versions 15 to 17 do not. The columns already include NOT NULL.
       `SELECT format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) AS line FROM pg_constraint
         WHERE connamespace = 'countersign'::regnamespace AND contype <> 'n' ORDER BY conrelid::regclass::text, conname`,
     ),
@@ -67,7 +67,7 @@ describe('the schema of a migrated database', () => {
     await expect(await schemaText()).toMatchFileSnapshot('../../migrations/schema.snapshot.sql');
   });
 
-  test('has the facts of migrations/schema.facts.txt, which servers compare it with', async () => {
+  test('has the facts of migrations/schema.facts.txt, with which servers compare their databases', async () => {
     const facts = factsText(
       await readSchemaFacts({ query: async (text: string) => ({ rows: await database.sql(text) }) } as never),
     );

@@ -1,11 +1,11 @@
 import pg from 'pg';
 import { type CitusNode, onNode } from '../../../../scripts/citus/nodes.ts';
 
-/** Shards on one node that one statement can use: those of one range of tenants (if any), and those of tables without ranges. */
+/** The shards on one node that a statement can use: those of one hash range of tenants, if any, and those of tables without ranges. */
 interface ShardGroup {
   host: string;
   port: number;
-  /** The name of the table's shard, by the name of the table. */
+  /** The name of each table's shard, by the name of the table. */
   shards: Record<string, string>;
   /** False if a tenant is given and these are the shards of other tenants. */
   isOfTenant: boolean;
@@ -58,8 +58,9 @@ export async function runOnShards<Row extends pg.QueryResultRow>(
 }
 
 /**
- * If a statement disables or enables a trigger of a distributed table, disables or enables the user triggers of the table's shards,
- * without ALWAYS. Citus itself changes only the table's own trigger, and the triggers of a shard have other names.
+ * Applies a statement that disables or enables a trigger of a distributed table to all user triggers of the table's shards, without
+ * ALWAYS. Does nothing for other statements. Citus itself changes only the table's own trigger, and the triggers of a shard have other
+ * names.
  */
 export async function switchTriggersOfShards(pool: pg.Pool, text: string): Promise<void> {
   const [, table, verb] = /^ALTER TABLE (\S+) (DISABLE|ENABLE)(?: ALWAYS)? TRIGGER/.exec(text) ?? [];

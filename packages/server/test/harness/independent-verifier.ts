@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { CommandResult } from '../fixtures/run-command.ts';
 
-/** The path of the interpreter. The `python3` on the PATH may be the script of a version manager, which starts three times slower. */
+/** The path of the Python interpreter. `python3` on the PATH may be a script of a version manager, which starts three times slower. */
 export const PYTHON = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim();
 
 const FORKED = fileURLToPath(new URL('../../../../examples/verify/forked.py', import.meta.url));

@@ -31,7 +31,7 @@ const TABLES_OF_TENANTS = new Set(['memberships', 'decision_keys', 'idempotency_
 
 /**
  * Seals rows as they are. For tests that write by SQL what a server could have written, such as an expired link or an older
- * hash.
+ * password hash.
  * @param where an SQL condition for the rows; the alias of the table is `t`.
  */
 export async function resealRows<R>(

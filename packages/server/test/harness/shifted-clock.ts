@@ -12,17 +12,17 @@ export interface ShiftedDatabase extends TestDatabase {
  */
 export async function databaseWithShiftedClock(): Promise<ShiftedDatabase> {
   const database = await cloneDatabase();
-  await database.sql(`CREATE SCHEMA clock_double`);
-  await database.sql(`CREATE TABLE clock_double.shift AS SELECT interval '0' AS by`);
-  await database.sql(`GRANT USAGE ON SCHEMA clock_double TO PUBLIC`);
-  await database.sql(`GRANT SELECT ON clock_double.shift TO PUBLIC`);
+  await database.sql(`CREATE SCHEMA clock_shift`);
+  await database.sql(`CREATE TABLE clock_shift.shift AS SELECT interval '0' AS by`);
+  await database.sql(`GRANT USAGE ON SCHEMA clock_shift TO PUBLIC`);
+  await database.sql(`GRANT SELECT ON clock_shift.shift TO PUBLIC`);
   await database.sql(`SET allow_system_table_mods = on; ALTER FUNCTION pg_catalog.clock_timestamp() RENAME TO clock_without_shift;
     CREATE FUNCTION pg_catalog.clock_timestamp() RETURNS timestamptz VOLATILE LANGUAGE sql
-      AS 'SELECT clock_without_shift() + by FROM clock_double.shift'; RESET allow_system_table_mods`);
+      AS 'SELECT clock_without_shift() + by FROM clock_shift.shift'; RESET allow_system_table_mods`);
   return {
     ...database,
     shiftClock: async (by) => {
-      await database.sql(`UPDATE clock_double.shift SET by = $1::interval`, [by]);
+      await database.sql(`UPDATE clock_shift.shift SET by = $1::interval`, [by]);
     },
   };
 }
