@@ -80,6 +80,6 @@ describe('/readyz while the database hangs', () => {
     } finally {
       for (const pid of hung) process.kill(pid, 'SIGCONT');
     }
-    await until('it is ready again', async () => (await ready()).status === 200);
+    await until('the server is ready again', async () => (await ready()).status === 200);
   });
 });

@@ -66,7 +66,7 @@ describe('rejected requests in the log', () => {
       httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', `X-Service-Key: ${key}`, 'Content-Length: 0']);
     const get = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
     const seconds = (await flood(post('aa_live_0'), 2_000)) + (await flood(get, 2_000));
-    await until('all are counted', () => refusedCount('unauthorized') === 2_000 && refusedCount('not_found') === 2_000);
+    await until('all requests are counted', () => refusedCount('unauthorized') === 2_000 && refusedCount('not_found') === 2_000);
     for (const [kind, status] of [
       ['unauthorized', 401],
       ['not_found', 404],
@@ -107,7 +107,7 @@ describe('rejected requests in the log', () => {
     const [before, metricBefore] = [refusedCount(kind), await countResponses(status)];
     const [answer] = await sendRaw(server.url, typeof text === 'string' ? text : text());
     expect(answer!.status).toBe(status);
-    await until('it is in the log', () => refusedCount(kind) > before);
+    await until('the request is in the log', () => refusedCount(kind) > before);
     await expect.poll(() => countResponses(status), { timeout: 10_000 }).toBe(metricBefore + 1);
     await sleep(1_500); // a duplicate line would follow within a second
     expect(refusedCount(kind)).toBe(before + 1);

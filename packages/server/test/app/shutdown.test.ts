@@ -46,7 +46,7 @@ async function expectCleanShutdown(stopping: ServerProcess, signalledAt = Date.n
   expect(await stopping.ended).toBe(0);
   expect(Date.now() - signalledAt).toBeLessThan(STOP_MS);
   expect(folder.hasDatabase()).toBe(false);
-  await until('its keeper has ended too', () => folder.isStopped(), LIST_EVERY_MS);
+  await until('the keeper has ended too', () => folder.isStopped(), LIST_EVERY_MS);
   expect(stopping.errorLogLines).toEqual([]);
 }
 
@@ -97,7 +97,7 @@ describe('shutdown', () => {
     const callers = await busyCallers();
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');
-    await until('it is stopping', () => /"msg":"stopping"/.test(server.stdout));
+    await until('the server is stopping', () => /"msg":"stopping"/.test(server.stdout));
     for (const signal of ['SIGINT', 'SIGTERM'] as const) server.child.kill(signal);
     unfinished.write(body.slice(-1));
     expect(String((await once(unfinished, 'data'))[0])).toMatch(/^HTTP\/1.1 200 /);

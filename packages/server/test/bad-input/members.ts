@@ -117,7 +117,7 @@ const KINDS = {
 } as const satisfies Record<string, WrongValues>;
 
 /** A position in a body with its members by kind. `!` marks required members. */
-interface Place {
+interface Position {
   name: string;
   path: string;
   prefix: string;
@@ -133,7 +133,7 @@ const message = { role: 'choice!', content: 'content', name: 'label', tool_call_
 const span = { span_id: 's2', kind: 'tool', name: 'find_order' };
 
 /** The positions to test: bodies and their nested objects. */
-export const PLACES: readonly Place[] = [
+export const POSITIONS: readonly Position[] = [
   {
     name: 'trace',
     path: paths.traces,
@@ -242,7 +242,7 @@ export const PLACES: readonly Place[] = [
 ];
 
 /** Requests with one fault each: every member with every wrong value of its kind, and every required member absent or null. */
-export const wrongMembers = ({ path, prefix, body, members }: Place): RejectedRequest[] =>
+export const wrongMembers = ({ path, prefix, body, members }: Position): RejectedRequest[] =>
   Object.entries(members).flatMap(([member, markedKind]) => {
     const rejection = (what: string, value: unknown, code: string): RejectedRequest => ({
       what: `${member}: ${what}`,

@@ -73,7 +73,7 @@ test.each(['block_writes', 'force_logical'] as const)(
       }
     };
     const writing = Array.from({ length: 6 }, (_, writer) => write(writer));
-    await until('writers write', () => writtenMeanwhile > 20);
+    await until('the writers have sent requests', () => writtenMeanwhile > 20);
     await move(tenant, mode).finally(() => {
       isMoved = true;
     });

@@ -68,7 +68,7 @@ group('a PostgreSQL that cannot start for a while', () => {
       const obstacle = new Obstacle(dataDir);
       const { keepers, postmasters } = processesOf(dataDir);
       killAll(...postmasters, ...(who === 'PostgreSQL' ? [] : keepers));
-      await until('it has given up quick tries', () => /trying again/.test(messages.join('\n')));
+      await until('the keeper is trying again', () => /trying again/.test(messages.join('\n')));
       await sleep(3_000);
       // Another caller gets the reason instead of waiting.
       await expect(acquireEmbeddedDatabase({ dataDir, notify: () => {} })).rejects.toMatchObject({
@@ -76,7 +76,7 @@ group('a PostgreSQL that cannot start for a while', () => {
       });
       obstacle.remove();
       const removedAt = Date.now();
-      await until('it responds again', responds(database.owner));
+      await until('PostgreSQL responds again', responds(database.owner));
       expect(Date.now() - removedAt).toBeLessThan(RECOVERY_MS);
       expect(messages.filter((line) => line.includes('trying again')).length).toBeLessThan(4);
       await database.release();
@@ -94,7 +94,7 @@ group('a PostgreSQL that cannot start for a while', () => {
       const obstacle = new Obstacle(dataDir);
       const { keepers, postmasters } = processesOf(dataDir);
       killAll(...postmasters, ...(who === 'PostgreSQL' ? [] : keepers));
-      await until('it is down', () => /trying again/.test(messages.join('\n')));
+      await until('the keeper is trying again', () => /trying again/.test(messages.join('\n')));
       const startedAt = Date.now();
       await database.release();
       await untilNothingRuns(dataDir);
@@ -309,7 +309,9 @@ group.runIf(mayMount)('a full disk', () => {
       200,
       { status: 'ready', warnings: [expect.stringMatching(/^new records are rejected: \d+ bytes are free/)] },
     ]);
-    await until('the metrics report it', async () => /countersign_disk_refusing 1\n/.test(await get('/metrics')));
+    await until('the metrics report that growth is refused', async () =>
+      /countersign_disk_refusing 1\n/.test(await get('/metrics')),
+    );
     expect(await get('/metrics')).toMatch(/countersign_disk_free_bytes \d+\n[\s\S]*countersign_disk_floor_bytes 83886080\n/);
     await outputOf(
       ['keys', 'revoke', '--workspace', 'acme', other.slice('aa_live_'.length, 'aa_live_'.length + 12)],

@@ -113,7 +113,7 @@ describe('Idempotency-Key', () => {
     const id = randomUUID();
     const rejected = [{ actor: 'ci' }, '{"actor":', { ...AUDIT, agent_id: randomUUID() }, { ...AUDIT, subject: 7 }];
     for (const body of rejected) expect((await send(paths.audit, body, id)).status).toBe(422);
-    expect(await count('idempotency_keys')).toBe(await keysBut(id));
+    expect(await count('idempotency_keys')).toBe(await countOtherKeys(id));
     const good = await send(paths.audit, AUDIT, id);
     expect([good.status, replayedHeader(good)]).toEqual([200, null]);
   });
@@ -172,7 +172,7 @@ test('without an Idempotency-Key, a repeated request is stored again, and a repe
 });
 
 /** The number of stored idempotency keys, not counting the given one. */
-async function keysBut(id: string): Promise<number> {
+async function countOtherKeys(id: string): Promise<number> {
   const sql = 'SELECT count(*)::int AS n FROM countersign.idempotency_keys WHERE tenant_id = $1 AND key <> $2';
   return (await server.database.sql<{ n: number }>(sql, [tenantId, id]))[0]!.n;
 }
