@@ -130,7 +130,7 @@ describe('serve with an external database', () => {
     await external.sql('GRANT SELECT ON countersign.tenants TO app', 'app');
   });
 
-  test('starts as a superuser with a warning; the welcome text names the workspace, or says how to create one', async () => {
+  test('starts with a warning if its role is a superuser; the welcome text names the workspace, or says how to create one', async () => {
     await external.role('superuser_role');
     await external.sql('ALTER ROLE superuser_role SUPERUSER');
     await external.sql('CREATE DATABASE of_superuser OWNER superuser_role');
