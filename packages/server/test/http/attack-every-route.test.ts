@@ -65,7 +65,7 @@ function statusesOf(bytes: Buffer): Promise<number[]> {
   });
 }
 
-/** Five times as many as the server runs at a time. */
+/** Five times as many requests as the server runs at a time for one connection. */
 const TIMES = 5 * ACTIVE_REQUESTS_MAX;
 
 describe(`${TIMES} pipelined requests on one connection`, () => {

@@ -67,9 +67,9 @@ describe('admission of bodies', () => {
         'all other senders are rejected',
         () => senders.filter(({ answer }) => answer !== undefined).length >= left - open,
       );
-      const refused = senders.filter(({ answer }) => answer !== undefined);
+      const rejected = senders.filter(({ answer }) => answer !== undefined);
       const admitted = senders.filter(({ answer }) => answer === undefined);
-      expect(refused.map(({ answer }) => answer?.status)).toEqual(refused.map(() => 503));
+      expect(rejected.map(({ answer }) => answer?.status)).toEqual(rejected.map(() => 503));
       // The senders send pieces in turn, so the bodies arrive at the same time. No body may use memory that is reserved for another.
       for (let at = 0; at < BODY.length; at += 10_000) for (const sender of admitted) sender.send(BODY.subarray(at, at + 10_000));
       const answers = await Promise.all(admitted.map(({ response }) => response));

@@ -17,13 +17,13 @@ test.each([
       await once(socket, 'connect');
       open.push(socket);
     }
-    const refused = connect(port, '127.0.0.1');
+    const rejected = connect(port, '127.0.0.1');
     let answer = '';
-    refused.setEncoding('latin1').on('data', (text: string) => {
+    rejected.setEncoding('latin1').on('data', (text: string) => {
       answer += text;
     });
-    await once(refused, 'end');
-    refused.destroy();
+    await once(rejected, 'end');
+    rejected.destroy();
     expect(answer).toMatch(/^HTTP\/1\.1 503 [\s\S]*Retry-After: 1[\s\S]*Connection: close[\s\S]*"error":"unavailable"/);
     open.pop()!.destroy();
     const metrics = async () => {

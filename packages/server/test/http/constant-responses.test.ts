@@ -20,7 +20,7 @@ describe.each(['/openapi.json', '/docs'])('%s', (path) => {
     }
   });
 
-  test('answers 304 without a body only to an If-None-Match that matches its ETag', async () => {
+  test('responds with 304 without a body only to an If-None-Match that matches its ETag', async () => {
     const etag = (await get(path)).headers.get('etag')!;
     for (const given of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
       const answer = await get(path, { 'if-none-match': given });
@@ -31,7 +31,7 @@ describe.each(['/openapi.json', '/docs'])('%s', (path) => {
   });
 });
 
-test('the server renders /metrics once within the maximum age, and for each request if the age is 0', async () => {
+test('the server renders /metrics once within the maximum age, and for each request if the maximum age is 0', async () => {
   const [first, second] = [await (await get('/metrics')).text(), await (await get('/metrics')).text()];
   expect(second).toBe(first);
   const uncached = await testServer({ database: server.database });

@@ -18,7 +18,7 @@ const names = (count: number, name: (index: number) => string) =>
   `{${Array.from({ length: count }, (_, index) => `${JSON.stringify(name(index))}:1`).join()}}`;
 
 describe('limits checked before JSON is parsed', () => {
-  test('counts values: items, and each opened list or object', () => {
+  test('counts values: items, and each list or object that is opened', () => {
     expect(bound(`[${'1,'.repeat(990)}1]`)).toBeUndefined();
     expect(bound(`[${'1,'.repeat(1000)}1]`)).toBe('valuesMax');
     expect(bound(`[${'{},'.repeat(600)}1]`)).toBe('valuesMax');
@@ -48,7 +48,7 @@ describe('limits checked before JSON is parsed', () => {
 });
 
 describe('bodies that need much more memory than their size', () => {
-  const refused = ({ status, body }: TestResponse) => [
+  const rejectionOf = ({ status, body }: TestResponse) => [
     status,
     body.error,
     body.issues[0].code,
@@ -58,13 +58,13 @@ describe('bodies that need much more memory than their size', () => {
   test('with six million objects are rejected: by the limit of expansion if compressed, by the limit of values if not', async () => {
     const objects = (count: number) => `{"trace_id":"a","metadata":{"a":[${'{},'.repeat(count)}{}]}}`;
     const packed = gzipSync(objects(6_000_000));
-    expect(refused(await server.post(paths.traces, key, packed, { 'content-encoding': 'gzip' }))).toEqual([
+    expect(rejectionOf(await server.post(paths.traces, key, packed, { 'content-encoding': 'gzip' }))).toEqual([
       413,
       'payload_too_large',
       'size_limit',
       '300',
     ]);
-    expect(refused(await server.post(paths.traces, key, objects(6_000_000)))).toEqual([
+    expect(rejectionOf(await server.post(paths.traces, key, objects(6_000_000)))).toEqual([
       422,
       'validation_failed',
       'too_many_values',
@@ -74,9 +74,19 @@ describe('bodies that need much more memory than their size', () => {
 
   test('with too many different names are rejected, by separate limits for reports and for records', async () => {
     const trace = `{"trace_id":"a","metadata":${names(1_200_000, (index) => index.toString(36))}}`;
-    expect(refused(await server.post(paths.traces, key, trace))).toEqual([422, 'validation_failed', 'too_many_names', '100000']);
+    expect(rejectionOf(await server.post(paths.traces, key, trace))).toEqual([
+      422,
+      'validation_failed',
+      'too_many_names',
+      '100000',
+    ]);
     const entry = `{"actor":"a","action":"b","metadata":${names(60_000, (index) => index.toString(36))}}`;
-    expect(refused(await server.post(paths.audit, key, entry))).toEqual([422, 'validation_failed', 'too_many_names', '10000']);
+    expect(rejectionOf(await server.post(paths.audit, key, entry))).toEqual([
+      422,
+      'validation_failed',
+      'too_many_names',
+      '10000',
+    ]);
   });
 });
 
@@ -225,7 +235,7 @@ describe('the worker thread for large bodies', () => {
     expect(workers.length).toBe(0);
   });
 
-  test('answers 503 to a body whose thread ends while preparing it, and prepares the next bodies on a new thread', async () => {
+  test('responds with 503 to a body whose thread ends while it prepares the body, and prepares the next bodies on a new thread', async () => {
     const file = new URL('../fixtures/ending-body-worker.ts', import.meta.url);
     const serverWithEndingWorker = await testServer({
       database: server.database,
@@ -295,9 +305,9 @@ describe('a body of a declared length', () => {
       `POST ${paths.traces} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 1150000\r\n\r\n{`,
     );
     await until('the memory is reserved', async () => /^countersign_reading_bytes 1150000$/m.test(await metricsOf(small.url)));
-    const refused = await receive(expecting, isInterim, small);
-    expect(refused).toMatch(/^HTTP\/1\.1 503 /);
-    expect(refused).toMatch(/^connection: close\r$/im);
+    const rejected = await receive(expecting, isInterim, small);
+    expect(rejected).toMatch(/^HTTP\/1\.1 503 /);
+    expect(rejected).toMatch(/^connection: close\r$/im);
     holder.destroy();
   });
 

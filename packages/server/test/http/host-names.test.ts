@@ -54,7 +54,7 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
     expect(await statusFor(named, host)).toBe(200);
   });
 
-  test.each(OTHERS)('answers 421 to a request for the host "%s" on every path except the probes', async (host) => {
+  test.each(OTHERS)('responds with 421 to a request for the host "%s" on every path except the probes', async (host) => {
     for (const path of ['/openapi.json', '/', '/metrics', paths.audit, '/api/portal/session', '/nothing'])
       expect([path, await statusFor(named, host, path)]).toEqual([path, 421]);
     for (const path of ['/livez', '/readyz']) expect([path, await statusFor(named, host, path)]).toEqual([path, 200]);

@@ -74,8 +74,8 @@ describe('the order of checks', () => {
     const queuedBytes = async () =>
       /^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${small.url}/metrics`)).text())?.[1];
     await expect.poll(queuedBytes, { timeout: 10_000 }).toMatch(/^2\d{3}$/);
-    const refused = await small.post(paths.audit, key, entry);
-    expect([outcome(refused), refused.headers.get('retry-after'), refused.body.issues]).toEqual(['503 unavailable', '1', []]);
+    const rejected = await small.post(paths.audit, key, entry);
+    expect([outcome(rejected), rejected.headers.get('retry-after'), rejected.body.issues]).toEqual(['503 unavailable', '1', []]);
     expect(outcome(await small.post(paths.audit, key, { actor: 'ci' }))).toBe('422 validation_failed');
     released.resolve();
     await holding;
@@ -98,12 +98,12 @@ describe('the limit of requests per minute and key', () => {
     expect(await remaining({})).toEqual([422, 1]);
     expect(outcome(await limited.post(paths.audit, undefined, entry))).toBe('401 unauthorized');
     expect(await remaining(entry)).toEqual([200, 0]);
-    const refused = await limited.post(paths.audit, own, TOO_LARGE, TEXT);
-    expect([outcome(refused), refused.body.issues]).toEqual(['429 rate_limited', []]);
-    const seconds = Number(refused.headers.get('retry-after'));
+    const rejected = await limited.post(paths.audit, own, TOO_LARGE, TEXT);
+    expect([outcome(rejected), rejected.body.issues]).toEqual(['429 rate_limited', []]);
+    const seconds = Number(rejected.headers.get('retry-after'));
     expect(seconds).toBeGreaterThan(0);
     expect(seconds).toBeLessThanOrEqual(60);
-    expect(refused.headers.get('ratelimit')).toBe(`"per-key";r=0;t=${seconds}`);
+    expect(rejected.headers.get('ratelimit')).toBe(`"per-key";r=0;t=${seconds}`);
     expect((await limited.post(paths.audit, other, entry)).status).toBe(200);
     const weak = await limited.key(tenantId, ['telemetry']);
     for (let time = 0; time < 5; time += 1)

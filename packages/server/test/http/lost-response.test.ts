@@ -69,7 +69,7 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
     return requests;
   }
 
-  test('after COMMIT: the server answers 503 but stores the records; retries with the same keys are replays', async () => {
+  test('after COMMIT: the server responds with 503 but stores the records; retries with the same keys are replays', async () => {
     const before = await count();
     const requests = await cutOff('after COMMIT');
     await expect.poll(count).toBe(before + 10);
@@ -81,7 +81,7 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
     expect(await verifyAuditLedger(server.open.pool, tenantId)).toMatchObject({ firstBad: undefined });
   });
 
-  test('before COMMIT: the server answers 503 and stores nothing; retries with the same keys store the records', async () => {
+  test('before COMMIT: the server responds with 503 and stores nothing; retries with the same keys store the records', async () => {
     const before = await count();
     const requests = await cutOff('before COMMIT');
     expect(await count()).toBe(before);

@@ -32,13 +32,13 @@ test.each([
 
 test.each([
   ['loopback', {}, false],
-  ['loopback with a public URL there', { COUNTERSIGN_PUBLIC_URL: 'http://localhost:7300' }, false],
+  ['loopback with a public URL on loopback', { COUNTERSIGN_PUBLIC_URL: 'http://localhost:7300' }, false],
   [
     'loopback by its IPv6 address',
     { COUNTERSIGN_PUBLIC_URL: 'http://[::1]:7300', COUNTERSIGN_ALLOWED_HOSTS: '[::1],127.0.0.1' },
     false,
   ],
-  ['loopback with a public URL elsewhere', { COUNTERSIGN_PUBLIC_URL: 'https://countersign.example.com' }, true],
+  ['loopback with a public URL of another host', { COUNTERSIGN_PUBLIC_URL: 'https://countersign.example.com' }, true],
   ['loopback with the name of a service', { COUNTERSIGN_ALLOWED_HOSTS: 'localhost,countersign.internal' }, true],
   ['loopback behind a proxy', { COUNTERSIGN_BEHIND_PROXY: 'true' }, true],
   ['every address', { COUNTERSIGN_HOST: '0.0.0.0', COUNTERSIGN_BEHIND_PROXY: 'true' }, true],
@@ -46,7 +46,7 @@ test.each([
   expect(isPublic(readConfig(environment as Record<string, string>))).toBe(expected);
 });
 
-test('on loopback with a public URL elsewhere, /metrics is 404 without a token, because a proxy may forward requests', async () => {
+test('on loopback with a public URL of another host, /metrics is 404 without a token, because a proxy may forward requests', async () => {
   const database = (await testServer()).database;
   const settings = { database, publicUrl: 'https://countersign.example.com' };
   const { url } = await testServer(settings);
@@ -65,7 +65,7 @@ test('behind a proxy, on loopback or on every address, /metrics is 404 for GET, 
   }
 });
 
-test('with a token, /metrics answers 200 to requests that send it, for any host, and 401 to others', async () => {
+test('with a token, /metrics responds with 200 to requests that send it, for any host, and 401 to others', async () => {
   const { url } = await testServer({ behindProxy: true, metricsToken: TOKEN, publicUrl: 'https://countersign.example.com' });
   expect(await status(url, TOKEN)).toBe(200);
   const byAddress = await fetch(`${url}/metrics`, {

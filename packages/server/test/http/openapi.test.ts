@@ -55,7 +55,7 @@ describe('the OpenAPI document', () => {
     expect(document.security).toEqual([{ bearer: [] }, { serviceKey: [] }]);
   });
 
-  test('gives each number a format of 64 bits, because generators of clients otherwise use 32 bits', () => {
+  test('gives each number a format of 64 bits, because client generators otherwise use 32 bits', () => {
     const formats = { integer: 'int64', number: 'double' };
     const numbers = [...nodes(document)].flatMap(([at, { type, format }]) => {
       const found = [type].flat().find((each) => each === 'integer' || each === 'number') as keyof typeof formats | undefined;
@@ -66,13 +66,13 @@ describe('the OpenAPI document', () => {
       expect([at, format]).toEqual([at, formats[type]]);
   });
 
-  test('gives each list a schema of its items, because some generators of clients leave out members without one', () => {
+  test('gives each list a schema of its items, because some client generators omit lists without this schema', () => {
     const lists = [...nodes(document)].filter(([, { type }]) => [type].flat().includes('array'));
     expect(lists.length).toBeGreaterThan(5);
     for (const [at, { items }] of lists) expect([at, typeof items]).toEqual([at, 'object']);
   });
 
-  test('has at most one type beside null in each schema, because some generators of clients do not support more', () => {
+  test('has at most one type besides null in each schema, because some client generators do not support more', () => {
     const several = [...nodes(document)].filter(
       ([, { type }]) => Array.isArray(type) && type.filter((each: string) => each !== 'null').length > 1,
     );
@@ -125,7 +125,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('read endpoints accept only a read token, and the endpoint of the public keys needs none', async () => {
+  test('read endpoints accept only a read token, and the endpoint of the public keys needs no token', async () => {
     const tenantId = await server.workspace();
     const token = await mintKey(server.open.pool, tenantId, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
     const key = await server.key(tenantId);
@@ -170,7 +170,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('the OTLP endpoints answer as described in both media types', async () => {
+  test('the OTLP endpoints respond as described in both media types', async () => {
     expect(exportsOf().map(([path]) => path)).toEqual(['/v1/traces', '/v1/logs', '/v1/metrics']);
     const key = await server.key(await server.workspace());
     const ajv = new Ajv2020({ strict: false, validateFormats: false });

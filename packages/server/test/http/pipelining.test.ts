@@ -39,7 +39,7 @@ const audit = (body: string, ...headers: string[]): string =>
   httpText(`POST ${paths.audit} HTTP/1.1`, [...authorized, `Content-Length: ${body.length}`, ...headers], body);
 
 describe('pipelined requests on one connection', () => {
-  test('run a few at a time and are answered in order', async () => {
+  test('run a few at a time and get their responses in order', async () => {
     const count = 1_500;
     const text = Array.from({ length: count - 1 }, (_, number) => get(`/held/${number}`)).join('');
     const answers = await sendRaw(server.url, text + get(`/held/${count - 1}`, LAST), { patienceMs: 50_000 });
@@ -48,7 +48,7 @@ describe('pipelined requests on one connection', () => {
     expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
   });
 
-  test('run a few at a time and are all answered with TLS too', async () => {
+  test('run a few at a time over TLS too, and each gets a response', async () => {
     const secured = await testServer({ database: server.database, tls: TLS_CERTIFICATE, options });
     activeRequests.most = 0;
     const socket = connectTls({
@@ -74,7 +74,7 @@ describe('pipelined requests on one connection', () => {
     ['a route of the portal', () => get('/api/portal/session'), get('/api/portal/session', LAST), 401],
     ['a route of the ledger', () => get('/api/ledger/audit/entries'), get('/api/ledger/audit/entries', LAST), 401],
     ['health', () => get('/livez'), get('/livez', LAST), 200],
-  ])('are all answered: %s', async (_what, request, last, status) => {
+  ])('each get a response: %s', async (_what, request, last, status) => {
     const answers = await sendRaw(server.url, request().repeat(299) + last, { patienceMs: 50_000 });
     expect(answers).toHaveLength(300);
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([status]));
@@ -99,7 +99,7 @@ describe('pipelined requests on one connection', () => {
     expect(answers.map(({ status }) => status)).toEqual(Array(41).fill(200));
   });
 
-  test('are answered before the 400 for the unreadable bytes after them', async () => {
+  test('get their responses before the 400 for the unreadable bytes after them', async () => {
     const answers = await sendRaw(server.url, `${audit(JSON.stringify(GOOD.entry)).repeat(30)}garbage\r\n\r\n`);
     expect(answers.map(({ status }) => status)).toEqual([...Array(30).fill(200), 400]);
   });

@@ -5,7 +5,7 @@ import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { httpText } from '../bad-input/raw-socket.ts';
 import { paths, testServer } from '../harness/test-server.ts';
 
-test('the server frees the bytes of a response when its client disconnects before this response or an earlier one is sent', async () => {
+test('when a client disconnects, the server frees the memory of the responses that it has not sent', async () => {
   const server = await testServer();
   const tenantId = await server.workspace();
   const key = await server.key(tenantId);

@@ -168,7 +168,7 @@ describe('every route, called for the own workspace with names of records of ano
 });
 
 describe('every route of the other workspace itself', () => {
-  test.each(EVERY_ROUTE.filter(({ path }) => path.includes(':workspace')))('$method $path responds 404', async (route) => {
+  test.each(EVERY_ROUTE.filter(({ path }) => path.includes(':workspace')))('$method $path responds with 404', async (route) => {
     const before = await otherRows();
     for (const request of requestsOf(route, otherTenantId, theirs)) {
       const { status, text } = await send(route, request);
@@ -194,7 +194,7 @@ describe('cursors of lists of the other workspace', () => {
 
   let longTrace: string;
   beforeAll(async () => {
-    // A page of steps has at most 1,000. All other lists have at least two rows, because `fill` was called twice.
+    // A page of steps has at most 1,000 steps. All other lists have at least two rows, because `fill` was called twice.
     const spans = Array.from({ length: 1_001 }, (_, index) => ({ span_id: `${index}`, kind: 'other', name: SECRET }));
     for (let sent = 0; sent < spans.length; sent += SPANS_MAX) {
       const trace = { trace_id: 'long', agent_name: `agent-${MARK}`, spans: spans.slice(sent, sent + SPANS_MAX) };
@@ -223,7 +223,7 @@ describe('cursors of lists of the other workspace', () => {
 
 describe('idempotency keys of the other workspace', () => {
   test.each(Object.values(operations).filter(({ replayable }) => replayable))(
-    '$path does not replay responses of that workspace for them',
+    '$path does not replay the response of that workspace',
     async ({ path, bodies }) => {
       const choice = { valueOf: () => undefined, includes: () => false };
       const [body, headers] = [exampleOf(bodies[0], choice), { 'idempotency-key': randomUUID() }];
@@ -237,7 +237,7 @@ describe('idempotency keys of the other workspace', () => {
 
 describe('the visible part of a key of the other workspace', () => {
   test.each(EVERY_ROUTE.filter(({ credential }) => credential === 'key' || credential === 'token'))(
-    '$method $path does not accept it with the secret of an own key',
+    '$method $path does not accept it together with the secret of a key of the own workspace',
     async (route) => {
       const key = (route.credential === 'key' ? own.key : own.readToken).replace(/[0-9a-f]{12}/, theirs.prefix!);
       const [request] = requestsOf(route, own.tenantId, theirs);

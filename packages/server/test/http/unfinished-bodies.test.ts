@@ -52,7 +52,7 @@ describe('bodies of unknown length that are never finished', () => {
     expect([await sendCompressed(key), await sendCompressed(otherKey)]).toEqual([200, 200]);
   });
 
-  test('but grow as far as possible do not block compressed bodies of another workspace', async () => {
+  test('do not block compressed bodies of another workspace when they grow as far as possible', async () => {
     await startBodies(paths.traces, [`Authorization: Bearer ${key}`]);
     const piece = `${(46_000).toString(16)}\r\n${'x'.repeat(46_000)}\r\n`;
     for (const socket of open) socket.write(piece.repeat(3));
