@@ -86,7 +86,7 @@ describe('the format of new names', () => {
     ]);
   });
 
-  test('does not reject a name at any endpoint if it was registered before the rules', async () => {
+  test('does not reject a name at any endpoint if it was registered before the rules existed', async () => {
     for (const [index, [, , , body]] of REGISTERING.entries()) {
       const name = ` old\u200b e\u0301 ${index} `;
       await storeUncheckedAgent(name);
@@ -145,7 +145,7 @@ describe('a promotion check with a name that resembles a known one', () => {
 });
 
 describe('a new name that resembles a known one', () => {
-  test.each(REGISTERING)('%s records it as a new agent with a warning that names the known one', async (what, path, _, body) => {
+  test.each(REGISTERING)('%s registers a new agent, with a warning that names the known one', async (what, path, _, body) => {
     const known = `${what} agent`;
     await evaluate(known);
     const lookAlike = known.replaceAll('a', '\u0430');

@@ -12,7 +12,7 @@ beforeAll(async () => {
   key = await server.key(tenantId);
 });
 
-/** Three of the endpoints that register agents: what is sent, the path, and a function that returns a body without an agent. */
+/** Requests to three endpoints that register agents: name, path, and a function that returns a body without an agent. */
 const RECORDS = [
   ['a trace', paths.traces, () => ({ trace_id: randomUUID() })],
   ['a telemetry event', paths.telemetry, () => ({ trace_id: randomUUID(), outcome: 'success' })],
@@ -57,7 +57,7 @@ describe('agents', () => {
   });
 
   test.each(RECORDS)(
-    'an unknown id with an unknown name in %s registers the agent under that id in lower case; mismatches are rejected',
+    'an unknown ID with an unknown name in %s registers the agent under that ID in lower case; mismatches are rejected',
     async (what, path, record) => {
       const [id, name] = [randomUUID(), `under an id by ${what}`];
       expect(
@@ -78,7 +78,7 @@ describe('agents', () => {
     },
   );
 
-  test('an unknown id without a name is rejected, and the message says what to send instead', async () => {
+  test('an unknown ID without a name is rejected, and the message says what to send instead', async () => {
     const id = randomUUID();
     const remedyOf = async (path: string, record: object) => {
       const { status, body } = await server.post(path, key, { ...record, agent_id: id });
@@ -94,7 +94,7 @@ describe('agents', () => {
     expect((await server.post(paths.audit, key, named)).status).toBe(200);
   });
 
-  test('an event can refer by id or name to an agent that an earlier event of the batch registers', async () => {
+  test('an event can refer by ID or name to an agent that an earlier event of the batch registers', async () => {
     const id = randomUUID();
     const event = { trace_id: randomUUID(), outcome: 'success' };
     const batch = (...agents: object[]) =>
@@ -107,7 +107,7 @@ describe('agents', () => {
     expect(await agentsNamed('in one batch')).toMatchObject([{ id }]);
   });
 
-  test('an id of another tenant is unknown and can be registered for another agent', async () => {
+  test('an ID of another tenant is unknown and can be registered for another agent', async () => {
     const other = await server.workspace();
     const otherKey = await server.key(other);
     const id = randomUUID();
@@ -162,7 +162,7 @@ describe('agents', () => {
     expect(row).toEqual({ name: 'its agent', submission_count: 3 });
   });
 
-  test('a harness id is stored in lower case and needs no registration', async () => {
+  test('a harness ID is stored in lower case and needs no registration', async () => {
     const harness = randomUUID();
     await server.post(paths.evaluations, key, {
       name: 'n',

@@ -45,7 +45,7 @@ describe('the signed decision', () => {
     ['too long', 'a'.repeat(65)],
     ['empty', ''],
     ['not base64url', `${'a'.repeat(16)}+/=`],
-    ['two nonces', `${'a'.repeat(16)}, ${'b'.repeat(16)}`],
+    ['a list of two', `${'a'.repeat(16)}, ${'b'.repeat(16)}`],
   ])('is not made for a nonce that is %s, and the response explains the fault', async (_what, nonce) => {
     const before = await server.database.sql('SELECT count(*) FROM countersign.decisions');
     const answer = await server.post(paths.promotionCheck, key, { agent_name: 'named' }, { 'countersign-nonce': nonce });
@@ -185,7 +185,7 @@ describe('the evidence document', () => {
 });
 
 describe('ledger verify', () => {
-  // This needs a separate workspace, because `setEvaluationTime` rewrote the evidence log of the first one after decisions.
+  // This needs a separate workspace: in the first one, `setEvaluationTime` changed the evidence log after decisions were made.
   beforeAll(async () => {
     key = await server.key(await server.workspace('verified'));
     await evaluate({ agent_name: 'poor', pass_rate: 60 });

@@ -103,7 +103,7 @@ describe('POST /api/v1/evaluations', () => {
     ['1970-01-01T00:00:00+05:00', 422],
     ['0001-01-01T00:00:00Z', 422],
     ['1960-12-31T23:59:60Z', 422],
-  ])('compares evaluated_at %s with 1970 in UTC and answers %i', async (evaluated_at, expected) => {
+  ])('compares evaluated_at %s with 1970 in UTC and responds with %i', async (evaluated_at, expected) => {
     const { status, body } = await record({ evaluated_at });
     expect([status, body.issues?.map(({ path, code }: { path: string; code: string }) => [path, code])]).toEqual(
       expected === 200 ? [200, undefined] : [422, [['/evaluated_at', 'too_small']]],

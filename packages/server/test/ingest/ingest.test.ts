@@ -125,7 +125,7 @@ describe('the audit ledger', () => {
     }
   });
 
-  test('accepts a known agent by its id and stores the id in lower case', async () => {
+  test('accepts a known agent by its ID and stores the ID in lower case', async () => {
     const id = randomUUID();
     await server.post(paths.evaluations, key, { name: 'registers', agent_id: id, agent_name: 'audited' });
     const { status, body } = await server.post(paths.audit, key, { actor: 'a', action: 'b', agent_id: id.toUpperCase() });

@@ -28,7 +28,7 @@ async function buffersRead(): Promise<number> {
   return Number(row!.n);
 }
 
-test('a submission to a long trace reads as many buffers as one to a short trace, within a factor of two', {
+test('a submission to a long trace reads less than twice as many buffers as a submission to a short trace', {
   timeout: 60_000,
 }, async () => {
   const traceId = randomUUID();
@@ -64,28 +64,31 @@ function* numbers(seed: number): Generator<number, never> {
   }
 }
 
-test.each([1, 2, 3, 4])('the sums of a trace equal those of its merged spans after random replacements: run %i', async (seed) => {
-  const chance = numbers(seed);
-  const below = (most: number) => Math.floor(chance.next().value * most);
-  const usage = () => ({
-    ...(below(2) === 0 ? { prompt_tokens: below(1000) } : {}),
-    ...(below(2) === 0 ? { completion_tokens: below(1000) } : {}),
-    ...(below(3) === 0 ? { total_tokens: below(5000) } : {}),
-    ...(below(2) === 0 ? { cost_usd: below(1_000_000) * 10 ** -below(12) } : {}),
-  });
-  const traceId = randomUUID();
-  for (let turn = 0; turn < 12; turn += 1) {
-    const ids = [...new Set(Array.from({ length: below(8) }, () => `${below(12)}`))];
-    const silent = below(4) === 0;
-    const { id } = await send(
-      traceId,
-      ids.map((span_id) => ({ span_id, kind: 'llm', name: 'step', ...(silent ? {} : usage()) })),
-    );
-    const [stored] = await server.database.sql(SUMS_STORED, [tenantId, id]);
-    const [expected] = await server.database.sql(SUMS_OF_VIEW, [tenantId, id]);
-    expect({ turn, ...stored }).toEqual({ turn, ...expected });
-  }
-});
+test.each([1, 2, 3, 4])(
+  'the sums of a trace equal those of its merged spans after random replacements: seed %i',
+  async (seed) => {
+    const chance = numbers(seed);
+    const below = (most: number) => Math.floor(chance.next().value * most);
+    const usage = () => ({
+      ...(below(2) === 0 ? { prompt_tokens: below(1000) } : {}),
+      ...(below(2) === 0 ? { completion_tokens: below(1000) } : {}),
+      ...(below(3) === 0 ? { total_tokens: below(5000) } : {}),
+      ...(below(2) === 0 ? { cost_usd: below(1_000_000) * 10 ** -below(12) } : {}),
+    });
+    const traceId = randomUUID();
+    for (let turn = 0; turn < 12; turn += 1) {
+      const ids = [...new Set(Array.from({ length: below(8) }, () => `${below(12)}`))];
+      const silent = below(4) === 0;
+      const { id } = await send(
+        traceId,
+        ids.map((span_id) => ({ span_id, kind: 'llm', name: 'step', ...(silent ? {} : usage()) })),
+      );
+      const [stored] = await server.database.sql(SUMS_STORED, [tenantId, id]);
+      const [expected] = await server.database.sql(SUMS_OF_VIEW, [tenantId, id]);
+      expect({ turn, ...stored }).toEqual({ turn, ...expected });
+    }
+  },
+);
 
 test('the sum is unknown and not zero after the only span with a value is replaced', async () => {
   const step = { span_id: 'a', kind: 'llm', name: 'step' };

@@ -117,7 +117,7 @@ describe('promotion check', () => {
     });
   });
 
-  test('concurrent checks are each answered for their own agent, harness and threshold', async () => {
+  test('each concurrent check gets the response for its own agent, harness and threshold', async () => {
     const harness_id = randomUUID();
     await evaluate({ agent_name: 'together', pass_rate: 90, harness_id });
     await evaluate({ agent_name: 'together', pass_rate: 95 });
@@ -143,7 +143,7 @@ describe('promotion check', () => {
     expect(new Set(answers.map(({ body }) => body.decision_id)).size).toBe(bodies.length);
   });
 
-  test('rejects an id and a name of different agents, and a check with neither', async () => {
+  test('rejects an ID and a name of different agents, and a check with neither', async () => {
     await evaluate({ agent_name: 'one', pass_rate: 90 });
     await evaluate({ agent_name: 'two', pass_rate: 90 });
     const { agent_id } = (await check({ agent_name: 'one' })).body;
@@ -155,7 +155,7 @@ describe('promotion check', () => {
     expect([status, body.issues[0].code]).toEqual([422, 'agent_missing']);
   });
 
-  test('suggests no evaluation with only the ID for an unknown ID, because that would be rejected', async () => {
+  test('for an unknown ID, the message suggests no evaluation with only this ID, because it would be rejected', async () => {
     const id = randomUUID();
     expect((await check({ agent_id: id })).body.message).toBe(
       `No agent with the ID ${id} is known here; check the ID and the workspace of the key, or send agent_name.`,
@@ -223,7 +223,7 @@ describe('promotion check', () => {
     expect(body.evaluation.agent_name).toBe('at');
   });
 
-  test('accepts the attestation preference with parameters or value "", but not with other values or in other preferences', async () => {
+  test('accepts the attestation preference with parameters or the value "", but not with other values or inside another preference', async () => {
     const isAttested = async (prefer: string) =>
       (await server.post(paths.promotionCheck, key, { agent_name: 'ghost' }, { prefer })).headers.has('countersign-attestation');
     for (const prefer of [
@@ -244,7 +244,7 @@ describe('promotion check', () => {
       expect([prefer, await isAttested(prefer)]).toEqual([prefer, false]);
   });
 
-  test('returns the attestation in a header only when it is preferred', async () => {
+  test('returns the attestation in a header only when the request prefers it', async () => {
     const jwks = (await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as { keys: { kid: string; x: string }[] };
     const keys = jwks.keys.map(({ kid, x }) => ({ keyid: kid, publicKey: new Uint8Array(Buffer.from(x, 'base64url')) }));
     const prefer = { prefer: 'respond-async, Countersign-Attestation' };

@@ -86,7 +86,7 @@ describe('the totals of a trace', () => {
 });
 
 describe('a trace sent again', () => {
-  test('remains one trace: later spans replace those with their span_id, and absent spans are kept', async () => {
+  test('remains one trace: later spans replace earlier ones with the same span_id, and absent spans are kept', async () => {
     const first = await trace('again', {
       spans: [span('a', { total_tokens: 5, model: 'm1', error: 'x' }), span('b', { total_tokens: 7 })],
     });

@@ -54,7 +54,7 @@ async function readExport(tenantId: string, log: keyof typeof INSERT) {
 /** An upper bound of the bytes of a line besides its document. */
 const LINE_BYTES = 40;
 
-/** The bytes of the first three pages, which are in memory together: a response takes two before it starts, then the third is read. */
+/** The bytes of the first three pages, which are in memory together: a response reads two before it starts, and then the third. */
 const bytesInMemory = ([first, second, third]: number[]) => first! + second! + third!;
 
 describe('the pages of an export', () => {

@@ -210,12 +210,12 @@ describe('decisions and attestations', () => {
     await server.database.sql('ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only');
   });
 
-  test('answers 404 to an unknown id in any format', async () => {
+  test('responds with 404 to an unknown ID in any format', async () => {
     for (const id of ['0198f1c2-ac30-7e77-8b42-8c3d4e5f6071', 'x', '..%2f..'])
       expect((await get(`/api/ledger/decisions/${id}`)).status, id).toBe(404);
   });
 
-  test('the published keys are JWKs with their thumbprints as ids and verifier keys for notes', async () => {
+  test('the published keys are JWKs whose IDs are their thumbprints, each with its verifier key for notes', async () => {
     const { keys } = await getJson('/.well-known/jwks.json');
     expect(keys).toHaveLength(1);
     const publicKey = new Uint8Array(Buffer.from(keys[0].x, 'base64url'));

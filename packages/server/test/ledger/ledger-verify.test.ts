@@ -17,8 +17,8 @@ beforeAll(async () => {
 });
 
 test.each([
-  ['of more rows', 7, /^it covers 7 rows, but the log ends after 6.*accept-restore/],
-  ['of another history', 6, /^the first 6 rows make the root .*accept-restore/],
+  ['with more rows', 7, /^it covers 7 rows, but the log ends after 6.*accept-restore/],
+  ['with another root', 6, /^the first 6 rows make the root .*accept-restore/],
 ])('verifyKnownLog reports a log that does not continue a stored head %s', async (_, size, reason) => {
   const tenantId = await sixRows(server);
   // A server that has seen no head yet.
@@ -154,7 +154,7 @@ describe('verifyAuditLedger', () => {
     expect(await verifyAuditLedger(server.open.pool, tenantId)).toMatchObject({ entries: 4, firstBad: undefined });
   });
 
-  test('reports the next row after a rewritten and rehashed row', async () => {
+  test('reports the row after a row that was rewritten and rehashed', async () => {
     const tenantId = await sixRows(server);
     const [found] = await server.database.sql<{ document: string }>(
       'SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND seq = 3',
@@ -216,7 +216,7 @@ describe('verifyAuditLedger', () => {
     const key = await server.key(tenantId);
     const append = (metadata: object) => server.post(paths.audit, key, { actor: 'ci', action: 'build.done', metadata });
     const answers: TestResponse[] = [];
-    // In groups, because on a slow machine the server refuses requests that wait too long.
+    // In groups, because on a slow machine the server rejects requests that wait too long.
     for (let place = 0; place < 1_100; place += 100)
       answers.push(...(await Promise.all(Array.from({ length: 100 }, (_, more) => append({ place: place + more })))));
     for (let count = 0; count < 12; count += 1) answers.push(await append({ long: 'x'.repeat(900_000) }));

@@ -30,7 +30,7 @@ interface Case {
   verify: () => Promise<ChainReport & { findings: readonly object[] }>;
 }
 
-/** Calls `change` before the transaction with this number that the verification starts. Returns the number of its transactions. */
+/** Calls `change` before the verification starts its transaction with this number. Returns the number of its transactions. */
 async function changeBefore(number: number, { change, verify }: Case) {
   const connect = verifier.connect.bind(verifier) as () => Promise<unknown>;
   let transactions = 0;
@@ -47,7 +47,7 @@ async function changeBefore(number: number, { change, verify }: Case) {
   }
 }
 
-/** Expects no finding, whichever transaction of the verification the change precedes. Each verification gets its own workspace. */
+/** Expects no finding if the change is made before any transaction of the verification. Each verification gets its own workspace. */
 async function expectNoFinding(makeCase: (tenantId: string) => Promise<Case>): Promise<void> {
   for (let number = 1, count = 1; number <= count; number += 1) {
     const { transactions, ...report } = await changeBefore(number, await makeCase(await server.workspace()));
