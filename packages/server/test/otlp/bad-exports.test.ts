@@ -34,7 +34,7 @@ const countRows = async () =>
 
 const INVALID_ARGUMENT = 3;
 const trace = (): Uint8Array => protobufExport(chatRun(newTrace()));
-describe('the server answers google.rpc.Status to an unacceptable export and stores nothing', () => {
+describe('the server rejects an export with a google.rpc.Status and stores nothing', () => {
   test.each<[string, () => Promise<ExportAnswer>, number, RegExp]>([
     ['a text that is not protobuf', () => good.send(Buffer.from('hello, world'), PROTOBUF), 400, /not protobuf of OTLP/],
     ['truncated protobuf', () => good.send(trace().subarray(0, -7), PROTOBUF), 400, /cut off/],
@@ -107,13 +107,13 @@ describe('the server answers google.rpc.Status to an unacceptable export and sto
       /repeats .* fewer traces or spans/,
     ],
     [
-      'a span without ids',
+      'a span without IDs',
       () => good.send(protobufExport([{ traceId: '', spanId: '' }]), PROTOBUF),
       400,
       /none of the 1 spans has a valid trace_id/,
     ],
     [
-      'ids that consist of zeros',
+      'IDs that consist of zeros',
       () => good.sendJson(jsonExport([{ traceId: '0'.repeat(32), spanId: '0'.repeat(16) }])),
       400,
       /none of the 1 spans/,
@@ -147,7 +147,7 @@ describe('the server answers google.rpc.Status to an unacceptable export and sto
     expect(await countRows()).toEqual(before);
   });
 
-  test('the server answers 401 in protobuf to a protobuf export with no key, an unknown key or a key without the scope', async () => {
+  test('a protobuf export with no key, an unknown key or a key without the scope gets a 401 in protobuf', async () => {
     const other = await server.key(workspace, ['audit']);
     for (const key of [undefined, 'aa_live_nothing', other]) {
       const answer = await exporter(server, key).send(trace(), PROTOBUF);
@@ -157,7 +157,7 @@ describe('the server answers google.rpc.Status to an unacceptable export and sto
     }
   });
 
-  test('the server answers 405 with Allow: POST to GET', async () => {
+  test('a GET request gets a 405 with Allow: POST', async () => {
     for (const path of ['/v1/traces', '/v1/logs', '/v1/metrics']) {
       const response = await fetch(server.url + path);
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
@@ -171,17 +171,17 @@ test('the server stores an export whose JSON text has millions of values, withou
   expect((await good.sendJson(jsonExport([span]))).status).toBe(200);
 });
 
-test('the server answers 503 with Retry-After when the queue has no room for an export', async () => {
+test('an export for which the queue has no room gets a 503 with Retry-After', async () => {
   const full = await testServer({ queueBytesMax: 1000 });
   const { send } = exporter(full, await full.key(await full.workspace()));
   const answers = await Promise.all(Array.from({ length: 20 }, () => send(trace(), PROTOBUF)));
-  const refused = answers.filter(({ status }) => status !== 200);
-  expect(refused.length).toBeGreaterThan(0);
-  for (const answer of refused)
+  const rejected = answers.filter(({ status }) => status !== 200);
+  expect(rejected.length).toBeGreaterThan(0);
+  for (const answer of rejected)
     expect([answer.status, answer.headers.get('retry-after'), statusOf(answer).code]).toEqual([503, '1', 14]);
 });
 
-test('the server answers 429 with Retry-After to a key that sends too much, and does not store these exports', async () => {
+test('exports beyond the rate limit of their key get a 429 with Retry-After and are not stored', async () => {
   const limited = await testServer({ rateLimitPerMinute: 2 });
   const { send } = exporter(limited, await limited.key(await limited.workspace()));
   const answers = [];

@@ -95,7 +95,7 @@ const markedStep = fc.record({
   cost: optional(fc.nat(9)),
 });
 
-test('random submissions in which a sender sets the mark of calls below others itself give no finding', async () => {
+test('random submissions in which the sender itself sets `countersign.may_repeat_parent` give no finding', async () => {
   const sending = fc.record({
     traceId: fc.constantFrom('marked-a', 'marked-b'),
     steps: fc.uniqueArray(markedStep, { minLength: 1, maxLength: 4, selector: ({ number }) => number }),
@@ -117,7 +117,7 @@ const call = fc.record({
   tokens: optional(fc.nat(9)),
 });
 
-test('random exports of calls below calls, merged into three traces, give no finding', async () => {
+test('random exports of calls nested in calls, merged into three traces, give no finding', async () => {
   const traces = [newTrace(), newTrace(), newTrace()];
   const sending = fc.record({
     traceId: fc.constantFrom(...traces),

@@ -1,6 +1,6 @@
 import { opentelemetry } from '../../../core/test/otlp/protobuf/otlp.generated.js';
 
-/** A span in the notation of tests: ids in hex, times in nanoseconds as text, attributes as plain values. */
+/** A span in the notation of tests: IDs in hex, times in nanoseconds as text, attributes as plain values. */
 export interface TestSpan {
   traceId: string;
   spanId: string;
@@ -68,9 +68,9 @@ function long(text: string) {
 }
 
 let lastTrace = 0;
-/** A new trace id. */
+/** A new trace ID. */
 export const newTrace = (): string => `a${(++lastTrace).toString(16).padStart(31, '0')}`;
-/** A span id made from a number. */
+/** A span ID made from a number. */
 export const id = (number: number): string => `b${number.toString(16).padStart(15, '0')}`;
 
 /** A chat span and its root span. The chat span comes first, because exporters send a span when it ends. */

@@ -49,7 +49,7 @@ function check(request: FuzzedExport, answer: ExportAnswer): void {
   if (answer.status === 503) expect(answer.headers.get('retry-after'), sent).toMatch(/^\d+$/);
 }
 
-/** Sends all requests of a round to a new workspace. Only bodies that were answered with 200 may be stored. */
+/** Sends all requests of a round to a new workspace. Only bodies that got the response 200 may be stored. */
 async function runRound(seed: number, count: number): Promise<void> {
   const workspace = await server.workspace();
   const { send } = exporter(server, await server.key(workspace));
@@ -69,7 +69,7 @@ async function runRound(seed: number, count: number): Promise<void> {
   expect(stored.map(sha256).filter((each) => !accepted.has(each))).toEqual([]);
 }
 
-/** Sends valid exports of another workspace until it is stopped. */
+/** Sends valid exports to another workspace until `stop` is called. */
 function otherSender(send: ReturnType<typeof exporter>['send']) {
   let isStopped = false;
   const latencies: number[] = [];

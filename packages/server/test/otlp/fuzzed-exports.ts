@@ -150,7 +150,7 @@ const TOO_MANY: FuzzedExport = {
   statuses: [400],
 };
 
-/** The server rejects it during decompression. */
+/** The server rejects this body during decompression. */
 const TOO_MANY_COMPRESSED: FuzzedExport = {
   ...TOO_MANY,
   what: 'too many attributes, compressed',
@@ -196,7 +196,7 @@ const KINDS: fc.Arbitrary<FuzzedExport> = fc.oneof(
   { arbitrary: valid, weight: 50 },
 );
 
-/** A compressed body that expands too much, because a short run might have none, and then the first requests that a seed produces. */
+/** The first requests that a seed produces, after `TOO_MANY_COMPRESSED`, which a short run might not contain otherwise. */
 export const fuzzedExports = (seed: number, count: number): FuzzedExport[] => [
   TOO_MANY_COMPRESSED,
   ...fc.sample(KINDS, { seed, numRuns: count - 1 }),

@@ -169,7 +169,7 @@ describe('POST /v1/logs', () => {
   });
 
   test.each(['log record', 'span'] as const)(
-    'an exception and its run written concurrently, the %s first, are joined',
+    'an exception and its run are joined when they are written concurrently, the %s first',
     async (first) => {
       const traceId = newTrace();
       const send = {

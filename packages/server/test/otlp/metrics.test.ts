@@ -50,7 +50,7 @@ describe('POST /v1/metrics', () => {
   test.each([
     ['protobuf', PROTOBUF, '', ''],
     ['JSON', JSON_TYPE, '{}', '{}'],
-  ])('answers complete success to %s without data points', async (_, headers, body, response) => {
+  ])('responds with full success to %s without data points', async (_, headers, body, response) => {
     const { status, bytes } = await send(body, headers, '/v1/metrics');
     expect([status, bytes.toString()]).toEqual([200, response]);
   });

@@ -7,7 +7,7 @@ import { COLLECTED, CONTENT_SETTINGS } from './senders/versions.ts';
 import { exporter } from './sending.ts';
 
 // Exports of real instrumentations, recorded by senders/record.ts. Each program had the same conversation: a question, a call
-// of the tool `weather`, the answer, and a call of a model that fails.
+// of the tool `weather`, the answer, and a model call that fails.
 const folder = new URL('./recorded/', import.meta.url);
 
 let server: TestServer;
@@ -101,7 +101,7 @@ const STEPS: Record<string, unknown[][]> = {
     step('llm', 'OpenAI._prepare_chat_with_tools', 'success', 'gpt-4o', 'openai'),
     answeredCall('OpenAI.chat', 'gpt-4o', 'openai'),
     answeredCall('OpenAI.chat', 'gpt-4o', 'openai'),
-    // Here, `additional_kwargs` of the client replaces the model by the failing one. The instrumentation does not read this option.
+    // Here, `additional_kwargs` of the client replaces the model with the failing one. The instrumentation does not read this option.
     step('llm', 'OpenAI.chat', 'error', 'gpt-4o', 'openai'),
     step('tool', 'weather'),
   ],

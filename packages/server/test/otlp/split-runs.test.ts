@@ -92,7 +92,7 @@ describe('a run that arrives in several exports', () => {
   });
 });
 
-describe('a model call that is reported by two spans, one below the other', () => {
+describe('a model call that is reported by a span and by its child span', () => {
   const usage = { 'gen_ai.operation.name': 'chat', 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 20 };
   const call = (traceId: string, number: number, parent: number, tokens = usage): TestSpan => ({
     ...child(traceId, number, { ...tokens, 'gen_ai.usage.cost': 0.5 }),
@@ -100,7 +100,7 @@ describe('a model call that is reported by two spans, one below the other', () =
   });
   const once = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120, cost_usd: '0.5' };
 
-  test('counts once if every span arrives in an export of its own, in any order', async () => {
+  test('counts once if each span arrives in a separate export, in any order', async () => {
     for (const [first, second] of [
       [3, 2],
       [2, 3],
@@ -112,7 +112,7 @@ describe('a model call that is reported by two spans, one below the other', () =
     }
   });
 
-  test('counts once if a span is sent again, alone or with the other one', async () => {
+  test('counts once if a span is sent again, alone or with the other span', async () => {
     const traceId = newTrace();
     const [outer, inner] = [call(traceId, 2, 1), call(traceId, 3, 2)];
     for (const spans of [[inner], [outer], [inner], [outer, root(traceId, 'again-bot')], [outer, inner], [inner]]) {
@@ -134,7 +134,7 @@ describe('a model call that is reported by two spans, one below the other', () =
     { groups: [[2], [4, 3]] },
     { groups: [[4, 2], [3]] },
     { groups: [[3], [4, 2]] },
-  ])('counts once if three spans, each below the other, arrive as $groups', async ({ groups }) => {
+  ])('counts once if three spans, each the parent of the next, arrive as $groups', async ({ groups }) => {
     const traceId = newTrace();
     for (const group of groups) await sendSpans(group.map((number) => call(traceId, number, number - 1)));
     await sendSpans([root(traceId, 'nested-bot')]);

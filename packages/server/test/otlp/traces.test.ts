@@ -21,7 +21,7 @@ beforeAll(async () => {
   ({ send, sendJson } = exporter(server, key));
 });
 
-/** The run of a trace id as the portal lists it. */
+/** The run with this trace ID, as the portal lists it. */
 async function runOf(traceId: string) {
   const { items } = await viewer.get('runs.list', { query: { text: traceId } });
   return items[0]!;
@@ -92,7 +92,7 @@ describe('POST /v1/traces', () => {
     expect(await server.database.sql('SELECT count(*)::int AS n FROM countersign.otlp_exports')).toEqual(before);
   });
 
-  test('rejects and counts spans without valid ids and stores the others', async () => {
+  test('rejects and counts spans without valid IDs and stores the others', async () => {
     const traceId = newTrace();
     const { status, bytes } = await sendJson(jsonExport([...chatRun(traceId), { traceId: '00', spanId: id(9) }]));
     expect([status, JSON.parse(bytes.toString())]).toEqual([
@@ -122,7 +122,7 @@ describe('POST /v1/traces', () => {
       (traceId: string, span: object) => send(protobufExport([{ ...chatRun(traceId)[1]!, ...span }]), PROTOBUF),
     ],
     ['JSON', 'enduser.id', (traceId: string, span: object) => sendJson(jsonExport([{ ...chatRun(traceId)[1]!, ...span }]))],
-  ])('overwrites an email address in a user id before it stores the %s body', async (_, name, post) => {
+  ])('overwrites an email address in a user ID before it stores the %s body', async (_, name, post) => {
     const traceId = newTrace();
     const { status, bytes } = await post(traceId, { attributes: { [name]: 'jane@example.com' } });
     expect(status).toBe(200);
@@ -141,7 +141,7 @@ describe('POST /v1/traces', () => {
     }
   });
 
-  test('overwrites an email address in a user id that is longer than a label', async () => {
+  test('overwrites an email address in a user ID that is longer than a label', async () => {
     const userId = `${'x '.repeat(2000)}jane@example.org`;
     const { status, bytes } = await sendJson(jsonExport([{ ...chatRun(newTrace())[1]!, attributes: { 'user.id': userId } }]));
     expect([status, bytes.toString()]).toEqual([200, expect.stringContaining('A user ID that contained an email address')]);

@@ -72,7 +72,7 @@ async function expectRunsStored(
   return `${runs} runs sent and stored; responses: ${statuses.join(', ')}`;
 }
 
-/** Runs a real sender, and waits until this number of steps of its run is stored. Throws if it is not. */
+/** Runs a real sender, and waits until this number of steps of its run is stored. Throws after 20 seconds. */
 async function expectSenderStored(
   setup: TrialSetup,
   program: string,
@@ -87,7 +87,7 @@ async function expectSenderStored(
   return `${program} over ${protocol}: ${steps} steps stored`;
 }
 
-/** Waits until the log of the Collector has a line with a message. Returns it without its time, cut to 700 characters. */
+/** Waits until the log of the Collector has a line with a message. Returns the line without its time, cut to 700 characters. */
 async function waitForLogLine({ collector }: TrialSetup, message: RegExp): Promise<string> {
   const find = () =>
     collector
@@ -143,7 +143,7 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
     },
   },
   'partial success': {
-    what: 'a span whose trace ID is all zeros, with valid spans',
+    what: 'valid spans and a span whose trace ID is all zeros',
     run: async (setup) => {
       const spans = [...chatRun(newTrace()), { traceId: '0'.repeat(32), spanId: id(9) }];
       await sendToCollector(setup, protobufExport(spans));
@@ -151,7 +151,7 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
     },
   },
   'partial success as JSON': {
-    what: 'a span whose trace ID is all zeros, with valid spans, and encoding: json',
+    what: 'valid spans and a span whose trace ID is all zeros, with encoding: json',
     settings: { 'exporters.otlp_http.encoding': 'json' },
     run: async (setup) => {
       const spans = [...chatRun(newTrace()), { traceId: '0'.repeat(32), spanId: id(9) }];
