@@ -46,7 +46,7 @@ describe("changing one's own password", () => {
     expect((await signIn(ada.email, NEW)).outcome).toBe('200 ok');
   });
 
-  test('requires the current password and a long enough new one, and changes nothing when rejected', async () => {
+  test('requires the current password and a new one that is long enough, and otherwise changes nothing', async () => {
     expect(outcome(await change(ada.browser, 'not the password', NEW))).toBe('401 sign_in_failed');
     const short = await change(ada.browser, PASSWORD, 'elevenchars');
     expect([short.status, short.body.issues]).toMatchObject([

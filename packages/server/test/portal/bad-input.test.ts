@@ -228,7 +228,7 @@ describe('a path parameter', () => {
       .map(([, parameter]) => ({ name, parameter: parameter! }))
       .filter(({ parameter }) => parameter !== 'workspace'),
   );
-  test.each(inPaths)('$name: answers 404 to an unknown or impossible $parameter', async ({ name, parameter }) => {
+  test.each(inPaths)('$name: responds with 404 to an unknown or invalid $parameter', async ({ name, parameter }) => {
     const unknown: Record<string, string> = {
       seq: '999999999',
       number: '999',

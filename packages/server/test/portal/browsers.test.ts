@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 
-describe('a cross-site request (cross-site request forgery)', () => {
+describe('a cross-site request', () => {
   const rename = (headers: Record<string, string>) => ada.browser.call('PATCH', '/account', { name: 'Mallory' }, headers);
 
   test.each([
@@ -59,7 +59,7 @@ describe('a cross-site request (cross-site request forgery)', () => {
     expect(outcome(await ada.browser.call('PATCH', '/account', { name: 'ada' }, { 'sec-fetch-site': '' }))).toBe('200 ok');
   });
 
-  test('is rejected as a sign-in too', async () => {
+  test('is also rejected if it is a sign-in', async () => {
     const credentials = { email: 'ada@example.com', password: PASSWORD };
     expect(outcome(await new Browser(server).call('POST', '/session', credentials, { origin: 'https://evil.example' }))).toBe(
       '403 cross_origin',
@@ -89,7 +89,7 @@ describe('a cross-site request (cross-site request forgery)', () => {
   });
 });
 
-test('behind a proxy that forwards another host, pages of the public URL are the same origin', async () => {
+test('behind a proxy that forwards another host, requests from pages of the public URL count as same-origin', async () => {
   const proxied = await testServer({ database: server.database, behindProxy: true, publicUrl: 'https://portal.example.com' });
   const credentials = { email: 'ada@example.com', password: PASSWORD };
   const from = (origin: string) => new Browser(proxied).call('POST', '/session', credentials, { origin });

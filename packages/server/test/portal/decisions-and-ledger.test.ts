@@ -18,7 +18,7 @@ const check = async (body: object) => (await server.post(paths.promotionCheck, k
 const append = async (body: object) => (await server.post(paths.audit, key, { actor: 'ci', action: 'build.done', ...body })).body;
 
 beforeAll(async () => {
-  // Only requested checkpoints: the list of logs shows which logs have one.
+  // The server signs checkpoints only on request, because a test checks which logs have a checkpoint.
   server = await testServer({ checkpointSeconds: undefined });
   workspace = await server.workspace();
   key = await server.key(workspace);
@@ -60,7 +60,7 @@ describe('the list of decisions', () => {
 });
 
 describe('one decision', () => {
-  test('is returned with the document, evidence and attestation of its downloads; its signature verifies with the decision key', async () => {
+  test('is returned with the same document, evidence and attestation as its downloads; its signature verifies with the decision key', async () => {
     const params = { decision: String(blocked.decision_id) };
     const read = await viewer.get('decisions.read', { params });
     expect(read.decision).toEqual(blocked);
@@ -118,7 +118,7 @@ describe('the ledger', () => {
     expect(actions).toEqual([...new Set(all.map(({ action }) => action))].sort());
   });
 
-  test('finds exactly the rows recorded from an instant on, and those recorded before it', async () => {
+  test('finds exactly the rows recorded at or after an instant, and those recorded before it', async () => {
     await Promise.all(Array.from({ length: 40 }, () => append({ action: 'burst.one' })));
     const all = (await viewer.get('ledger.list', { query: { limit: '200' } })).items;
     const instants = [...new Set(all.map(({ recorded_at }) => recorded_at)), '2020-01-01T00:00:00Z', '2999-01-01T00:00:00Z'];

@@ -13,7 +13,7 @@ beforeAll(async () => {
   admin = await createPerson(server, { [workspace]: 'admin' });
 });
 
-const refusal = ({ status, body }: TestResponse) => [status, body.issues.map(({ path }: { path: string }) => path)];
+const rejectionOf = ({ status, body }: TestResponse) => [status, body.issues.map(({ path }: { path: string }) => path)];
 
 /** An address that grows when it is lowercased: each İ becomes an i and a combining dot. */
 const GROWING = `a@${'\u0130'.repeat(200)}.example`;
@@ -33,9 +33,9 @@ describe('an email address', () => {
     ['too many characters after lowercasing', GROWING],
   ])('with %s is rejected at its field on sign-in and invitation', async (_what, email) => {
     const signIn = await new Browser(server).call('POST', '/session', { email, password: PASSWORD });
-    expect(refusal(signIn)).toEqual([422, ['/email']]);
+    expect(rejectionOf(signIn)).toEqual([422, ['/email']]);
     const invite = await admin.browser.call('POST', `/workspaces/${workspace}/invitations`, { email, role: 'viewer' });
-    expect(refusal(invite)).toEqual([422, ['/email']]);
+    expect(rejectionOf(invite)).toEqual([422, ['/email']]);
   });
 
   test.each([

@@ -79,7 +79,7 @@ describe('an incident', () => {
     ]);
   });
 
-  test('for an unknown agent gets a 404, and so does closing its re-certifications', async () => {
+  test('for an unknown agent gets a 404, and so does closing the re-certifications of this agent', async () => {
     const body = { agent_id: randomUUID(), severity: 'low', description: 'x', recertify: false };
     expect((await admin.callRoute('incidents.open', { body })).status).toBe(404);
     expect((await close(randomUUID())).status).toBe(404);
@@ -116,7 +116,7 @@ describe('an incident', () => {
 });
 
 describe('a policy violation', () => {
-  test('is recorded in the ledger by an admin with policy, severity and run and changes no decision', async () => {
+  test('is recorded in the ledger by an admin with policy, severity and run, and affects no decision', async () => {
     await evaluate('sly');
     const agent_id = await idOf('sly');
     const details = { policy: 'no-refunds', severity: 'medium', description: 'refunded twice', trace_id: 'run-7' };

@@ -18,7 +18,7 @@ const send = async (key: string) => (await server.post(paths.audit, key, { actor
 const list = async (query: Record<string, string> = {}) => (await admin.get('keys.list', { query })).items;
 
 describe('an ingestion key', () => {
-  test('keeps its scopes if a change names other current scopes than it has', async () => {
+  test('keeps its scopes if a change expects other current scopes', async () => {
     const { prefix } = await mint({ scopes: ['audit', 'evaluations'] });
     const change = (body: object) => admin.callRoute('keys.change_scopes', { params: { prefix }, body });
     expect((await change({ scopes: ['audit'] })).status).toBe(200);
@@ -30,7 +30,7 @@ describe('an ingestion key', () => {
     expect((await change({ scopes: ['audit', 'telemetry'], from: ['audit'] })).body.scopes).toEqual(['telemetry', 'audit']);
   });
 
-  test('is shown once and works; rotation, a change of scopes and revocation take effect on the next request and are events', async () => {
+  test('is shown once and works; rotation, a change of scopes and revocation take effect on the next request and are recorded as events', async () => {
     const { key, prefix } = await mint({ scopes: ['audit'] });
     expect(key).toMatch(new RegExp(`^aa_live_${prefix}\\.[\\w-]{43}$`));
     expect(await send(key)).toBe(200);

@@ -18,7 +18,7 @@ let key: string;
 let viewer: PortalClient;
 let sent: SentStatement[];
 let asServer: pg.Client;
-const lookUps: (string | undefined)[] = [];
+const lookups: (string | undefined)[] = [];
 
 beforeAll(async () => {
   server = await testServer();
@@ -62,9 +62,9 @@ const stepsIn = (plan: Plan): number =>
     : 0) + (plan.Plans ?? []).reduce((sum, child) => sum + stepsIn(child), 0);
 
 /** The index conditions of all lookups in the table `merged_spans`. */
-const lookUpsIn = (plan: Plan): (string | undefined)[] => [
+const lookupsIn = (plan: Plan): (string | undefined)[] => [
   ...(plan['Relation Name'] === 'merged_spans' ? [plan['Index Cond']] : []),
-  ...(plan.Plans ?? []).flatMap(lookUpsIn),
+  ...(plan.Plans ?? []).flatMap(lookupsIn),
 ];
 
 /** The number of steps that the portal's statements read during `request`. */
@@ -78,7 +78,7 @@ async function stepsReadBy(request: () => Promise<unknown>): Promise<number> {
     await asServer.query('COMMIT');
     const { Plan } = (rows[0] as { 'QUERY PLAN': { Plan: Plan }[] })['QUERY PLAN'][0]!;
     steps += stepsIn(Plan);
-    lookUps.push(...lookUpsIn(Plan));
+    lookups.push(...lookupsIn(Plan));
   }
   return steps;
 }
@@ -119,8 +119,8 @@ test('the server reads only a part of a long trace for a page of steps, one step
   );
 
   // An expression such as `fields ->> 0` is not leakproof. With row-level security, PostgreSQL 15.20 does not use it as an index condition.
-  expect(lookUps).toHaveLength(inject('cluster').citus === undefined ? 3 : 0);
-  for (const condition of lookUps) expect(condition).toMatch(/\(span_id = (?!.*->>)/);
+  expect(lookups).toHaveLength(inject('cluster').citus === undefined ? 3 : 0);
+  for (const condition of lookups) expect(condition).toMatch(/\(span_id = (?!.*->>)/);
 
   const pages = await pagesOf(trace);
   const all = pages.flatMap(({ items }) => items);

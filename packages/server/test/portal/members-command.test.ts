@@ -17,7 +17,7 @@ const tokenOf = (text: string) => LINK.exec(text.trim())![1]!;
 const use = (browser: Browser, purpose: string, body: object) => browser.call('POST', `/links/${purpose}`, body);
 
 describe('the members commands', () => {
-  test('workspace create prints only the id on stdout and the link for the first admin on stderr', async () => {
+  test('workspace create prints only the ID on stdout and the link for the first admin on stderr', async () => {
     const { status, out, err } = await run('workspace', 'create', '--name', 'acme');
     expect([status, out]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
     const link = err.match(/https:\S+/)![0];

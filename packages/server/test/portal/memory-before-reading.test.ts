@@ -117,7 +117,7 @@ test('the server rejects a read before it reads documents if there is not enough
   expect(await answeringBytes()).toBe(reserved);
 });
 
-test('the server answers each read when there is enough memory, and releases the memory afterwards', async () => {
+test('the server responds to each read when there is enough memory, and releases the memory afterwards', async () => {
   for (const socket of sockets) socket.destroy();
   await expect.poll(answeringBytes, { timeout: 20_000 }).toBe(0);
   for (const [what, request] of Object.entries(READS)) {

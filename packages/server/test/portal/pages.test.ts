@@ -85,7 +85,7 @@ describe('registerPages', () => {
   });
 
   test.each(['/api/portal/nothing', '/api', '/api/public/nothing', '/.well-known/nothing', '/assets/gone-def.js'])(
-    'answers 404 at %s also to a browser',
+    'responds with 404 at %s also to a browser',
     async (url) => {
       expect([url, (await get(url, HTML)).statusCode]).toEqual([url, 404]);
     },
@@ -112,11 +112,11 @@ describe('registerPages', () => {
     expect(text).not.toContain('not for anybody');
   });
 
-  test('answers 404 to a program that requests an unknown path', async () => {
+  test('responds with 404 to a program that requests an unknown path', async () => {
     expect((await get('/nowhere', { accept: '*/*' })).statusCode).toBe(404);
   });
 
-  test('without built pages, explains how to build them and answers 404 to files', async () => {
+  test('without built pages, explains how to build them and responds with 404 to requests for files', async () => {
     const unbuilt = pagesOf(join(folder, 'nothing'));
     const { statusCode, body } = await get('/', HTML, unbuilt);
     expect([statusCode, body]).toEqual([503, expect.stringContaining('npm run setup')]);

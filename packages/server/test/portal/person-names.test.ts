@@ -79,7 +79,7 @@ describe('a page opened by one person', () => {
       { [SIGNED_IN_AS]: shown },
     );
 
-  test('changes nothing after another person signed in in the same browser', async () => {
+  test('changes nothing after another person signed in with the same browser', async () => {
     const before = await server.database.sql('SELECT 1 FROM countersign.key_events');
     expect(outcome(await mint(ada.browser, grace.id))).toMatch(/^409 person-\w+ has signed in/);
     expect(await server.database.sql('SELECT 1 FROM countersign.key_events')).toEqual(before);

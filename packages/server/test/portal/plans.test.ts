@@ -18,11 +18,11 @@ const MANY = {
   incidents: 5000,
 };
 
-/** The rows of the second workspace: fewer of the kinds with many rows. */
+/** The numbers of rows in the second workspace: smaller for the large tables. */
 const SECOND = { ...MANY, traces: 5000, telemetry: 5000, evaluations: 5000, decisions: 5000, entries: 5000 };
 
 /**
- * The limit of rows that one statement may touch, including filtered ones. It is below the size of the large tables, which have 20,000 rows
+ * The limit of rows that one statement may touch, including rows that a filter removes. It is below the size of the large tables, which have 20,000 rows
  * and more. It is enough for the rows of a page with their lookups, and to fill a page if one row in 200 matches.
  */
 const ROWS_TOUCHED_MAX = 12_000;

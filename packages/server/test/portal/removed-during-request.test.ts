@@ -11,7 +11,7 @@ import { portalClient } from '../harness/portal-client.ts';
 import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
-/** One for all tests, because each act is rejected and changes nothing. */
+/** Shared by all tests, because each act is rejected and changes nothing. */
 let records: WorkspaceWithRecords;
 
 beforeAll(async () => {

@@ -100,7 +100,7 @@ describe('access of every caller to every route', () => {
     expect(await probeAccess(route, new Browser(server, `theme=dark; ${live}`))).toBe('let through');
   });
 
-  test('an unknown and an invalid workspace id get the same response `not_found`', async () => {
+  test('an unknown and an invalid workspace ID get the same response `not_found`', async () => {
     for (const id of [randomUUID(), 'acme', '%00', "'--", '..'])
       expect((await browsers.admin.call('GET', `/workspaces/${id}/members`)).body).toEqual({ error: 'not_found', issues: [] });
   });

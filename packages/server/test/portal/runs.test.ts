@@ -17,7 +17,7 @@ beforeAll(async () => {
   viewer = await portalClient(server, workspace, 'viewer');
 });
 
-/** Sends a trace and returns its id. */
+/** Sends a trace and returns its ID. */
 const trace = async (body: object): Promise<string> => {
   const { status, body: answer } = await server.post(paths.traces, key, body);
   expect(status).toBe(200);
@@ -107,7 +107,7 @@ describe('the list of runs', () => {
     }
   });
 
-  test('finds a run by any part of its id in any letter case; wildcards match literally', async () => {
+  test('finds a run by any part of its ID in any letter case; wildcards match literally', async () => {
     const odd = ['🦉-1', '🦉', '\u{10ffff}a', '\ud7ffx', 'A%b', 'A_b', 'Ünï-Code'];
     for (const trace_id of odd) await trace({ trace_id });
     await telemetry({ trace_id: 'In-The-MIDDLE-Of', outcome: 'x' });
@@ -137,7 +137,7 @@ async function everyPage(
   return listed;
 }
 
-describe('the search by a part of the id', () => {
+describe('the search by a part of the ID', () => {
   const sizes = async (id: string) =>
     (
       await server.database.sql<{ run_count: number }>(
