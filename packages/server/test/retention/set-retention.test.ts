@@ -64,7 +64,7 @@ describe('retention in the portal', () => {
     expect(await entries()).toHaveLength(1);
   });
 
-  test('needs a confirmation for less than 183 days, and none to leave such a period as it is', async () => {
+  test('needs a confirmation to set a period of less than 183 days, but not to keep one', async () => {
     const refused = await set({ trace_days: 182 });
     expect([refused.status, refused.body.issues[0].message]).toEqual([409, expect.stringContaining('articles 19 and 26(6)')]);
     expect((await set({ trace_days: 183 })).status).toBe(200);

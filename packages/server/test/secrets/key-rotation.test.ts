@@ -19,7 +19,7 @@ import { paths, type TestResponse, type TestServer, testServer } from '../harnes
 const folder = mkdtempSync(join(tmpdir(), 'countersign-rotation-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Generates a key whose id starts with `-` and so looks like an option. One key in 64 has such an id. */
+/** Generates a key whose ID starts with `-` and so looks like an option. One key in 64 has such an ID. */
 function keyLikeAnOption(): KeyObject {
   for (;;) {
     const { privateKey } = generateKeyPairSync('ed25519');

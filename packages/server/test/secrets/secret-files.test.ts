@@ -53,8 +53,8 @@ test('an existing secret is kept', () => {
   expect(readFileSync(join(dataDir, 'secrets', 'master-secret'), 'utf8')).toBe(secret);
 });
 
-// Root may read every folder, so a loop of links stands for a folder of another user.
-test('a secret that cannot be read is not called missing', () => {
+// Root may read every folder, so symbolic links to themselves replace files that cannot be read.
+test('a secret that cannot be read is not reported as missing', () => {
   mkdirSync(join(dataDir, 'secrets'));
   for (const name of ['master-secret', 'signing-key-previous.pem']) symlinkSync(name, join(dataDir, 'secrets', name));
   const unreadable = (name: string) =>

@@ -22,7 +22,7 @@ beforeAll(async () => {
   key = await server.key(tenantId);
 });
 
-/** Records an evaluation of an agent and returns its id. */
+/** Records an evaluation of an agent and returns the ID of the evaluation. */
 async function evaluate(agent: string, body: object = {}): Promise<string> {
   const sent = { name: 'nightly', agent_name: agent, pass_rate: 95, ...body };
   return (await server.post(paths.evaluations, key, sent)).body.id;
