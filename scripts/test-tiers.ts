@@ -54,7 +54,7 @@ export const TEST_TIERS: readonly TestTier[] = [
     include: [
       'packages/embedded-database/test/**/*.test.ts',
       'packages/client/test/{cli/gate-rotation,http/network,telemetry/telemetry-failures}.test.ts',
-      'packages/server/test/app/{bad-start,crash,database-away,demo,memory,readiness,refusals-in-the-log,shutdown}.test.ts',
+      'packages/server/test/app/{bad-start,crash,database-away,demo,memory,readiness,rejections-in-the-log,shutdown}.test.ts',
       'packages/server/test/{backup/{backup-file,backup-restore,restored-state},upgrade/upgrade}.test.ts',
       'packages/server/test/cli/{command-process,correct-clock,set-up-link}.test.ts',
       'packages/server/test/database/{clock-process,full-disk}.test.ts',

@@ -195,8 +195,8 @@ describe('an external PostgreSQL', () => {
         await sleep(200);
       }
       await external.stop(signal);
-      const [acknowledgedBefore, refusedBefore] = [callers.acknowledged.length, callers.unavailable];
-      await until('the callers get 503', () => callers.unavailable >= refusedBefore + 32);
+      const [acknowledgedBefore, unavailableBefore] = [callers.acknowledged.length, callers.unavailable];
+      await until('the callers get 503', () => callers.unavailable >= unavailableBefore + 32);
       expect(callers.acknowledged.length - acknowledgedBefore).toBeLessThanOrEqual(16);
       expect((await fetch(`${server.url}/livez`)).status).toBe(200);
       const ready = await fetch(`${server.url}/readyz`);

@@ -46,15 +46,15 @@ const lines = (): Line[] => {
   const all = server.stdout.split('\n').filter((line) => line.startsWith('{'));
   return all.slice(all.findIndex((line) => line.includes('"ready"')) + 1).map((line) => JSON.parse(line));
 };
-const refusedLines = (kind: string): Line[] => lines().filter((line) => line.kind === kind);
-const refusedCount = (kind: string): number => refusedLines(kind).reduce((sum, line) => sum + line.refused!, 0);
+const rejectionLines = (kind: string): Line[] => lines().filter((line) => line.kind === kind);
+const rejectionCount = (kind: string): number => rejectionLines(kind).reduce((sum, line) => sum + line.refused!, 0);
 
 /** Sends a request many times on several connections and returns how many seconds that took. */
 async function flood(text: string, times: number): Promise<number> {
   const startedAt = performance.now();
   const last = text.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
   for (let sent = 0; sent < times; sent += 500) {
-    const each = Array.from({ length: 10 }, () => sendRaw(server.url, text.repeat(49) + last, { patienceMs: 60_000 }));
+    const each = Array.from({ length: 10 }, () => sendRaw(server.url, text.repeat(49) + last, { timeoutMs: 60_000 }));
     for (const answers of await Promise.all(each)) expect(answers.length).toBe(50);
   }
   return (performance.now() - startedAt) / 1000;
@@ -66,18 +66,21 @@ describe('rejected requests in the log', () => {
       httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', `X-Service-Key: ${key}`, 'Content-Length: 0']);
     const get = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
     const seconds = (await flood(post('aa_live_0'), 2_000)) + (await flood(get, 2_000));
-    await until('all requests are counted', () => refusedCount('unauthorized') === 2_000 && refusedCount('not_found') === 2_000);
+    await until(
+      'all requests are counted',
+      () => rejectionCount('unauthorized') === 2_000 && rejectionCount('not_found') === 2_000,
+    );
     for (const [kind, status] of [
       ['unauthorized', 401],
       ['not_found', 404],
     ] as const) {
-      expect(refusedLines(kind).length).toBeLessThanOrEqual(Math.ceil(seconds) + 1);
-      for (const line of refusedLines(kind)) {
+      expect(rejectionLines(kind).length).toBeLessThanOrEqual(Math.ceil(seconds) + 1);
+      for (const line of rejectionLines(kind)) {
         expect(line).toMatchObject({ level: 30, status, reqId: expect.stringMatching(/^[0-9a-f-]{36}$/) });
         expect(line.msg).toMatch(new RegExp(`^[\\d,]+ requests? rejected: ${kind}$`));
       }
     }
-    expect(refusedLines('unauthorized')[0]!.endpoint).toBe('appendAuditEntry');
+    expect(rejectionLines('unauthorized')[0]!.endpoint).toBe('appendAuditEntry');
     expect(lines().filter(({ msg }) => msg === 'response sent')).toEqual([]);
   });
 
@@ -104,24 +107,24 @@ describe('rejected requests in the log', () => {
         ),
     ],
   ] as const)('are counted once in the log and the metrics: %s', async (_what, kind, status, text) => {
-    const [before, metricBefore] = [refusedCount(kind), await countResponses(status)];
+    const [before, metricBefore] = [rejectionCount(kind), await countResponses(status)];
     const [answer] = await sendRaw(server.url, typeof text === 'string' ? text : text());
     expect(answer!.status).toBe(status);
-    await until('the request is in the log', () => refusedCount(kind) > before);
+    await until('the request is in the log', () => rejectionCount(kind) > before);
     await expect.poll(() => countResponses(status), { timeout: 10_000 }).toBe(metricBefore + 1);
     await sleep(1_500); // a duplicate line would follow within a second
-    expect(refusedCount(kind)).toBe(before + 1);
-    const line = refusedLines(kind).at(-1)!;
+    expect(rejectionCount(kind)).toBe(before + 1);
+    const line = rejectionLines(kind).at(-1)!;
     expect(line).toMatchObject({ status, reqId: answer!.headers.get('x-request-id') });
     expect(await countResponses(status)).toBe(metricBefore + 1);
   });
 
   test('are written before the server exits', async () => {
-    const before = refusedCount('method_not_allowed');
+    const before = rejectionCount('method_not_allowed');
     await fetch(server.url + paths.audit, { method: 'PUT' });
     await sleep(50);
     expect(await server.end('SIGTERM')).toBe(0);
-    expect(refusedCount('method_not_allowed')).toBe(before + 1);
+    expect(rejectionCount('method_not_allowed')).toBe(before + 1);
     expect(lines().at(-1)).toMatchObject({ msg: 'stopped' });
   });
 });
