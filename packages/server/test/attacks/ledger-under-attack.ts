@@ -16,8 +16,8 @@ export interface Verdict {
 }
 
 /**
- * A check of one log: of its database rows (`workspace`), of these rows against kept checkpoints (`workspaceWithKept`), of an export
- * against kept checkpoints (`file`), or of the same export by the Python verifier (`python`).
+ * A check of one log. `workspace` checks its database rows, `workspaceWithKept` also compares them with kept checkpoints. `file` compares
+ * an export with kept checkpoints, and `python` does the same with the Python verifier.
  */
 export type Check = (typeof CHECKS)[number];
 /** All checks of a log. For the key audit trail, only `workspace` and `workspaceWithKept` apply. */

@@ -23,8 +23,8 @@ async function placements(tenantId: string): Promise<{ shard: Placement; other: 
 }
 
 /**
- * Moves the rows of a workspace to the other worker. The roles of logical replication must not be subject to row-level security, so
- * the owner of the tables is exempt from it during a move by replication (docs/scaling.md).
+ * Moves the rows of a workspace to the other worker. The roles of logical replication must not be subject to row-level
+ * security. So the owner of the tables is exempt during a move by replication (docs/scaling.md).
  */
 async function move(tenantId: string, mode: 'force_logical' | 'block_writes'): Promise<void> {
   const { shard, other } = await placements(tenantId);

@@ -112,7 +112,7 @@ test('each statement of the server is one task on one shard, or uses only tables
   expect(statements.size).toBeGreaterThan(150);
 });
 
-/** Tables that are not distributed, and the sequence. Statements that name them run on the coordinator, except the lookup of keys. */
+/** Tables that are not distributed, and a sequence. Statements that name one of them run on the coordinator, except the lookup of keys. */
 const NOT_ON_SHARDS =
   /countersign\.(?:tenants|people|memberships|ingestion_keys|sessions|one_time_links|sign_in_attempts|signing_keys|signing_key_\w+|instance|migrations|record_order)\b/;
 

@@ -239,7 +239,7 @@ describe('ledger', () => {
 });
 
 describe('approvals and violations', () => {
-  test('an approval can be withdrawn before a decision used it and not afterwards', async () => {
+  test('an approval can be withdrawn before a decision uses it, and not afterwards', async () => {
     const { key } = await json('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations,governance');
     const check = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'withdrawn-bot' })).body;
     const evaluation = await evaluate(key, 'withdrawn-bot');

@@ -153,11 +153,11 @@ group.runIf(mayMount)('a full disk', () => {
    */
   async function fillUntilDown(disk: SmallDisk): Promise<void> {
     filling = setInterval(() => disk.fill(), 10);
-    await until('PostgreSQL refuses connections', async () => !(await writeUntilRefused(disk)));
+    await until('PostgreSQL refuses connections', async () => !(await writeUntilFailure(disk)));
   }
 
   /** Writes until a statement fails. Each statement starts a new write-ahead log file. Returns false if no connection was possible. */
-  async function writeUntilRefused(disk: SmallDisk): Promise<boolean> {
+  async function writeUntilFailure(disk: SmallDisk): Promise<boolean> {
     const superuser = await superuserOf(disk).catch(() => undefined);
     if (superuser === undefined) return false;
     const write = () => superuser.query(`SELECT pg_logical_emit_message(false, 'x', repeat('x', 9000000)), pg_switch_wal()`);
@@ -221,8 +221,8 @@ group.runIf(mayMount)('a full disk', () => {
       await until('the callers are sending', () => callers.acknowledged.length >= 64);
       await fillUntilDown(disk);
       if (how === 'is killed') await endPostgresql(disk);
-      const refused = callers.unavailable;
-      await until('the callers get 503', () => callers.unavailable >= refused + 32);
+      const unavailableBefore = callers.unavailable;
+      await until('the callers get 503', () => callers.unavailable >= unavailableBefore + 32);
       await sleep(3_000);
       expect((await fetch(`${server.url}/livez`)).status).toBe(200);
 

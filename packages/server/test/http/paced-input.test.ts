@@ -41,7 +41,7 @@ async function send(text: string): Promise<Socket> {
 
 const failUnpaced = (missing: string) => expect.fail(`unpaced: ${missing}`);
 
-test('beyond the limit of waiting bytes, the server ends connections with many waiting bytes and serves a connection with few', async () => {
+test('beyond the limit of waiting bytes, the server ends connections with many waiting bytes and serves one with few', async () => {
   const responses = await listen((server) => paceRequests(server, 'connection', failUnpaced, 512 * 1024));
   const polite = await send(REQUEST.repeat(ACTIVE_REQUESTS_MAX + 2));
   await expect.poll(() => responses.length).toBe(ACTIVE_REQUESTS_MAX);
@@ -112,7 +112,7 @@ test('the server reads all connections into one buffer', async () => {
 test.each([
   ['socket._paused', '_paused'],
   ['socket.parser', 'parser'],
-])('the server answers requests without pacing when Node lacks %s, and reports this once', async (name, property) => {
+])('the server responds without pacing when Node lacks %s, and reports this once', async (name, property) => {
   const missing: string[] = [];
   const responses = await listen((server) => {
     server.on('connection', (socket) => Object.defineProperty(socket, property, { get: () => undefined, set: () => undefined }));

@@ -64,8 +64,8 @@ interface NamingRequest {
 
 /**
  * Returns requests for a route, with the given values in the path. A route with bodies gets one request for each schema, with all values in
- * the body; /v1/traces gets an export. Any other route gets one request with only the required parameters of the query string, and one more
- * for each parameter that has a value.
+ * the body; /v1/traces gets an export. Any other route gets one request with only the required query parameters, and one more for each
+ * parameter that has a value.
  */
 function requestsOf(route: ServedRoute, workspace: string, values: Record<string, string>): NamingRequest[] {
   const path = route.path

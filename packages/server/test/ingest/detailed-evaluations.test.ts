@@ -135,7 +135,7 @@ describe('the age of an evaluation', () => {
     expect(decision.evaluation_age).toBeGreaterThan(8760);
   });
 
-  test('counts from the time of recording when that is earlier or evaluated_at is absent', async () => {
+  test('counts from the time of recording if that time is earlier or evaluated_at is absent', async () => {
     await record({ agent_name: 'ahead', evaluated_at: hoursAgo(-0.05), ...passing });
     await record({ agent_name: 'silent', ...passing });
     for (const agent_name of ['ahead', 'silent']) await setEvaluationTime(server, agent_name, `recorded_at - interval '5 hours'`);

@@ -103,7 +103,7 @@ describe('promotion check', () => {
     expect(body.evaluation_age).toBeLessThan(0);
   });
 
-  test('with harness_id only evaluations of that harness count', async () => {
+  test('with harness_id, only evaluations of that harness count', async () => {
     const [good, bad] = [randomUUID(), randomUUID()];
     await evaluate({ agent_name: 'harnessed', harness_id: good, pass_rate: 95 });
     await evaluate({ agent_name: 'harnessed', harness_id: bad, pass_rate: 10 });
@@ -223,7 +223,7 @@ describe('promotion check', () => {
     expect(body.evaluation.agent_name).toBe('at');
   });
 
-  test('accepts the attestation preference with parameters or the value "", but not with other values or inside another preference', async () => {
+  test('accepts the attestation preference with parameters or the value "", not with other values or in other preferences', async () => {
     const isAttested = async (prefer: string) =>
       (await server.post(paths.promotionCheck, key, { agent_name: 'ghost' }, { prefer })).headers.has('countersign-attestation');
     for (const prefer of [

@@ -50,7 +50,7 @@ const openNote = async (note: string) => {
 };
 
 describe('read access', () => {
-  test('a read token reads and cannot write; an ingestion key or no key cannot read', async () => {
+  test('a read token can read and cannot write; a read without a read token is rejected', async () => {
     expect((await get('/api/ledger/audit/checkpoint')).status).toBe(200);
     expect(JSON.parse((await get('/api/ledger/audit/checkpoint', key)).text)).toMatchObject({
       error: 'insufficient_scope',

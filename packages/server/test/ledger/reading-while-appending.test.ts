@@ -20,7 +20,7 @@ const appendEvent = async () => {
   expect(status).toBe(200);
 };
 
-test('a log that grows after the first statement of a reading transaction is not mistaken for a restored log', async () => {
+test('a log that grows after the first statement of a read transaction is not mistaken for a restored log', async () => {
   await appendEvent();
   await inReadTransaction(server.open.readPool, workspace, async (tx) => {
     const before = await readSealedHead(tx, 'evidence');
@@ -34,7 +34,7 @@ test('a log that grows after the first statement of a reading transaction is not
   expect(status).toBe(200);
 });
 
-test('a reading transaction can read evidence that was appended after its first statement', async () => {
+test('a read transaction can read evidence that was appended after its first statement', async () => {
   await inReadTransaction(server.open.readPool, workspace, async (tx) => {
     await findOwnTenant(tx);
     await appendEvent();

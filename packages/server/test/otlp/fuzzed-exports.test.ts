@@ -90,7 +90,7 @@ function otherSender(send: ReturnType<typeof exporter>['send']) {
   };
 }
 
-test(`the server answers fuzzed exports as OTLP requires, stores only accepted ones and serves other senders (seed ${SEED})`, {
+test(`the server responds to fuzzed exports as OTLP requires, stores only accepted ones and serves other senders (seed ${SEED})`, {
   timeout: 3_600_000,
 }, async () => {
   const workspace = await server.workspace();

@@ -60,7 +60,7 @@ describe('the list of decisions', () => {
 });
 
 describe('one decision', () => {
-  test('is returned with the same document, evidence and attestation as its downloads; its signature verifies with the decision key', async () => {
+  test('has the same document, evidence and attestation as its downloads; its signature verifies with the decision key', async () => {
     const params = { decision: String(blocked.decision_id) };
     const read = await viewer.get('decisions.read', { params });
     expect(read.decision).toEqual(blocked);

@@ -30,7 +30,7 @@ describe('an ingestion key', () => {
     expect((await change({ scopes: ['audit', 'telemetry'], from: ['audit'] })).body.scopes).toEqual(['telemetry', 'audit']);
   });
 
-  test('is shown once and works; rotation, a change of scopes and revocation take effect on the next request and are recorded as events', async () => {
+  test('is shown once and works; rotation, changed scopes and revocation apply to the next request and are recorded', async () => {
     const { key, prefix } = await mint({ scopes: ['audit'] });
     expect(key).toMatch(new RegExp(`^aa_live_${prefix}\\.[\\w-]{43}$`));
     expect(await send(key)).toBe(200);

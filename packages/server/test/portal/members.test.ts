@@ -48,7 +48,7 @@ describe('roles and memberships', () => {
     expect(await ledgerEntries()).toEqual([{ actor: by, action: 'member.role_changed', subject: `user:${grace.id}`, metadata }]);
   });
 
-  test('a removed member and one who leaves lose access on the next request, and both are recorded in the ledger', async () => {
+  test('members who are removed or leave lose access on the next request, and the ledger records each case', async () => {
     const elsewhere = await server.workspace();
     const removed = await createPerson(server, { [workspace]: 'approver', [elsewhere]: 'viewer' });
     const leaving = await createPerson(server, { [workspace]: 'viewer' });

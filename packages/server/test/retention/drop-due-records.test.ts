@@ -77,7 +77,7 @@ describe('retention', () => {
     expect(await traceIds()).toEqual(['run-1']);
   });
 
-  test('drops traces after their period with all their rows, and none of another tenant', async () => {
+  test('drops traces after their period with all their rows, and no trace of another tenant', async () => {
     await keepFor({ traceDays: 365 });
     const other = await server.workspace();
     const otherKey = await server.key(other);

@@ -156,8 +156,8 @@ describe('a signing key from the environment', () => {
     expect(signatures((await checkpoint(both, 'keys')).out)).toHaveLength(1);
     expect((await checkpoint(alone, 'keys')).status).toBe(0);
     expect(await checkpoint(old, 'keys')).toMatchObject({ status: 7, err: expect.stringMatching(/was retired/) });
-    // A reader who has only the new key can verify the decisions and the audit ledger, although only the old key signed the first
-    // checkpoint of the ledger.
+    // A reader who has only the new key can verify the decisions and the audit ledger. Only the old key signed the first checkpoint of
+    // the ledger.
     const path = join(folder, 'kept-decisions');
     writeFileSync(path, (await checkpoint(alone, 'decisions')).out);
     const known = ['--log', 'decisions', '--checkpoint', path, '--key', second.note_key];
