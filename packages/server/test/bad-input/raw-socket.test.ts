@@ -30,5 +30,5 @@ test.each([
   ['without a response', '', /within 200 ms; it sent $/],
 ])('sendRaw rejects if the server leaves the connection open %s', async (_when, response, message) => {
   const url = await startServer((socket) => void socket.write(response));
-  await expect(sendRaw(url, 'x', { patienceMs: 200 })).rejects.toThrow(message);
+  await expect(sendRaw(url, 'x', { timeoutMs: 200 })).rejects.toThrow(message);
 });

@@ -4,9 +4,9 @@ import type { TestResponse } from '../harness/test-server.ts';
 /** How the client of a raw request ends the connection, and how long it waits. */
 export interface RawSendOptions {
   /** Whether the client closes its sending side after the last byte. */
-  hangsUp?: boolean;
+  closesSending?: boolean;
   /** How long the client waits for the server to close the connection. Then it disconnects, and `sendRaw` rejects. */
-  patienceMs?: number;
+  timeoutMs?: number;
 }
 
 /**
@@ -16,18 +16,18 @@ export interface RawSendOptions {
 export function sendRaw(
   url: string,
   bytes: string | Buffer,
-  { hangsUp = false, patienceMs = 5_000 }: RawSendOptions = {},
+  { closesSending = false, timeoutMs = 5_000 }: RawSendOptions = {},
 ): Promise<TestResponse[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true }, () => {
-      if (hangsUp) socket.end(bytes);
+      if (closesSending) socket.end(bytes);
       else socket.write(bytes);
     });
     const tooLong = setTimeout(() => {
-      reject(new Error(`the server did not close the connection within ${patienceMs} ms; it sent ${Buffer.concat(chunks)}`));
+      reject(new Error(`the server did not close the connection within ${timeoutMs} ms; it sent ${Buffer.concat(chunks)}`));
       socket.destroy();
-    }, patienceMs);
+    }, timeoutMs);
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('end', () => socket.end());
     socket.on('error', (error) => chunks.length === 0 && reject(error));

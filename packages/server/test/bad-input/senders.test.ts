@@ -27,7 +27,7 @@ describe('bodies whose length differs from the announced length', () => {
 
   test('the server stores nothing when the client stops sending before its Content-Length is reached', async () => {
     const before = await digestOf(target.server.database);
-    const [answer] = await sendRaw(target.server.url, text(BODY.length + 1), { hangsUp: true });
+    const [answer] = await sendRaw(target.server.url, text(BODY.length + 1), { closesSending: true });
     expectRejected(answer!, 'bad_request');
     expect(await digestOf(target.server.database)).toEqual(before);
   });

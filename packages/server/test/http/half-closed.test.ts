@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 const GET = httpText('GET /livez HTTP/1.1', ['Host: x']);
-const statuses = async (text: string) => (await sendRaw(server.url, text, { hangsUp: true })).map(({ status }) => status);
+const statuses = async (text: string) => (await sendRaw(server.url, text, { closesSending: true })).map(({ status }) => status);
 
 describe('a client that closes its sending side', () => {
   test('reads the response to its only request, then the server closes the connection', async () => {

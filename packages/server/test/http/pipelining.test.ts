@@ -42,7 +42,7 @@ describe('pipelined requests on one connection', () => {
   test('run a few at a time and get their responses in order', async () => {
     const count = 1_500;
     const text = Array.from({ length: count - 1 }, (_, number) => get(`/held/${number}`)).join('');
-    const answers = await sendRaw(server.url, text + get(`/held/${count - 1}`, LAST), { patienceMs: 50_000 });
+    const answers = await sendRaw(server.url, text + get(`/held/${count - 1}`, LAST), { timeoutMs: 50_000 });
     expect(answers.map(({ body }) => Number(body.number))).toEqual(Array.from({ length: count }, (_, number) => number));
     expect(activeRequests.most).toBeGreaterThan(1);
     expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
@@ -75,7 +75,7 @@ describe('pipelined requests on one connection', () => {
     ['a route of the ledger', () => get('/api/ledger/audit/entries'), get('/api/ledger/audit/entries', LAST), 401],
     ['health', () => get('/livez'), get('/livez', LAST), 200],
   ])('each get a response: %s', async (_what, request, last, status) => {
-    const answers = await sendRaw(server.url, request().repeat(299) + last, { patienceMs: 50_000 });
+    const answers = await sendRaw(server.url, request().repeat(299) + last, { timeoutMs: 50_000 });
     expect(answers).toHaveLength(300);
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([status]));
     expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(300);
@@ -95,7 +95,7 @@ describe('pipelined requests on one connection', () => {
       (action: string) => audit(entry(action), 'Expect: 100-continue'),
     ];
     const text = Array.from({ length: 40 }, (_, number) => forms[number % forms.length]!(`test.order-${number}`)).join('');
-    const answers = await sendRaw(server.url, text + audit(entry('test.last'), LAST), { patienceMs: 50_000 });
+    const answers = await sendRaw(server.url, text + audit(entry('test.last'), LAST), { timeoutMs: 50_000 });
     expect(answers.map(({ status }) => status)).toEqual(Array(41).fill(200));
   });
 
