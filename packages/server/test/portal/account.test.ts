@@ -92,7 +92,7 @@ describe("changing one's own password", () => {
 });
 
 describe("one's own sessions", () => {
-  test('are listed with the current one marked, and one can be ended without the others', async () => {
+  test('are listed with the current one marked, and each can be ended separately', async () => {
     const elsewhere = new Browser(server);
     const credentials = { email: ada.email, password: PASSWORD };
     expect(outcome(await elsewhere.call('POST', '/session', credentials, { 'user-agent': 'Netscape/4' }))).toBe('200 ok');

@@ -155,7 +155,7 @@ describe('an approval', () => {
     ]);
   });
 
-  test('is in the list of its agent with the status filter `all` in every state, latest evaluation first', async () => {
+  test('is listed for its agent in every state if the status filter is `all`, latest evaluation first', async () => {
     const { agent, evaluation: approved } = await highRiskAgent('every-state');
     await check('every-state');
     await act('approvals.approve', approved);

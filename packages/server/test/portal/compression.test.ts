@@ -155,7 +155,7 @@ test('Compressor compresses two texts at a time, and none longer than 4 MiB', as
   expect(await compressor.compress(`${fourMiB}.`, 'br')).toBeUndefined();
 });
 
-test('an error response has no content-encoding and no content-disposition of the intended response', async () => {
+test('an error response does not have the content-encoding and content-disposition of the intended response', async () => {
   const app = Fastify();
   app.decorateRequest('refusal', undefined);
   app.setErrorHandler(replyError);

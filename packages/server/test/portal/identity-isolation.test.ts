@@ -39,7 +39,7 @@ const code = (query: Promise<unknown>): Promise<string> =>
   );
 
 describe('the table of memberships', () => {
-  test('shows no row without a tenant or a person', async () => {
+  test('shows no row if neither a tenant nor a person is set', async () => {
     await actAs({});
     expect(await visibleMemberships()).toEqual([]);
   });

@@ -103,7 +103,7 @@ describe("row-level security of the portal's queries", () => {
     }
   }
 
-  test('no query without its tenant filter reads anything of another workspace', async () => {
+  test('queries read nothing of another workspace, even without their tenant filter', async () => {
     const all = await statements();
     expect(all.length).toBeGreaterThan(35);
     for (const statement of all) {
