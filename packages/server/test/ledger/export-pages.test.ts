@@ -51,7 +51,7 @@ async function readExport(tenantId: string, log: keyof typeof INSERT) {
   return { pages, entries, reserved };
 }
 
-/** An upper bound of the bytes of a line besides its document. */
+/** The maximum number of bytes that a line has in addition to its document. */
 const LINE_BYTES = 40;
 
 /** The bytes of the first three pages, which are in memory together: a response reads two before it starts, and then the third. */

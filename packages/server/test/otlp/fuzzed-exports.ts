@@ -140,7 +140,7 @@ const tooDeep = fc.record({ levels: fc.integer({ min: 70, max: 3000 }), isJson: 
   statuses: [400],
 }));
 
-// These three bodies are created once: creating them takes long, and the server runs in the same process.
+// The five costly bodies below are created once: creating them takes long, and the server runs in the same process.
 
 const TOO_MANY: FuzzedExport = {
   what: 'too many attributes',
