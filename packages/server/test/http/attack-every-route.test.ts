@@ -9,7 +9,7 @@ import { EVERY_ROUTE, filledPath, type ServedRoute } from '../fixtures/every-rou
 import { createPerson } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
-/** Attacks every route in `EVERY_ROUTE`. `nosniff.test.ts` fails if a path is missing there. `npm run attack` runs longer attacks. */
+/** Attacks every route in `EVERY_ROUTE`. `nosniff.test.ts` fails if `EVERY_ROUTE` lacks a path. `npm run attack` runs longer attacks. */
 
 let server: TestServer;
 let workspace: string;

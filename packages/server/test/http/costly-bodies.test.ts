@@ -25,7 +25,7 @@ describe('limits checked before JSON is parsed', () => {
     expect(bound('['.repeat(1001))).toBe('valuesMax');
   });
 
-  test('does not count the content of strings with escaped quotes, with backslashes at the end, or without an end', () => {
+  test('does not count the content of strings, even with escaped quotes, a final backslash or no closing quote', () => {
     for (const text of [
       '[{,:'.repeat(2000),
       '\\"[,'.repeat(2000),

@@ -26,7 +26,7 @@ test.each([
   ['a public listener with a token', { port: undefined, token: TOKEN, isPublic: true }, { token: TOKEN }],
   ['loopback with a token', { port: undefined, token: TOKEN, isPublic: false }, { token: TOKEN }],
   ['a listener with a separate port for metrics', { port: 9300, token: TOKEN, isPublic: false }, 'absent'],
-] as const)('metricsAccess returns the configured access, or else a safe one, for %s', (_where, config, access) => {
+] as const)('metricsAccess gives other machines no access without a token: %s', (_where, config, access) => {
   expect(metricsAccess(config)).toEqual(access);
 });
 
@@ -79,7 +79,7 @@ test('with a token, /metrics responds with 200 to requests that send it, for any
   }
 });
 
-test('a separate metrics port serves only /metrics, also when the service has no free connection', async () => {
+test('a separate metrics port serves only /metrics, even when the service has no free connection', async () => {
   const server = await ServerProcess.start({
     ...(await clonedDatabaseEnvironment()),
     COUNTERSIGN_METRICS_PORT: '0',

@@ -125,7 +125,7 @@ test.each([
   await expect.poll(() => sockets.every(({ bytesRead }) => bytesRead > 0)).toBe(true);
 });
 
-test('the server ends a connection that never reads and keeps an idle one, even if Node does not report the write queue', async () => {
+test('the server ends the connection of a client that never reads and keeps an idle one, even if Node reports no write queue', async () => {
   const connections = new Connections({ connectionsMax: 10, perAddressMax: undefined, sendTimeoutMs: 300 });
   const responses = await listen((server) => {
     connections.watch(server, false);

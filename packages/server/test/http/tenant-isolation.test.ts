@@ -96,7 +96,7 @@ const exportOf = ({ trace_id, agent_name }: Record<string, string>) =>
     'service.name': agent_name,
   });
 
-/** Sends a request with a credential of the own workspace. Each request has a new session, because some routes end the session. */
+/** Sends a request with a credential of the caller's workspace. Each request has a new session, because some routes end it. */
 async function send({ method, credential }: ServedRoute, { path, body }: NamingRequest) {
   const { browser } = await createPerson(server, { [own.tenantId]: 'admin' });
   const token = credential === 'token' ? own.readToken : own.key;
@@ -147,7 +147,7 @@ const withoutNames = (text: string, values: Record<string, string>): string =>
     .toSorted((left, right) => right.length - left.length)
     .reduce((rest, value) => rest.replaceAll(value, 'NAME'), text);
 
-describe('every route, called for the own workspace with names of records of another workspace', () => {
+describe("every route of the caller's workspace, called with names of records of another workspace", () => {
   test.each(EVERY_ROUTE)('$method $path reveals nothing of the other workspace and changes nothing in it', async (route) => {
     const before = await otherRows();
     const named = requestsOf(route, own.tenantId, theirs);
@@ -167,7 +167,7 @@ describe('every route, called for the own workspace with names of records of ano
   });
 });
 
-describe('every route of the other workspace itself', () => {
+describe("every route of another workspace, called with credentials of the caller's workspace", () => {
   test.each(EVERY_ROUTE.filter(({ path }) => path.includes(':workspace')))('$method $path responds with 404', async (route) => {
     const before = await otherRows();
     for (const request of requestsOf(route, otherTenantId, theirs)) {
@@ -235,9 +235,9 @@ describe('idempotency keys of the other workspace', () => {
   );
 });
 
-describe('the visible part of a key of the other workspace', () => {
+describe('the prefix of a key of another workspace', () => {
   test.each(EVERY_ROUTE.filter(({ credential }) => credential === 'key' || credential === 'token'))(
-    '$method $path does not accept it together with the secret of a key of the own workspace',
+    "$method $path rejects it together with the secret of a key of the caller's workspace",
     async (route) => {
       const key = (route.credential === 'key' ? own.key : own.readToken).replace(/[0-9a-f]{12}/, theirs.prefix!);
       const [request] = requestsOf(route, own.tenantId, theirs);

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { paths, testServer } from '../harness/test-server.ts';
 
-/** A caller with unfinished bodies of unknown length may start more until they use a quarter of this memory. */
+/** The memory for request bodies. A single caller can start bodies of unknown length until its unfinished ones use a quarter of it. */
 const READING_BYTES = 1_200_000;
 
 const server = await testServer({ readingBytesMax: READING_BYTES, reportBytesMax: 150_000, recordBytesMax: 100_000 });
@@ -47,12 +47,12 @@ afterEach(async () => {
 });
 
 describe('bodies of unknown length that are never finished', () => {
-  test('by a caller who is not signed in do not block compressed bodies of workspaces', async () => {
+  test('from a caller who is not signed in do not block compressed bodies of workspaces', async () => {
     await startBodies('/api/portal/session', ['Origin: http://127.0.0.1']);
     expect([await sendCompressed(key), await sendCompressed(otherKey)]).toEqual([200, 200]);
   });
 
-  test('do not block compressed bodies of another workspace when they grow as far as possible', async () => {
+  test('from one workspace do not block compressed bodies of another workspace, even after growing as far as possible', async () => {
     await startBodies(paths.traces, [`Authorization: Bearer ${key}`]);
     const piece = `${(46_000).toString(16)}\r\n${'x'.repeat(46_000)}\r\n`;
     for (const socket of open) socket.write(piece.repeat(3));
@@ -61,7 +61,7 @@ describe('bodies of unknown length that are never finished', () => {
     expect(await sendCompressed(otherKey)).toBe(200);
   });
 
-  test('of one workspace do not block compressed bodies of another workspace', async () => {
+  test('from one workspace do not block compressed bodies of another workspace', async () => {
     await startBodies(paths.traces, [`Authorization: Bearer ${key}`]);
     const statuses = await Promise.all([sendCompressed(otherKey), sendCompressed(otherKey)]);
     expect([await sendCompressed(key), ...statuses]).toEqual([503, 200, 200]);
