@@ -95,7 +95,7 @@ describe('the format of new names', () => {
     }
   });
 
-  test('a promotion check with an invalid name is blocked as unknown and never gets a 422', async () => {
+  test('a promotion check with an invalid name finds no agent and is blocked, but never gets a 422', async () => {
     for (const [, agent_name] of BAD_NAMES) {
       const { status, body } = await check({ agent_name });
       expect([status, body.allowed, body.reason, body.agent_id]).toEqual([200, false, 'no_recent_evaluation', null]);

@@ -185,7 +185,7 @@ describe('the evidence document', () => {
 });
 
 describe('ledger verify', () => {
-  // This needs a separate workspace: in the first one, `setEvaluationTime` changed the evidence log after decisions were made.
+  // These tests need a separate workspace: in the first one, `setEvaluationTime` changed the evidence log after decisions were made.
   beforeAll(async () => {
     key = await server.key(await server.workspace('verified'));
     await evaluate({ agent_name: 'poor', pass_rate: 60 });

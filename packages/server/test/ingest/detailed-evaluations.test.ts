@@ -164,7 +164,7 @@ describe('the age of an evaluation', () => {
     expect((await check({ agent_name: 'order' })).evaluation_id).toBe(body.id);
   });
 
-  test('a run from before an incident does not permit closing the re-certification, even if it is recorded later', async () => {
+  test('a re-certification cannot be closed with a run from before the incident, even if the run is recorded later', async () => {
     await record({ agent_name: 'incident', ...passing });
     const incident = { agent: 'incident', severity: 'high', description: 'it lied', recertify: true } as const;
     const ran = new Date().toISOString();

@@ -100,7 +100,7 @@ describe('the audit ledger', () => {
     ' {\n"action" : "b", "metadata":{"deep":{"b":[{}],"a":[[]]}},\t"actor":"a" } ',
   ];
 
-  test('links each entry to the previous one by the hash of docs/formats.md, and the response contains both hashes', async () => {
+  test('links each entry to the previous one by the hash that docs/formats.md defines, and the response contains both hashes', async () => {
     const answers: TestResponse[] = [];
     for (const body of BODIES) answers.push(await server.post(paths.audit, key, body));
     const rows = await server.database.sql<{ seq: number; document: string; row_hash: string; prev_hash: string | null }>(

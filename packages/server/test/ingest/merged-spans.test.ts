@@ -20,7 +20,8 @@ const send = async (traceId: string, spans: object[], members: object = {}) => {
 
 /** The number of buffers of the trace tables read so far, from memory and disk. */
 async function buffersRead(): Promise<number> {
-  await server.open.pool.query('SELECT pg_stat_force_next_flush()'); // This is the connection of all writes: the pool has only one.
+  // All writes use this connection, because the pool has only one.
+  await server.open.pool.query('SELECT pg_stat_force_next_flush()');
   const [row] = await server.database.sql<{ n: string }>(
     `SELECT sum(heap_blks_read + heap_blks_hit + coalesce(toast_blks_read + toast_blks_hit, 0)) AS n FROM pg_statio_user_tables
       WHERE relname IN ('trace_submissions', 'merged_spans', 'merged_traces', 'traces')`,

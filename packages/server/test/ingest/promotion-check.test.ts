@@ -155,7 +155,7 @@ describe('promotion check', () => {
     expect([status, body.issues[0].code]).toEqual([422, 'agent_missing']);
   });
 
-  test('for an unknown ID, the message suggests no evaluation with only this ID, because it would be rejected', async () => {
+  test('for an unknown ID without a name, the message does not suggest an evaluation, because the server would reject it', async () => {
     const id = randomUUID();
     expect((await check({ agent_id: id })).body.message).toBe(
       `No agent with the ID ${id} is known here; check the ID and the workspace of the key, or send agent_name.`,

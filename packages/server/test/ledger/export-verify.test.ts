@@ -132,7 +132,7 @@ describe('an export of the ledger', () => {
       3,
     ],
     ['UTF-16', (lines) => Buffer.from(joinLines(lines), 'utf16le'), 1],
-    ['a program', () => Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 0, 0x0a]), 1],
+    ['an executable file', () => Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 0, 0x0a]), 1],
     ['a rehashed actor that is a number', rehashThirdRow({ actor: 5 }), 3],
     ['rehashed metadata that is an array', rehashThirdRow({ metadata: [1] }), 3],
     ['rehashed metadata that is a string', rehashThirdRow({ metadata: 'x' }), 3],

@@ -61,7 +61,7 @@ describe('read access', () => {
     expect((await get('/api/ledger/audit/checkpoint', token.replace('aa_read_', 'aa_live_'))).status).toBe(401);
   });
 
-  test('rejects a revoked read token on the next request; the key audit trail has its minting and its revocation', async () => {
+  test('rejects a revoked read token on the next request; the key audit trail records when it was minted and revoked', async () => {
     const other = await readToken(tenantId);
     expect((await get('/api/ledger/audit/checkpoint', other)).status).toBe(200);
     await revokeKey(server.open.pool, tenantId, other.slice(8, 20), 'operator');

@@ -247,7 +247,7 @@ test('`ledger verify --log all` reports the progress of each log separately, cou
     const answers = await Promise.all(Array.from({ length: 600 }, () => server.post(path, key, body)));
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
   }
-  // Each reading of the clock is two seconds after the one before, so that every report of progress is due.
+  // Each call of `performance.now` returns a time two seconds later, so that every progress report is due.
   let now = performance.now();
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 2_000));
   const command = ['ledger', 'verify', '--workspace', tenantId, '--log', 'all', '--progress'];

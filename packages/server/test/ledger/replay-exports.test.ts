@@ -91,7 +91,7 @@ test('both verifiers exit with 2 for an unreadable export; the command also exit
   });
 });
 
-test('a decision on an evaluation that was recorded after the logs were locked follows from the exports', async () => {
+test('both verifiers accept a decision that uses an evaluation recorded after the logs were locked', async () => {
   const busyKey = await server.key(await server.workspace('busy'));
   const record = () => server.post(paths.evaluations, busyKey, { name: 'nightly', agent_name: 'bot', pass_rate: 90 });
   await record();

@@ -47,7 +47,7 @@ async function changeBefore(number: number, { change, verify }: Case) {
   }
 }
 
-/** Expects no finding if the change is made before any transaction of the verification. Each verification gets its own workspace. */
+/** For each transaction of the verification: makes the change directly before it, in a new workspace, and expects no finding. */
 async function expectNoFinding(makeCase: (tenantId: string) => Promise<Case>): Promise<void> {
   for (let number = 1, count = 1; number <= count; number += 1) {
     const { transactions, ...report } = await changeBefore(number, await makeCase(await server.workspace()));
