@@ -34,7 +34,7 @@ const countRows = async () =>
 
 const INVALID_ARGUMENT = 3;
 const trace = (): Uint8Array => protobufExport(chatRun(newTrace()));
-describe('the server rejects an export with a google.rpc.Status and stores nothing', () => {
+describe('a request that the OTLP endpoints reject', () => {
   test.each<[string, () => Promise<ExportAnswer>, number, RegExp]>([
     ['a text that is not protobuf', () => good.send(Buffer.from('hello, world'), PROTOBUF), 400, /not protobuf of OTLP/],
     ['truncated protobuf', () => good.send(trace().subarray(0, -7), PROTOBUF), 400, /cut off/],
@@ -138,7 +138,7 @@ describe('the server rejects an export with a google.rpc.Status and stores nothi
       /expands to more than/,
     ],
     ['a body that is too large', () => good.send(Buffer.alloc(21 * 1024 * 1024, 0x0a), PROTOBUF), 413, /at most/],
-  ])('%s', async (_, post, httpStatus, message) => {
+  ])('with %s gets a google.rpc.Status, and the server stores nothing', async (_, post, httpStatus, message) => {
     const before = await countRows();
     const answer = await post();
     const status = statusOf(answer);
@@ -147,7 +147,7 @@ describe('the server rejects an export with a google.rpc.Status and stores nothi
     expect(await countRows()).toEqual(before);
   });
 
-  test('a protobuf export with no key, an unknown key or a key without the scope gets a 401 in protobuf', async () => {
+  test('in protobuf with no key, an unknown key or a key without the scope gets a 401 in protobuf', async () => {
     const other = await server.key(workspace, ['audit']);
     for (const key of [undefined, 'aa_live_nothing', other]) {
       const answer = await exporter(server, key).send(trace(), PROTOBUF);
@@ -157,7 +157,7 @@ describe('the server rejects an export with a google.rpc.Status and stores nothi
     }
   });
 
-  test('a GET request gets a 405 with Allow: POST', async () => {
+  test('with the method GET gets a 405 with Allow: POST', async () => {
     for (const path of ['/v1/traces', '/v1/logs', '/v1/metrics']) {
       const response = await fetch(server.url + path);
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
@@ -171,7 +171,7 @@ test('the server stores an export whose JSON text has millions of values, withou
   expect((await good.sendJson(jsonExport([span]))).status).toBe(200);
 });
 
-test('an export for which the queue has no room gets a 503 with Retry-After', async () => {
+test('an export that does not fit into the queue gets a 503 with Retry-After', async () => {
   const full = await testServer({ queueBytesMax: 1000 });
   const { send } = exporter(full, await full.key(await full.workspace()));
   const answers = await Promise.all(Array.from({ length: 20 }, () => send(trace(), PROTOBUF)));

@@ -8,7 +8,7 @@ import { chatRun, newTrace, protobufExport } from './exporter.ts';
 import { type FuzzedExport, fuzzedExports } from './fuzzed-exports.ts';
 import { type ExportAnswer, exporter, PROTOBUF, partialSuccessOf, statusOf } from './sending.ts';
 
-/** COUNTERSIGN_FUZZ_RUNS sets another number of requests, COUNTERSIGN_FUZZ_SEED repeats those of an earlier run. */
+/** COUNTERSIGN_FUZZ_RUNS sets the number of requests. COUNTERSIGN_FUZZ_SEED repeats the requests of an earlier run. */
 const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 4000);
 const SEED = Number(process.env.COUNTERSIGN_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** The largest number of requests to one workspace. */

@@ -196,7 +196,7 @@ const KINDS: fc.Arbitrary<FuzzedExport> = fc.oneof(
   { arbitrary: valid, weight: 50 },
 );
 
-/** The first requests that a seed produces, after `TOO_MANY_COMPRESSED`, which a short run might not contain otherwise. */
+/** `TOO_MANY_COMPRESSED`, so that every run contains it, and then the first requests that the seed produces: `count` in total. */
 export const fuzzedExports = (seed: number, count: number): FuzzedExport[] => [
   TOO_MANY_COMPRESSED,
   ...fc.sample(KINDS, { seed, numRuns: count - 1 }),

@@ -101,7 +101,7 @@ const STEPS: Record<string, unknown[][]> = {
     step('llm', 'OpenAI._prepare_chat_with_tools', 'success', 'gpt-4o', 'openai'),
     answeredCall('OpenAI.chat', 'gpt-4o', 'openai'),
     answeredCall('OpenAI.chat', 'gpt-4o', 'openai'),
-    // Here, `additional_kwargs` of the client replaces the model with the failing one. The instrumentation does not read this option.
+    // Here, `additional_kwargs` of the client replaces the model with the failing model. The instrumentation does not read this option.
     step('llm', 'OpenAI.chat', 'error', 'gpt-4o', 'openai'),
     step('tool', 'weather'),
   ],
@@ -162,7 +162,7 @@ const CALL = { type: 'function', function: { name: 'weather', arguments: { city:
 /** The name of the program that made a recording. */
 const programOf = (name: string): string => CONTENT_SETTINGS[name]?.program ?? COLLECTED[name]?.program ?? name;
 
-/** The steps of a recording. Settings for content and a Collector do not change them. */
+/** The steps of a recording. They are the same with other settings for content, and with a Collector. */
 const stepsOf = (name: string) => {
   const program = programOf(name);
   return [...STEPS[program]!, step('agent', `invoke_agent ${program}`, 'error')].map((each) => JSON.stringify(each)).sort();

@@ -45,7 +45,7 @@ async function sendToCollector({ collector }: Pick<TrialSetup, 'collector'>, bod
     headers,
     body: body as NonNullable<RequestInit['body']>,
   });
-  if (response.status !== 200) throw new Error(`the Collector answered ${response.status}`);
+  if (response.status !== 200) throw new Error(`the Collector responded with ${response.status}`);
 }
 
 /**

@@ -7,14 +7,14 @@ import { listen, runSender, startModel, stop } from './sender-process.ts';
 import { COLLECTED, CONTENT_SETTINGS } from './versions.ts';
 
 /**
- * Records the exports of real instrumentations: `sh scripts/run.sh packages/server/test/otlp/senders/record.ts [NAME ...]`. It installs
- * the pinned packages in a temporary folder, and runs each program of this folder against a stub of the model. Some programs export through
- * a Collector. The exports are written to `../recorded`, and the tests replay them.
+ * Records the exports of real instrumentations: `sh scripts/run.sh packages/server/test/otlp/senders/record.ts [NAME ...]`. The script
+ * installs the pinned packages in a temporary folder, and runs each program of this folder against a stub of the model. Some programs
+ * export through a Collector. The exports are written to `../recorded`, and the tests replay them.
  * Needs npm, python3, Go and their registries; `npm test` does not run it.
  */
 const recorded = fileURLToPath(new URL('../recorded/', import.meta.url));
 
-/** A recording: its program, settings of the environment, and whether a Collector is in between. */
+/** A recording: its program, its environment variables, and whether the program exports through a Collector. */
 interface Recording {
   program: string;
   environment?: Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ exports.start = (...instrumentations) => {
   return sdk;
 };
 
-/** Runs an agent in its own span, which has the name of the GenAI conventions. Then sends all spans and log records. */
+/** Runs an agent in its own span, named as the GenAI conventions require. Then sends all spans and log records. */
 exports.runAgent = async (sdk, name, work) => {
   const attributes = {
     'gen_ai.operation.name': 'invoke_agent',

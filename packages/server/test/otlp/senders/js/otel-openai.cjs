@@ -1,4 +1,4 @@
-// The instrumentation of OpenAI by OpenTelemetry itself.
+// OpenTelemetry's own instrumentation of OpenAI.
 const { OpenAIInstrumentation } = require('@opentelemetry/instrumentation-openai');
 const { start, runAgent, openAiConversation } = require('./agent.cjs');
 

@@ -1,4 +1,4 @@
-// The telemetry of the Vercel AI SDK itself.
+// The Vercel AI SDK's own telemetry.
 const { start, runAgent } = require('./agent.cjs');
 
 const sdk = start();

@@ -30,7 +30,7 @@ def start():
 
 
 def run_agent(name, work):
-    """Runs an agent in its own span, which has the name of the GenAI conventions. Then sends all spans and log records."""
+    """Runs an agent in its own span, named as the GenAI conventions require. Then sends all spans and log records."""
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": name,

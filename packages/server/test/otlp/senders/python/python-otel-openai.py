@@ -1,4 +1,4 @@
-"""The instrumentation of OpenAI by OpenTelemetry itself, in Python."""
+"""OpenTelemetry's own instrumentation of OpenAI, in Python."""
 
 from agent import openai_conversation, run_agent, start
 from opentelemetry.instrumentation.openai_v2 import OpenAIInstrumentor
