@@ -39,7 +39,7 @@ beforeAll(async () => {
 interface RawAnswer {
   status: number;
   headers: IncomingHttpHeaders;
-  /** As received on the connection. */
+  /** The body as received, without decompression. */
   bytes: Buffer;
 }
 

@@ -125,7 +125,7 @@ describe("row-level security of the portal's queries", () => {
     expect(ineffective).toEqual([]);
   });
 
-  test('ingestion keys are visible without a workspace, to look up the key of a request, and not inside another workspace', async () => {
+  test('ingestion keys are visible when no workspace is set, as the lookup of a key requires, and invisible in another workspace', async () => {
     const count = 'SELECT count(*)::int AS n FROM countersign.ingestion_keys';
     const { rows } = await asServer.query<{ n: number }>(count);
     expect(rows[0]!.n).toBeGreaterThan(0);

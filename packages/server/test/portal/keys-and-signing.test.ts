@@ -18,7 +18,7 @@ const send = async (key: string) => (await server.post(paths.audit, key, { actor
 const list = async (query: Record<string, string> = {}) => (await admin.get('keys.list', { query })).items;
 
 describe('an ingestion key', () => {
-  test('keeps its scopes if a change expects other current scopes', async () => {
+  test('keeps its scopes if a change is based on outdated scopes', async () => {
     const { prefix } = await mint({ scopes: ['audit', 'evaluations'] });
     const change = (body: object) => admin.callRoute('keys.change_scopes', { params: { prefix }, body });
     expect((await change({ scopes: ['audit'] })).status).toBe(200);
@@ -60,7 +60,7 @@ describe('an ingestion key', () => {
     expect(JSON.stringify([items, await list()])).not.toContain(rotated.key.split('.')[1]);
   });
 
-  test('has a name that viewers can read by its prefix, also when it is revoked', async () => {
+  test('has a name that viewers can look up by the prefix of the key, even after its revocation', async () => {
     const viewer = await portalClient(server, workspace, 'viewer');
     const { prefix } = await mint({ name: 'nightly of the pipeline', scopes: ['audit'] });
     await admin.get('keys.revoke', { params: { prefix } });
@@ -104,7 +104,7 @@ describe('an ingestion key', () => {
     expect(status).toBe(409);
   });
 
-  test('is listed once over all pages, as are the events of the key audit trail, which are sorted newest first', async () => {
+  test('is listed once over all pages; so are the events of the key audit trail, newest first', async () => {
     for (const name of ['k-1', 'k-2', 'k-3']) await mint({ name, scopes: ['audit'] });
     const whole = (await list()).map(({ prefix }) => prefix);
     const first = await admin.get('keys.list', { query: { limit: '2' } });

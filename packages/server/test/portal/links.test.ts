@@ -56,7 +56,7 @@ describe('the first start', () => {
     expect(await setUpLink(server.open.pool)).toBeUndefined();
   });
 
-  test('a workspace made by the operator gets its first admin by its set-up link, with a new or an existing account', async () => {
+  test('a workspace created by the operator gets its first admin by its set-up link, with a new or an existing account', async () => {
     workspace = await server.workspace('acme');
     const link = await workspaceSetUpLink(server.open.pool, workspace);
     const shown = await open(new Browser(server), 'show', { token: tokenOf(link) });
@@ -87,7 +87,7 @@ describe('the first start', () => {
 });
 
 describe('an invitation', () => {
-  test('makes a new person a member once, with the role of the invitation, and the link shows for whom it is', async () => {
+  test('makes a new person a member once, with the role of the invitation; the link shows the invited email address', async () => {
     const link = await invite('Grace@example.com', 'approver');
     expect(link.path).toMatch(/^\/link#[\w-]{43}$/);
     const hours = (Date.parse(link.expires_at) - Date.now()) / 3_600_000;

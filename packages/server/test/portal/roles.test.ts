@@ -134,7 +134,7 @@ describe('wrongRoutes', () => {
     ],
     ['a workspace without a role', { 'a.b': { ...good, access: 'person' } }, { 'a.b': handle }, /a workspace and no role/],
     [
-      'two routes with one method and path',
+      'two routes with the same method and path',
       { 'a.b': good, 'a.c': good },
       { 'a.b': handle, 'a.c': handle },
       /a\.c has the method and path of another route/,

@@ -83,7 +83,7 @@ test('cleanup deletes exactly what has expired', async () => {
 });
 
 describe('a request without a session', () => {
-  test('to a workspace takes no turn of the connections, so that invented workspaces do not block real ones', async () => {
+  test('to a workspace takes no turn on a database connection, so that nonexistent workspaces cannot block real ones', async () => {
     const { turns } = server.open.sessionPool;
     const held = await Promise.all(['a', 'b', 'c'].map((owner) => turns.take(owner)));
     const invented = new Browser(server, `countersign=${'A'.repeat(43)}`);

@@ -155,7 +155,7 @@ describe('a password', () => {
     expect(await isPassword(PASSWORD, hash)).toBe(true);
   });
 
-  test('is checked while many new passwords are set: 16 of them wait, and further ones fail with `unavailable`', async () => {
+  test('is checked while many new passwords are set: 16 of them are accepted, and further ones fail with `unavailable`', async () => {
     const hash = await hashPassword(PASSWORD);
     const failed: string[] = [];
     const requests = Array.from({ length: 70 }, () => hashNewPassword(PASSWORD).catch(({ code }) => failed.push(code)));
