@@ -127,7 +127,7 @@ describe('runs erase', () => {
     expect(segments).toEqual([{ run_count: 18, runs: kept.map(({ id }) => id) }]);
   });
 
-  test('erases the trace_id from the index of runs while its segments are merged', async () => {
+  test('erases the trace_id from the search index while segments of the index are merged', async () => {
     for (let index = 0; index < 16; index += 1) await sendTrace(`run-${index}`);
     await sendTrace('person ada');
     for (let index = 0; index < 16; index += 1) await sendTelemetry({ trace_id: 'person ada' }, { trace_id: `run-${index}` });

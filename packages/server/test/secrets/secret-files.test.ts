@@ -53,7 +53,7 @@ test('an existing secret is kept', () => {
   expect(readFileSync(join(dataDir, 'secrets', 'master-secret'), 'utf8')).toBe(secret);
 });
 
-// Root may read every folder, so symbolic links to themselves replace files that cannot be read.
+// Root can read every file, so this test uses symbolic links that point to themselves instead of files without read permission.
 test('a secret that cannot be read is not reported as missing', () => {
   mkdirSync(join(dataDir, 'secrets'));
   for (const name of ['master-secret', 'signing-key-previous.pem']) symlinkSync(name, join(dataDir, 'secrets', name));

@@ -58,7 +58,7 @@ describe('changes of keys take effect on the next request on every server', () =
 });
 
 describe('keys in the database', () => {
-  test('a key has the format aa_live_<12 hex>.<43 base64url>; its row, not its events, has the SHA-256 of the secret', async () => {
+  test('a key has the format aa_live_<12 hex>.<43 base64url>; its row contains the SHA-256 of the secret, but its events do not', async () => {
     const key = await server.key(tenantId);
     expect(key).toMatch(/^aa_live_[0-9a-f]{12}\.[A-Za-z0-9_-]{43}$/);
     const secret = key.split('.')[1]!;
