@@ -235,7 +235,7 @@ describe('the worker thread for large bodies', () => {
     expect(workers.length).toBe(0);
   });
 
-  test('gives 503 to a body whose preparation ends its thread, and prepares the next bodies on a new thread', async () => {
+  test('responds with 503 to a body that ends its thread, and prepares the next bodies on a new thread', async () => {
     const file = new URL('../fixtures/ending-body-worker.ts', import.meta.url);
     const serverWithEndingWorker = await testServer({
       database: server.database,

@@ -110,7 +110,7 @@ describe('the limit of requests per minute and key', () => {
       expect(outcome(await limited.post(paths.audit, weak, entry))).toBe('401 insufficient_scope');
   });
 
-  test('is off by default, and then not reported', async () => {
+  test('is off by default, and responses then do not report it', async () => {
     const { headers } = await server.post(paths.audit, key, { actor: 'ci', action: 'counts' });
     expect([headers.get('ratelimit'), headers.get('ratelimit-policy')]).toEqual([null, null]);
   });

@@ -7,7 +7,7 @@ import { paths, testServer } from '../harness/test-server.ts';
 const server = await testServer();
 const workspace = await server.workspace();
 
-/** Longer than a body may take without a second check of its key. */
+/** Longer than a body may take before the server checks its key a second time. */
 const LATE_MS = 1_200;
 
 /** Sends a request without the end of its body, waits, calls `meanwhile`, and sends the rest. Returns the status of the response. */

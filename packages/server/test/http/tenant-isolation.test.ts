@@ -12,7 +12,7 @@ import { jsonExport } from '../otlp/exporter.ts';
 /** MARK and SECRET are texts in the records of the other workspace. Requests contain MARK but never SECRET. */
 const MARK = `other-${randomBytes(6).toString('hex')}`;
 const SECRET = `secret-${randomBytes(6).toString('hex')}`;
-/** Replaces MARK in requests that name no record. */
+/** Replaces MARK in values that must name no record. */
 const NOBODY = `nobody-${randomBytes(6).toString('hex')}`;
 
 let server: TestServer;

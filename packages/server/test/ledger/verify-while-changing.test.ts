@@ -24,13 +24,13 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([owner.end(), verifier.end()]));
 
-/** A workspace, the change that is made to it during the verification, and the verification. */
+/** The change that is made to a workspace while it is verified, and the verification. */
 interface Case {
   change: () => Promise<unknown>;
   verify: () => Promise<ChainReport & { findings: readonly object[] }>;
 }
 
-/** Calls `change` before the verification starts its transaction with this number. Returns the number of its transactions. */
+/** Verifies, and calls `change` directly before the transaction with this number. Returns the number of transactions and the result. */
 async function changeBefore(number: number, { change, verify }: Case) {
   const connect = verifier.connect.bind(verifier) as () => Promise<unknown>;
   let transactions = 0;
