@@ -182,7 +182,7 @@ describe('a new name that resembles a known one', () => {
     );
   });
 
-  test('limits the number of warnings in the header and its length', async () => {
+  test('limits the length of the header and the number of its warnings', async () => {
     const long = '\u{1F600}'.repeat(508);
     const events = (letter: string) =>
       Array.from({ length: 9 }, (_, index) => ({ ...event(), agent_name: `${long}${letter}${index}` }));

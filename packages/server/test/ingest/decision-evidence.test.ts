@@ -75,7 +75,7 @@ describe('the signed decision', () => {
 });
 
 describe('the evidence document', () => {
-  test('is canonical, has the signed digest and gives the signed verdict for each of the seven reasons', async () => {
+  test('is canonical, has the signed digest and leads to the signed verdict, for each of the seven reasons', async () => {
     for (const agent_name of ['good', 'poor', 'silent', 'failing', 'old', 'future', 'risky', 'rejected', 'reopened', 'several']) {
       const rates: Record<string, number | undefined> = { poor: 60, silent: undefined };
       const pass_rate = agent_name in rates ? rates[agent_name] : 92.5;
@@ -147,7 +147,7 @@ describe('the evidence document', () => {
     ]);
   });
 
-  test('is rejected when it belongs to another decision, was altered, or does not give the verdict', async () => {
+  test('is rejected when it belongs to another decision, was altered, or does not lead to the verdict', async () => {
     const [good, poor] = [await check({ agent_name: 'good' }), await check({ agent_name: 'poor' })];
     const text = await evidenceOf(good);
     expect(evidenceFault(poor, text, digests)).toMatch(/belongs to another decision/);

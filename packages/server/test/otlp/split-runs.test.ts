@@ -156,7 +156,7 @@ describe('a model call that is reported by a span and by its child span', () => 
 describe('the agent of a run', () => {
   const invoke = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'sub-bot' };
 
-  test('from an invoke_agent span is replaced by the agent of the root, in any order', async () => {
+  test('from an invoke_agent span is replaced by the agent of the root, in any order of arrival', async () => {
     const [rootLast, rootFirst] = [newTrace(), newTrace()];
     await sendSpans([child(rootLast, 2, invoke)]);
     expect((await runOf(rootLast)).agent).toMatchObject({ name: 'sub-bot' });
@@ -194,7 +194,7 @@ describe('the agent of a run', () => {
 });
 
 describe('the outcome of a run sent to /api/public/traces and as OTLP', () => {
-  test('is set to the default by a trace without an outcome only if the run has no outcome', async () => {
+  test('becomes the default when a trace without an outcome arrives, but only if the run has no outcome yet', async () => {
     const [unfinished, failed] = [newTrace(), newTrace()];
     await sendSpans([child(unfinished, 2)]);
     await postTrace({ trace_id: unfinished });

@@ -55,7 +55,7 @@ describe('an email address', () => {
     }
   });
 
-  test('is the same account if lowercasing makes letters that compose', async () => {
+  test('is the same account if lowercasing produces characters that normalization composes', async () => {
     const { id } = await createPerson(server, {}, 'ma\u0390@example.com');
     for (const typed of ['MA\u0399\u0308\u0301@EXAMPLE.COM', 'MA\u03aa\u0301@example.com']) {
       expect(comparedEmail(comparedEmail(typed))).toBe(comparedEmail(typed));

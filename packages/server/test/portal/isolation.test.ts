@@ -68,7 +68,7 @@ const requiredQuery: Partial<Record<RouteName, Record<string, string>>> = {
   'logs.consistency': { first: '1' },
 };
 
-/** The statement without its tenant filter: every `tenant_id = $1`, with any table alias, is replaced by a condition that is true. */
+/** The statement without its tenant filter: every `tenant_id = $1`, with any table alias, is replaced by a true condition. */
 const unfiltered = ({ text }: SentStatement): string =>
   text.replace(/(\b\w+\.)?\btenant_id = \$1/g, '$1::uuid IS NOT NULL'.replaceAll('$', '$$$$'));
 

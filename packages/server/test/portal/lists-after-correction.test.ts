@@ -42,7 +42,7 @@ beforeAll(async () => {
   await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 95 });
 });
 
-describe('a list by time after the clock was corrected', () => {
+describe('a list filtered by time after the clock was corrected', () => {
   const numbers = async (list: 'ledger.list' | 'decisions.list', query: Record<string, string> = {}) =>
     (await viewer.get(list, { query })).items.map(({ seq }) => seq);
 

@@ -36,9 +36,8 @@ function expected(access: PortalRoute['access'], caller: CallerName): string {
 }
 
 /**
- * Sends a request that has no effect: the check directly after the access rule fails, and that error shows that the caller
- * passed the rule.
- * Changes are sent with another origin; reads with an unknown query parameter.
+ * Sends a request that has no effect: the check directly after the access rule fails, and its error shows that the caller passed the
+ * rule. Changes are sent with another origin, reads with an unknown query parameter.
  */
 async function probeAccess({ method, path }: PortalRoute, browser: Browser): Promise<string> {
   const filled = path

@@ -303,7 +303,7 @@ describe('the steps of a trace', () => {
     expect((await viewer.callRoute('runs.span', { params: { trace: id }, query: { span_id: 'none' } })).status).toBe(404);
   });
 
-  test('beyond a thousand are returned over pages, each once', async () => {
+  test('are returned over pages, each once, if there are more than a thousand', async () => {
     let id = '';
     for (let part = 0; part < 3; part += 1) {
       const spans = Array.from({ length: 500 }, (_, index) => span(`${part}-${String(index).padStart(3, '0')}`));

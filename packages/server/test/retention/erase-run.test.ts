@@ -116,7 +116,7 @@ describe('runs erase', () => {
     expect(await storedText()).not.toMatch(/person ada|secret text/);
   });
 
-  test('leaves no erased request in the search index when one segment also has requests with other runs', async () => {
+  test('removes an erased request from the search index and keeps the other requests of the same segment', async () => {
     for (let number = 0; number < 16; number += 1) await sendTelemetry({ trace_id: `other-${number}` });
     await sendTelemetry({ trace_id: 'person ada' });
     await sendTelemetry({ trace_id: 'person ada' }, { trace_id: 'other' });
