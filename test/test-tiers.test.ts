@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { CITUS_TESTS, SKIPPED_ON_CITUS } from '../scripts/citus/tests.ts';
 import { filesOf, TEST_TIERS } from '../scripts/test-tiers.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -34,5 +35,16 @@ describe('test tiers', () => {
       ),
     );
     expect(needsDatabase).toEqual([]);
+  });
+});
+
+describe('tests skipped on Citus', () => {
+  const suite = globSync([...CITUS_TESTS.include], { cwd: root })
+    .map((file) => readFileSync(join(root, file), 'utf8'))
+    .join('\n');
+
+  test.each(SKIPPED_ON_CITUS)('exist: $files$test', ({ files, test: name }) => {
+    if (files !== undefined) expect(globSync(files, { cwd: root })).not.toEqual([]);
+    if (name !== undefined) expect(suite).toContain(name);
   });
 });
