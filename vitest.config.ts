@@ -39,8 +39,6 @@ class LongestFirst extends BaseSequencer {
 
 /** The settings of every tier. */
 const shared = {
-  // A larger young generation: the workers live long, and allocate much that is garbage soon.
-  execArgv: ['--max-semi-space-size=64'],
   setupFiles: ['packages/server/test/harness/each-file.ts'],
   // Timeouts for tests that hang, not for slow ones: a busy machine takes several times as long.
   testTimeout: 240_000,
