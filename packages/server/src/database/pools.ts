@@ -15,7 +15,7 @@ export interface Pools {
   pool: Pool;
   /** For looking up keys and for readiness. Nothing slow may use it, because the requests with a key wait for it. */
   lookupPool: Pool;
-  /** For the sessions of the portal, so that frequent users do not delay senders. Shared fairly between tenants. */
+  /** For the sessions of the portal, so that frequent users do not delay senders. Shared fairly between people. */
   sessionPool: FairPool;
   /** For the portal's lists and pages, shared fairly between tenants. */
   readPool: FairPool;

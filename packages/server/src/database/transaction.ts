@@ -92,6 +92,16 @@ const OWNER_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/i;
 export const inTenantTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId, personId: '' }, work);
 
+/**
+ * Like inTenantTransaction, for a person whose membership is not known yet. On a FairPool it waits for a turn of the person, because anyone
+ * can name any tenant.
+ */
+export const inTenantTransactionOf = <T>(
+  pool: Pool,
+  { tenantId, turnOf }: { tenantId: string; turnOf: string },
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> => inTransaction(pool, { tenantId, personId: '', turnOf }, work);
+
 /** Like inTenantTransaction, on a node of Citus. `rewrite` replaces the tables in the statements by their shards (shard-group.ts). */
 export const inShardTransaction = <T>(
   pool: Pool,
@@ -118,6 +128,8 @@ export const inPersonTransaction = <T>(pool: Pool, personId: string, work: (tx: 
 interface Scope {
   tenantId: string;
   personId: string;
+  /** The person for whose turn the transaction waits. If undefined, it is the turn of the owner. */
+  turnOf?: string;
   /** The statement that begins a transaction that only reads. If undefined, the transaction can write. */
   reading?: Statement<unknown>;
   /** Rewrites its statements. If undefined, statements are rewritten on Citus only. */
@@ -126,7 +138,7 @@ interface Scope {
 
 async function inTransaction<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTransaction) => Promise<T>): Promise<T> {
   if (!(pool instanceof FairPool)) return onConnection(pool, scope, work);
-  const release = await pool.turns.take(scope.tenantId === '' ? scope.personId : scope.tenantId);
+  const release = await pool.turns.take(scope.turnOf ?? (scope.tenantId === '' ? scope.personId : scope.tenantId));
   return onConnection(pool, scope, work).finally(release);
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { mayActAs, type PortalRoute, ROLES, type Role } from '@countersign/core/portal/route';
 import { clockOf } from '../database/clock.ts';
-import { inTenantTransaction } from '../database/transaction.ts';
+import { inTenantTransactionOf } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { hashOfToken } from '../people/secret-token.ts';
 import { findSession, findSessionInTenant, type LiveSession, touchSession } from '../storage/sessions.ts';
@@ -35,11 +35,11 @@ export async function authorize(
   const tokenSha256 = hashOfToken(parts.cookie.read(headers.cookie) ?? '');
   if (tokenSha256 === undefined) throw new ApiError('not_signed_in');
   const known = await findSession(parts.sessionPool, tokenSha256);
-  // The transaction below waits for a turn of the workspace in the path. Without a session, anyone could fill this queue with invented ones.
   if (!isRole(access) || known === undefined) return { person: personOf(parts, known) };
   const { workspace } = params;
   if (workspace === undefined) throw new Error('a route for members has no workspace in its path');
-  const session = await inTenantTransaction(parts.sessionPool, workspace, (tx) => findSessionInTenant(tx, tokenSha256));
+  const scope = { tenantId: workspace, turnOf: known.personId };
+  const session = await inTenantTransactionOf(parts.sessionPool, scope, (tx) => findSessionInTenant(tx, tokenSha256));
   const person = personOf(parts, session);
   const role = session?.role ?? undefined;
   if (role === undefined) throw new ApiError('not_found');

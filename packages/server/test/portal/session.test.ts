@@ -92,3 +92,19 @@ describe('a request without a session', () => {
     expect(body.error).toBe('not_signed_in');
   });
 });
+
+test('requests of one person to nonexistent workspaces share the limit of one person, and cannot block other people', async () => {
+  const { turns } = server.open.sessionPool;
+  const { browser } = await createPerson(server);
+  const held = await Promise.all(['a', 'b', 'c'].map((owner) => turns.take(owner)));
+  const statuses: number[] = [];
+  const request = async () => {
+    statuses.push((await browser.call('GET', `/workspaces/${crypto.randomUUID()}/members`)).status);
+  };
+  const requests = Array.from({ length: 150 }, request);
+  await expect.poll(() => statuses.length).toBe(22);
+  expect([turns.waiting, new Set(statuses)]).toEqual([128, new Set([503])]);
+  for (const release of held) release();
+  await Promise.all(requests);
+  expect(statuses.slice(22)).toEqual(Array(128).fill(404));
+});
