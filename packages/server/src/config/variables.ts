@@ -112,7 +112,7 @@ export const VARIABLES = {
   connectionsPerAddressMax: variable(
     'COUNTERSIGN_CONNECTIONS_PER_ADDRESS_MAX',
     undefined,
-    'Maximum open connections from one address. Unset: 1024, or unlimited on loopback and behind a proxy.',
+    'Maximum open connections from one address. An IPv6 network of the size /64 counts as one address. Unset: 1024, or unlimited on loopback and behind a proxy.',
     optionally(whole(1, 1_000_000)),
   ),
   sendTimeoutSeconds: variable(

@@ -1,13 +1,14 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { unavailable } from '../errors/api-error.ts';
+import { networkOf } from '../people/client-network.ts';
 import { sendOnSocket } from './error-reply.ts';
 
 /** The limits of a server's connections. */
 export interface ConnectionLimits {
   /** Connections in total. */
   connectionsMax: number;
-  /** Connections from one address; undefined for no limit. */
+  /** Connections from one address, or from one IPv6 network of the size /64; undefined for no limit. */
   perAddressMax: number | undefined;
   /** The maximum time in which a client reads nothing of its response. After that, its connection is closed. */
   sendTimeoutMs: number;
@@ -32,7 +33,7 @@ interface Progress {
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #open = new Set<Socket>();
-  readonly #byAddress = new Map<string, number>();
+  readonly #byNetwork = new Map<string, number>();
   readonly #unsent = new Map<SocketWithHandle, Progress>();
   #lingering = 0;
   /** Connections rejected since the start. */
@@ -68,17 +69,17 @@ export class Connections {
 
   #admit(socket: Socket): boolean {
     const { connectionsMax, perAddressMax } = this.#limits;
-    const address = socket.remoteAddress ?? '';
-    const ofAddress = this.#byAddress.get(address) ?? 0;
-    if (this.#open.size >= connectionsMax || (perAddressMax !== undefined && ofAddress >= perAddressMax)) return false;
+    const network = networkOf(socket.remoteAddress ?? '');
+    const ofNetwork = this.#byNetwork.get(network) ?? 0;
+    if (this.#open.size >= connectionsMax || (perAddressMax !== undefined && ofNetwork >= perAddressMax)) return false;
     this.#open.add(socket);
-    this.#byAddress.set(address, ofAddress + 1);
+    this.#byNetwork.set(network, ofNetwork + 1);
     socket.once('close', () => {
       this.#open.delete(socket);
       this.#unsent.delete(socket);
-      const left = this.#byAddress.get(address)! - 1;
-      if (left > 0) this.#byAddress.set(address, left);
-      else this.#byAddress.delete(address);
+      const left = this.#byNetwork.get(network)! - 1;
+      if (left > 0) this.#byNetwork.set(network, left);
+      else this.#byNetwork.delete(network);
     });
     return true;
   }

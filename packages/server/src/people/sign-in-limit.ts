@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { isIPv6 } from 'node:net';
 import type { Pool } from 'pg';
 import { ApiError } from '../errors/api-error.ts';
 import { countAttempt, takeBackAttempt } from '../storage/sign-in-attempts.ts';
+import { networkOf } from './client-network.ts';
 
 /** The window in seconds, and the allowed attempts in it by account and by network of the client. */
 const WINDOW_SECONDS = 15 * 60;
@@ -30,15 +30,3 @@ async function countAgainst(pool: Pool, subject: Buffer, most: number): Promise<
 
 /** Hashed, because people sometimes type a password into the field for the email address. */
 const subjectOf = (kind: 'account' | 'address', text: string): Buffer => hash('sha256', `${kind} ${text}`, 'buffer');
-
-/** The network of a client. An IPv6 client can use a whole /64, so a /64 counts as one. Ports, which some proxies add, are ignored. */
-export function networkOf(client: string): string {
-  const address = /^\[(.+)\](:\d+)?$/.exec(client)?.[1] ?? /^([\d.]+):\d+$/.exec(client)?.[1] ?? client;
-  if (!isIPv6(address) || address.includes('.')) return address.replace(/^::ffff:/i, '');
-  const [left = '', right] = address.split('%')[0]!.split('::');
-  const groups = (text: string | undefined) => (text === undefined || text === '' ? [] : text.split(':'));
-  const [head, tail] = [groups(left), groups(right)];
-  const zeros = right === undefined ? [] : Array<string>(8 - head.length - tail.length).fill('0');
-  const network = [...head, ...zeros, ...tail].slice(0, 4);
-  return network.map((group) => Number.parseInt(group, 16).toString(16)).join(':');
-}

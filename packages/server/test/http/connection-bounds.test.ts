@@ -1,6 +1,8 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { createServer } from 'node:http';
+import { connect, Socket } from 'node:net';
 import { expect, test } from 'vitest';
+import { Connections } from '../../src/http/connections.ts';
 import { testServer } from '../harness/test-server.ts';
 
 test.each([
@@ -34,3 +36,18 @@ test.each([
     for (const socket of open) socket.destroy();
   },
 );
+
+test('the limit for one address counts all addresses of an IPv6 network of the size /64 as one', () => {
+  const connections = new Connections({ connectionsMax: 100, perAddressMax: 2, sendTimeoutMs: 1000 });
+  const server = createServer();
+  connections.watch(server, true);
+  const isOpen = (address: string) => {
+    const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: address });
+    server.emit('connection', socket);
+    return !socket.destroyed;
+  };
+  expect(
+    ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8:0:1::3', '192.0.2.1', '192.0.2.2', '192.0.2.3'].map(isOpen),
+  ).toEqual([...[true, true, false], ...[true, true, true, true]]);
+  expect(connections.refused).toBe(1);
+});

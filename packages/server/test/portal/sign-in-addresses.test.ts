@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { networkOf } from '../../src/people/sign-in-limit.ts';
+import { networkOf } from '../../src/people/client-network.ts';
 import { Browser, createPerson, PASSWORD } from '../harness/portal-browser.ts';
 import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
