@@ -19,7 +19,7 @@ export interface AttackOptions {
 
 /** What an attack observed. */
 export interface AttackResult {
-  /** The number of rejected requests and refused connections. Some attacks also count requests without a response. */
+  /** The number of rejected requests and refused connections. Some attacks also count other errors and requests without a response. */
   rejected: number;
   /** A short summary for the table. */
   note: string;

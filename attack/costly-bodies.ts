@@ -17,7 +17,7 @@ const makeBodies = (): [body: Buffer, headers: Record<string, string>][] => [
 export const costlyBodies: Attack = {
   what: '4 senders of five costly bodies: 6 million objects, 1.8 million and 1 million member names, 200 MiB of spaces, deep nesting',
   bounds: { victimSlowestMs: 300, memoryMiB: 1024 },
-  promise: 'each is rejected, or its connection is closed',
+  promise: 'each body is rejected, or gets no response',
   run: async (target, { seconds }) => {
     const statuses = new Map<number, number>();
     const requests = makeBodies().flatMap(([body, headers]) =>

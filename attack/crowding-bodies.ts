@@ -51,13 +51,14 @@ async function send(
  * more than half.
  */
 export const crowdingBodies: Attack = {
-  what: '512 senders of 282 KB that ignore Retry-After',
+  what: '512 senders that send traces of 282 KB and ignore Retry-After',
   bounds: { memoryMiB: 1024 },
-  promise: `at least ${SHARE_MIN * 100} % of the rate with senders that honor Retry-After`,
+  promise: `stores at least ${SHARE_MIN * 100} % as many traces per second as with senders that honor Retry-After`,
   run: async (target, { seconds }) => {
     const honoring = await send(target, seconds, true);
     const ignoring = await send(target, seconds, false);
-    const note = `${ignoring.perSecond.toFixed(0)} stored per second, ${honoring.perSecond.toFixed(0)} if the senders wait`;
+    const [ignoringRate, honoringRate] = [ignoring, honoring].map(({ perSecond }) => perSecond.toFixed(0));
+    const note = `${ignoringRate} stored per second, and ${honoringRate} with senders that honor Retry-After`;
     return { rejected: ignoring.rejected, note, violations: violationsOf(honoring.perSecond, ignoring.perSecond) };
   },
 };

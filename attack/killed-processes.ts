@@ -8,7 +8,7 @@ const [ROUNDS_MIN, ROUNDS_MAX] = [4, 40];
 export const killedProcesses: Attack = {
   what: 'kill -9 of the server and of PostgreSQL in turn, while other senders write',
   bounds: {},
-  promise: `recovers within ${RECOVERY_SECONDS_MAX} s, and no acknowledged record is lost`,
+  promise: `the service recovers within ${RECOVERY_SECONDS_MAX} s, and no acknowledged record is lost`,
   run: async (target, { seconds }) => {
     const endsAt = performance.now() + seconds * 1000;
     const violations: string[] = [];
@@ -19,12 +19,12 @@ export const killedProcesses: Attack = {
       const killedAt = performance.now();
       if (killsServer) {
         await target.kill();
-        await target.restart();
+        await target.startProcess();
       } else process.kill(target.folder.postmaster(), 'SIGKILL');
       const seconds = await waitForRecovery([target], target.attacker.key, killedAt);
       recoveries.push(seconds);
       if (seconds === undefined)
-        violations.push(`the service did not recover from a kill of the ${killsServer ? 'server' : 'database'}`);
+        violations.push(`the service did not recover in time from a kill of the ${killsServer ? 'server' : 'database'}`);
     }
     return { rejected: 0, note: `${recoveries.length} kills, ${recoveryText(recoveries)}`, violations };
   },

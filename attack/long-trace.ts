@@ -30,7 +30,8 @@ export const longTrace: Attack = {
     caller.close();
     const first = percentile(latencies.slice(0, SAMPLE_SIZE), 0.5);
     const last = percentile(latencies.slice(-SAMPLE_SIZE), 0.5);
-    const note = `${latencies.length} submissions, ${first.toFixed(0)} ms first, ${last.toFixed(0)} ms last`;
+    const medians = `median of the first ${SAMPLE_SIZE}: ${first.toFixed(0)} ms, of the last ${SAMPLE_SIZE}: ${last.toFixed(0)} ms`;
+    const note = `${latencies.length} submissions, ${medians}`;
     const slowdown = last / first;
     // With fewer submissions, the samples of the first and of the last ones would overlap.
     if (latencies.length < 2 * SAMPLE_SIZE) {

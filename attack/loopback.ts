@@ -23,10 +23,13 @@ export function openSocket({ host, port }: Address): Socket {
   return socket;
 }
 
-/** Linux and macOS use higher ports for outgoing connections. So no such connection takes one of these ports before a server listens. */
+/**
+ * By default, Linux and macOS use higher ports for outgoing connections. So no such connection takes one of these ports before a server
+ * listens.
+ */
 const PORTS = { first: 20_000, count: 12_000 };
 
-/** A random port that is free now. Throws if 20 random ports are in use. */
+/** A random port that is free now. Throws if the host is not a loopback address, or if it cannot listen on any of 20 random ports. */
 export async function freePort(host: string): Promise<number> {
   requireLoopback(host);
   for (let tries = 1; ; tries += 1) {

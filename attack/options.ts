@@ -14,7 +14,8 @@ const SECONDS_MAX = 300;
 const REQUESTS_MAX = 1_000_000;
 
 export const HELP = `npm run attack -- [options]
-  Starts a server on this machine, attacks it, and reports whether each bound in docs/reliability.md holds.
+  For each attack, starts a server on this machine, attacks it, and reports whether its bounds and promises hold
+  (docs/reliability.md).
   --only NAME,NAME   attacks to run (default: all): ${NAMES.join(', ')}
   --seconds N        duration of an attack, at most ${SECONDS_MAX} (default: 10); crowding-bodies takes twice as long, long-trace up to
                      three times as long, unread-documents up to 60 s longer; killed-processes makes at least 4 kills

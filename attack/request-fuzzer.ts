@@ -84,7 +84,7 @@ function requestTemplates(): RequestTemplate[] {
   return [...documented, ...portal];
 }
 
-/** Generates requests: each fills a template and mutates parts of it. */
+/** Generates requests from templates. Random parts of most requests are mutated. */
 export class RequestFuzzer {
   readonly #templates = requestTemplates();
   readonly #random: Random;

@@ -1,4 +1,7 @@
-/** `npm run attack`: starts a server on loopback, attacks it, and exits with 1 when a bound or promise does not hold. */
+/**
+ * `npm run attack`: for each attack, starts a server on loopback and attacks it. Exits with 1 if a bound or promise does not hold, and with
+ * 2 after an error.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { areLogsValid, countLostRecords } from './acknowledged-records.ts';
 import { type Attack, type Bounds, percentile } from './attack.ts';

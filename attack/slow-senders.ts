@@ -3,10 +3,10 @@ import type { Attack, AttackResult } from './attack.ts';
 import { type Address, openSocket } from './loopback.ts';
 import { httpText } from './requests.ts';
 
-/** Connections opened per step. Opening all at once would measure the connection rate instead. */
+/** Connections opened per step. If all were opened at once, the attack would measure how fast the server accepts connections. */
 const OPENED_PER_STEP = 10;
 
-/** Keeps a number of connections open, and replaces each one that ends. */
+/** Keeps a number of connections open, and replaces each one that ends. Returns how many were opened, ended and rejected. */
 async function holdConnections(
   target: Address,
   count: number,

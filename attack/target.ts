@@ -26,7 +26,7 @@ export class Target implements Address {
     requireLoopback(host);
     const target = new Target({ host, port: await freePort(host) }, settings);
     try {
-      await target.restart();
+      await target.startProcess();
       target.attacker = await createWorkspace(target.folder, target.url, 'attacker');
       target.victim = await createWorkspace(target.folder, target.url, 'victim');
       return target;
@@ -70,7 +70,7 @@ export class Target implements Address {
   }
 
   /** Starts the server process, for the first time or after a kill. */
-  async restart(): Promise<void> {
+  async startProcess(): Promise<void> {
     // The start is detected by the log line `ready`, which has the level info.
     this.#server = await ServerProcess.start({ ...this.#environment, COUNTERSIGN_LOG_LEVEL: 'info' });
   }

@@ -41,7 +41,7 @@ async function storeDocument(target: Target): Promise<void> {
 export const unreadDocuments: Attack = {
   what: '300 connections that request a document of 19 MiB in the portal and do not read it',
   bounds: { victimP99Ms: 300, memoryMiB: 1024 },
-  promise: `no response is held in memory ${HELD_SECONDS_MAX} s after the attack (timeout ${SEND_TIMEOUT_SECONDS} s)`,
+  promise: `no response is held in memory ${HELD_SECONDS_MAX} s after the attack (send timeout ${SEND_TIMEOUT_SECONDS} s)`,
   settings: { COUNTERSIGN_SEND_TIMEOUT_SECONDS: String(SEND_TIMEOUT_SECONDS) },
   prepare: storeDocument,
   run: async (target, { seconds }) => {
@@ -63,8 +63,8 @@ export const unreadDocuments: Attack = {
     const stalled = await target.metric('countersign_connections_stalled_total');
     const rejected = await target.metric('countersign_http_requests_total', /status="503"/);
     for (const socket of sockets) socket.destroy();
-    const held = heldBytes === 0 ? 'nothing' : `${heldBytes} bytes`;
-    const note = `${stalled} connections ended because they did not read, ${held} held ${waitedSeconds.toFixed(0)} s later`;
+    const held = `${heldBytes} bytes held in memory ${waitedSeconds.toFixed(0)} s after the attack`;
+    const note = `${stalled} connections ended because they did not read, ${held}`;
     return { rejected, note, violations: heldBytes === 0 ? [] : [`${heldBytes} bytes of responses are still held`] };
   },
 };

@@ -177,7 +177,7 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
     run: (setup) =>
       expectRunsStored(setup, 200, async () => {
         await setup.target.kill();
-        await setup.target.restart();
+        await setup.target.startProcess();
       }),
   },
   'lost responses': {
