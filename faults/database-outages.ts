@@ -55,7 +55,7 @@ export const databaseOutages: Fault = {
         await end();
         const seconds = await waitForRecovery(cluster.members, cluster.victim.key, endsAt);
         recoveries.push(seconds);
-        if (seconds === undefined) violations.push(`the service did not recover after the database ${kind}`);
+        if (seconds === undefined) violations.push(`the service did not recover in time from this outage: the database ${kind}`);
       }
       const report = await senders.stop();
       const checked = await checkRecords(cluster, report);

@@ -29,7 +29,7 @@ export interface FaultResult {
 export interface Fault {
   /** A description for the table. */
   what: string;
-  /** The promise of this fault. Every fault also promises that no acknowledged record is lost and that all logs verify. */
+  /** The promise of this fault. `checkRecords` checks the promises that all faults share. */
   promise: string;
   /** Whether the fault can also be caused on Citus. */
   onCitus?: true;
@@ -60,7 +60,7 @@ export async function checkRecords(
     violations: [
       ...(acknowledged.length > 0 ? [] : ['no record was acknowledged']),
       ...(lost === 0 ? [] : [`${lost} acknowledged records are not in the database`]),
-      ...((await areLogsValid(cluster)) ? [] : ['a log does not verify']),
+      ...((await areLogsValid(cluster)) ? [] : ['a log is not valid']),
       ...(cluster.running.length === cluster.members.length ? [] : ['a server process ended']),
       ...new Set(unexpectedResponses),
       ...cluster.errorLogLines.filter((line) => !expectedErrors.test(line)).slice(0, 3),

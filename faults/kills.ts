@@ -30,7 +30,8 @@ export const kills: Fault = {
         const kind = kinds[round % kinds.length]!;
         const seconds = await runRound(cluster, kind, round);
         recoveries.push(seconds);
-        if (seconds === undefined) violations.push(`the service did not recover from a kill of ${kind} in round ${round + 1}`);
+        if (seconds === undefined)
+          violations.push(`the service did not recover in time from a kill of ${kind} in round ${round + 1}`);
       }
       const report = await senders.stop();
       const checked = await checkRecords(cluster, report);
@@ -48,7 +49,7 @@ export const kills: Fault = {
 
 /**
  * Kills what `kind` names, and starts the killed servers again. The keeper restarts the database; on Citus, `Cluster.kill` does.
- * @returns the seconds from the kill until every server acknowledges a record, or undefined if that took longer than promised.
+ * @returns the seconds from the kill until every server acknowledges a record, or undefined if a promised time was exceeded.
  */
 async function runRound(cluster: Cluster, kind: (typeof KILLS)[number], round: number): Promise<number | undefined> {
   const { members, proxy, victim } = cluster;

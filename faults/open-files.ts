@@ -34,7 +34,7 @@ export const openFiles: Fault = {
         const seconds = await waitForRecovery(cluster.members, cluster.victim.key);
         recoveries.push(seconds);
         if (seconds === undefined || seconds > RECOVERY_SECONDS_MAX)
-          violations.push('a server did not recover after the connections were closed');
+          violations.push(`a server did not recover within ${RECOVERY_SECONDS_MAX} s after the connections were closed`);
       }
       const report = await senders.stop();
       // The servers log that they cannot write checkpoints to files, and write the checkpoints later.

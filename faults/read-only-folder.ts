@@ -13,7 +13,7 @@ const EXIT_CODE = 8;
 /** A data folder that became read-only in a crash, as after a disk error. */
 export const readOnlyFolder: Fault = {
   what: 'kill -9 of everything, then a start on a data folder that became read-only, while 8 senders write',
-  promise: `a start exits with ${EXIT_CODE} and says that the folder is read-only; once it is writable, a record is acknowledged at most ${RECOVERY_SECONDS_MAX} s after the start`,
+  promise: `a start exits with ${EXIT_CODE} and says that the folder is read-only; every server acknowledges a record at most ${RECOVERY_SECONDS_MAX} s after the folder is writable again`,
   skipReason: () => {
     const disk = SmallDisk.mount(1);
     disk?.unmount();
@@ -48,7 +48,7 @@ async function runRounds(disk: SmallDisk, rounds: number, servers: number) {
       for (const member of cluster.members) await cluster.startServer(member);
       const seconds = await waitForRecovery(cluster.members, cluster.victim.key, startedAt);
       recoveries.push(seconds);
-      if (seconds === undefined) violations.push('a server did not recover');
+      if (seconds === undefined) violations.push('a server did not recover in time');
     }
     const report = await senders.stop();
     const checked = await checkRecords(cluster, report);

@@ -1,4 +1,7 @@
-/** `npm run faults`: starts servers on this machine, causes failures, and exits with 1 if a promise does not hold. */
+/**
+ * `npm run faults`: starts servers on this machine and causes failures. Exits with 1 if a promise does not hold, and with 2 if a fault was
+ * not run or after an error.
+ */
 import { interruption } from '../attack/interruption.ts';
 import { markdownTable } from '../attack/table.ts';
 import { Cluster } from './cluster.ts';
