@@ -56,7 +56,7 @@ export const HELP = `npm run bench -- [options]   (defaults in parentheses)
   --only ${PARTS.join(',')}
                         what to measure (all)
   --rounds N            rounds; each round measures the work once and its limit once (5)
-  --seconds N           seconds of each of these measurements (4)
+  --seconds N           seconds of each measurement of a round (4)
   --rows N              rows stored beforehand for "stored" (1000000)
   --verify-rows N       rows of the ledger for "verify" and "proof" (1000000)
   --memory-seconds N    seconds of mixed load for "memory" (60)

@@ -106,7 +106,7 @@ function queuedBytes(): Row {
   const before = heapUsed();
   for (let event = 0; event < EVENTS; event += 1) telemetry.emit(shortEvent(event));
   const rate = (heapUsed() - before) / EVENTS;
-  return rowOf(title, [{ rate, limitRate: 1 }], `of which ${JSON.stringify(shortEvent(0)).length} are its JSON`);
+  return rowOf(title, [{ rate, limitRate: 1 }], `the JSON of the event has ${JSON.stringify(shortEvent(0)).length} bytes`);
 }
 
 const shortEvent = (number: number): TelemetryEvent => ({

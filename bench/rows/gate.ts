@@ -11,7 +11,7 @@ import { median, percentile, type Row, rowOf } from '../rounds.ts';
 
 /** The number of measured runs. Each starts the gate, then Node alone. */
 const RUNS = 40;
-/** The number of runs before them, to warm up the file cache. */
+/** The number of runs before the measured ones, to warm up the file cache. */
 const WARM_UP_RUNS = 3;
 /** The budget for the median time of a run in milliseconds. The time includes the start of Node. */
 const BUDGET_MS = 400;

@@ -34,7 +34,7 @@ export async function proof(
     rounds.push({ rate: percentile(latencies, 0.99), limitRate: 1 });
   }
   const title = { work: `proof that a row is among ${size}, p99`, limit: 'ms', unit: 'ms', target };
-  return [rowOf(title, rounds, `its p50 in each round: ${medians.map((each) => each.toFixed(2)).join(', ')} ms`)];
+  return [rowOf(title, rounds, `p50 in each round: ${medians.map((each) => each.toFixed(2)).join(', ')} ms`)];
 }
 
 const target = { required: 10, stretch: 5, lessIsBetter: true };
