@@ -74,7 +74,7 @@ const names = new Map(SCHEMAS.map(([name, schema]) => [schema, name]));
 export function contractSource(): string {
   const head = [
     '// Generated from the schemas of @countersign/core. Do not edit: run `sh scripts/run.sh packages/client/scripts/contract.ts`.',
-    '// Members have their names in JSON. In a request, `null` is the same as an absent member.',
+    '// The members have the same names as in JSON. In a request, `null` is the same as an absent member.',
   ];
   return (
     [head.join('\n'), ...SCHEMAS.map(([name, schema, description]) => interfaceOf(name, schema as Schema, description))].join(

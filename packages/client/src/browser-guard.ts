@@ -18,7 +18,7 @@ export function isBrowser(runtime: Runtime): boolean {
   return runtime.document !== undefined || typeof runtime.importScripts === 'function';
 }
 
-/** Throws a ConfigurationError in a browser, because everyone who opens the page could read the key and write with it. */
+/** Throws a ConfigurationError in a browser, because everyone who opens the page could read the key and send requests with it. */
 export function refuseBrowser(runtime: Runtime = globalThis as Runtime): void {
   if (!isBrowser(runtime)) return;
   throw new ConfigurationError(

@@ -41,8 +41,7 @@ export function rejectionReason(
   const fault = shapeFault(decision);
   if (fault !== undefined) return fault;
   const checked = decision as PromotionDecision;
-  if (checked.response_sha256 !== digestOf(checked))
-    return 'the decision does not match its response_sha256: it was altered in transit';
+  if (checked.response_sha256 !== digestOf(checked)) return 'the decision does not match its response_sha256: it was altered';
   return (
     subjectMismatch(checked, request) ??
     timeMismatch(checked, timing) ??
@@ -61,8 +60,8 @@ function digestOf(decision: object): string | undefined {
 
 function subjectMismatch(decision: PromotionDecision, request: GateRequest): string | undefined {
   if (decision.policy !== POLICY) return `its policy is ${decision.policy}; this version of the command supports only ${POLICY}`;
-  if (decision.required_threshold !== request.minPassRate || decision.threshold !== request.minPassRate)
-    return `it is about a threshold of ${decision.required_threshold} %, but ${request.minPassRate} % was requested`;
+  const threshold = [decision.required_threshold, decision.threshold].find((each) => each !== request.minPassRate);
+  if (threshold !== undefined) return `it is about a threshold of ${threshold} %, but ${request.minPassRate} % was requested`;
   if (request.agentId !== undefined && decision.agent_id !== null && decision.agent_id !== request.agentId)
     return `it is about agent ${decision.agent_id}, but ${request.agentId} was requested`;
   const evaluation = evaluationOf(decision);
@@ -77,10 +76,11 @@ function subjectMismatch(decision: PromotionDecision, request: GateRequest): str
 function timeMismatch({ timestamp }: PromotionDecision, { sentAt, receivedAt, skewMs }: RequestTiming): string | undefined {
   const decidedAt = Date.parse(timestamp);
   const seconds = (ms: number) => Math.round(ms / 1000);
-  const hint = `, or the clocks of this machine and the service differ by more than ${seconds(skewMs)} s (countersign doctor)`;
+  const hint = `or the clocks of this machine and the service differ by more than ${seconds(skewMs)} s (countersign doctor)`;
   if (decidedAt < sentAt - skewMs)
-    return `it was decided ${seconds(sentAt - decidedAt)} s before the request: it is an old decision${hint}`;
-  if (decidedAt > receivedAt + skewMs) return `it was decided ${seconds(decidedAt - receivedAt)} s after it arrived${hint}`;
+    return `it was decided ${seconds(sentAt - decidedAt)} s before the request: it is an old decision, ${hint}`;
+  if (decidedAt > receivedAt + skewMs)
+    return `it was decided ${seconds(decidedAt - receivedAt)} s after it arrived: its time was changed, ${hint}`;
   return undefined;
 }
 
@@ -92,7 +92,7 @@ function nonceMismatch({ nonce }: PromotionDecision, { nonce: sent }: RequestTim
   return 'it repeats the nonce of another request: the response was replayed';
 }
 
-/** The service reads its clock once for the age and again for the timestamp of the decision, so they may differ a little. */
+/** The service reads its clock once for the age and again for the timestamp of the decision, so the two times may differ a little. */
 const AGE_TOLERANCE_HOURS = 0.02;
 
 function contradiction(decision: PromotionDecision, request: GateRequest): string | undefined {

@@ -30,8 +30,8 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
 async function run(session: Session, args: readonly string[]): Promise<Ending> {
   if (args.some(containsKey))
     throw wrongUse(
-      'the command line contains a key: other users can read it there, and logs may show it; ' +
-        'rotate the key and pass it as COUNTERSIGN_API_KEY or with --key-stdin',
+      'the command line contains a key: other users can read the command line, and logs may show it; ' +
+        'rotate the key, and pass the new one as COUNTERSIGN_API_KEY or with --key-stdin',
     );
   const match = commandOf(args);
   if (match === undefined) return withoutCommand(session, args);

@@ -54,7 +54,7 @@ function verdictOn(status: number, code: string | undefined, isRequired: boolean
       ? {
           ok: false,
           says: 'the key is valid but lacks this scope',
-          remedy: 'mint a key with this scope, or add it to this key (Administration, Ingestion keys)',
+          remedy: 'mint a key with this scope, or add the scope to this key (Administration, Ingestion keys)',
         }
       : { ok: null, says: 'this key lacks the scope' };
   if (status === 401)
@@ -67,7 +67,10 @@ function verdictOn(status: number, code: string | undefined, isRequired: boolean
   return {
     ok: false,
     says: `unexpected response: ${status} ${code ?? ''}`.trim(),
-    remedy: 'check for a proxy between this machine and the service',
+    remedy:
+      code === undefined
+        ? 'check for a proxy between this machine and the service'
+        : "try again; if the response stays the same, see the server's log",
   };
 }
 

@@ -136,7 +136,7 @@ const REMEDIES: readonly [RegExp, string][] = [
   [/^CERT_HAS_EXPIRED$/, 'renew the certificate on the server, or correct the clock of this machine'],
   [/^CERT_NOT_YET_VALID$/, 'the certificate is not valid yet: the clock of this machine is probably behind'],
   [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'the certificate is for another name: use the name in the certificate'],
-  [/^(EPROTO|ERR_SSL_.*)$/, 'the server does not use TLS there: check the port, or use http: on this machine'],
+  [/^(EPROTO|ERR_SSL_.*)$/, 'the server probably does not use TLS there: check the port, or use http: on this machine'],
   [/^(ECONNRESET|UND_ERR_SOCKET)$/, 'the connection was closed: check http: or https:, and any proxy'],
 ];
 

@@ -19,10 +19,10 @@ export async function diagnoseVerifyKey(
     return {
       what,
       ok: null,
-      says: `readable; only a decision shows whether this service signs with ${decisionKeys.length === 1 ? 'it' : 'one of them'}`,
+      says: `readable; only a decision shows whether this service uses ${decisionKeys.length === 1 ? 'this key' : 'one of these keys'}`,
     };
   const live = await liveKeys(terminal, address, timeoutMs);
-  if (live === undefined) return { what, ok: null, says: 'readable; the service does not list its keys' };
+  if (live === undefined) return { what, ok: null, says: 'readable; the list of the keys of this service cannot be read' };
   if (publicKeys.some(({ x }) => live.has(x))) return { what, ok: true, says: 'matches a signing key of this service' };
   return {
     what,
@@ -33,7 +33,7 @@ export async function diagnoseVerifyKey(
   };
 }
 
-/** The public keys that sign now; undefined if the service does not list them. */
+/** The public keys that sign now; undefined if the list of the service cannot be read. */
 async function liveKeys(terminal: Terminal, address: string, timeoutMs: number): Promise<Set<string> | undefined> {
   try {
     const url = `${address}/.well-known/jwks.json`;

@@ -24,7 +24,7 @@ const OPTIONS = {
     help: 'with --inspect: the metric that is the pass rate, METRIC or SCORER/METRIC (default: accuracy)',
   },
   'ignore-skipped': { type: 'boolean', help: 'with --junit: leave skipped cases out instead of counting them as not passed' },
-  name: { type: 'string', value: 'NAME', help: 'name of the evaluation (default with a file: its own name)' },
+  name: { type: 'string', value: 'NAME', help: 'name of the evaluation (default with a file: from the file)' },
   'pass-rate': { type: 'string', value: 'PERCENT', help: 'share of passed cases; only without a file' },
   status: {
     type: 'string',
@@ -37,7 +37,7 @@ const OPTIONS = {
   'evaluated-at': {
     type: 'string',
     value: 'TIME',
-    help: 'when the evaluation ran, such as 2026-11-20T09:30:00Z; its age is counted from then',
+    help: 'when the evaluation ran, such as 2026-11-20T09:30:00Z; its age is measured from this time',
   },
   suite: { type: 'string', value: 'NAME', help: 'name of the suite of cases' },
   artifact: { type: 'string', value: 'DIGEST', help: 'digest of the evaluated artifact: sha256:…, sha512:… or gitCommit:…' },
@@ -81,7 +81,7 @@ evaluation still counts. With a file, the address of the run comes from the vari
     const options = idempotencyOf(values['idempotency-key']);
     const client = await session.client(values);
     const recorded = await sendEvaluation(client, evaluation, details, options).catch((error: unknown) => {
-      throw withExplanation(given, file, error);
+      throw withExplanation(given, file, details, error);
     });
     const rate = typeof recorded.pass_rate === 'number' ? `${recorded.pass_rate} %` : 'no pass rate';
     session.writeResult({ ...evaluation, ...details, ...recorded }, [recorded.id]);
@@ -99,17 +99,26 @@ async function sendEvaluation(
   details: Partial<DetailedEvaluation>,
   options: CallOptions,
 ) {
-  const isDetailed = Object.keys(details).length > 0;
-  const response = isDetailed
+  const response = hasDetails(details)
     ? await client.evaluations.recordDetailed({ ...evaluation, ...details }, options)
     : { ...(await client.evaluations.record(evaluation, options)), pass_rate: evaluation.pass_rate };
   const { pass_rate } = response;
   return { id: recordIdOf(response, 'id'), ...(pass_rate === undefined ? {} : { pass_rate }) };
 }
 
-/** If the server lacks the endpoint or rejected a file, adds that nothing was recorded and what to do. Returns other errors unchanged. */
-function withExplanation(given: EvaluationOptions, file: ResultsFile | undefined, error: unknown): unknown {
-  if (error instanceof NotFoundError)
+const hasDetails = (details: Partial<DetailedEvaluation>): boolean => Object.keys(details).length > 0;
+
+/**
+ * If the server lacks the endpoint for details or rejected a file, adds that nothing was recorded and what to do. Returns other errors
+ * unchanged.
+ */
+function withExplanation(
+  given: EvaluationOptions,
+  file: ResultsFile | undefined,
+  details: Partial<DetailedEvaluation>,
+  error: unknown,
+): unknown {
+  if (error instanceof NotFoundError && hasDetails(details))
     return new CommandError(
       'undecided',
       'this server does not have POST /api/v1/evaluations yet, so nothing was recorded: update it, or record without a file and without details, with --name and --pass-rate',

@@ -3,7 +3,7 @@ export const EXIT_CODES = {
   ok: { status: 0, meaning: 'Done. gate: the agent may be promoted. verify: the decision is genuine, or the export is valid.' },
   no: {
     status: 1,
-    meaning: 'gate: blocked. verify: not genuine, broken, or blocked with --allowed. doctor: something is wrong.',
+    meaning: 'gate: blocked. verify: not genuine or not valid; with --allowed, also a blocked decision. doctor: a check failed.',
   },
   wrong_use: {
     status: 2,
@@ -11,7 +11,8 @@ export const EXIT_CODES = {
   },
   undecided: {
     status: 3,
-    meaning: 'No valid response: network error, 401, 5xx, bad signature, or a decision that is old or about something else.',
+    meaning:
+      'No valid response: for example a network error, 401, 5xx, invalid signature, or a decision that is old or about something else.',
   },
   pending: { status: 4, meaning: 'gate: blocked only because an approval is pending.' },
 } as const;

@@ -68,7 +68,7 @@ export async function* readChunks(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Writes a file under a temporary name, then renames it, so that no process reads a partial file. A pipe is written directly. */
+/** Writes a file under a temporary name, then renames it, so that no process reads a partial file. A pipe or device is written directly. */
 export function writeFile(path: string, text: string): void {
   withFileErrors('write', path, () => {
     if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) return writeFileSync(path, text);

@@ -12,11 +12,11 @@ export interface Finding {
   text: string | undefined;
   /** The attestation of the decision, if it is to be written to a file. */
   attestation: Envelope | undefined;
-  /** The key that verified the signature of the decision; undefined without a key. */
+  /** The key that verified the signature of the decision; undefined if no signature was verified. */
   verifiedBy: string | undefined;
   /** The Countersign-Checkpoint header of the response. */
   checkpoint: string | undefined;
-  /** Why there is no decision. */
+  /** Why there is no decision; undefined if there is one. */
   fault: string | undefined;
   /** Whether a later request may succeed: the service was unavailable, busy or unreachable. */
   isTransient: boolean;

@@ -80,7 +80,7 @@ async function findingWithSuccessors(
 const namingSuccessor = (finding: Finding): Finding =>
   finding.verifiedBy === undefined
     ? finding
-    : { ...finding, verifiedBy: 'a successor of the keys in the trust file; renew it (countersign-server trust show)' };
+    : { ...finding, verifiedBy: 'a successor of the keys in the trust file; renew the file (countersign-server trust show)' };
 
 /** The agent in the request: by its ID, its name, or both. */
 function agentOf({ agentName, agentId }: GateRequest): { agent_name: string; agent_id?: string } | { agent_id: string } {
@@ -99,7 +99,12 @@ function findingOf(
   const trust = hasKeys(trustSettings) ? checkSignature(text, headers['countersign-attestation'], trustSettings) : undefined;
   if (trust !== undefined && 'fault' in trust) return undecided(`${SIGNATURE_REJECTED}: ${trust.fault}`);
   const otherWorkspace = workspaceFault(decision, trustSettings);
-  if (otherWorkspace !== undefined) return undecided(`${otherWorkspace}; COUNTERSIGN_API_KEY must be a key of that workspace`);
+  if (otherWorkspace !== undefined)
+    return undecided(
+      decision.tenant_id === undefined
+        ? otherWorkspace
+        : `${otherWorkspace}; COUNTERSIGN_API_KEY must be a key of workspace ${trustSettings.workspace}`,
+    );
   const header = headers['countersign-attestation'];
   const attestation = wantsAttestation && header !== undefined ? envelopeOfHeader(decision, header) : undefined;
   if (wantsAttestation && attestation === undefined)

@@ -15,7 +15,9 @@ export function similarNameLines(header: string | null): string[] {
       return [
         `warning: ${displayName(registered)} was registered as a new agent; its name looks like that of the known agent ${displayName(known)}. If you meant the known agent, record again with its name.`,
       ];
-    return more === undefined ? [] : [`warning: ${shortLine(more, 10)} more new agents look like known ones.`];
+    return more === undefined
+      ? []
+      : [`warning: ${shortLine(more, 10)} more new agents have names that look like those of known agents.`];
   });
 }
 

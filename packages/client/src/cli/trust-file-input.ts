@@ -20,7 +20,7 @@ export const SUCCESSION_CHECKS: SuccessionChecks = { sha256, verify: verifyEd255
 
 /**
  * The trust file from the first of --trust, COUNTERSIGN_TRUST_FILE and COUNTERSIGN_TRUST (its text) that is set; undefined if none is set.
- * Throws a CommandError if it is not a valid trust file.
+ * Throws a CommandError if it cannot be read or is not a valid trust file.
  */
 export function readTrustFileInput(session: Session, option: string | undefined): TrustFileInput | undefined {
   const location = option ?? session.variable('COUNTERSIGN_TRUST_FILE') ?? inVariable(session, 'COUNTERSIGN_TRUST');
@@ -59,7 +59,7 @@ export async function askForSuccessors(session: Session, address: string, file: 
 
 function problemOf(published: readonly PublishedKey[], file: TrustFileInput, unproven: string | undefined): string | undefined {
   const why = unproven === undefined ? '' : ` (${unproven})`;
-  const renew = `renew it with \`${renewCommand(file.workspace.name)}\` on the server, not from this address`;
+  const renew = `renew the file with \`${renewCommand(file.workspace.name)}\` on the server, not from this address`;
   const instances = new Set(published.map(({ note_key: key = '' }) => key.split('+')[0]!));
   if (instances.size > 0 && file.keys.every(({ noteKey }) => !instances.has(noteKey.name)))
     return `the trust file is of another instance: ${file.source} is of ${file.keys[0]!.noteKey.name}, but the service is ${[...instances].join(', ')}`;

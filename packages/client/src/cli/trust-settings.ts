@@ -61,7 +61,7 @@ export function readTrustSettings(session: Session, options: TrustOptions): Trus
   const workspace = options.workspace === undefined ? undefined : readUuid('--workspace', options.workspace);
   if (workspace !== undefined && trustFile !== undefined && trustFile.workspace.id !== workspace)
     throw wrongUse(
-      `${trustFile.source} is of workspace ${trustFile.workspace.id}, and --workspace is ${workspace}; give one of the two`,
+      `${trustFile.source} is of workspace ${trustFile.workspace.id}, and --workspace is ${workspace}; give only the trust file or only --workspace`,
     );
   const trustSettings: TrustSettings = {
     decisionKeys: [],
@@ -112,14 +112,16 @@ interface KeyText {
   text: string;
 }
 
-function readKeyText(session: Session, given: string): KeyText {
+function readKeyText(session: Session, given: string, option = '--verify-key'): KeyText {
   if (/^[0-9a-f]{64}$/i.test(given)) {
     session.redaction.add(given);
     throw wrongUse(
-      '--verify-key takes a file (or env:NAME), never the decision key itself, because other users can read the command line; rotate the key',
+      option === '--verify-key'
+        ? '--verify-key takes a file (or env:NAME), never the decision key itself, because other users can read the command line; rotate the key'
+        : `${option} takes the path of a file; set COUNTERSIGN_VERIFY_KEY to the key itself`,
     );
   }
-  if (parseNoteVerifierKey(given, sha256) !== undefined) return { source: '--verify-key', text: given };
+  if (parseNoteVerifierKey(given, sha256) !== undefined) return { source: option, text: given };
   if (given.startsWith('env:')) return { source: given.slice(4), text: session.terminal.environment[given.slice(4)] ?? '' };
   return { source: given, text: readTextFile(given, KEY_BYTES_MAX) };
 }
@@ -128,7 +130,7 @@ function readKeysFromEnvironment(session: Session): KeyText[] {
   const file = session.variable('COUNTERSIGN_VERIFY_KEY_FILE');
   const text = session.variable('COUNTERSIGN_VERIFY_KEY');
   return [
-    ...(file === undefined ? [] : [readKeyText(session, file)]),
+    ...(file === undefined ? [] : [readKeyText(session, file, 'COUNTERSIGN_VERIFY_KEY_FILE')]),
     ...(text === undefined ? [] : [{ source: 'COUNTERSIGN_VERIFY_KEY', text }]),
   ];
 }
@@ -205,7 +207,7 @@ function checkAttestation(text: string, header: string | undefined, publicKeys: 
   if (header === undefined)
     return { fault: 'the response has no attestation (Countersign-Attestation), which a public key needs' };
   const verdict = verifyDecision(text, { publicKeys: { keys: publicKeys }, attestation: header });
-  return verdict.ok ? { by: 'the public key of the instance' } : { fault: `the attestation: ${verdict.fault}` };
+  return verdict.ok ? { by: 'the public key of the instance' } : { fault: `the attestation is not valid: ${verdict.fault}` };
 }
 
 const memberOf = (text: string, name: string): unknown => (JSON.parse(text) as Record<string, unknown>)[name];

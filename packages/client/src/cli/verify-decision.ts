@@ -105,7 +105,7 @@ function openSigned(text: string, value: unknown, { decisionKeys }: TrustSetting
 const AFTER_ROTATION = '; if the signing key was rotated, renew the trust file (countersign-server trust show) or the public key';
 
 function openEnvelope(text: string, { publicKeys }: TrustSettings): OpenResult {
-  if (publicKeys.length === 0) throw wrongUse('an attestation needs the public key: a verifier key or a JWKS');
+  if (publicKeys.length === 0) throw wrongUse('an attestation needs a public key: give a trust file, a verifier key or a JWKS');
   const verdict = verifyAttestation(text, { keys: publicKeys });
   if (!verdict.ok) return { fault: verdict.fault === UNKNOWN_SIGNER ? `${UNKNOWN_SIGNER}${AFTER_ROTATION}` : verdict.fault };
   return { decision: verdict.decision, by: `public key ${verdict.keyId}` };

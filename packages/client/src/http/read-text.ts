@@ -15,7 +15,7 @@ interface ByteStream {
 }
 
 /**
- * Returns the text of a response. Reads it in chunks, so that an endless or highly compressed response cannot fill the memory.
+ * Returns the text of a response. Reads a stream in chunks, so that an endless or highly compressed response cannot fill the memory.
  * @throws UnexpectedAnswerError if the response is too large.
  */
 export async function readText(response: TextResponse, url: string): Promise<string> {

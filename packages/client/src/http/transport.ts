@@ -99,10 +99,12 @@ export class Transport {
     const url = baseUrl + endpoint.path;
     return withTimeout(timeoutMs, options.signal, `${url} did not respond within ${Math.round(timeoutMs)} ms`, async (signal) => {
       const headers = { ...(await this.#headers(idempotencyKey)), ...options.headers };
-      const response = await withConnectionErrors(url, () =>
+      const response = await withConnectionErrors(`${url} cannot be reached`, () =>
         fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal }),
       );
-      const { value, text } = await withConnectionErrors(url, () => readResponse(response, url));
+      const { value, text } = await withConnectionErrors(`the response of ${url} cannot be read`, () =>
+        readResponse(response, url),
+      );
       if (!isResponseOf(endpoint, value))
         throw unexpectedResponse(url, response.status, `it has no valid member ${endpoint.resultMember}`);
       keepReceipt(value, { ...receiptHeaders(response), idempotencyKey, attempts: attempt, text });
@@ -138,15 +140,18 @@ export class Transport {
   }
 }
 
-/** Turns failures of fetch, and of reading the response, into a ConnectionError with its cause. Errors of this library stay unchanged. */
-async function withConnectionErrors<T>(url: string, work: () => Promise<T>): Promise<T> {
+/**
+ * Turns failures of fetch, and of reading the response, into a ConnectionError whose message starts with `fault`. Errors of this library
+ * stay unchanged.
+ */
+async function withConnectionErrors<T>(fault: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof CountersignError) throw error;
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const why = cause instanceof Error ? cause.message || (cause as Error & { code?: string }).code || cause.name : String(cause);
-    throw new ConnectionError(`${url} cannot be reached: ${why}`, { cause: error });
+    throw new ConnectionError(`${fault}: ${why}`, { cause: error });
   }
 }
 
@@ -169,8 +174,8 @@ export function readKey(key: unknown): string {
 }
 
 /**
- * An error for the log. The texts of issues, and of errors that are not from this library, are left out, because they may quote the request
- * or the response.
+ * An error for the log. The texts of issues, and of errors that this library did not throw, are left out, because they may quote the
+ * request or the response.
  */
 const logText = (error: unknown, signal: AbortSignal | undefined): string => {
   if (error instanceof ApiError)

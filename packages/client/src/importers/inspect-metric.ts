@@ -43,7 +43,7 @@ const LISTED_MAX = 12;
 /**
  * The metric of `results.scores` that is the pass rate. If there is more than one metric other than measures of spread, or the only one is
  * not `accuracy`, the caller must name the metric.
- * @throws ImportError if no metric or more than one matches, or its value is not from 0 to 1
+ * @throws ImportError if no metric or more than one matches, if the caller must name the metric, or if its value is not from 0 to 1
  */
 export function chosenMetric(results: Members, { metric: requested }: MetricChoice): ChosenMetric {
   const all = candidatesOf(results);

@@ -1,4 +1,12 @@
-import { checkCounts, type ImportedEvaluation, labelOf, passRateOf, sentenceOf, suiteOf } from './imported-evaluation.ts';
+import {
+  checkCounts,
+  ImportError,
+  type ImportedEvaluation,
+  labelOf,
+  passRateOf,
+  sentenceOf,
+  suiteOf,
+} from './imported-evaluation.ts';
 import { countsOf, isSuite, type JUnitCounts } from './junit-counts.ts';
 import { type JUnitMoment, jUnitMoment } from './junit-moment.ts';
 import { notThisFormat, textOf } from './parse-results.ts';
@@ -21,6 +29,8 @@ export function importJUnit(bytes: Uint8Array, { ignoreSkipped = false }: JUnitC
   const counts = countsOf(root);
   const { total, passed, failed, errored, skipped } = counts;
   const denominator = total - (ignoreSkipped ? skipped : 0);
+  if (total > 0 && denominator === 0)
+    throw new ImportError('no_cases', 'this junit file has no cases except skipped ones, and --ignore-skipped leaves them out');
   checkCounts('junit', denominator, passed);
   const moment = jUnitMoment(root);
   const name = nameOf(root);
@@ -63,17 +73,17 @@ function notesOf(counts: JUnitCounts, denominator: number, moment: JUnitMoment, 
   const others = {
     failed,
     'in error': errored - missing - doubtful,
-    [ignoreSkipped ? 'skipped and left out' : 'skipped, which count as not passed']: skipped,
-    'in the totals of a suite, but not listed': missing,
-    'listed, but not passed according to the totals of their suite': doubtful,
+    [ignoreSkipped ? 'skipped and left out' : 'skipped and counted as not passed']: skipped,
+    'in the totals of a suite but not listed': missing,
+    'listed without a failure but not passed according to the totals': doubtful,
   };
   const named = contradictions.slice(0, CONTRADICTIONS_MAX).join('; ');
   const more = contradictions.length > CONTRADICTIONS_MAX ? `; and ${contradictions.length - CONTRADICTIONS_MAX} more` : '';
   return [
     `JUnit: ${sentenceOf(passed, denominator, others)}.`,
     ...(named === '' ? [] : [`Totals contradict the cases; the worse value counts: ${named}${more}.`]),
-    ...(moment.withoutZone
-      ? ['Timestamps without a time zone are ignored: give --evaluated-at.']
+    ...(moment.hasIgnored
+      ? ['Timestamps that are invalid or have no time zone are ignored: give --evaluated-at.']
       : moment.at === undefined
         ? ['The report contains no time of the run.']
         : []),

@@ -18,7 +18,10 @@ export function promptfooCompleteness(file: Members, count: number): Finding {
   const rows = rowsOf(config);
   const minimum = rows === undefined ? undefined : rows * repeat * minimumOf(config.prompts) * minimumOf(config.providers);
   if (minimum !== undefined && count < minimum)
-    return { completeness: 'partial', why: `${count} results, but its tests, prompts and providers give at least ${minimum}` };
+    return {
+      completeness: 'partial',
+      why: `it has ${count} results, but its tests, prompts and providers give at least ${minimum}`,
+    };
   const columns = memberOf(memberOf(file, 'results'), 'prompts');
   const isWhole = Array.isArray(columns) && isInline(config.prompts) && areNamed(config.providers);
   if (minimum !== undefined && isWhole && count === minimum && columns.length * rows! * repeat === minimum)

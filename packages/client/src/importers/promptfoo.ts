@@ -75,7 +75,7 @@ function worseOf(counts: Statistics, cases: unknown): Statistics & { total: numb
   if (cases.length === 0)
     throw new ImportError(
       'contradictory',
-      `results.stats counts ${total} cases and results.results lists none: the file was filtered or cut off, or promptfoo wrote it with --no-write; run promptfoo without this option`,
+      `results.stats counts ${total} cases and results.results lists none: the file was filtered or cut off, or promptfoo wrote it with --no-write; run promptfoo again, without this option`,
     );
   const listedPassed = cases.filter((each) => memberOf(each, 'success') === true).length;
   const all = Math.max(total, cases.length);
@@ -86,9 +86,9 @@ function worseOf(counts: Statistics, cases: unknown): Statistics & { total: numb
 
 function provenance(file: Members, results: Members): string {
   const facts = [
-    ['eval', labelOf(file.evalId)],
-    ['run at', labelOf(results.timestamp)],
-    ['by version', labelOf(memberOf(file.metadata, 'promptfooVersion'))],
+    ['Evaluation', labelOf(file.evalId)],
+    ['time', labelOf(results.timestamp)],
+    ['version of promptfoo', labelOf(memberOf(file.metadata, 'promptfooVersion'))],
   ].filter(([, value]) => value !== undefined);
   return facts.length === 0 ? '' : ` ${facts.map(([what, value]) => `${what} ${value}`).join(', ')}.`;
 }

@@ -18,7 +18,7 @@ const ZSTANDARD = 93;
  * One entry of a ZIP archive, decompressed; undefined if it does not exist. Encrypted and split archives are not supported, because Inspect
  * writes none.
  * @param bytesMax the maximum size of a compressed entry after decompression
- * @throws ImportError if the archive is damaged, uses an unsupported compression method, or decompresses to more.
+ * @throws ImportError if the archive is damaged, or if the entry has an unsupported compression method or is larger than `bytesMax`.
  */
 export function readZipEntry(archive: Uint8Array, name: string, bytesMax: number): Uint8Array | undefined {
   const view = new DataView(archive.buffer, archive.byteOffset, archive.byteLength);
@@ -75,4 +75,4 @@ function decompress(data: Uint8Array, method: number, bytesMax: number): Uint8Ar
 }
 
 const damagedError = (cause?: unknown): ImportError =>
-  new ImportError('not_this_format', 'the .eval archive is damaged or cut off', { cause });
+  new ImportError('not_this_format', 'the .eval archive is damaged, cut off or too large', { cause });

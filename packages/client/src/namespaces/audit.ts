@@ -16,7 +16,7 @@ export class Audit {
   /**
    * Appends one immutable entry. Keep `row_hash` of the result: with it you can later check that the ledger still contains the entry
    * unchanged. The entry's number is in the header `countersign-ledger-seq` of the receipt (`receiptOf`).
-   * @throws ConfigurationError if the body is not JSON, or the API key or the Idempotency-Key is malformed; ApiError for an error status;
+   * @throws ConfigurationError if the body is not JSON, or an option or the API key is malformed; ApiError for an error status;
    * ConnectionError, TimeoutError or UnexpectedAnswerError; or the reason of `options.signal`.
    */
   append(entry: AuditEntry, options?: CallOptions): Promise<AuditEntryAppended> {

@@ -14,7 +14,7 @@ export class Evaluations {
 
   /**
    * Records the outcome of an evaluation run. The latest evaluation of an agent counts, whatever its status.
-   * @throws ConfigurationError if the body is not JSON, or the API key or the Idempotency-Key is malformed; ApiError for an error status;
+   * @throws ConfigurationError if the body is not JSON, or an option or the API key is malformed; ApiError for an error status;
    * ConnectionError, TimeoutError or UnexpectedAnswerError; or the reason of `options.signal`.
    */
   record(evaluation: Evaluation, options?: CallOptions): Promise<EvaluationAccepted> {
@@ -23,9 +23,9 @@ export class Evaluations {
 
   /**
    * Records the outcome of an evaluation run with its cases, time, suite and artifact. It counts like an evaluation of `record`. Its age is
-   * counted from `evaluated_at` or the time of recording, whichever is earlier. The result contains the pass rate that counts.
+   * measured from `evaluated_at` or the time of recording, whichever is earlier. The result contains the pass rate that counts.
    * An older server without this endpoint causes a NotFoundError, and nothing is recorded.
-   * @throws ConfigurationError if the body is not JSON, or the API key or the Idempotency-Key is malformed; ApiError for an error status;
+   * @throws ConfigurationError if the body is not JSON, or an option or the API key is malformed; ApiError for an error status;
    * ConnectionError, TimeoutError or UnexpectedAnswerError; or the reason of `options.signal`.
    */
   recordDetailed(evaluation: DetailedEvaluation, options?: CallOptions): Promise<DetailedEvaluationAccepted> {

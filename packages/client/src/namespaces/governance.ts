@@ -33,8 +33,8 @@ export class Governance {
   /**
    * Checks whether an agent may be promoted. A blocked decision is a result, not an error: test `allowed`. After an error there is no
    * decision, so the promotion must not continue.
-   * @throws ConfigurationError if the body is not JSON, or the API key, the Idempotency-Key or the nonce is malformed; ApiError for an
-   * error status; ConnectionError, TimeoutError or UnexpectedAnswerError; or the reason of `options.signal`.
+   * @throws ConfigurationError if the body is not JSON, or an option or the API key is malformed; ApiError for an error status;
+   * ConnectionError, TimeoutError or UnexpectedAnswerError; or the reason of `options.signal`.
    */
   async checkPromotion(
     check: PromotionCheck,

@@ -23,6 +23,6 @@ export async function withinTime(work: Promise<void>, ms: number): Promise<void>
   clearTimeout(timer);
 }
 
-/** Runs work after the running code of the application has returned. A timer has a minimum delay, setImmediate has none. */
+/** Runs work after the running code of the application has returned. A timer has a minimum delay, but setImmediate has none. */
 export const soon: (work: () => void) => void =
   typeof setImmediate === 'function' ? (work) => void setImmediate(work) : (work) => void setTimeout(work, 0);

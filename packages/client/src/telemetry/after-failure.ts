@@ -24,7 +24,7 @@ const STATUSES_NOT_ABOUT_CONTENT: ReadonlySet<number> = new Set([401, 403, 404, 
 export const isPermanent = (error: unknown): error is ValidationError | PayloadTooLargeError =>
   error instanceof ValidationError || error instanceof PayloadTooLargeError;
 
-/** Whether the error does not say why the request failed. The content may be the reason. */
+/** Whether the status does not say why the request failed, so that the content may be the reason. Callers check `isPermanent` first. */
 export const isUnexplainedFailure = (error: unknown): boolean =>
   error instanceof ApiError && !STATUSES_NOT_ABOUT_CONTENT.has(error.status);
 

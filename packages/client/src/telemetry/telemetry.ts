@@ -41,7 +41,7 @@ export class Telemetry {
 
   /**
    * Sends one event, or a batch of 1 to 200 that is stored atomically, and waits for the response.
-   * @throws ConfigurationError if the body is not JSON, or the API key or the Idempotency-Key is malformed; ApiError for an error status;
+   * @throws ConfigurationError if the body is not JSON, or an option or the API key is malformed; ApiError for an error status;
    * ConnectionError, TimeoutError or UnexpectedAnswerError; or the reason of `options.signal`.
    */
   send(events: TelemetryEvent | readonly TelemetryEvent[], options?: CallOptions): Promise<TelemetryAccepted> {

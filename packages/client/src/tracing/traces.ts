@@ -24,7 +24,7 @@ export interface TracesSettings {
   log: Log;
 }
 
-/** Runs of agents, step by step. Scope of the key: `telemetry`. */
+/** Records runs of agents step by step, and sends complete traces. Scope of the key: `telemetry`. */
 export class Traces {
   readonly #transport: Transport;
   readonly #limits: TracingLimits;
@@ -53,11 +53,11 @@ export class Traces {
 
   /**
    * Sends a trace. If the trace was sent before, the service merges both: a span with the same `span_id` replaces the earlier one. A trace
-   * that is too large for one request (500 spans, or some megabytes) is split, and the service merges the parts. Each request is retried until
-   * `deadlineMs` after its start. The trace counts towards `traces.queueBytesMax`, and `close()` of the client waits for it.
-   * The Idempotency-Key of each further request is the given key and the number of the request, such as `KEY.2`.
-   * @throws ConfigurationError if the trace is not JSON, the API key or the Idempotency-Key is malformed, or the Idempotency-Key is too
-   * long for the further requests; CountersignError if `traces.queueBytesMax` is reached; ApiError for an error status; ConnectionError,
+   * that is too large for one request (500 spans, or some megabytes) is split, and the service merges the parts. Each request is retried
+   * until `deadlineMs` after its start. The trace counts towards `traces.queueBytesMax`, and `close()` of the client waits for it. The
+   * Idempotency-Key of each further request is the given key and the number of the request, such as `KEY.2`.
+   * @throws ConfigurationError if the trace is not JSON, an option or the API key is malformed, or the Idempotency-Key is too long for
+   * the further requests; CountersignError if `traces.queueBytesMax` is reached; ApiError for an error status; ConnectionError,
    * TimeoutError or UnexpectedAnswerError; or the reason of `options.signal`.
    */
   async send(trace: Trace, options?: CallOptions): Promise<TraceAccepted> {
@@ -166,7 +166,7 @@ const identityOf = ({ trace_id, agent_id, agent_name }: Trace): string => JSON.s
 const keyOf = (index: number, { idempotencyKey: key }: CallOptions): string | undefined =>
   key === undefined || index === 0 ? key : `${key}.${index + 1}`;
 
-/** Throws if the Idempotency-Key is valid for the first request, but too long for the last. Nothing has been sent yet. */
+/** Throws if the trace needs several requests and the Idempotency-Key of the last one would be too long. Nothing has been sent yet. */
 function requireShortKey(requests: number, options: CallOptions): void {
   const tooLong = (keyOf(requests - 1, options)?.length ?? 0) - IDEMPOTENCY_KEY_LENGTH_MAX;
   if (requests === 1 || tooLong <= 0) return;

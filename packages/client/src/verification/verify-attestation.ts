@@ -17,8 +17,8 @@ export type AttestationVerdict = { ok: true; decision: PromotionDecision; keyId:
 
 /**
  * Checks a decision's attestation (`/api/ledger/decisions/ID/attestation`), an in-toto statement in a DSSE envelope. A valid attestation
- * matches its decision. One of the service's public keys has signed it, and was not retired before the decision. Third parties can check
- * an attestation but not forge it.
+ * matches its decision. It is signed with a key of the service that was not retired before the decision. Third parties can check an
+ * attestation but not forge it.
  * @param attestation the envelope, its JSON text, or the text of the header `Countersign-Attestation`
  * @param decision the decision, or its JSON text. Needed with the header. With an envelope, it must be the attested decision.
  * @throws ConfigurationError if the keys contain no Ed25519 key.

@@ -1,5 +1,5 @@
 // Generated from the schemas of @countersign/core. Do not edit: run `sh scripts/run.sh packages/client/scripts/contract.ts`.
-// Members have their names in JSON. In a request, `null` is the same as an absent member.
+// The members have the same names as in JSON. In a request, `null` is the same as an absent member.
 
 /** One message of a conversation with a model. */
 export interface Message {

@@ -135,7 +135,7 @@ describe('after a server was started with a clock that was ahead', () => {
     writeFileSync(at('instance.vkey'), (await operate('signing-key', 'show', '--vkey')).out);
   }, 120_000);
 
-  test('the gate names the remedy and accepts decisions after the operator applied it', {
+  test('the gate names the remedy and accepts decisions after the operator has applied it', {
     timeout: 120_000,
   }, async () => {
     const stopped = await gate();
@@ -185,7 +185,7 @@ describe('after a server was started with a clock that was ahead', () => {
   );
 
   test.each(LOGS)(
-    'every verifier rejects a time in %s that goes back without an entry that allows it',
+    'every verifier rejects a time in the log %s that goes back without an entry that allows it',
     { timeout: 120_000 },
     async (log) => {
       await exportLogs(`only-${log}`);
@@ -199,7 +199,7 @@ describe('after a server was started with a clock that was ahead', () => {
   );
 
   test.each(['decisions', 'evidence', 'keys', 'traces'] as const)(
-    'every verifier of files rejects the audit ledger of another workspace together with an export of %s',
+    'every verifier of files rejects an export of the log %s together with the audit ledger of another workspace',
     { timeout: 120_000 },
     async (log) => {
       // Both the export and the audit ledger are valid by themselves.

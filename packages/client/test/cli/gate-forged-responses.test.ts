@@ -290,7 +290,7 @@ describe('gate with a server that sends no decision', () => {
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': '900' });
         response.write('{"allowed":true', () => response.destroy());
       },
-      /cannot be reached|did not respond/,
+      /cannot be read|did not respond/,
     ],
     ['only the member allowed', (...call) => respondWith('{"allowed":true}')(...call), /not a decision of this service/],
     ['an array', (...call) => respondWith('[true]')(...call), /not from Countersign/],
@@ -321,7 +321,7 @@ describe('gate with a server that sends no decision', () => {
     ['503', (...call) => respondWith('{"error":"unavailable","issues":[]}', 503)(...call), /503|did not respond/],
     ['500 with allowed: true', (...call) => respondWith('{"allowed":true}', 500)(...call), /500/],
     ['a server that never responds', () => new Promise(() => undefined), /did not respond within/],
-  ])('is undecided after %s', (_what, respond, why) => expectUndecided(respond, why, quick));
+  ])('is undecided: %s', (_what, respond, why) => expectUndecided(respond, why, quick));
 
   test('is undecided with a closed port and with a name that does not resolve', async () => {
     const closed = createServer().listen(0, '127.0.0.1');

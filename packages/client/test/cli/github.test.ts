@@ -180,7 +180,7 @@ describe('action.yml', () => {
     expect(stdout).toContain("the input 'package' is not set");
   }, 60_000);
 
-  test('requires the package, interpolates no input into its script, and its examples name the current version', () => {
+  test('requires the package and interpolates no input into its script; its examples name the current version', () => {
     expect(action.inputs.package).toMatchObject({ required: true });
     expect(action.inputs.package).not.toHaveProperty('default');
     expect(step.run).not.toContain('${{');

@@ -88,7 +88,7 @@ describe('GitLab template', () => {
     expect([first.status, second.stdout]).toEqual([0, first.stdout]);
   }, 60_000);
 
-  test('blocked and pending fail the job, and the report contains the failed condition', async () => {
+  test('a blocked or pending decision fails the job, and the report contains the failed condition', async () => {
     const blocked = await gate({ COUNTERSIGN_AGENT: 'poor' });
     expect(blocked.status).toBe(1);
     expect(readFileSync(join(blocked.workspace, 'countersign-gate.xml'), 'utf8')).toContain('failures="1"');

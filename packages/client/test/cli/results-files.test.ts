@@ -156,5 +156,7 @@ describe('errors of evaluate record', () => {
     stub.respond = respondWith('{"error":"not_found","issues":[]}', 404);
     const { status, out, err } = await record(['--junit', results('vitest.xml'), '--url', stub.url]);
     expect([status, out, err]).toEqual([3, '', expect.stringContaining('does not have POST /api/v1/evaluations')]);
+    const withoutDetails = await record(['--name', 'nightly', '--pass-rate', '90', '--url', stub.url]);
+    expect([withoutDetails.status, withoutDetails.err]).toEqual([3, 'countersign: 404 not_found\n']);
   });
 });

@@ -131,10 +131,13 @@ describe('a key', () => {
     }
   });
 
-  test('to verify decisions is rejected on the command line and not printed', async () => {
+  test('to verify decisions is rejected on the command line and as the path of a file, and is not printed', async () => {
     const { status, err } = await run([...agent, '--verify-key', 'ab'.repeat(32)]);
     expect([status, err]).toEqual([2, expect.stringContaining('other users can read the command line')]);
     expect(err).not.toContain('abab');
+    const inVariable = await run(agent, { ...environment, COUNTERSIGN_VERIFY_KEY_FILE: 'ab'.repeat(32) });
+    expect([inVariable.status, inVariable.err]).toEqual([2, expect.stringContaining('takes the path of a file')]);
+    expect(inVariable.err).not.toContain('abab');
   });
 });
 

@@ -67,7 +67,7 @@ describe('Inspect AI', () => {
 
   test.each([
     ['with the number of scored samples', { scored_samples: 6, unscored_samples: 0 }],
-    ['of an older version, without this number', { scored_samples: undefined, unscored_samples: undefined }],
+    ['of an older version, without the number of scored samples', { scored_samples: undefined, unscored_samples: undefined }],
   ])('assumes that each epoch in error lowers the value of a passed sample, in a log %s', (_what, samples) => {
     const log = (epochs: number, completed: number) =>
       changed(({ eval: spec, results }) => {
@@ -77,9 +77,9 @@ describe('Inspect AI', () => {
         Object.assign(results.scores[0], samples);
         results.scores[0].metrics.accuracy.value = 4 / 6;
       });
-    // Four of six samples passed. Each of them ended with an error in three of four epochs.
+    // Four of six samples passed. Each of these four ended with an error in three of four epochs.
     expect(importInspect(log(4, 12))).toMatchObject({ pass_rate: 16.6666, cases: { total: 24, errored: 12 } });
-    // One of them ended with an error in one of two epochs.
+    // One of the four ended with an error in one of two epochs.
     expect(importInspect(log(2, 11))).toMatchObject({ pass_rate: 58.3333, cases: { total: 12, errored: 1 } });
   });
 
@@ -166,7 +166,7 @@ describe('.eval archive of Inspect AI', () => {
     ['stored', 0, (bytes: Buffer) => bytes],
     ['deflated', 8, (bytes: Buffer) => deflateRawSync(bytes)],
     ['compressed with Zstandard', 93, (bytes: Buffer) => zstdCompressSync(bytes)],
-  ])('%s gives the same result as JSON', (_how, method, compress) => {
+  ])('that is %s gives the same result as JSON', (_how, method, compress) => {
     const archive = zipOf([
       { name: '_journal/start.json', method, data: compress(Buffer.from('{}')) },
       { name: 'header.json', method, data: compress(Buffer.from(header)) },

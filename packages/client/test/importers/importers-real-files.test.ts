@@ -119,8 +119,8 @@ describe('promptfoo', () => {
   });
 
   test.each([
-    ['promptfoo-first.json', '4 results, but its tests, prompts and providers give at least 6'],
-    ['promptfoo-repeat.json', '4 results, but its tests, prompts and providers give at least 12'],
+    ['promptfoo-first.json', 'it has 4 results, but its tests, prompts and providers give at least 6'],
+    ['promptfoo-repeat.json', 'it has 4 results, but its tests, prompts and providers give at least 12'],
     ['promptfoo-range.json', 'it was run with filterRange'],
   ])('%s of a filtered run is rejected, or recorded as partial with allowPartial', (name, why) => {
     expect(faultOf(() => importPromptfoo(resultsFile(name)))).toBe('partial');

@@ -13,7 +13,7 @@ describe('promptfoo', () => {
       status: 'passing',
       pass_rate: 60,
       notes:
-        'promptfoo: 3 of 5 cases passed (1 failed, 1 in error). eval eval-k7Q-2026-11-20T09:14:02, run at 2026-11-20T09:14:02.118Z, by version 0.120.4.',
+        'promptfoo: 3 of 5 cases passed (1 failed, 1 in error). Evaluation eval-k7Q-2026-11-20T09:14:02, time 2026-11-20T09:14:02.118Z, version of promptfoo 0.120.4.',
       cases: { total: 5, passed: 3, failed: 1, errored: 1, skipped: 0 },
       evaluated_at: '2026-11-20T09:14:02.118Z',
       completeness: 'unknown',
@@ -31,7 +31,7 @@ describe('promptfoo', () => {
 
   test('rejects a file without the counted results, as promptfoo 0.119 writes it with --no-write, and says what to do', () => {
     const unlisted = changedResultsFile('promptfoo-whole.json', ({ results }) => (results.results = []));
-    expect(() => importPromptfoo(unlisted)).toThrow('run promptfoo without this option');
+    expect(() => importPromptfoo(unlisted)).toThrow('run promptfoo again, without this option');
   });
 
   test.each([

@@ -83,16 +83,19 @@ describe('telemetry while the service is unreachable', () => {
   test.each([
     [421, 'wrong_host'],
     [431, 'headers_too_large'],
-  ])('stays queued after any number of responses with %d %s, because these do not depend on the events', async (status, code) => {
-    const { client, emit, dropped } = clientWithCallbacks();
-    server.setHandlers(respond.reject(status, code));
-    emit('a');
-    for (let round = 0; round < 4; round += 1) await client.telemetry.flush();
-    expect([client.telemetry.stats.queued, dropped]).toEqual([1, []]);
-    server.setHandlers(respond.good());
-    await client.telemetry.flush();
-    expect(client.telemetry.stats).toMatchObject({ queued: 0, sent: 1 });
-  });
+  ])(
+    'stays queued after any number of responses with %d %s, because this status does not depend on the events',
+    async (status, code) => {
+      const { client, emit, dropped } = clientWithCallbacks();
+      server.setHandlers(respond.reject(status, code));
+      emit('a');
+      for (let round = 0; round < 4; round += 1) await client.telemetry.flush();
+      expect([client.telemetry.stats.queued, dropped]).toEqual([1, []]);
+      server.setHandlers(respond.good());
+      await client.telemetry.flush();
+      expect(client.telemetry.stats).toMatchObject({ queued: 0, sent: 1 });
+    },
+  );
 
   test('drops a batch after three internal errors and sends the next one', async () => {
     const { client, emit, unsent, dropped } = clientWithCallbacks({ requestsMax: 1 });

@@ -156,7 +156,7 @@ describe('telemetry on the real server', () => {
 });
 
 describe('telemetry queue', () => {
-  test('drops and counts events beyond its limit, and reports those of one burst together', async () => {
+  test('drops and counts events beyond its limit, and reports the dropped events of one burst together', async () => {
     const dropped: DroppedEvents[] = [];
     const { client, stored } = await clientOfNewWorkspace({ queueEventsMax: 10, onDropped: (each) => dropped.push(each) });
     const queued = ids(25).map((id) => client.telemetry.emit({ trace_id: id, outcome: 'success' }));

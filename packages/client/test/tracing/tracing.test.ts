@@ -282,7 +282,7 @@ describe('a trace that is sent in several requests', () => {
     expect(large).toMatchObject({ spans_ingested: 10, tokens: 10 });
   });
 
-  test('adds the number of the request to the Idempotency-Key, and sends nothing if the key is too long for that', async () => {
+  test('adds the number of the request to the Idempotency-Key, and sends nothing if the result would be too long', async () => {
     const { client, sent } = await clientOfNewWorkspace();
     await client.traces.send({ trace_id: 'parts', spans: spans(501) }, { idempotencyKey: 'k'.repeat(253) });
     expect(sent.map(({ key }) => key)).toEqual(['k'.repeat(253), `${'k'.repeat(253)}.2`]);
