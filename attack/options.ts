@@ -12,14 +12,15 @@ export interface Options extends AttackOptions {
 const NAMES = Object.keys(ATTACKS) as AttackName[];
 const SECONDS_MAX = 300;
 const REQUESTS_MAX = 1_000_000;
+const SEED_MAX = 2 ** 31;
 
 export const HELP = `npm run attack -- [options]
   For each attack, starts a server on this machine, attacks it, and reports whether its bounds and promises hold
   (docs/reliability.md).
   --only NAME,NAME   attacks to run (default: all): ${NAMES.join(', ')}
   --seconds N        duration of an attack, at most ${SECONDS_MAX} (default: 10); crowding-bodies takes twice as long, long-trace up to
-                     three times as long, unread-documents up to 60 s longer; killed-processes makes at least 4 kills
-  --seed N           seed of the fuzzed requests (default: 1)
+                     three times as long, unread-documents up to 60 s longer; killed-processes makes 4 to 40 kills
+  --seed N           seed of the fuzzed requests, at most ${SEED_MAX} (default: 1)
   --requests N       number of fuzzed requests, at most ${REQUESTS_MAX}, instead of --seconds (default: as many as the seconds allow)
   --host ADDRESS     a loopback address to listen on; any other is rejected (default: 127.0.0.1)
 Exits with 1 if a bound or promise does not hold. Exits with 2 for invalid options, and if an attack cannot run, takes too long or is
@@ -45,7 +46,7 @@ export function readOptions(args: string[]): Options | 'help' {
   return {
     only: values.only.split(',').map(nameOf),
     seconds: wholeNumber('--seconds', values.seconds, SECONDS_MAX),
-    seed: wholeNumber('--seed', values.seed, 2 ** 31),
+    seed: wholeNumber('--seed', values.seed, SEED_MAX),
     requests: values.requests === undefined ? undefined : wholeNumber('--requests', values.requests, REQUESTS_MAX),
     host: values.host,
   };

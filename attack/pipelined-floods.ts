@@ -49,14 +49,14 @@ function sendUntilClosed(target: Address, text: string, endsAt: number): Promise
 
 /** In an earlier version, 1.4 MB of pipelined requests crashed the server. */
 export const pipelinedFlood: Attack = {
-  what: '20 connections, each with 1,700 GETs in one write, on paths without a credential',
+  what: '20 connections, each with 1,700 GETs without a credential in one write',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
   run: (target, { seconds }) => flood(target, 20, 1_700, seconds),
 };
 
 /** Many connections that each send few requests. */
 export const manyConnections: Attack = {
-  what: '512 connections, each with 64 GETs, on paths without a credential',
+  what: '512 connections, each with 64 GETs without a credential in one write',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
   run: (target, { seconds }) => flood(target, 512, 64, seconds),
 };

@@ -69,7 +69,7 @@ export const slowSenders: Attack = {
 
 /** Clients that send whole or partial requests or nothing, close their side of the connection, and wait. */
 export const halfOpenSockets: Attack = {
-  what: '500 connections that end their side after half a request, a whole one, or none',
+  what: '500 connections that end their side after no request, a part of one, a whole one, or one and a part of another',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
   run: async (target, { seconds }) => {
     const whole = httpText('GET', '/livez', {});

@@ -48,7 +48,7 @@ export const databaseOutages: Fault = {
         const end = begin(cluster);
         if (kind !== 'restarts') {
           const startedAt = performance.now();
-          if (!(await isReported(cluster))) violations.push(`/readyz did not report that the database ${kind}`);
+          if (!(await isReported(cluster))) violations.push(`/readyz did not report in time that the database ${kind}`);
           await sleep(Math.max(0, OUTAGE_MS - (performance.now() - startedAt)));
         }
         const endsAt = performance.now();
