@@ -16,9 +16,9 @@ export async function memory(environment: BenchEnvironment, seconds: number): Pr
     parts.map((loadRequests) => runLoad({ port: environment.port, connections: 16, seconds, loadRequests })),
   );
   const requestRates = rates.map(({ perSecond }) => Math.round(perSecond)).join(' / ');
-  const title = { work: `memory, all at once for ${seconds} s`, limit: 'MB', unit: 'MB', target };
+  const title = { work: `memory under four loads at once for ${seconds} s`, limit: 'MB', unit: 'MB', target };
   const rounds = [{ rate: (await environment.peakBytes()) / MB, limitRate: 1 }];
-  return [rowOf(title, rounds, `traces / telemetry / audit / promotion requests per second meanwhile: ${requestRates}`)];
+  return [rowOf(title, rounds, `requests per second meanwhile (traces / telemetry / audit / promotion): ${requestRates}`)];
 }
 
 const target = { required: 300, stretch: 200, lessIsBetter: true };

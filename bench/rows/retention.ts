@@ -26,7 +26,7 @@ export async function retention(
   if (dropped.traces < latencies.length) throw new Error(`dropped ${dropped.traces} of ${latencies.length} traces`);
   const title = {
     work: 'retention, recorded runs',
-    limit: 'storing them',
+    limit: 'storing these runs',
     unit: 'traces/s',
     target: { required: 1, stretch: 5 },
   };

@@ -16,7 +16,7 @@ export async function stored(
   for (const kind of ['traces', 'telemetry', 'audit', 'promotion'] as const) {
     const title = {
       work: `${kind}, ${rows} rows stored`,
-      limit: 'the same with few stored',
+      limit: 'the same with few rows stored',
       unit: '/s',
       target: { required: 0.9, stretch: 0.98 },
     };

@@ -28,7 +28,7 @@ export async function audit(environment: BenchEnvironment, options: RoundOptions
     await alternate(
       {
         work: 'audit, one hot tenant',
-        limit: 'one append a transaction',
+        limit: 'one append per transaction',
         unit: 'entries/s',
         target: { required: 8, stretch: 15 },
       },

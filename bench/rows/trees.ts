@@ -12,7 +12,7 @@ const SHORT_ROUNDS = 4;
 export async function trees(withTree: BenchEnvironment, withoutTree: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   const title = {
     work: 'audit, with tree and checkpoints',
-    limit: 'the same without',
+    limit: 'audit, without tree and checkpoints',
     unit: 'entries/s',
     target: { required: 0.95, stretch: 0.98 },
   };
