@@ -68,11 +68,11 @@ describe('options', () => {
     const client = clientOf({});
     expect(inspect(client, { depth: 10, showHidden: true }) + JSON.stringify(client)).not.toContain('secretsecret');
   });
+});
 
-  test('VERSION is the version of the package', () => {
-    const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-    expect(VERSION).toBe(version);
-  });
+test('VERSION is the version of the package', () => {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  expect(VERSION).toBe(version);
 });
 
 describe('environment variables', () => {

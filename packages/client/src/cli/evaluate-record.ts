@@ -45,7 +45,7 @@ const OPTIONS = {
   partial: { type: 'boolean', help: 'record that only a part of the suite ran' },
   'allow-partial': {
     type: 'boolean',
-    help: 'record a file of an incomplete run as partial, instead of rejecting it',
+    help: 'accept the file of a partial run, and record the run as partial',
   },
   'idempotency-key': {
     type: 'string',

@@ -34,7 +34,7 @@ const OPTIONS = {
   wait: {
     type: 'string',
     value: 'TIME',
-    help: 'repeat the request for up to this time while only an approval is missing or the service cannot be reached',
+    help: 'repeat the request for up to this time while only an approval is missing or the service is unavailable',
   },
   'portal-url': {
     type: 'string',

@@ -1,7 +1,7 @@
 import { shortLine } from './plain-text.ts';
 
 /**
- * The lines that explain the header `Countersign-Warning`: the name of a new agent looks like the name of a known agent.
+ * The lines that explain the header `Countersign-Warning`: the names of new agents look like those of known agents.
  * A name that is not plain ASCII is also shown percent-encoded, because different letters may look the same.
  */
 export function similarNameLines(header: string | null): string[] {

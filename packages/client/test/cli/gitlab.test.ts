@@ -27,8 +27,8 @@ async function job(
   const base = gitlab[own.extends];
   const script = ['set -e', ...base.before_script, ...own.script].join('\n');
   const predefined = { GITLAB_CI: 'true', CI_JOB_NAME: name, CI_PROJECT_DIR: workspace, CI_JOB_ID: String(jobs) };
-  const ofTheProject = { COUNTERSIGN_URL: ci.server.url, COUNTERSIGN_API_KEY: ci.key, COUNTERSIGN_PACKAGE: ci.archive };
-  const environment = { ...predefined, ...base.variables, ...own.variables, ...ofTheProject, ...variables };
+  const projectVariables = { COUNTERSIGN_URL: ci.server.url, COUNTERSIGN_API_KEY: ci.key, COUNTERSIGN_PACKAGE: ci.archive };
+  const environment = { ...predefined, ...base.variables, ...own.variables, ...projectVariables, ...variables };
   return { ...(await ci.run('sh', ['-c', script], workspace, environment)), workspace };
 }
 
