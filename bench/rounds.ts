@@ -38,14 +38,14 @@ export type Measure = (seconds: number) => Promise<number>;
 /** The labels and the target of a row. */
 export type Title = Pick<Row, 'work' | 'limit' | 'unit' | 'target'>;
 
-/** Measures work and limit in turn. First runs each one briefly to warm up caches and compilers, and discards those results. */
+/** Measures work and limit alternately. First runs each one briefly to warm up caches and compilers, and discards these results. */
 export async function alternate(title: Title, options: RoundOptions, work: Measure, limit: Measure): Promise<Row> {
   const warmSeconds = Math.min(options.seconds, 2);
   await work(warmSeconds);
   await limit(warmSeconds);
   const rounds: Row['rounds'] = [];
   for (let round = 0; round < options.rounds; round += 1) {
-    // In every second round the limit goes first, so neither side always runs after the other's checkpoints and garbage.
+    // In every second round the limit goes first. So checkpoints and garbage collection of one side do not always slow the other.
     const first = round % 2 === 0 ? work : limit;
     const firstRate = await first(options.seconds);
     const secondRate = await (first === work ? limit : work)(options.seconds);

@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
  * Compares this checkout's server with the server of another checkout, such as the commit before a change. Each has its own database.
- * Both receive the same requests, in turn.
+ * Both receive the same requests, alternately.
  * @param folder the other checkout, with its packages installed.
  * @param servers the number of servers of each checkout, which share its database. The load divides its connections among these servers.
  */

@@ -8,7 +8,7 @@ import { requestRate } from './requests.ts';
 /** Each round is divided into this number of short rounds. */
 const SHORT_ROUNDS = 4;
 
-/** Compares appends to two ledgers, in turn: one with a tree and checkpoints, the other without. Each has its own server. */
+/** Compares appends to two ledgers, alternately: one with a tree and checkpoints, the other without. Each has its own server. */
 export async function trees(withTree: BenchEnvironment, withoutTree: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   const title = {
     work: 'audit, with tree and checkpoints',
