@@ -58,7 +58,7 @@ const TYPE_OVERRIDES: Record<string, string> = {
 };
 
 /** Types that require at least one of two members. Their JSON Schemas do not contain this rule. */
-const ONE_OF: Record<string, string> = {
+const ANY_OF: Record<string, string> = {
   PromotionCheck: '({ agent_id: string } | { agent_name: string })',
 };
 
@@ -92,8 +92,8 @@ function interfaceOf(name: string, schema: Schema, description?: string): string
     return comment(memberSchema, '  ') + wrapped(`  ${member}${isRequired ? '' : '?'}: ${memberType};\n`);
   });
   const head = comment({ ...schema, description: schema.description ?? description! }, '');
-  const oneOf = ONE_OF[name];
-  if (oneOf !== undefined) return `${head}export type ${name} = {\n${members.join('')}} & ${oneOf};`;
+  const anyOf = ANY_OF[name];
+  if (anyOf !== undefined) return `${head}export type ${name} = {\n${members.join('')}} & ${anyOf};`;
   return `${head}export interface ${name} {\n${members.join('')}}${TEXT_AFTER[name]?.replace(/\n$/, '').replace(/^\n/, '\n\n') ?? ''}`;
 }
 

@@ -125,7 +125,7 @@ function insufficientEvidence(
   const since = Math.min(Date.parse(evaluation.recorded_at), Date.parse(evaluation.evaluated_at ?? evaluation.recorded_at));
   const computedAge = (Date.parse(decision.timestamp) - since) / 3_600_000;
   if (!(Math.abs(computedAge - age) <= AGE_TOLERANCE_HOURS))
-    return `it states an age of ${age} hours, but its times give ${computedAge.toFixed(4)}`;
+    return `it states an age of ${age} hours, but its times give ${computedAge.toFixed(4)} hours`;
   return undefined;
 }
 

@@ -28,7 +28,7 @@ export interface Finding {
 export interface ReportContext {
   request: GateRequest;
   portalUrl: string;
-  /** Files to write; undefined for those that were not requested. */
+  /** The path of each file to write; undefined if the file was not requested. */
   output: string | undefined;
   attestation: string | undefined;
   junit: string | undefined;

@@ -71,13 +71,13 @@ async function findingWithSuccessors(
   const secondFinding =
     published.trustFile === undefined
       ? finding
-      : namingSuccessor(findingBy({ ...requirements, trustSettings: withTrustFile(trustSettings, published.trustFile) }));
+      : reportSuccessor(findingBy({ ...requirements, trustSettings: withTrustFile(trustSettings, published.trustFile) }));
   if (!secondFinding.fault?.startsWith(SIGNATURE_REJECTED) || published.problem === undefined) return secondFinding;
   return { ...secondFinding, fault: `${secondFinding.fault}; ${shortLine(published.problem, 800)}` };
 }
 
 /** Says in an accepted finding that the trust file lacks the key. Without the service, this file cannot verify the attestation. */
-const namingSuccessor = (finding: Finding): Finding =>
+const reportSuccessor = (finding: Finding): Finding =>
   finding.verifiedBy === undefined
     ? finding
     : { ...finding, verifiedBy: 'a successor of the keys in the trust file; renew the file (countersign-server trust show)' };

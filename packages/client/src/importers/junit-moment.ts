@@ -6,7 +6,7 @@ export interface JUnitMoment {
   /** The earliest start, in UTC. */
   at?: string;
   /** Whether some timestamps were ignored: they are invalid, or have no time zone and their writer is not known to write UTC. */
-  hasIgnored: boolean;
+  hasIgnoredTimestamps: boolean;
 }
 
 /** The earliest time among the timestamps of a report. */
@@ -22,7 +22,7 @@ export function jUnitMoment(report: Element): JUnitMoment {
     if (moment !== undefined) moments.push(moment);
   }
   const at = earliestOf(moments);
-  return { ...(at === undefined ? {} : { at }), hasIgnored: moments.length < timestamped.length };
+  return { ...(at === undefined ? {} : { at }), hasIgnoredTimestamps: moments.length < timestamped.length };
 }
 
 /** jest-junit writes this time for a test file that could not be loaded, so its suite never started. */

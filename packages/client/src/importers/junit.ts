@@ -82,7 +82,7 @@ function notesOf(counts: JUnitCounts, denominator: number, moment: JUnitMoment, 
   return [
     `JUnit: ${sentenceOf(passed, denominator, others)}.`,
     ...(named === '' ? [] : [`Totals contradict the cases; the worse value counts: ${named}${more}.`]),
-    ...(moment.hasIgnored
+    ...(moment.hasIgnoredTimestamps
       ? ['Timestamps that are invalid or have no time zone are ignored: give --evaluated-at.']
       : moment.at === undefined
         ? ['The report contains no time of the run.']

@@ -5,7 +5,7 @@ import type { BatchBounds } from './event-queue.ts';
 export interface Batch {
   key: string;
   texts: readonly string[];
-  /** How often the batch failed with an error that does not say why, such as 500. */
+  /** How often the batch failed with an error that does not name its cause, such as 500. */
   unexplainedFailures: number;
 }
 

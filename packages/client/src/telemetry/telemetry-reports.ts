@@ -12,7 +12,7 @@ export type DropReason =
   | 'closed'
   /** They were not sent before the client was closed or the process ended. */
   | 'unsent'
-  /** Their request failed repeatedly with an error that does not say why, such as 500. */
+  /** Their request failed repeatedly with an error that does not name its cause, such as 500. */
   | 'refused';
 
 /** Lost events. */

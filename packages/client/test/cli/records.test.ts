@@ -236,7 +236,7 @@ describe('recording with a failing service', () => {
     ['no ID', {}],
     ['a workflow command as its ID', { id: 'x\n::add-mask::y', row_hash: 'x\n::add-mask::y' }],
     ['an ID that is not a string', { id: 7, row_hash: 7 }],
-  ])('exits with 3 after a response with %s, and prints nothing of it', async (_what, members) => {
+  ])('exits with 3 after a response with %s, and prints no part of the response', async (_what, members) => {
     const stub = await stubServer();
     stub.respond = respondWith(JSON.stringify({ ok: true, ...members }));
     for (const args of [

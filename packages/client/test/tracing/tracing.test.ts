@@ -227,7 +227,7 @@ describe('a run that is used incorrectly', () => {
     expect(sent[0]!.body.spans[0]).toMatchObject({ messages: [message] });
   });
 
-  test('runs all steps but records only the first spansMax and the number of the others', async () => {
+  test('runs all steps, but records only the first spansMax steps and how many it left out', async () => {
     const { client, sent } = await clientOfNewWorkspace({ traces: { spansMax: 3 } });
     const run = client.traces.start({ agent_name: 'bot' });
     let executed = 0;
