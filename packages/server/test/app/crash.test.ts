@@ -83,7 +83,7 @@ describe('kill -9 during writes', () => {
         const first = await send({ url: server.url, key }, sent);
         const second = await send({ url: server.url, key }, sent);
         expect([first.status, second.status, second.isReplay, second.body]).toEqual([200, 200, true, first.body]);
-        acknowledged.push({ ...sent, answer: first.body, ledgerSeq: first.ledgerSeq });
+        acknowledged.push({ ...sent, responseBody: first.body, ledgerSeq: first.ledgerSeq });
       }
       await expectAllKept();
     },

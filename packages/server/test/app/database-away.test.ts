@@ -43,7 +43,7 @@ async function serve(environment: Environment): Promise<ServerProcess> {
 }
 
 /** Creates a database and the role that owns it. Returns the environment of a server with this role. */
-async function ownedDatabase(name: string): Promise<Environment> {
+async function createOwnedDatabase(name: string): Promise<Environment> {
   await external.role(name);
   await external.sql(`CREATE DATABASE ${name} OWNER ${name}`);
   return { ...secrets, DATABASE_URL: external.url(name, name) };
@@ -70,7 +70,7 @@ async function expectAllKept(database: string, tenantId: string, acknowledged: r
 
 describe('an external PostgreSQL', () => {
   test('works with an unprivileged role that owns the empty database, and two servers can start on it at once', async () => {
-    const environment = await ownedDatabase('alone');
+    const environment = await createOwnedDatabase('alone');
     const [one, two] = await Promise.all([serve(environment), serve(environment)]);
     const { tenantId, key } = await newKey(environment, 'acme');
     const acknowledged = (await Promise.all([expectService(one, key), expectService(two, key)])).flat();
@@ -184,7 +184,7 @@ describe('an external PostgreSQL', () => {
     'when %s stops it under load, the server responds with 503 and Retry-After, recovers by itself and keeps all acknowledged records',
     async (signal) => {
       const name = `stopped_${signal.toLowerCase()}`;
-      const environment = await ownedDatabase(name);
+      const environment = await createOwnedDatabase(name);
       const server = await serve(environment);
       const { tenantId, key } = await newKey(environment, 'acme');
       const callers = new Callers({ url: server.url, key }, 16);
@@ -218,7 +218,7 @@ describe('an external PostgreSQL', () => {
   test('while it hangs, the server responds with 503 and Retry-After within 40 seconds; afterwards the server recovers by itself', {
     timeout: 60_000,
   }, async () => {
-    const environment = await ownedDatabase('hanging');
+    const environment = await createOwnedDatabase('hanging');
     const server = await serve(environment);
     const { tenantId, key } = await newKey(environment, 'acme');
     const callers = new Callers({ url: server.url, key }, 16);

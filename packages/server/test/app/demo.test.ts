@@ -120,9 +120,9 @@ describe('npm run demo', () => {
         headers: { origin: link.origin, 'content-type': 'application/json' },
         body: JSON.stringify({ token: link.hash.slice(1) }),
       });
-    const answer = await open();
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toMatchObject({
+    const response = await open();
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
       memberships: [{ workspace: { name: expect.stringMatching(/^demo-/) }, role: 'admin' }],
     });
     expect((await open()).status).toBe(410);

@@ -42,14 +42,14 @@ describe('a full queue', () => {
 
   test('causes 503 with Retry-After; the server accepts the requests in the queue, and accepts more when there is room', async () => {
     const { audit, release } = await tenant();
-    const answers = Array.from({ length: 60 }, () => audit(9_000));
-    const rejected = await firstRejections(answers);
+    const responses = Array.from({ length: 60 }, () => audit(9_000));
+    const rejected = await firstRejections(responses);
     expect(rejected.length).toBeGreaterThan(30);
     expect(rejected.every(({ headers }) => headers.get('retry-after') === '1')).toBe(true);
     expect(await queuedBytes()).toBeGreaterThan(QUEUE_BYTES / 2);
     expect(await queuedBytes()).toBeLessThanOrEqual(QUEUE_BYTES);
     await release();
-    const accepted = (await Promise.all(answers)).filter(({ status }) => status === 200);
+    const accepted = (await Promise.all(responses)).filter(({ status }) => status === 200);
     expect(accepted.length).toBe(60 - rejected.length);
     expect((await audit(9_000)).status).toBe(200);
     expect(await queuedBytes()).toBe(0);
@@ -62,8 +62,8 @@ describe('a full queue', () => {
     const polite = [await tenant(), await tenant()];
     for (const { release } of polite) await release();
     for (const { audit } of polite) {
-      const answers = await Promise.all(Array.from({ length: 4 }, () => audit(500)));
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      const responses = await Promise.all(Array.from({ length: 4 }, () => audit(500)));
+      expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     }
     for (const { release } of flooders) await release();
     await Promise.all(flood);
@@ -104,13 +104,13 @@ describe('64 bodies at once', () => {
 
   /** Sends a body `count` times at once and measures the peak memory of the server. */
   async function sendAtOnce(count: number, body: Buffer, headers: Record<string, string>) {
-    const answers = Promise.all(
+    const responses = Promise.all(
       Array.from({ length: count }, () =>
         postRaw(server.url + paths.traces, { authorization: `Bearer ${key}`, ...headers }, body),
       ),
     );
-    const { result, peak } = await peakWhile(server.pid, answers);
-    return { answers: result, peak };
+    const { result, peak } = await peakWhile(server.pid, responses);
+    return { responses: result, peak };
   }
 
   const expectServing = async () => {
@@ -127,9 +127,9 @@ describe('64 bodies at once', () => {
       name: 'm',
       input: 'x'.repeat(32_000),
     }));
-    const { answers, peak } = await sendAtOnce(64, Buffer.from(JSON.stringify({ trace_id: 'large', spans })), {});
-    const stored = answers.filter(({ status }) => status === 200);
-    const rejected = answers.filter(({ status, headers }) => status === 503 && headers['retry-after'] === '1');
+    const { responses, peak } = await sendAtOnce(64, Buffer.from(JSON.stringify({ trace_id: 'large', spans })), {});
+    const stored = responses.filter(({ status }) => status === 200);
+    const rejected = responses.filter(({ status, headers }) => status === 503 && headers['retry-after'] === '1');
     expect(stored.length).toBeGreaterThan(0);
     expect(stored.length + rejected.length).toBe(64);
     expect(peak).toBeLessThan(1_500 * MIB);
@@ -138,9 +138,9 @@ describe('64 bodies at once', () => {
 
   test('are rejected with 413 or 503, with bounded memory, if they are gzip bombs', { timeout: 90_000 }, async () => {
     const bomb = await compressedSpaces(1024 * MIB);
-    const { answers, peak } = await sendAtOnce(64, bomb, { 'content-encoding': 'gzip' });
-    expect(answers.every(({ status }) => status === 413 || status === 503)).toBe(true);
-    expect(answers.some(({ status }) => status === 413)).toBe(true);
+    const { responses, peak } = await sendAtOnce(64, bomb, { 'content-encoding': 'gzip' });
+    expect(responses.every(({ status }) => status === 413 || status === 503)).toBe(true);
+    expect(responses.some(({ status }) => status === 413)).toBe(true);
     expect(peak).toBeLessThan(1_500 * MIB);
     await expectServing();
   });
@@ -157,9 +157,9 @@ async function lockHeads(database: TestDatabase, tenantId: string): Promise<() =
 }
 
 /** Waits for responses with 503 until no further one arrives within 300 ms, and returns them. The other requests may still wait. */
-async function firstRejections<T extends { status: number }>(answers: readonly Promise<T>[]): Promise<T[]> {
+async function firstRejections<T extends { status: number }>(responses: readonly Promise<T>[]): Promise<T[]> {
   const rejected: T[] = [];
-  for (const answer of answers) void answer.then((each) => each.status === 503 && rejected.push(each));
+  for (const response of responses) void response.then((each) => each.status === 503 && rejected.push(each));
   let previousCount = -1;
   while (rejected.length !== previousCount || previousCount === 0) {
     previousCount = rejected.length;
@@ -196,10 +196,10 @@ async function postRaw(
     headers: { 'content-type': 'application/json', 'content-length': body.length, ...headers },
   });
   pendingRequest.end(body);
-  const [answer] = (await once(pendingRequest, 'response')) as [IncomingMessage];
+  const [response] = (await once(pendingRequest, 'response')) as [IncomingMessage];
   // The server reads a rejected body up to a limit, so it may disconnect the client after the response.
   pendingRequest.on('error', () => undefined);
-  answer.resume();
-  await once(answer, 'end');
-  return { status: answer.statusCode!, headers: answer.headers };
+  response.resume();
+  await once(response, 'end');
+  return { status: response.statusCode!, headers: response.headers };
 }

@@ -90,7 +90,7 @@ async function load(durationMs: number, killsMin: number): Promise<AcknowledgedR
     environment: data.environment,
     tenantId,
     urls: () => servers.flatMap((server) => server?.url ?? []),
-    evaluationId: () => callers[0]!.acknowledged.findLast(({ kind }) => kind === 'evaluations')?.answer.id,
+    evaluationId: () => callers[0]!.acknowledged.findLast(({ kind }) => kind === 'evaluations')?.responseBody.id,
   });
   await acts.start();
   const end = Date.now() + durationMs;
@@ -121,7 +121,7 @@ async function resend(unconfirmed: Callers['unconfirmed']): Promise<Acknowledged
   for (const sent of unconfirmed.filter(({ kind }) => kind !== 'promotionCheck').slice(-20)) {
     const [first, second] = [await send(targets[0]!, sent), await send(targets[1]!, sent)];
     expect([first.status, second.status, second.isReplay, second.body]).toEqual([200, 200, true, first.body]);
-    resent.push({ ...sent, answer: first.body, ledgerSeq: first.ledgerSeq });
+    resent.push({ ...sent, responseBody: first.body, ledgerSeq: first.ledgerSeq });
   }
   return resent;
 }

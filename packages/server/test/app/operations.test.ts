@@ -20,9 +20,9 @@ describe('endpoints for operators', () => {
       ['/livez', 'ok'],
       ['/readyz', 'ready'],
     ] as const) {
-      const answer = await get(path);
-      expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { status }]);
-      expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+      const response = await get(path);
+      expect([response.status, JSON.parse(response.text)]).toEqual([200, { status }]);
+      expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
     }
   });
 

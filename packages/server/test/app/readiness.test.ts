@@ -69,8 +69,8 @@ describe('/readyz while the database hangs', () => {
     for (const pid of hung) process.kill(pid, 'SIGSTOP');
     try {
       for (const callers of [1, 30]) {
-        const answers = await Promise.all(Array.from({ length: callers }, ready));
-        for (const { status, body, ms } of answers) {
+        const responses = await Promise.all(Array.from({ length: callers }, ready));
+        for (const { status, body, ms } of responses) {
           expect([status, body.reason]).toEqual([503, expect.stringContaining('the database has not responded')]);
           expect(ms).toBeLessThan(2_000);
         }

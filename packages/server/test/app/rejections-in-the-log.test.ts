@@ -55,7 +55,7 @@ async function flood(text: string, times: number): Promise<number> {
   const last = text.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
   for (let sent = 0; sent < times; sent += 500) {
     const each = Array.from({ length: 10 }, () => sendRaw(server.url, text.repeat(49) + last, { timeoutMs: 60_000 }));
-    for (const answers of await Promise.all(each)) expect(answers.length).toBe(50);
+    for (const responses of await Promise.all(each)) expect(responses.length).toBe(50);
   }
   return (performance.now() - startedAt) / 1000;
 }
@@ -108,14 +108,14 @@ describe('rejected requests in the log', () => {
     ],
   ] as const)('are counted once in the log and the metrics: %s', async (_what, kind, status, text) => {
     const [before, metricBefore] = [rejectionCount(kind), await countResponses(status)];
-    const [answer] = await sendRaw(server.url, typeof text === 'string' ? text : text());
-    expect(answer!.status).toBe(status);
+    const [response] = await sendRaw(server.url, typeof text === 'string' ? text : text());
+    expect(response!.status).toBe(status);
     await until('the request is in the log', () => rejectionCount(kind) > before);
     await expect.poll(() => countResponses(status), { timeout: 10_000 }).toBe(metricBefore + 1);
     await sleep(1_500); // a duplicate line would follow within a second
     expect(rejectionCount(kind)).toBe(before + 1);
     const line = rejectionLines(kind).at(-1)!;
-    expect(line).toMatchObject({ status, reqId: answer!.headers.get('x-request-id') });
+    expect(line).toMatchObject({ status, reqId: response!.headers.get('x-request-id') });
     expect(await countResponses(status)).toBe(metricBefore + 1);
   });
 
@@ -132,8 +132,8 @@ describe('rejected requests in the log', () => {
 test('at level debug, the server logs one line per rejected request', async () => {
   const debugServer = await ServerProcess.start({ ...environment, COUNTERSIGN_LOG_LEVEL: 'debug' });
   for (let time = 0; time < 3; time += 1) await fetch(`${debugServer.url}/api/nothing`);
-  const answeredLines = () =>
+  const responseLines = () =>
     debugServer.stdout.split('\n').filter((line) => line.includes('"response sent"') && line.includes('not_found'));
-  await until('the lines are logged', () => answeredLines().length === 3);
+  await until('the lines are logged', () => responseLines().length === 3);
   expect(await debugServer.end('SIGTERM')).toBe(0);
 });

@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 /** Starts callers, and returns them when the server has acknowledged 64 requests. */
-async function busyCallers(): Promise<Callers> {
+async function startBusyCallers(): Promise<Callers> {
   const callers = new Callers({ url: server.url, key }, 16);
   await until('the callers are sending', () => callers.acknowledged.length >= 64);
   return callers;
@@ -81,7 +81,7 @@ const appendHead = () =>
 
 describe('shutdown', () => {
   test('SIGTERM under load commits and responds to every accepted request, stops the database, and the next start works', async () => {
-    const callers = await busyCallers();
+    const callers = await startBusyCallers();
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');
     await expectCleanShutdown(server, signalledAt);
@@ -94,7 +94,7 @@ describe('shutdown', () => {
     // signal handlers, and a signal would end the process.
     const body = JSON.stringify({ actor: 'ci', action: 'test.signals' });
     const unfinished = await sendRaw(`${appendHead()}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`);
-    const callers = await busyCallers();
+    const callers = await startBusyCallers();
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');
     await until('the server is stopping', () => /"msg":"stopping"/.test(server.stdout));
@@ -107,7 +107,7 @@ describe('shutdown', () => {
   });
 
   test('Ctrl-C, which reaches the whole process group, shuts down cleanly', async () => {
-    const callers = await busyCallers();
+    const callers = await startBusyCallers();
     const signalledAt = Date.now();
     process.kill(-server.pid, 'SIGINT');
     await expectCleanShutdown(server, signalledAt);
@@ -132,7 +132,7 @@ describe('shutdown', () => {
   });
 
   test('a keep-alive connection that becomes idle does not delay it until the shutdown timeout of 5 seconds', async () => {
-    const callers = await busyCallers();
+    const callers = await startBusyCallers();
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');
     await callers.stop();
@@ -141,7 +141,7 @@ describe('shutdown', () => {
   });
 
   test('a hanging database does not delay it beyond 10 seconds', { timeout: 60_000 }, async () => {
-    const callers = await busyCallers();
+    const callers = await startBusyCallers();
     const backends = folder.backends();
     for (const pid of [folder.postmaster(), ...backends]) process.kill(pid, 'SIGSTOP');
     await sleep(200);
@@ -157,7 +157,7 @@ describe('shutdown', () => {
     const postmaster = folder.postmaster();
     expect(await run(['workspace', 'list'], folder.environment)).toContain(tenantId);
     expect(folder.postmaster()).toBe(postmaster);
-    const callers = await busyCallers();
+    const callers = await startBusyCallers();
     await run(['ledger', 'verify', '--workspace', 'shutdown'], folder.environment);
     await callers.stop();
     expect([...callers.unconfirmed, ...callers.unexpectedResponses]).toEqual([]);
@@ -165,13 +165,13 @@ describe('shutdown', () => {
   });
 
   test('a server that starts while another one stops takes over the database', async () => {
-    const callers = await busyCallers();
+    const callers = await startBusyCallers();
     const stopping = server;
     stopping.child.kill('SIGTERM');
     server = await ServerProcess.start(folder.environment);
     expect(await stopping.ended).toBe(0);
     await expectAllAnswered(callers);
-    const after = await busyCallers();
+    const after = await startBusyCallers();
     await after.stop();
     expect([...after.unconfirmed, ...after.unexpectedResponses]).toEqual([]);
   });

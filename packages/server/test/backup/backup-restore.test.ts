@@ -114,6 +114,7 @@ test('a busy instance moves from the embedded PostgreSQL to an external one and 
     /broken|warning/,
   );
   const ledger = await outputOf(['ledger', 'export', '--workspace', 'acme'], last.environment);
-  for (const { answer } of [...early, ...later].filter(({ kind }) => kind === 'audit')) expect(ledger).toContain(answer.row_hash);
+  for (const { responseBody } of [...early, ...later].filter(({ kind }) => kind === 'audit'))
+    expect(ledger).toContain(responseBody.row_hash);
   expect([...server.errorLogLines, ...moved.errorLogLines, ...back.errorLogLines]).toEqual([]);
 });

@@ -64,7 +64,7 @@ const restore = (
 };
 
 /** A copy of the backup that a test can damage. */
-function copyOfBackup(name: string): { path: string; manifest: BackupManifest } {
+function copyBackup(name: string): { path: string; manifest: BackupManifest } {
   const path = join(scratch, name);
   cpSync(folder, path, { recursive: true });
   return { path, manifest: JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) };
@@ -93,7 +93,7 @@ test('restore refuses a database that is not empty and changes nothing in it', a
 });
 
 test('restore names a damaged or missing part before it writes anything', async () => {
-  const { path, manifest } = copyOfBackup('damaged');
+  const { path, manifest } = copyBackup('damaged');
   const { file } = manifest.tables.find(({ name }) => name === 'audit_entries')!.parts[0]!;
   const bytes = readFileSync(join(path, file));
   bytes[bytes.length >> 1]! ^= 1;
@@ -121,7 +121,7 @@ test('restore refuses a truncated file, a file that is not a backup, and a missi
 });
 
 test('restore refuses a manifest with an invalid member, a file outside the backup, or a missing table', async () => {
-  const { path, manifest } = copyOfBackup('manifest');
+  const { path, manifest } = copyBackup('manifest');
   const [table, ...others] = manifest.tables;
   const outside = { ...table!, rows: 1, parts: [{ file: '../secret', rows: 1, bytes: 1, rawBytes: 1, sha256: '' }] };
   writeManifest(path, { ...manifest, tables: [outside, ...others] });
@@ -143,7 +143,7 @@ test('restore refuses a manifest with an invalid member, a file outside the back
 });
 
 test('restore leaves no row after a failed load, and the next restore succeeds', async () => {
-  const { path, manifest } = copyOfBackup('half');
+  const { path, manifest } = copyBackup('half');
   const table = manifest.tables.find(({ name }) => name === 'tree_nodes' || name === 'log_heads')!;
   table.columns = [...table.columns].reverse();
   writeManifest(path, manifest);
@@ -153,7 +153,7 @@ test('restore leaves no row after a failed load, and the next restore succeeds',
 });
 
 test('restore refuses a backup of a newer schema', async () => {
-  const { path, manifest } = copyOfBackup('newer');
+  const { path, manifest } = copyBackup('newer');
   writeManifest(path, { ...manifest, migrations: [...manifest.migrations, '999999_from-the-future'] });
   expect(await restore(path)).toMatchObject({ status: 6, err: expect.stringContaining('999999_from-the-future') });
 });
@@ -164,13 +164,13 @@ test.each([
   ['2', 1, 'manifest.json has no valid member version'],
   [undefined, 1, 'manifest.json has no valid member version'],
 ])('restore refuses a manifest of version %j with exit code %i', async (version, status, message) => {
-  const { path, manifest } = copyOfBackup(`version ${version} ${typeof version}`);
+  const { path, manifest } = copyBackup(`version ${version} ${typeof version}`);
   writeManifest(path, { ...manifest, version });
   expect(await restore(path)).toMatchObject({ status, err: expect.stringContaining(message) });
 });
 
 test('restore refuses a backup from before 0.1.0', async () => {
-  const { path, manifest } = copyOfBackup('unreleased');
+  const { path, manifest } = copyBackup('unreleased');
   writeManifest(path, { ...manifest, migrations: ['000001_workspaces-and-keys', '000002_runs-and-evaluations'] });
   expect(await restore(path)).toMatchObject({ status: 9, err: expect.stringContaining('before 0.1.0') });
 });
@@ -199,7 +199,7 @@ test('restore loads a backup of an older schema and then migrates it', async () 
 });
 
 test('the verification after a restore finds an altered row in a part whose SHA-256 was recomputed', async () => {
-  const { path, manifest } = copyOfBackup('forged');
+  const { path, manifest } = copyBackup('forged');
   const part = manifest.tables.find(({ name }) => name === 'audit_entries')!.parts[0]!;
   const raw = zlib.zstdDecompressSync(readFileSync(join(path, part.file)));
   const at = raw.indexOf('"actor":"two"');
@@ -217,14 +217,14 @@ test('the verification after a restore finds an altered row in a part whose SHA-
 });
 
 test('the verification after a restore finds a log shorter than its head in the manifest', async () => {
-  const { path, manifest } = copyOfBackup('short');
+  const { path, manifest } = copyBackup('short');
   manifest.workspaces[0]!.logs.audit!.size += 1;
   writeManifest(path, manifest);
   expect(await restore(path)).toMatchObject({ status: 1, out: expect.stringContaining('the head in the backup of') });
 });
 
 test('restore refuses a backup whose manifest omits a workspace, because the logs of that workspace would not be verified', async () => {
-  const { path, manifest } = copyOfBackup('unlisted');
+  const { path, manifest } = copyBackup('unlisted');
   manifest.workspaces = [];
   writeManifest(path, manifest);
   expect(await restore(path)).toMatchObject({ status: 1, err: expect.stringContaining(`has rows of workspace ${tenantId}`) });
@@ -263,7 +263,7 @@ test('restore refuses secrets that are malformed or too long', async () => {
     expect(() => openSecrets(Buffer.from(JSON.stringify({ ...sealed, nonce })), 'correct horse battery', 'id')).toThrow(
       'secrets.json does not have the form of encrypted secrets',
     );
-  const { path } = copyOfBackup('long-secrets');
+  const { path } = copyBackup('long-secrets');
   truncateSync(join(path, 'secrets.json'), 65_537);
   const none = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
   expect(await restore(path, { ...none, ...right }, '--with-secrets', '--secrets-output', join(scratch, 'none'))).toMatchObject({
