@@ -26,11 +26,11 @@ beforeAll(async () => {
 beforeEach(async () => {
   tenantId = await server.workspace();
   key = await server.key(tenantId);
-  [agent, agentId, evaluation] = await highRiskAgent();
+  [agent, agentId, evaluation] = await createHighRiskAgent();
 });
 
 /** Records an evaluation of a new high-risk agent. Returns the agent's name and ID, and the ID of the evaluation. */
-async function highRiskAgent(): Promise<[name: string, id: string, evaluation: string]> {
+async function createHighRiskAgent(): Promise<[name: string, id: string, evaluation: string]> {
   const name = `bot-${randomUUID()}`;
   const { body } = await server.post(paths.evaluations, key, { name: 'nightly', agent_name: name, pass_rate: 95 });
   await setRiskLevel(server.open.pool, tenantId, { agent: name, level: 'high' }, 'operator');
@@ -102,7 +102,7 @@ describe('the withdrawal of an approval, after rows were changed outside the ser
 
 describe('a decision of an approver, after the row of the evaluation was changed outside the server,', () => {
   test.each([
-    ['the agent', async () => moveEvaluation((await highRiskAgent())[1])],
+    ['the agent', async () => moveEvaluation((await createHighRiskAgent())[1])],
     ['the pass rate', () => sql('UPDATE countersign.evaluations SET pass_rate = 100 WHERE id = $1', [evaluation])],
     ['the document', () => sql(`UPDATE countersign.evaluations SET document = '{}' WHERE id = $1`, [evaluation])],
   ])('%s: is refused if it approves, because the approver saw the changed values', async (_, attack) => {
@@ -116,7 +116,7 @@ describe('a decision of an approver, after the row of the evaluation was changed
 
   test('takes the agent from the log if it rejects', async () => {
     await decide('approved');
-    await moveEvaluation((await highRiskAgent())[1]);
+    await moveEvaluation((await createHighRiskAgent())[1]);
     await decide('rejected');
     expect(await lastEntry()).toEqual({ action: 'approval.rejected', subject: agent, agent_id: agentId });
     expect(await reason()).toBe('approval_rejected');
@@ -136,7 +136,7 @@ test('the pages for approvers show completeness and severity threshold from the 
 
 describe('after the names of two agents were swapped in their table, the ledger names the agent of the log', () => {
   test('in the entry of a violation', async () => {
-    const [other] = await highRiskAgent();
+    const [other] = await createHighRiskAgent();
     await swapNames(agent, other);
     const violation = { agent, policy: 'p', severity: 'high', description: 'd', traceId: null } as const;
     await recordViolation(server.open.pool, tenantId, violation, 'operator');
@@ -144,7 +144,7 @@ describe('after the names of two agents were swapped in their table, the ledger 
   });
 
   test('in the entry of an archived agent', async () => {
-    const [other] = await highRiskAgent();
+    const [other] = await createHighRiskAgent();
     await swapNames(agent, other);
     await archiveAgent(server.open.pool, tenantId, { agentId, archived: true, rationale: undefined }, 'operator');
     expect(await lastEntry()).toEqual({ action: 'agent.archived', subject: agent, agent_id: agentId });

@@ -25,10 +25,10 @@ describe('an entry whose actor names another sender', () => {
       const claimed = await server.post(paths.audit, scenario.key, body);
       const { recorded_by: _, ...allowed } = body;
       // The server either rejects or ignores the member `recorded_by` of a request. It never stores it.
-      const answer = claimed.status === 200 ? claimed : await server.post(paths.audit, scenario.key, allowed);
-      expect(answer.status).toBe(200);
+      const response = claimed.status === 200 ? claimed : await server.post(paths.audit, scenario.key, allowed);
+      expect(response.status).toBe(200);
       const lines = (await scenario.run('ledger', 'export', '--workspace', 'victim')).output.split('\n');
-      const row = JSON.parse(lines.find((line) => line.includes(answer.body.row_hash))!);
+      const row = JSON.parse(lines.find((line) => line.includes(response.body.row_hash))!);
       expect(row).toMatchObject({ actor, recorded_by: `key:${scenario.key.slice(8, 20)}` });
     },
   );

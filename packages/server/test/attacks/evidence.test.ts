@@ -37,8 +37,8 @@ const sql = (statement: string, values: unknown[] = []) =>
 
 /** Status, verdict and reason from two servers: the server that recorded the evidence, and one that read it from the log. */
 async function decisions(more: object = {}) {
-  const answers = [await check(server, more), await check(otherServer, more)];
-  return answers.map(({ status, body }) => [status, body.allowed, body.reason]);
+  const responses = [await check(server, more), await check(otherServer, more)];
+  return responses.map(({ status, body }) => [status, body.allowed, body.reason]);
 }
 
 const twice = (...decision: unknown[]) => [decision, decision];
@@ -239,10 +239,11 @@ describe('an altered evidence log: the server does not decide on altered events,
     await sql('CREATE TABLE before_heads AS TABLE countersign.log_heads');
     await attack(body.id);
     const late = await testServer({ checkpointSeconds: undefined, database: server.database });
-    const answer = await check(late);
+    const response = await check(late);
     // An event after the head is outside the log: it has no effect, and verification reports it.
-    if (what === 'an appended event') expect(answer.body).toMatchObject({ allowed: false, reason: 'pass_rate_below_threshold' });
-    else expect(answer).toMatchObject({ status: 500, body: { error: 'log_rewritten' } });
+    if (what === 'an appended event')
+      expect(response.body).toMatchObject({ allowed: false, reason: 'pass_rate_below_threshold' });
+    else expect(response).toMatchObject({ status: 500, body: { error: 'log_rewritten' } });
     const verified = await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', 'victim', '--log', 'evidence');
     expect([verified.status, verified.out]).toEqual([1, expect.stringMatching(/^broken/)]);
     await sql('DELETE FROM countersign.evidence_events');

@@ -39,7 +39,7 @@ const check = (key: string, on = server) => on.post(paths.promotionCheck, key, {
 const run = (...args: string[]) => runCommand(environmentOf(server), ...args);
 
 /** A server that has not read the logs yet. */
-const freshServer = () => testServer({ checkpointSeconds: undefined, database: server.database });
+const startFreshServer = () => testServer({ checkpointSeconds: undefined, database: server.database });
 
 const refused = { status: 500, body: { error: 'log_rewritten' } };
 
@@ -65,14 +65,14 @@ describe('if a head was not written by the server, the server appends, decides, 
     ['forged seal', `seal = '\\x01' || sha256('x')`],
   ])('%s', async (_what, set) => {
     await insider.sql(`UPDATE countersign.log_heads SET ${set} WHERE $T AND log = 'audit'`, tenantId);
-    await expectNothingSigned(await freshServer());
+    await expectNothingSigned(await startFreshServer());
   });
 
   test('a ledger rewritten from its first row with correct hashes', async () => {
     const entries = await insider.entries(tenantId);
     await insider.rewriteLedger(tenantId, [{ ...entries[0]!, actor: 'somebody-else' }, ...entries.slice(1)]);
     await insider.deleteCheckpoints(tenantId);
-    await expectNothingSigned(await freshServer());
+    await expectNothingSigned(await startFreshServer());
     expect(await run('ledger', 'verify', '--workspace', 'victim')).toMatchObject({
       status: 1,
       out: expect.stringMatching(/the stored head: its seal is not valid/),
@@ -94,13 +94,13 @@ describe('if a head was not written by the server, the server appends, decides, 
         `UPDATE countersign.log_heads SET (${columns}) = ($2, $3, $4, $5, $6, $7) WHERE tenant_id = $1 AND log = 'audit'`,
         [tenantId, ...Object.values(head!)],
       );
-      await expectNothingSigned(await freshServer());
+      await expectNothingSigned(await startFreshServer());
       await insider.undo();
     }
   });
 
   test('/readyz and the metrics report the refused log until the head is restored', async () => {
-    const observed = await freshServer();
+    const observed = await startFreshServer();
     const reportedState = async () => {
       const [ready, metrics] = await Promise.all([fetch(`${observed.url}/readyz`), fetch(`${observed.url}/metrics`)]);
       const { warnings = [] } = (await ready.json()) as { warnings?: string[] };
@@ -118,7 +118,7 @@ describe('if a head was not written by the server, the server appends, decides, 
 
   test('a deleted head', async () => {
     await insider.sql(`DELETE ${headOf('audit')}`, tenantId);
-    await expectNothingSigned(await freshServer());
+    await expectNothingSigned(await startFreshServer());
   });
 });
 
@@ -160,7 +160,7 @@ describe('a decision forged with the decision key and inserted into the table', 
   test('is not attested, whether or not the attacker moved the head to cover it', async () => {
     const id = await forge();
     const [genuine] = await insider.sql<{ id: string }>('SELECT id FROM countersign.decisions WHERE $T AND seq = 1', tenantId);
-    const fresh = await freshServer();
+    const fresh = await startFreshServer();
     expect([await attestationOf(fresh, genuine!.id), await attestationOf(fresh, id)]).toEqual([200, 500]);
     await insider.regrow(tenantId, 'decisions');
     expect([await attestationOf(fresh, genuine!.id), await attestationOf(fresh, id)]).toEqual([500, 500]);
@@ -170,7 +170,7 @@ describe('a decision forged with the decision key and inserted into the table', 
     const id = await forge();
     await insider.sql('DELETE FROM countersign.decisions WHERE $T AND seq = 1', tenantId);
     await insider.sql('UPDATE countersign.decisions SET seq = 1 WHERE $T AND id = $1', tenantId, [id]);
-    expect(await attestationOf(await freshServer(), id)).toBe(500);
+    expect(await attestationOf(await startFreshServer(), id)).toBe(500);
   });
 });
 
@@ -193,7 +193,7 @@ describe('an older state restored with its valid seals', () => {
     await insider.sql('INSERT INTO countersign.log_heads SELECT * FROM backup', tenantId);
     expect(await append(key)).toMatchObject(refused);
     expect(await check(key)).toMatchObject(refused);
-    const otherServer = await freshServer();
+    const otherServer = await startFreshServer();
     for (let count = 0; count < 6; count += 1) expect((await append(key, otherServer)).status).toBe(200);
     expect(await append(key)).toMatchObject(refused);
     expect(await check(key)).toMatchObject(refused);
@@ -204,7 +204,7 @@ describe('a log to which two servers append', () => {
   let second: TestServer;
 
   beforeEach(async () => {
-    second = await freshServer();
+    second = await startFreshServer();
     tenantId = await server.workspace();
     key = await server.key(tenantId);
     await fill(key);
@@ -245,7 +245,7 @@ describe('a log to which two servers append', () => {
       );
       await insider.sql('DELETE FROM countersign.log_heads WHERE $T', tenantId);
       await insider.sql(`INSERT INTO countersign.log_heads (${columns}) SELECT ${columns} FROM older`, tenantId);
-      const third = await freshServer();
+      const third = await startFreshServer();
       for (let count = 0; count < lost + more; count += 1) expect((await append(key, third)).status).toBe(200);
       if (isPutBack)
         await insider.sql(

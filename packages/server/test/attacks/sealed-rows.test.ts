@@ -261,7 +261,7 @@ describe('a stored response of an idempotency key that the server did not write'
     expect((await send('first')).status).toBe(200);
     await sql(`UPDATE countersign.idempotency_keys SET key = 'moved' WHERE tenant_id = $1 AND key = 'first'`, [tenantId]);
     const [inserted, moved, good] = await Promise.all([send('inserted'), send('moved'), send('good')]);
-    for (const answer of [inserted, moved]) expect(answer).toMatchObject(refused);
+    for (const response of [inserted, moved]) expect(response).toMatchObject(refused);
     expect(good!.status).toBe(200);
     expect(await entries()).toBe(before + 2);
   });
