@@ -14,10 +14,10 @@ describe.each([
 ] as const)('%s', (_title, cases) => {
   test.each(cases)('$what: $error', async ({ error, text, issues }) => {
     const before = await digestOf(target.server.database);
-    const [answer, ...more] = await sendRaw(target.server.url, Buffer.from(text.replaceAll('KEY', target.key), 'latin1'));
-    expectRejected(answer!, error, issues);
-    expect(answer!.headers.get('allow')).toBe(error === 'method_not_allowed' ? 'POST' : null);
-    expect(answer!.headers.get('www-authenticate')).toBe(error === 'unauthorized' ? 'Bearer' : null);
+    const [response, ...more] = await sendRaw(target.server.url, Buffer.from(text.replaceAll('KEY', target.key), 'latin1'));
+    expectRejected(response!, error, issues);
+    expect(response!.headers.get('allow')).toBe(error === 'method_not_allowed' ? 'POST' : null);
+    expect(response!.headers.get('www-authenticate')).toBe(error === 'unauthorized' ? 'Bearer' : null);
     for (const { status } of more) expect(status).toBe(400);
     expect(await digestOf(target.server.database)).toEqual(before);
   });
@@ -25,8 +25,11 @@ describe.each([
 
 describe('every spelling of a path accepts the same methods, and the response names them in Allow', () => {
   const request = async (method: string, path: string) => {
-    const [answer] = await sendRaw(target.server.url, httpText(`${method} ${path} HTTP/1.1`, ALL).replaceAll('KEY', target.key));
-    return [answer!.status, answer!.headers.get('allow')];
+    const [response] = await sendRaw(
+      target.server.url,
+      httpText(`${method} ${path} HTTP/1.1`, ALL).replaceAll('KEY', target.key),
+    );
+    return [response!.status, response!.headers.get('allow')];
   };
 
   test.each(SPELLINGS)('%s', async (path) => {
@@ -74,17 +77,17 @@ describe('accepts valid HTTP', () => {
       ),
     ],
   ])('%s', async (_what, text) => {
-    const answers = await sendRaw(target.server.url, text.replace('KEY', target.key));
-    expect(answers.map(({ status, body }) => [status, body.ok])).toEqual([[200, true]]);
+    const responses = await sendRaw(target.server.url, text.replace('KEY', target.key));
+    expect(responses.map(({ status, body }) => [status, body.ok])).toEqual([[200, true]]);
   });
 
   test('responds to two requests in one packet in their order', async () => {
     const first = httpText(AUDIT, [...ALL.slice(0, -1), LENGTH], BODY);
-    const answers = await sendRaw(
+    const responses = await sendRaw(
       target.server.url,
       (first + httpText(AUDIT, [...ALL, 'Content-Length: 2'], '{}')).replaceAll('KEY', target.key),
     );
-    expect(answers.map(({ status }) => status)).toEqual([200, 422]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 422]);
   });
 
   test('responds to HEAD as to GET without a body (405 where GET streams), and rejects CONNECT', async () => {

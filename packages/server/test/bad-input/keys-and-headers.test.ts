@@ -62,9 +62,9 @@ const NO_KEYS: [what: string, headers: (key: string) => Record<string, string>][
 describe('every invalid key gets the same 401', () => {
   test.each(NO_KEYS)('%s', async (_what, headers) => {
     const before = await digestOf(target.server.database);
-    const answer = await target.server.post(paths.audit, undefined, GOOD.entry, headers(target.key));
-    expectRejected(answer, 'unauthorized');
-    expect(stableHeaders(answer)).toEqual({
+    const response = await target.server.post(paths.audit, undefined, GOOD.entry, headers(target.key));
+    expectRejected(response, 'unauthorized');
+    expect(stableHeaders(response)).toEqual({
       'content-length': '36',
       'x-content-type-options': 'nosniff',
       'content-type': 'application/json; charset=utf-8',
@@ -74,8 +74,8 @@ describe('every invalid key gets the same 401', () => {
   });
 
   test('ignores a key in the query or in the body', async () => {
-    const answer = await target.server.post(`${paths.audit}?key=${target.key}`, undefined, { ...GOOD.entry, key: target.key });
-    expectRejected(answer, 'unauthorized');
+    const response = await target.server.post(`${paths.audit}?key=${target.key}`, undefined, { ...GOOD.entry, key: target.key });
+    expectRejected(response, 'unauthorized');
   });
 
   test.each(Object.entries(paths))('%s requires a key', async (_name, path) => {

@@ -33,14 +33,14 @@ export function sendRaw(
     socket.on('error', (error) => chunks.length === 0 && reject(error));
     socket.on('close', () => {
       clearTimeout(tooLong);
-      resolve(parseAnswers(Buffer.concat(chunks)));
+      resolve(parseResponses(Buffer.concat(chunks)));
     });
   });
 }
 
 /** The responses in a stream, in order, without interim responses of status 100. */
-export function parseAnswers(bytes: Buffer): TestResponse[] {
-  const answers: TestResponse[] = [];
+export function parseResponses(bytes: Buffer): TestResponse[] {
+  const responses: TestResponse[] = [];
   for (let rest = bytes; rest.length > 0; ) {
     const headEnd = rest.indexOf('\r\n\r\n');
     if (headEnd < 0) throw new Error(`not an HTTP response: ${rest.toString('latin1')}`);
@@ -49,10 +49,10 @@ export function parseAnswers(bytes: Buffer): TestResponse[] {
     const headers = new Headers(lines.map((line): [string, string] => [line.split(':', 1)[0]!, line.replace(/^[^:]*: ?/, '')]));
     const bodyEnd = headEnd + 4 + Number(headers.get('content-length') ?? 0);
     const body = rest.subarray(headEnd + 4, bodyEnd);
-    if (status !== 100) answers.push({ status, headers, body: body.length === 0 ? undefined : JSON.parse(body.toString()) });
+    if (status !== 100) responses.push({ status, headers, body: body.length === 0 ? undefined : JSON.parse(body.toString()) });
     rest = rest.subarray(bodyEnd);
   }
-  return answers;
+  return responses;
 }
 
 /** A request as text: request line, headers, empty line, body. */

@@ -86,10 +86,10 @@ export function testRejections(title: string, target: RejectionTarget, requests:
   describe(title, () => {
     test.each(requests)('$what', async ({ path, body, headers, error = 'validation_failed', issues, says }) => {
       const before = await digestOf(target.server.database);
-      const answer = await target.server.post(path, target.key, body, headers);
-      expectRejected(answer, error, issues);
+      const response = await target.server.post(path, target.key, body, headers);
+      expectRejected(response, error, issues);
       if (says !== undefined)
-        expect(answer.body.issues.map(({ message }: { message: string }) => message).join('\n')).toMatch(says);
+        expect(response.body.issues.map(({ message }: { message: string }) => message).join('\n')).toMatch(says);
       expect(await digestOf(target.server.database)).toEqual(before);
     });
   });

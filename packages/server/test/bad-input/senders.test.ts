@@ -19,16 +19,16 @@ describe('bodies whose length differs from the announced length', () => {
 
   test('the server rejects a body longer than its Content-Length and does not read the rest as a request', async () => {
     const before = await digestOf(target.server.database);
-    const answers = await sendRaw(target.server.url, text(10));
-    expect(answers.at(-1)).toMatchObject({ status: 400, body: { error: 'bad_request', issues: [] } });
-    expect(answers.length).toBeLessThanOrEqual(2);
+    const responses = await sendRaw(target.server.url, text(10));
+    expect(responses.at(-1)).toMatchObject({ status: 400, body: { error: 'bad_request', issues: [] } });
+    expect(responses.length).toBeLessThanOrEqual(2);
     expect(await digestOf(target.server.database)).toEqual(before);
   });
 
   test('the server stores nothing when the client stops sending before its Content-Length is reached', async () => {
     const before = await digestOf(target.server.database);
-    const [answer] = await sendRaw(target.server.url, text(BODY.length + 1), { closesSending: true });
-    expectRejected(answer!, 'bad_request');
+    const [response] = await sendRaw(target.server.url, text(BODY.length + 1), { closesSending: true });
+    expectRejected(response!, 'bad_request');
     expect(await digestOf(target.server.database)).toEqual(before);
   });
 
@@ -63,8 +63,8 @@ describe('slow clients and clients that do not close', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     for (const part of [`${AUDIT}\r\nHost: x\r\nX-Slow: `, httpText(AUDIT, ['Host: x', 'Content-Length: 10'], 'half')]) {
-      const [answer] = await sendRaw(url, part);
-      expectRejected(answer!, 'request_timeout');
+      const [response] = await sendRaw(url, part);
+      expectRejected(response!, 'request_timeout');
     }
     server.close();
   });

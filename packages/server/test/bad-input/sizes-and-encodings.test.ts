@@ -138,8 +138,8 @@ test.each([
   async (_what, body, headers) => {
     const before = await digestOf(target.server.database);
     const rss = process.memoryUsage().rss;
-    const answers = await Promise.all(Array.from({ length: 3 }, () => postChunked(paths.audit, body, headers)));
-    for (const answer of answers) expectRejected(answer, 'payload_too_large', [' size_limit']);
+    const responses = await Promise.all(Array.from({ length: 3 }, () => postChunked(paths.audit, body, headers)));
+    for (const response of responses) expectRejected(response, 'payload_too_large', [' size_limit']);
     expect(process.memoryUsage().rss - rss).toBeLessThan(400 * MIB);
     expect(await digestOf(target.server.database)).toEqual(before);
   },

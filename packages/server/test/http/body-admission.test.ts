@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
-import { parseAnswers } from '../bad-input/raw-socket.ts';
+import { parseResponses } from '../bad-input/raw-socket.ts';
 import { paths, type TestResponse, testServer } from '../harness/test-server.ts';
 
 /** The memory for request bodies. One tenant may use three quarters of it, which is enough for two bodies. */
@@ -29,7 +29,7 @@ class SlowSender {
       this.socket.on('error', reject);
       this.socket.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
-        this.answer = parseAnswers(Buffer.concat(chunks))[0]!;
+        this.answer = parseResponses(Buffer.concat(chunks))[0]!;
         resolve(this.answer);
       });
     });

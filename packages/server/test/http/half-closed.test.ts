@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BODY } from '../bad-input/http.ts';
-import { httpText, parseAnswers, sendRaw } from '../bad-input/raw-socket.ts';
+import { httpText, parseResponses, sendRaw } from '../bad-input/raw-socket.ts';
 import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
 import { newKey } from '../fixtures/run-command.ts';
 import { ServerProcess } from '../fixtures/server-process.ts';
@@ -50,7 +50,7 @@ describe('a client that closes its sending side', () => {
     while (chunks.length === 0) await sleep(5);
     socket.end(append + append);
     await new Promise((resolve) => socket.once('close', resolve));
-    expect(parseAnswers(Buffer.concat(chunks)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(parseResponses(Buffer.concat(chunks)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
   test('reads the responses to complete requests and a 400 for an incomplete last request', async () => {

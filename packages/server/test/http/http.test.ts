@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { lockLogs } from '../../src/ledger/advance.ts';
-import { httpText, parseAnswers } from '../bad-input/raw-socket.ts';
+import { httpText, parseResponses } from '../bad-input/raw-socket.ts';
 import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -134,7 +134,7 @@ function firstAnswer(text: string): Promise<TestResponse> {
     socket.on('error', reject);
     socket.once('data', (bytes: Buffer) => {
       socket.destroy();
-      resolve(parseAnswers(bytes)[0]!);
+      resolve(parseResponses(bytes)[0]!);
     });
   });
 }
