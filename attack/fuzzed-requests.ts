@@ -1,4 +1,4 @@
-import { type FilledWorkspace, oneOfEach } from '../packages/server/test/fixtures/one-of-each.ts';
+import { type FilledWorkspace, storeOneOfEach } from '../packages/server/test/fixtures/one-of-each.ts';
 import type { Attack } from './attack.ts';
 import { Random } from './random.ts';
 import { type FuzzSubject, RequestFuzzer } from './request-fuzzer.ts';
@@ -18,7 +18,7 @@ async function prepare(target: Target): Promise<void> {
   const { attacker, folder, url } = target;
   const filled: FilledWorkspace = { url, ...attacker };
   const spareCookies = await createSessions(folder, url, attacker.tenantId, 'viewer', SPARE_SESSIONS);
-  const values = await oneOfEach(filled, 'fuzzed');
+  const values = await storeOneOfEach(filled, 'fuzzed');
   subjects.set(target, { ...attacker, values, spareCookies, readToken: values.read_token! });
 }
 

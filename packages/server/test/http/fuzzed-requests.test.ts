@@ -3,7 +3,7 @@ import { FuzzTally } from '../../../../attack/fuzzed-requests.ts';
 import { Random } from '../../../../attack/random.ts';
 import { type FuzzSubject, RequestFuzzer } from '../../../../attack/request-fuzzer.ts';
 import { Caller } from '../../../../attack/requests.ts';
-import { oneOfEach } from '../fixtures/one-of-each.ts';
+import { storeOneOfEach } from '../fixtures/one-of-each.ts';
 import { createPerson } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const spareCookies: string[] = [];
   for (let made = 0; made < 10; made += 1)
     spareCookies.push((await createPerson(server, { [tenantId]: 'viewer' })).browser.cookie!);
-  const values = await oneOfEach({ url: server.url, tenantId, key, cookie }, 'fuzzed');
+  const values = await storeOneOfEach({ url: server.url, tenantId, key, cookie }, 'fuzzed');
   subject = { tenantId, key, cookie, spareCookies, values, readToken: values.read_token! };
 });
 

@@ -4,7 +4,7 @@ import { SPANS_MAX } from '@countersign/core/contract/trace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { EVERY_ROUTE, type ServedRoute } from '../fixtures/every-route.ts';
 import { exampleOf } from '../fixtures/example-values.ts';
-import { EVERYWHERE, oneOfEach } from '../fixtures/one-of-each.ts';
+import { EVERYWHERE, storeOneOfEach } from '../fixtures/one-of-each.ts';
 import { createPerson } from '../harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { jsonExport } from '../otlp/exporter.ts';
@@ -32,7 +32,7 @@ beforeAll(async () => {
   const fill = async (tenantId: string, mark: string) => {
     const { browser } = await createPerson(server, { [tenantId]: 'admin' }, `admin-${mark}@example.com`);
     const key = await server.key(tenantId);
-    return { key, values: await oneOfEach({ url: server.url, tenantId, key, cookie: browser.cookie! }, mark) };
+    return { key, values: await storeOneOfEach({ url: server.url, tenantId, key, cookie: browser.cookie! }, mark) };
   };
   const { values: secret } = await fill(workspaces[1], SECRET);
   const [mine, other] = [await fill(workspaces[0], 'own'), await fill(workspaces[1], MARK)];
@@ -73,7 +73,7 @@ function requestsOf(route: ServedRoute, workspace: string, values: Record<string
     .replace(':workspace', workspace)
     .replace(/:(\w+)/g, (_, name: string) => {
       const value = values[name];
-      if (value === undefined) throw new Error(`oneOfEach has no value for the parameter ${name} of ${route.path}`);
+      if (value === undefined) throw new Error(`storeOneOfEach has no value for the parameter ${name} of ${route.path}`);
       return encodeURIComponent(value);
     });
   const choice = { valueOf: (name: string) => values[name], includes: (name: string) => values[name] !== undefined };

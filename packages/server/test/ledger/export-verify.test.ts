@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256 } from '../../src/crypto/digests.ts';
 import { exportLog } from '../../src/ledger/export.ts';
 import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
-import { chunksOf, sixRows, tamper } from '../fixtures/altered-ledger.ts';
+import { chunksOf, createSixRows, tamper } from '../fixtures/altered-ledger.ts';
 import { runVerifier } from '../harness/independent-verifier.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -68,7 +68,7 @@ describe('an export of the ledger', () => {
   let text: string;
   let tenantId: string;
   beforeAll(async () => {
-    tenantId = await sixRows(server);
+    tenantId = await createSixRows(server);
     text = await exportLedger(tenantId);
   });
 
@@ -212,7 +212,7 @@ describe('an export of the ledger', () => {
   });
 
   test('both verifiers report the altered row of an altered database', async () => {
-    const altered = await sixRows(server);
+    const altered = await createSixRows(server);
     await tamper(
       server,
       `UPDATE countersign.audit_entries SET document = replace(document, '"ci"', '"me"') WHERE $T AND seq = 4`,

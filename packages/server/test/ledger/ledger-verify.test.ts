@@ -7,7 +7,7 @@ import { exportLog } from '../../src/ledger/export.ts';
 import { setHeadStore } from '../../src/ledger/head-memory.ts';
 import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
 import { verifyKnownLog } from '../../src/ledger/verify-log.ts';
-import { chunksOf, sixRows, tamper } from '../fixtures/altered-ledger.ts';
+import { chunksOf, createSixRows, tamper } from '../fixtures/altered-ledger.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -20,7 +20,7 @@ test.each([
   ['with more rows', 7, /^it covers 7 rows, but the log ends after 6.*accept-restore/],
   ['with another root', 6, /^the first 6 rows make the root .*accept-restore/],
 ])('verifyKnownLog reports a log that does not continue a stored head %s', async (_, size, reason) => {
-  const tenantId = await sixRows(server);
+  const tenantId = await createSixRows(server);
   // A server that has seen no head yet.
   const { pool, secrets } = (await testServer({ checkpointSeconds: undefined, database: server.database })).open;
   setHeadStore(pool, { latest: async () => ({ size, root: new Uint8Array(32) }), write: async () => undefined });
@@ -34,7 +34,7 @@ test.each([
 
 describe('verifyAuditLedger', () => {
   test('accepts an unchanged ledger and an empty one', async () => {
-    const tenantId = await sixRows(server);
+    const tenantId = await createSixRows(server);
     const report = await verifyAuditLedger(server.open.pool, tenantId);
     const [head] = await server.database.sql(
       `SELECT encode(row_hash, 'hex') AS hash FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'audit'`,
@@ -137,7 +137,7 @@ describe('verifyAuditLedger', () => {
     ['the hash of the head, set to null', head('row_hash = NULL'), 6, /the head says that the last row has row_hash null/],
     ['the head removed', `DELETE FROM countersign.log_heads WHERE $T AND log = 'audit'`, 7, /head row is gone/],
   ])('names the first bad row (%s)', async (_, statement, seq, reason) => {
-    const tenantId = await sixRows(server);
+    const tenantId = await createSixRows(server);
     await tamper(server, statement, tenantId);
     const { firstBad } = await verifyAuditLedger(server.open.pool, tenantId);
     expect(firstBad).toEqual({ seq, reason: expect.stringMatching(reason) });
@@ -155,7 +155,7 @@ describe('verifyAuditLedger', () => {
   });
 
   test('reports the row after a row that was rewritten and rehashed', async () => {
-    const tenantId = await sixRows(server);
+    const tenantId = await createSixRows(server);
     const [found] = await server.database.sql<{ document: string }>(
       'SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND seq = 3',
       [tenantId],
@@ -170,7 +170,7 @@ describe('verifyAuditLedger', () => {
   });
 
   test("reports a row that was replaced by another tenant's row", async () => {
-    const [tenantId, other] = [await sixRows(server), await sixRows(server)];
+    const [tenantId, other] = [await createSixRows(server), await createSixRows(server)];
     const [theirs] = await server.database.sql<{ document: string }>(
       'SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND seq = 3',
       [other],
@@ -181,7 +181,7 @@ describe('verifyAuditLedger', () => {
   });
 
   test('accepts the rows of a truncated ledger with a matching head; the stored tree reveals the missing rows', async () => {
-    const tenantId = await sixRows(server);
+    const tenantId = await createSixRows(server);
     await tamper(server, remove('seq > 4'), tenantId);
     await tamper(
       server,
