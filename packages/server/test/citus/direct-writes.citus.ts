@@ -81,7 +81,7 @@ const postTrace = async (key: string, traceId: string): Promise<number> =>
   (await server.post(paths.traces, key, { trace_id: traceId, agent_name: 'direct', outcome: 'success' })).status;
 
 /** Creates a workspace and waits until the server writes to its node directly. Returns the workspace's ID, name and a key. */
-async function directWorkspace(): Promise<{ tenant: string; name: string; key: string }> {
+async function createDirectWorkspace(): Promise<{ tenant: string; name: string; key: string }> {
   const name = `direct-${randomUUID()}`;
   const tenant = await server.workspace(name);
   const key = await server.key(tenant);
@@ -106,7 +106,7 @@ async function untilDirect(nodes: TenantNodes, tenant: string): Promise<void> {
 }
 
 test('records of five endpoints are accepted and their logs are valid, whichever node runs their batches', async () => {
-  const { tenant, key } = await directWorkspace();
+  const { tenant, key } = await createDirectWorkspace();
   const evaluation = { name: 'nightly', agent_name: 'direct', status: 'passing', pass_rate: 100 };
   expect((await server.post(paths.evaluations, key, evaluation)).status).toBe(200);
   for (const [path, body] of [
@@ -133,7 +133,7 @@ test('records of five endpoints are accepted and their logs are valid, whichever
 });
 
 test('traces that arrive after a move of their workspace are stored once', async () => {
-  const { tenant, key } = await directWorkspace();
+  const { tenant, key } = await createDirectWorkspace();
   const stored = () => server.database.sql('SELECT 1 FROM countersign.traces WHERE tenant_id = $1', [tenant]);
   const before = (await stored()).length;
   await move(tenant);
@@ -152,7 +152,7 @@ const lookupsOn = (placement: Placement): Promise<string[]> =>
   });
 
 test('keys are looked up on the node of their workspace, and a key that is revoked after a move is rejected at once', async () => {
-  const { tenant, name, key } = await directWorkspace();
+  const { tenant, name, key } = await createDirectWorkspace();
   const { here } = await placementsOf(tenant);
   expect(await lookupsOn(here)).toContainEqual(expect.stringMatching(/FROM countersign\.ingestion_keys_\d+/));
   const { rows: shards } = await onPlacement(here, (client) =>
@@ -211,7 +211,7 @@ test('transactions run on the coordinator while a node cannot be reached, and th
 });
 
 /** Creates two workspaces whose rows are in the same shards. */
-async function workspacesInSameShards(): Promise<[string, string]> {
+async function createWorkspacesInSameShards(): Promise<[string, string]> {
   const byShard = new Map<string, string>();
   for (;;) {
     const tenant = await server.workspace();
@@ -224,7 +224,7 @@ async function workspacesInSameShards(): Promise<[string, string]> {
 }
 
 test('row-level security applies on the shards, and append-only tables reject changes', async () => {
-  const [own, other] = await workspacesInSameShards();
+  const [own, other] = await createWorkspacesInSameShards();
   const nodes = openNodes();
   await untilDirect(nodes, own);
   const run = (text: string, values: unknown[] = []) =>

@@ -49,8 +49,8 @@ describe('workspaces and keys', () => {
     expect(status).toBe(0);
     expect(out).toMatch(/^aa_live_[0-9a-f]{12}\.[\w-]{43}\n$/);
     expect(err).not.toContain(out.trim());
-    const answer = await server.post(paths.audit, out.trim(), { actor: 'ci', action: 'build.done' });
-    expect(answer.status).toBe(200);
+    const response = await server.post(paths.audit, out.trim(), { actor: 'ci', action: 'build.done' });
+    expect(response.status).toBe(200);
     expect((await server.post(paths.evaluations, out.trim(), { name: 'x' })).body.error).toBe('insufficient_scope');
   });
 

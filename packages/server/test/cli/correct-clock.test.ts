@@ -51,7 +51,7 @@ async function* bytesOf(text: string) {
 const verifiedExport = (text: string) => verifyExport(bytesOf(text), { digests, sha256 });
 
 /** Creates a workspace whose audit ledger has one entry with a time an hour ahead of the clock. */
-async function ledgerAhead(): Promise<{ tenantId: string; key: string }> {
+async function createLedgerAhead(): Promise<{ tenantId: string; key: string }> {
   const tenantId = await server.workspace();
   const key = await server.key(tenantId);
   const now = new Date(Date.now() + JUMP_MS).toISOString();
@@ -71,7 +71,7 @@ describe('ledger correct-clock', () => {
   test('is refused when no log is ahead, and without `write` only returns the correction', async () => {
     const tenantId = await server.workspace();
     await expect(correctClock(server.open.pool, tenantId, { write: true })).rejects.toThrow(/no log .* is ahead of the clock/);
-    const { tenantId: other } = await ledgerAhead();
+    const { tenantId: other } = await createLedgerAhead();
     const before = await linesOf(other, 'audit');
     const { logs } = await correctClock(server.open.pool, other, { write: false });
     expect(Object.keys(logs)).toEqual(['audit']);
@@ -79,7 +79,7 @@ describe('ledger correct-clock', () => {
   });
 
   test('makes new entries follow the clock again, and every verifier accepts the step back in time', async () => {
-    const { tenantId, key } = await ledgerAhead();
+    const { tenantId, key } = await createLedgerAhead();
     const { logs, now } = await correctClock(server.open.pool, tenantId, { write: true });
     expect(logs.audit).toMatchObject({ size: 1, after: now });
     await server.post(paths.audit, key, { actor: 'ci', action: 'after' });
@@ -154,15 +154,15 @@ describe('ledger correct-clock and approvals', () => {
   test('an approval with a time in the future returns to the queue, and no other approval does', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
-    const approvedEvaluation = async (agent: string): Promise<string> => {
+    const createApprovedEvaluation = async (agent: string): Promise<string> => {
       const { body } = await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95 });
       await setRiskLevel(server.open.pool, tenantId, { agent, level: 'high' }, 'operator');
       const decision = { evaluationId: body.id, status: 'approved', rationale: 'seen' } as const;
       await decideEvaluation(server.open.pool, tenantId, decision, 'operator');
       return body.id;
     };
-    await approvedEvaluation('right');
-    const aheadEvaluation = await approvedEvaluation('ahead');
+    await createApprovedEvaluation('right');
+    const aheadEvaluation = await createApprovedEvaluation('ahead');
     await server.database.sql(
       `UPDATE countersign.approvals SET decided_at = clock_timestamp() + interval '1 hour' WHERE evaluation_id = $1`,
       [aheadEvaluation],
@@ -234,7 +234,7 @@ describe('verifiers reject an export whose times go backwards', () => {
     ['with an entry for another log', ({ metadata: { logs } }) => ({ metadata: { logs: { keys: logs.audit } } })],
     ['with an entry without metadata', () => ({ metadata: null })],
   ])('%s', async (_, change) => {
-    const { tenantId } = await ledgerAhead();
+    const { tenantId } = await createLedgerAhead();
     await correctClock(server.open.pool, tenantId, { write: true });
     const rows = (await linesOf(tenantId, 'audit'))
       .trim()

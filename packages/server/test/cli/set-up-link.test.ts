@@ -38,12 +38,12 @@ describe('the set-up link of a first start', () => {
       expect(server.output).toContain(file);
       expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
       const token = readFileSync(file, 'utf8').trim().split('#')[1]!;
-      const answer = await fetch(`${server.url}/api/portal/links/show`, {
+      const response = await fetch(`${server.url}/api/portal/links/show`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', origin: server.url },
         body: JSON.stringify({ token }),
       });
-      expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ purpose: 'set_up' })]);
+      expect([response.status, await response.json()]).toEqual([200, expect.objectContaining({ purpose: 'set_up' })]);
     } finally {
       await server.end('SIGTERM');
       await folder.clear();

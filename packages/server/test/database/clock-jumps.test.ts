@@ -34,8 +34,8 @@ describe('the database clock', () => {
     expect((await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body.allowed).toBe(true);
   });
   const send = async (path: string, body: unknown, headers?: Record<string, string>) => {
-    const { status, headers: responseHeaders, body: answer } = await server.post(path, key, body, headers);
-    return [status, answer.error, responseHeaders.has('retry-after')];
+    const { status, headers: responseHeaders, body: responseBody } = await server.post(path, key, body, headers);
+    return [status, responseBody.error, responseHeaders.has('retry-after')];
   };
   const writes = (): [string, unknown, Record<string, string>?][] => [
     [paths.audit, ENTRY, { 'idempotency-key': 'one' }],

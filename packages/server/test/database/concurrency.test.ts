@@ -34,8 +34,8 @@ const atOnce = <T>(count: number, work: (number: number) => Promise<T>): Promise
   Promise.all(Array.from({ length: count }, (_, number) => work(number)));
 
 /** The responses grouped by status. */
-const statuses = (answers: readonly TestResponse[]) => Object.groupBy(answers, ({ status }) => status);
-const allOk = (answers: readonly TestResponse[]) => expect(Object.keys(statuses(answers))).toEqual(['200']);
+const statuses = (responses: readonly TestResponse[]) => Object.groupBy(responses, ({ status }) => status);
+const allOk = (responses: readonly TestResponse[]) => expect(Object.keys(statuses(responses))).toEqual(['200']);
 
 /** The bytes of the requests in the queue of the first server. */
 const queuedBytes = async () =>
@@ -47,7 +47,7 @@ const expectValidChain = async () =>
 describe('two servers on one database', () => {
   test('64 concurrent callers leave no gap and no fork in a ledger, which contains every returned row_hash', async () => {
     const before = await database.sql('SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1', [tenantId]);
-    const answers = (
+    const responses = (
       await atOnce(64, async (caller) => {
         const own: TestResponse[] = [];
         for (let turn = 0; turn < 6; turn += 1)
@@ -57,7 +57,7 @@ describe('two servers on one database', () => {
         return own;
       })
     ).flat();
-    allOk(answers);
+    allOk(responses);
     const rows = await database.sql<{ seq: number; row_hash: string; prev_hash: string | null }>(
       `SELECT seq, encode(row_hash, 'hex') AS row_hash, encode(prev_hash, 'hex') AS prev_hash
          FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq`,
@@ -66,7 +66,7 @@ describe('two servers on one database', () => {
     expect(rows.map(({ seq }) => seq)).toEqual(Array.from({ length: before.length + 384 }, (_, index) => index + 1));
     expect(new Set(rows.map(({ prev_hash }) => prev_hash)).size).toBe(rows.length);
     const bySeq = new Map(rows.map((row) => [String(row.seq), row]));
-    for (const { headers, body } of answers) {
+    for (const { headers, body } of responses) {
       const row = bySeq.get(headers.get('countersign-ledger-seq')!);
       expect([row?.row_hash, row?.prev_hash]).toEqual([body.row_hash, body.prev_hash]);
     }
@@ -83,7 +83,7 @@ describe('two servers on one database', () => {
       const ownKey = await servers[0].key(own);
       const send = (number: number) => servers[number]!.post(path, ownKey, body);
       for (const number of [0, 1, 0]) expect((await send(number)).status).toBe(200);
-      const answers = await inTenantTransaction(servers[1].open.pool, own, async (tx) => {
+      const responses = await inTenantTransaction(servers[1].open.pool, own, async (tx) => {
         await lockLogs(tx, [log]);
         const first = send(0);
         await waitForBlockedStatements(database);
@@ -92,7 +92,7 @@ describe('two servers on one database', () => {
         await until('the ten other requests are in the queue', async () => (await queuedBytes()) >= 11 * before);
         return { first, others };
       }).then(({ first, others }) => Promise.all([first, others]));
-      allOk(answers.flat());
+      allOk(responses.flat());
       const rows = await database.sql<{ xmin: string }>(
         `SELECT xmin::text FROM countersign.${table} WHERE tenant_id = $1 ORDER BY seq DESC LIMIT 11`,
         [own],
@@ -129,11 +129,11 @@ describe('two servers on one database', () => {
         const [idempotencyKey, body] = [`${path}-${round}-${randomUUID()}`, makeBody()];
         return atOnce(12, (caller) => post(caller, path, body, { 'idempotency-key': idempotencyKey }));
       });
-      for (const answers of rounds) {
-        allOk(answers);
-        expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
-        expect(new Set(answers.map(({ headers }) => headers.get('countersign-ledger-seq'))).size).toBe(1);
-        expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') === null)).toHaveLength(1);
+      for (const responses of rounds) {
+        allOk(responses);
+        expect(new Set(responses.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+        expect(new Set(responses.map(({ headers }) => headers.get('countersign-ledger-seq'))).size).toBe(1);
+        expect(responses.filter(({ headers }) => headers.get('idempotent-replayed') === null)).toHaveLength(1);
       }
       expect(await count()).toBe(before + 8);
     },
@@ -141,10 +141,10 @@ describe('two servers on one database', () => {
 
   test('of concurrent bodies with one Idempotency-Key, one is stored and the others are rejected', async () => {
     const idempotencyKey = randomUUID();
-    const answers = await atOnce(16, (caller) =>
+    const responses = await atOnce(16, (caller) =>
       post(caller, paths.evaluations, { name: `body ${caller % 4}` }, { 'idempotency-key': idempotencyKey }),
     );
-    const { 200: good = [], 422: rejected = [] } = statuses(answers);
+    const { 200: good = [], 422: rejected = [] } = statuses(responses);
     expect([good.length, rejected.length]).toEqual([4, 12]);
     expect(new Set(good.map(({ body }) => body.id)).size).toBe(1);
     expect(new Set(rejected.map(({ body }) => body.error))).toEqual(new Set(['idempotency_key_reused']));
@@ -152,7 +152,7 @@ describe('two servers on one database', () => {
 
   test('concurrent submissions of one trace_id form one trace with all spans and their totals', async () => {
     const traceIds = [randomUUID(), randomUUID(), randomUUID()];
-    const answers = await atOnce(60, (caller) =>
+    const responses = await atOnce(60, (caller) =>
       post(caller >> 1, paths.traces, {
         trace_id: traceIds[caller % 3],
         spans: [1, 2].map((n) => ({
@@ -165,7 +165,7 @@ describe('two servers on one database', () => {
         })),
       }),
     );
-    allOk(answers);
+    allOk(responses);
     for (const [index, traceId] of traceIds.entries()) {
       const callers = Array.from({ length: 60 }, (_, caller) => caller).filter((caller) => caller % 3 === index);
       const [trace] = await database.sql<{ id: string; numbers: number[] }>(
@@ -187,7 +187,7 @@ describe('two servers on one database', () => {
         cost_usd: '4',
       });
       expect(trace!.numbers).toEqual(Array.from({ length: 20 }, (_, number) => number + 1));
-      expect(new Set(answers.filter((_, caller) => caller % 3 === index).map(({ body }) => body.id))).toEqual(
+      expect(new Set(responses.filter((_, caller) => caller % 3 === index).map(({ body }) => body.id))).toEqual(
         new Set([trace!.id]),
       );
     }
@@ -219,7 +219,7 @@ describe('two servers on one database', () => {
 
   test('register one agent for each name that concurrent requests send, and assign every event to the named agent', async () => {
     const names = Array.from({ length: 12 }, () => `new-${randomUUID()}`);
-    const answers = await atOnce(96, (caller) => {
+    const responses = await atOnce(96, (caller) => {
       const name = names[caller % 12]!;
       const record = [
         () => post(caller >> 2, paths.traces, { trace_id: randomUUID(), agent_name: name }),
@@ -229,7 +229,7 @@ describe('two servers on one database', () => {
       ];
       return record[(caller + (caller >> 4)) % 4]!();
     });
-    allOk(answers);
+    allOk(responses);
     const agents = await database.sql<{ name: string; n: number }>(
       'SELECT name, count(*)::int AS n FROM countersign.agents WHERE tenant_id = $1 AND name = ANY ($2::text[]) GROUP BY name',
       [tenantId, names],
@@ -258,13 +258,13 @@ describe('two servers on one database', () => {
 
   test('concurrent promotion checks and audit entries leave the ledger valid and lose no decision', async () => {
     await post(0, paths.evaluations, { name: 'nightly', agent_name: 'mixed', pass_rate: 90 });
-    const answers = await atOnce(120, (caller) =>
+    const responses = await atOnce(120, (caller) =>
       caller % 3 === 0
         ? post(caller, paths.audit, { actor: 'ci', action: 'test.mixed' })
         : post(caller, paths.promotionCheck, { agent_name: 'mixed', min_pass_rate: caller % 3 === 1 ? 80 : 95 }),
     );
-    allOk(answers);
-    const decided = answers.filter((_, caller) => caller % 3 !== 0).map(({ body }) => body);
+    allOk(responses);
+    const decided = responses.filter((_, caller) => caller % 3 !== 0).map(({ body }) => body);
     expect(Object.groupBy(decided, ({ reason }) => reason)).toMatchObject({
       all_conditions_met: { length: 40 },
       pass_rate_below_threshold: { length: 40 },
@@ -296,7 +296,7 @@ describe('two servers on one database', () => {
       trace_id: full,
       spans: [{ span_id: 'a', kind: 'llm', name: 'm', total_tokens: Number.MAX_SAFE_INTEGER }],
     });
-    const answers = await atOnce(60, (caller) => {
+    const responses = await atOnce(60, (caller) => {
       const spans = [{ span_id: `${caller}`, kind: 'llm', name: 'm', total_tokens: 1 }];
       const body = [
         { trace_id: owned, agent_name: 'stranger', spans },
@@ -305,7 +305,7 @@ describe('two servers on one database', () => {
       ];
       return post(caller >> 2, paths.traces, body[caller % 3]);
     });
-    expect(answers.map(({ status }) => status)).toEqual(answers.map((_, caller) => (caller % 3 === 2 ? 200 : 422)));
+    expect(responses.map(({ status }) => status)).toEqual(responses.map((_, caller) => (caller % 3 === 2 ? 200 : 422)));
     expect(await database.sql(`SELECT 1 FROM countersign.agents WHERE name LIKE 'rejected-%'`)).toEqual([]);
     const [stored] = await database.sql(
       'SELECT sum(span_count)::int AS spans, sum(submission_count)::int AS submissions FROM countersign.traces WHERE trace_id = ANY ($1::text[])',

@@ -6,7 +6,7 @@ const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
 /** Watches a disk of 1000 bytes with a floor of 100. `read` sets its free bytes and returns whether free space is low. */
-function observedDisk() {
+function watchDisk() {
   const changes: boolean[] = [];
   const disk: { space: Space | undefined } = { space: { free: 500, total: 1000 } };
   const space = new FreeSpace({
@@ -26,7 +26,7 @@ function observedDisk() {
 }
 
 test('FreeSpace refuses growth below the floor, accepts it again a quarter above the floor, and reports each change once', async () => {
-  const { space, changes, read } = observedDisk();
+  const { space, changes, read } = watchDisk();
   expect(await read(100)).toBe(false);
   expect(() => space.requireSpace()).not.toThrow();
   expect(await read(99)).toBe(true);

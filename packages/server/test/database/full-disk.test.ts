@@ -141,7 +141,7 @@ group.runIf(mayMount)('a full disk', () => {
   });
 
   /** A disk of 400 MiB with the prepared database. */
-  function preparedDisk(): SmallDisk {
+  function mountPreparedDisk(): SmallDisk {
     const mounted = SmallDisk.mount(400)!;
     copyPreparedCluster(mounted.dataDir);
     return mounted;
@@ -213,7 +213,7 @@ group.runIf(mayMount)('a full disk', () => {
       retry: 1,
     },
     async (how) => {
-      disk = preparedDisk();
+      disk = mountPreparedDisk();
       const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
       const server = await startServer(environment);
       const { tenantId, key } = await newKey(environment, 'acme');
@@ -267,7 +267,7 @@ group.runIf(mayMount)('a full disk', () => {
   test('when it is nearly full, the server refuses growth with the reason, still serves checks, revocation and reads, and recovers', {
     timeout: 120_000,
   }, async () => {
-    disk = preparedDisk();
+    disk = mountPreparedDisk();
     const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
     const server = await startServer(environment);
     const { key } = await newKey(environment, 'acme');
@@ -293,9 +293,9 @@ group.runIf(mayMount)('a full disk', () => {
     disk.fill(84 * 1024 * 1024);
     const refusal = { status: 503, retryAfter: '10', body: { error: 'unavailable', issues: [{ code: 'disk_space' }] } };
     const refusesGrowth = async () => {
-      const answers = await Promise.all(Array.from({ length: 8 }, () => post(paths.audit, key, entry)));
-      expect(answers.every(({ status }) => status === 200 || status === 503)).toBe(true);
-      return answers.some(({ status }) => status === 503);
+      const responses = await Promise.all(Array.from({ length: 8 }, () => post(paths.audit, key, entry)));
+      expect(responses.every(({ status }) => status === 200 || status === 503)).toBe(true);
+      return responses.some(({ status }) => status === 503);
     };
     await until('growth is refused', refusesGrowth);
     expect(await post(paths.audit, key, entry)).toMatchObject(refusal);
@@ -330,7 +330,7 @@ group.runIf(mayMount)('a full disk', () => {
   });
 
   test('when it is read-only, a command says what to do and does not suggest removing a file', { timeout: 60_000 }, async () => {
-    disk = preparedDisk();
+    disk = mountPreparedDisk();
     const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
     await outputOf(['workspace', 'create', '--name', 'acme'], environment);
     await untilNothingRuns(disk!.dataDir);

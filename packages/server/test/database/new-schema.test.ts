@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 /** Migrates as the owner. Returns the reason and the message of the refusal. */
-async function refusal(name = database.owner.database): Promise<string> {
+async function expectRefusal(name = database.owner.database): Promise<string> {
   const failure = await migrate({ ...database.owner, database: name }).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ExitError);
   return `${(failure as ExitError).reason}: ${(failure as ExitError).message}`;
@@ -21,7 +21,7 @@ test.each(['LATIN1', 'SQL_ASCII', 'EUC_JP'])('a database with the encoding %s is
   const name = `${database.owner.database}_${encoding.toLowerCase()}`;
   await database.sql(`CREATE DATABASE ${name} OWNER ${database.owner.user} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`);
   try {
-    expect(await refusal(name)).toMatch(new RegExp(`^refused: the database has the encoding ${encoding}, .*UTF8`));
+    expect(await expectRefusal(name)).toMatch(new RegExp(`^refused: the database has the encoding ${encoding}, .*UTF8`));
   } finally {
     await database.sql(`DROP DATABASE ${name} WITH (FORCE)`);
   }
@@ -29,7 +29,7 @@ test.each(['LATIN1', 'SQL_ASCII', 'EUC_JP'])('a database with the encoding %s is
 
 test('a schema of another role is refused, and accepted once the migrating role owns it', async () => {
   await database.sql('CREATE SCHEMA countersign');
-  expect(await refusal()).toMatch(/^refused: the schema countersign of this database belongs to another role/);
+  expect(await expectRefusal()).toMatch(/^refused: the schema countersign of this database belongs to another role/);
   await database.sql(`ALTER SCHEMA countersign OWNER TO ${database.owner.user}`);
   expect((await migrate(database.owner)).migrations).not.toEqual([]);
 });
@@ -37,15 +37,15 @@ test('a schema of another role is refused, and accepted once the migrating role 
 test('a schema of another role is refused if the migrating role may use it, but not create tables in it', async () => {
   await database.sql('CREATE SCHEMA countersign');
   await database.sql(`GRANT USAGE ON SCHEMA countersign TO ${database.owner.user}`);
-  expect(await refusal()).toMatch(/^refused: the schema countersign of this database belongs to another role/);
+  expect(await expectRefusal()).toMatch(/^refused: the schema countersign of this database belongs to another role/);
 });
 
 test('a schema with other tables is refused, whether or not the role may read them', async () => {
   await database.sql(`CREATE SCHEMA countersign AUTHORIZATION ${database.owner.user}`);
   await database.sql('CREATE TABLE countersign.tenants (name text)');
-  expect(await refusal()).toMatch(/^refused: the schema countersign of this database has the table tenants/);
+  expect(await expectRefusal()).toMatch(/^refused: the schema countersign of this database has the table tenants/);
   await database.sql(`ALTER TABLE countersign.tenants OWNER TO ${database.owner.user}`);
-  expect(await refusal()).toMatch(/has the table tenants/);
+  expect(await expectRefusal()).toMatch(/has the table tenants/);
   const pool = openPool(database.owner, { size: 1, name: 'level' });
   expect(await schemaLevel(pool).finally(() => pool.end())).toBe('empty');
 });

@@ -55,10 +55,10 @@ describe('Idempotency-Key', () => {
   test.each(ENDPOINTS)('%s: concurrent requests to two servers are stored once', async (path, table, body) => {
     const id = randomUUID();
     const before = await count(table);
-    const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => send(path, body, id, n % 2 ? server : otherServer)));
-    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
-    expect(new Set(answers.map(({ body: answer }) => JSON.stringify(answer))).size).toBe(1);
-    expect(answers.filter((answer) => replayedHeader(answer) === null)).toHaveLength(1);
+    const responses = await Promise.all(Array.from({ length: 10 }, (_, n) => send(path, body, id, n % 2 ? server : otherServer)));
+    expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    expect(new Set(responses.map(({ body: responseBody }) => JSON.stringify(responseBody))).size).toBe(1);
+    expect(responses.filter((response) => replayedHeader(response) === null)).toHaveLength(1);
     expect(await count(table)).toBe(before + 1);
   });
 

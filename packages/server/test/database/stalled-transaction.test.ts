@@ -46,8 +46,8 @@ describe.concurrent('an idle transaction that locks the head of a ledger', () =>
     await otherClient.connect();
     await otherClient.query('BEGIN');
     await otherClient.query('SELECT 1 FROM countersign.log_heads WHERE tenant_id = $1 FOR UPDATE', [workspace]);
-    const answers = await Promise.all([append(key), check(key)]);
-    expect(answers.map(({ status, body }) => [status, body.error])).toEqual(answers.map(() => [503, 'unavailable']));
+    const responses = await Promise.all([append(key), check(key)]);
+    expect(responses.map(({ status, body }) => [status, body.error])).toEqual(responses.map(() => [503, 'unavailable']));
     expect(await countLockWaits()).toBe(0);
     await otherClient.query('COMMIT');
     await otherClient.end();

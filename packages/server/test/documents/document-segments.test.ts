@@ -65,10 +65,12 @@ describe('documents in compressed segments', () => {
     const bodies = Array.from({ length: 40 }, (_, index) =>
       runOf(`run-${index}`, index % 10 === 0 ? { metadata: { noise: randomBytes(index * 20_000).toString('base64') } } : {}),
     );
-    const answers = await Promise.all(bodies.map((body) => server.post(paths.traces, key, body)));
-    expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));
+    const responses = await Promise.all(bodies.map((body) => server.post(paths.traces, key, body)));
+    expect(responses.map(({ status }) => status)).toEqual(bodies.map(() => 200));
     const files = await Promise.all(
-      answers.map(({ body }) => viewer.file('runs.submission', { params: { trace: (body as { id: string }).id, number: '1' } })),
+      responses.map(({ body }) =>
+        viewer.file('runs.submission', { params: { trace: (body as { id: string }).id, number: '1' } }),
+      ),
     );
     expect(files.map(({ text }) => text)).toEqual(bodies);
     const stored = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
@@ -78,7 +80,7 @@ describe('documents in compressed segments', () => {
       [tenantId],
     );
     expect(inRows).toEqual([]);
-    const { items } = await viewer.get('runs.spans', { params: { trace: (answers[5]!.body as { id: string }).id } });
+    const { items } = await viewer.get('runs.spans', { params: { trace: (responses[5]!.body as { id: string }).id } });
     expect(items).toMatchObject([{ span_id: 'a', has_payload: true }]);
     expect(await verify()).toEqual([0, expect.stringMatching(/^valid/)]);
   });
@@ -117,8 +119,8 @@ describe('documents in compressed segments', () => {
     const repeat = () => server.post(paths.traces, key, repeated, { 'idempotency-key': 'k' });
     expect((await repeat()).status).toBe(200);
     const mixed = ['a', 'b', 'c', 'd'].map((id) => server.post(paths.traces, key, runOf(id)));
-    const answers = await Promise.all([...mixed, server.post(paths.traces, key, runOf('taken')), repeat()]);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 422, 200]);
+    const responses = await Promise.all([...mixed, server.post(paths.traces, key, runOf('taken')), repeat()]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 422, 200]);
     const stored = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
     const bytes = (await segments()).reduce((sum, segment) => sum + segment.bytes, 0);
     expect(stored).toHaveLength(6);
