@@ -15,12 +15,12 @@ test('housekeeping deletes expired responses of idempotency keys after ten minut
     (
       await sql<{ key: string }>('SELECT key FROM countersign.idempotency_keys WHERE tenant_id = $1 ORDER BY key', [workspace])
     ).map(({ key }) => key);
-  const workspaceWithStoredResponses = async (name: string) => {
+  const createWorkspaceWithStoredResponses = async (name: string) => {
     const workspace = await server.workspace(name);
     const key = await server.key(workspace);
     for (const age of ['new', 'old']) {
-      const answer = await server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' }, { 'idempotency-key': age });
-      expect(answer.status).toBe(200);
+      const response = await server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' }, { 'idempotency-key': age });
+      expect(response.status).toBe(200);
     }
     await sql(
       `UPDATE countersign.idempotency_keys SET created_at = created_at - interval '25 hours' WHERE tenant_id = $1 AND key = 'old'`,
@@ -28,7 +28,10 @@ test('housekeeping deletes expired responses of idempotency keys after ten minut
     );
     return workspace;
   };
-  const [failing, working] = [await workspaceWithStoredResponses('failing'), await workspaceWithStoredResponses('working')];
+  const [failing, working] = [
+    await createWorkspaceWithStoredResponses('failing'),
+    await createWorkspaceWithStoredResponses('working'),
+  ];
   await sql(`CREATE FUNCTION fail_deletion() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'deletion failed'; END $$`);
   await sql(`CREATE TRIGGER fail_deletion BEFORE DELETE ON countersign.idempotency_keys FOR EACH ROW
                WHEN (OLD.tenant_id = '${failing}') EXECUTE FUNCTION fail_deletion()`);

@@ -13,7 +13,7 @@ beforeEach(() => {
   lines = [];
 });
 
-async function workspaceWithTrace(): Promise<string> {
+async function createWorkspaceWithTrace(): Promise<string> {
   const tenantId = await server.workspace();
   await setRetention(server.open.pool, tenantId, { traceDays: 365, isShortConfirmed: false }, 'operator');
   const trace = { trace_id: 'run-1', agent_name: 'bot', outcome: 'success', spans: [] };
@@ -25,7 +25,7 @@ const traces = async (tenantId: string) =>
   (await server.database.sql('SELECT id FROM countersign.traces WHERE tenant_id = $1', [tenantId])).length;
 
 test('the schedule drops the due records of every workspace and logs one line per workspace that had any', async () => {
-  const tenants = [await workspaceWithTrace(), await server.workspace(), await workspaceWithTrace()];
+  const tenants = [await createWorkspaceWithTrace(), await server.workspace(), await createWorkspaceWithTrace()];
   const schedule = startRetention(server.open, log);
   await schedule.round();
   expect([await traces(tenants[0]!), lines]).toEqual([1, []]);
@@ -38,7 +38,7 @@ test('the schedule drops the due records of every workspace and logs one line pe
 });
 
 test('the schedule continues after a workspace whose retention periods were changed in the database', async () => {
-  const tenants = [await workspaceWithTrace(), await workspaceWithTrace()];
+  const tenants = [await createWorkspaceWithTrace(), await createWorkspaceWithTrace()];
   await server.database.sql('ALTER TABLE countersign.retention_periods DISABLE TRIGGER append_only');
   await server.database.sql('UPDATE countersign.retention_periods SET trace_days = 1 WHERE tenant_id = $1', [tenants[0]]);
   await server.database.sql('ALTER TABLE countersign.retention_periods ENABLE ALWAYS TRIGGER append_only');
@@ -53,7 +53,7 @@ test('the schedule continues after a workspace whose retention periods were chan
 });
 
 test('the schedule logs the command to run if the server may not delete records', async () => {
-  const tenantId = await workspaceWithTrace();
+  const tenantId = await createWorkspaceWithTrace();
   const schedule = startRetention({ ...server.open, owner: server.database.server }, log);
   await schedule.round(LATER);
   schedule.stop();

@@ -62,10 +62,10 @@ function serverHelpers(server: TestServer) {
   return {
     signedHead,
     append: async (key: string, count: number) => {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: count }, () => server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' })),
       );
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     },
     sizes: async (tenantId: string, log: LogName = 'audit') =>
       (
@@ -288,8 +288,8 @@ describe('a rewritten log', () => {
       lines.some((line) => line.includes('no checkpoint was made') && line.includes('LogRewrittenError')),
     );
     for (const path of ['audit/checkpoint', 'audit/inclusion/1']) {
-      const answer = await fetch(`${server.url}/api/ledger/${path}`, { headers: { authorization: `Bearer ${token}` } });
-      expect([answer.status, await answer.json()], path).toEqual([
+      const response = await fetch(`${server.url}/api/ledger/${path}`, { headers: { authorization: `Bearer ${token}` } });
+      expect([response.status, await response.json()], path).toEqual([
         500,
         { error: 'log_rewritten', issues: [expect.objectContaining({ message: expect.stringContaining('ledger verify') })] },
       ]);
