@@ -102,10 +102,10 @@ describe('the withdrawal of an approval, after rows were changed outside the ser
 
 describe('a decision of an approver, after the row of the evaluation was changed outside the server,', () => {
   test.each([
-    ['the agent', async () => moveEvaluation((await createHighRiskAgent())[1])],
-    ['the pass rate', () => sql('UPDATE countersign.evaluations SET pass_rate = 100 WHERE id = $1', [evaluation])],
-    ['the document', () => sql(`UPDATE countersign.evaluations SET document = '{}' WHERE id = $1`, [evaluation])],
-  ])('%s: is refused if it approves, because the approver saw the changed values', async (_, attack) => {
+    ['agent', async () => moveEvaluation((await createHighRiskAgent())[1])],
+    ['pass rate', () => sql('UPDATE countersign.evaluations SET pass_rate = 100 WHERE id = $1', [evaluation])],
+    ['document', () => sql(`UPDATE countersign.evaluations SET document = '{}' WHERE id = $1`, [evaluation])],
+  ])('is refused if it approves and the row has another %s, because the approver saw the changed row', async (_, attack) => {
     await attack();
     await expect(decide('approved')).rejects.toThrow(EvidenceBrokenError);
     expect(await reason()).toBe('approval_required');

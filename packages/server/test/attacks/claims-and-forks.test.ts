@@ -24,7 +24,7 @@ describe('an entry whose actor names another sender', () => {
       const server = await scenario.server();
       const claimed = await server.post(paths.audit, scenario.key, body);
       const { recorded_by: _, ...allowed } = body;
-      // The server either rejects or ignores the member `recorded_by` of a request. It never stores it.
+      // The server either rejects or ignores the member `recorded_by` of a request, and never stores its value.
       const response = claimed.status === 200 ? claimed : await server.post(paths.audit, scenario.key, allowed);
       expect(response.status).toBe(200);
       const lines = (await scenario.run('ledger', 'export', '--workspace', 'victim')).output.split('\n');
@@ -82,7 +82,7 @@ describe('a fork: two readers see different histories', () => {
     expect(await scenario.python('ledger', file, ...both)).toMatchObject({ status: 1, output: expect.stringMatching(/forked/) });
   });
 
-  test('the forked ledger verifies by itself, but a checkpoint of the original history does not match it', async () => {
+  test('the forked ledger is valid in the database, but a kept checkpoint of the original history does not match it', async () => {
     await fork();
     const { workspace, file, python } = await scenario.verdicts('audit', 'workspace', 'file', 'python');
     expect(workspace.status).toBe(0);

@@ -88,7 +88,7 @@ export class Insider {
     });
   }
 
-  /** Rewrites the whole ledger. Every hash and link, the head, the tree and its nodes are consistent afterwards. */
+  /** Rewrites the whole ledger. Every hash and link, the head, the tree and its nodes are consistent afterwards; the head's seal is old. */
   async rewriteLedger(tenantId: string, entries: readonly ForgedEntry[]): Promise<void> {
     const rows = linkEntries({ seq: 0, rowHash: null }, entries, digests);
     await this.sql('DELETE FROM countersign.audit_entries WHERE $T', tenantId);

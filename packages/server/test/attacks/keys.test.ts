@@ -72,7 +72,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
   test.each([
     ['scopes', `scopes = '{evaluations}'`, /its scopes are evaluations, the trail says audit/],
     ['expiry', `expires_at = now() - interval '1 hour'`, /it expires at .*, the trail says null/],
-  ])('ignores changed %s in the row, and `ledger verify` names them', async (_, set, why) => {
+  ])('ignores a change of the %s in the row, and `ledger verify` reports it', async (_, set, why) => {
     await sql(`UPDATE countersign.ingestion_keys SET ${set} WHERE prefix = $1`, [prefixOf(key)]);
     expect(await statuses(key)).toEqual([200, 200]);
     expect(await statuses(key, 'evaluations')).toEqual([401, 401]);

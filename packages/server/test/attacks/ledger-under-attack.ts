@@ -81,7 +81,7 @@ export class LedgerUnderAttack {
     writeFileSync(this.kept('vkey'), (await this.run('signing-key', 'show', '--vkey')).output);
   }
 
-  /** Appends rows to a ledger, with ten concurrent requests. */
+  /** Appends rows to a ledger, with up to ten concurrent requests. */
   async append(key: string, count: number): Promise<void> {
     const server = await this.server();
     for (let done = 0; done < count; done += 10)
@@ -125,7 +125,7 @@ export class LedgerUnderAttack {
     this.#isStale = true;
   }
 
-  /** Seals the current heads with the master secret. The next server has not seen the earlier heads. */
+  /** Seals the current heads with the master secret. The next call of `server` starts a server that has not seen the earlier heads. */
   async resealByInsider(): Promise<void> {
     await reseal(this.#server.open.pool, this.tenantId);
     this.#isStale = true;
@@ -154,7 +154,7 @@ export class LedgerUnderAttack {
     return [...files.flatMap((file) => ['--checkpoint', file]), '--key', this.kept('vkey')];
   }
 
-  /** Runs a command and returns what it wrote to stdout, or to stderr if stdout is empty. */
+  /** Runs a command. Returns its exit code and what it wrote to stdout, or to stderr if stdout is empty. */
   async run(...args: string[]): Promise<Verdict> {
     const { status, out, err } = await runCommand(this.environment, ...args);
     return { status, output: out || err };

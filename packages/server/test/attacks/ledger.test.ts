@@ -15,8 +15,8 @@ afterEach(() => scenario.undo());
 const sql = (statement: string, values: unknown[] = []) => scenario.insider.sql(statement, scenario.tenantId, values);
 
 /**
- * Expects these outputs of the tools, and that every tool with kept checkpoints fails. `workspace` is the output for the database
- * without kept checkpoints.
+ * Expects that the outputs of the tools match `expected`, and that every tool with kept checkpoints exits with 1. `workspace` is the output
+ * for the database without kept checkpoints.
  */
 async function expectDetected(expected: { workspace: RegExp; kept?: RegExp; file?: RegExp; python?: RegExp }): Promise<void> {
   const verdicts = await scenario.verdicts('audit', ...CHECKS);
@@ -149,7 +149,7 @@ describe('removed, inserted and moved rows', () => {
     await expectDetected({ workspace: /^broken at seq 150: seq is 151, expected 150/, python: /line 150 / });
   });
 
-  test('tenant_id in the hashed text and the gap reveal a row moved to another tenant', async () => {
+  test('the gap in seq, and tenant_id in the hashed text, reveal a row moved to another tenant', async () => {
     await scenario.insider.sql('DELETE FROM countersign.audit_entries WHERE $T AND seq = 150', scenario.otherId);
     await sql(`UPDATE countersign.audit_entries SET tenant_id = '${scenario.otherId}' WHERE $T AND seq = 150`);
     await expectDetected({ workspace: /^broken at seq 150: seq is 151/, python: /line 150 / });

@@ -166,7 +166,7 @@ describe('an attacker without the master secret', () => {
     expect((await command('workspace', 'list')).status).toBe(0);
   });
 
-  test('cannot give the instance a new identity by also deleting the signing keys; a command restores keys deleted alone', async () => {
+  test('cannot give the instance a new identity by deleting the signing keys too; if only keys are gone, commands restore them', async () => {
     const keys = async () =>
       (await server.database.sql<{ kid: string }>('SELECT kid FROM countersign.signing_keys')).map(({ kid }) => kid);
     const listed = await keys();
@@ -225,7 +225,7 @@ describe('a workspace whose name was changed in the database', () => {
   });
 });
 
-describe('a stored response of an idempotency key that the server did not write', () => {
+describe('a response that is stored for an idempotency key, but not written by the server,', () => {
   const send = (idempotencyKey: string) =>
     server.post(paths.audit, key, { actor: 'ci', action: 'deployed' }, { 'idempotency-key': idempotencyKey });
   const entries = async () =>

@@ -47,38 +47,41 @@ const crossSignature = (by: KeyObject, predecessor: string, successor: KeyObject
   predecessor_signature: bytes(new Uint8Array(sign(null, successionMessage(instance, predecessor, kidOf(successor)), by))),
 });
 
-describe.each(['without a secret', 'with the master secret, but without the signing key'])('attack G, %s', (who) => {
-  const insertedKeys: [string, (key: KeyObject) => Record<string, string>][] = [
-    ['without a predecessor', () => ({})],
-    ['with a cross-signature by another key', (key) => crossSignature(newKey(), genuine, key)],
-    ['with a cross-signature by itself', (key) => crossSignature(key, genuine, key)],
-    ['that names itself as its predecessor', (key) => crossSignature(key, kidOf(key), key)],
-    ['with a predecessor that is not listed', (key) => crossSignature(key, 'nobody', key)],
-    ['with a predecessor and no signature', () => ({ predecessor: text(genuine) })],
-  ];
-  test.each(insertedKeys)('reports an inserted key %s, and does not publish or accept it', async (_what, membersOf) => {
-    const key = newKey();
-    const kid = await insertKey(key, membersOf(key));
-    if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid = $1', [kid]);
-    expect(await kids()).toEqual([genuine]);
-    expect(lines.join('')).toContain(kid);
-    const shown = await runCommand(environmentOf(server), 'signing-key', 'show');
-    expect([shown.status, shown.out.includes(kid), shown.err.includes(kid)]).toEqual([0, false, true]);
-    const environment = {
-      ...environmentOf(server),
-      COUNTERSIGN_SIGNING_KEY: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    };
-    expect(await runCommand(environment, 'signing-key', 'show')).toMatchObject({ status: 9, out: '' });
-  });
+describe.each(['without a secret', 'with the master secret, but without the signing key'])(
+  'the server, under attack G %s,',
+  (who) => {
+    const insertedKeys: [string, (key: KeyObject) => Record<string, string>][] = [
+      ['without a predecessor', () => ({})],
+      ['with a cross-signature by another key', (key) => crossSignature(newKey(), genuine, key)],
+      ['with a cross-signature by itself', (key) => crossSignature(key, genuine, key)],
+      ['that names itself as its predecessor', (key) => crossSignature(key, kidOf(key), key)],
+      ['with a predecessor that is not listed', (key) => crossSignature(key, 'nobody', key)],
+      ['with a predecessor and no signature', () => ({ predecessor: text(genuine) })],
+    ];
+    test.each(insertedKeys)('reports an inserted key %s, and does not publish or accept it', async (_what, membersOf) => {
+      const key = newKey();
+      const kid = await insertKey(key, membersOf(key));
+      if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid = $1', [kid]);
+      expect(await kids()).toEqual([genuine]);
+      expect(lines.join('')).toContain(kid);
+      const shown = await runCommand(environmentOf(server), 'signing-key', 'show');
+      expect([shown.status, shown.out.includes(kid), shown.err.includes(kid)]).toEqual([0, false, true]);
+      const environment = {
+        ...environmentOf(server),
+        COUNTERSIGN_SIGNING_KEY: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      };
+      expect(await runCommand(environment, 'signing-key', 'show')).toMatchObject({ status: 9, out: '' });
+    });
 
-  test('does not publish two keys that endorse each other', async () => {
-    const [one, other] = [newKey(), newKey()];
-    await insertKey(one, crossSignature(other, kidOf(other), one));
-    await insertKey(other, crossSignature(one, kidOf(one), other));
-    if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid <> $1', [genuine]);
-    expect(await kids()).toEqual([genuine]);
-  });
-});
+    test('does not publish two keys that endorse each other', async () => {
+      const [one, other] = [newKey(), newKey()];
+      await insertKey(one, crossSignature(other, kidOf(other), one));
+      await insertKey(other, crossSignature(one, kidOf(one), other));
+      if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid <> $1', [genuine]);
+      expect(await kids()).toEqual([genuine]);
+    });
+  },
+);
 
 describe('a key signed by its predecessor', () => {
   const rotate = async () => {

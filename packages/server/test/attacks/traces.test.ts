@@ -145,7 +145,7 @@ describe('the trace log', () => {
     expect(out).toContain(`the table traces: the row ${(body as { id: string }).id} differs from the log`);
   });
 
-  test('`ledger verify` also names rows that it reads in later pages: of the 101st trace and of a 51st submission', async () => {
+  test('`ledger verify` also names a row after the first page: the 101st trace (100 a page), the 51st submission (50 a page)', async () => {
     const traces = await Promise.all(Array.from({ length: 101 }, (_, index) => send(`run-${index}`)));
     const ids = traces.map(({ body }) => (body as { id: string }).id).sort();
     expect(await verify()).toEqual([0, expect.stringMatching(/^valid: \d+ entries/)]);

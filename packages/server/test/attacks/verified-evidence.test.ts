@@ -49,20 +49,20 @@ describe('`ledger verify` names a row that differs from the evidence log', () =>
 
   test.each([
     [
-      'the pass rate of an older evaluation',
+      'in the pass rate of an older evaluation',
       0,
       `pass_rate = 12`,
       /the table evaluations: the row \S+ differs from the log: pass_rate is 12, the log says 90/,
     ],
     [
-      'the document of an older evaluation',
+      'in the document of an older evaluation',
       1,
       `document = document || ' '`,
       /differs from the log: the digest of its document is/,
     ],
-    ['the status of the latest evaluation', 2, `status = 'failing'`, /status is "failing", the log says "passing"/],
-    ['the agent of an evaluation', 1, 'agent_id = NULL', /differs from the log: the row is gone/],
-    ['the sender of an evaluation', 2, `recorded_by = 'operator'`, /recorded_by is "operator"/],
+    ['in the status of the latest evaluation', 2, `status = 'failing'`, /status is "failing", the log says "passing"/],
+    ['in the agent of an evaluation', 1, 'agent_id = NULL', /differs from the log: the row is gone/],
+    ['in the sender of an evaluation', 2, `recorded_by = 'operator'`, /recorded_by is "operator"/],
   ])('%s', async (_, index, set, why) => {
     const { id } = (await evaluations())[index]!;
     await sql(`UPDATE countersign.evaluations SET ${set} WHERE id = $1`, [id]);
@@ -81,7 +81,7 @@ describe('`ledger verify` names a row that differs from the evidence log', () =>
     );
 
   test.each(['seq - 1', '0', '-9223372036854775808'])(
-    'names an inserted evaluation with the number %s; after a removal, names the removed evaluation and counts the inserted one',
+    'names an inserted evaluation (seq: %s); after another one was removed, names the removed one and counts the inserted one',
     async (seq) => {
       const [first] = await evaluations();
       const inserted = first!.id.replace(/^.{4}/, 'ffff');
@@ -94,7 +94,7 @@ describe('`ledger verify` names a row that differs from the evidence log', () =>
     },
   );
 
-  test('names a removed evaluation if another one was inserted with the highest 64-bit number', async () => {
+  test('names a removed evaluation if another one was inserted with the highest 64-bit integer as its seq', async () => {
     const [first] = await evaluations();
     await insertEvaluation(first!.id.replace(/^.{4}/, 'ffff'), '9223372036854775807');
     await sql('DELETE FROM countersign.evaluations WHERE id = $1', [first!.id]);
@@ -105,26 +105,30 @@ describe('`ledger verify` names a row that differs from the evidence log', () =>
   });
 
   test.each([
-    ['a name', `UPDATE countersign.agents SET name = 'other' WHERE id = $AGENT`, /the table agents: .* its name is "other"/],
     [
-      'a risk level',
+      'in the name of an agent',
+      `UPDATE countersign.agents SET name = 'other' WHERE id = $AGENT`,
+      /the table agents: .* its name is "other"/,
+    ],
+    [
+      'in the risk level of an agent',
       `UPDATE countersign.agents SET risk_level = 'high' WHERE id = $AGENT`,
       /its risk level is high, the log says low/,
     ],
     ...['gen_random_uuid()', `'${LOWEST_ID}'`, `'${HIGHEST_ID}'`].map((id): [string, string, RegExp] => [
-      `an inserted agent with the ID ${id}`,
+      `because an agent with the ID ${id} was inserted`,
       `INSERT INTO countersign.agents (tenant_id, id, name) SELECT tenant_id, ${id}, 'ghost' FROM countersign.agents WHERE id = $AGENT`,
       /the log has no such agent/,
     ]),
-    ['a removed agent', 'DELETE FROM countersign.agents WHERE id = $AGENT', /the table agents: .* the row is gone/],
+    ['because an agent was removed', 'DELETE FROM countersign.agents WHERE id = $AGENT', /the table agents: .* the row is gone/],
     [
-      'an inserted approval',
+      'because an approval was inserted',
       `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_by, decided_at, decided_by, rationale, decided_seq, decisions_size)
        SELECT tenant_id, id, agent_id, 'approved', now(), 'operator', now(), 'operator', 'x', 1, 0 FROM countersign.evaluations WHERE agent_id = $AGENT ORDER BY seq DESC LIMIT 1`,
       /the table approvals: .* it is approved, and the log has no such decision/,
     ],
     [
-      'an inserted re-certification',
+      'because a re-certification was inserted',
       `INSERT INTO countersign.recertifications (tenant_id, incident_id, agent_id, opened_at, opened_seq) SELECT tenant_id, gen_random_uuid(), id, now(), 1 FROM countersign.agents WHERE id = $AGENT`,
       /the table recertifications: .* it is open, and the log says/,
     ],

@@ -63,7 +63,7 @@ const ATTACKS: Attack[] = [
     findings: [{ table: 'decisions', id: '1', fault: expect.stringContaining('response_sha256') }],
   },
   {
-    what: 'an event of the evidence log, and the decision made on it',
+    what: 'an event of the evidence log, on which a decision is based,',
     at: ['evidence_events', 'document', 'seq = 2'],
     change: (document) => document.replace('"pass_rate":91', '"pass_rate":19'),
     findings: [
@@ -86,7 +86,7 @@ const ATTACKS: Attack[] = [
 ];
 
 describe('the periodic verification of the logs', () => {
-  test.each(ATTACKS)('after a change, names $what until the change is undone', async ({ at, change, findings }) => {
+  test.each(ATTACKS)('reports a change of $what until the change is undone', async ({ at, change, findings }) => {
     const [table, column, condition] = at;
     const where = `FROM countersign.${table} WHERE tenant_id = $1 AND ${condition}`;
     const [row] = await server.database.sql<{ value: string }>(`SELECT ${column}::text AS value ${where}`, [tenantId]);
@@ -127,9 +127,9 @@ describe('the periodic verification of the logs', () => {
       ['audit_entries', '7'],
       ['key_events', '3'],
     ]);
-    const alone = watchLogs(server.open, log, { logs: ['audit', 'keys'], verify });
-    await alone.round();
-    alone.stop();
-    expect(alone.findings.of(tenantId).map(({ table }) => table)).toEqual(['key_events']);
+    const newWatch = watchLogs(server.open, log, { logs: ['audit', 'keys'], verify });
+    await newWatch.round();
+    newWatch.stop();
+    expect(newWatch.findings.of(tenantId).map(({ table }) => table)).toEqual(['key_events']);
   });
 });
