@@ -46,7 +46,7 @@ beforeEach(async () => {
 const backup = (output: string, ...options: string[]): Promise<CommandResult> =>
   runCommand({ ...environmentOf(server), ...right }, 'backup', '--output', output, ...options);
 
-/** The environment of the target: the server's role serves; the owner's role migrates and restores. */
+/** The environment of commands on the target: the URLs of the server's role and of the owner's role, which migrates and restores. */
 const environment = () => ({
   ...environmentOf(server),
   DATABASE_URL: socketUrl(target.server),
@@ -85,7 +85,7 @@ test('restore writes the same ledger rows and schema, and reports success as JSO
   expect(verified).not.toHaveProperty('schema_findings');
 });
 
-test('restore refuses a database that is not empty and changes nothing in it', async () => {
+test('restore refuses to load into a database that is not empty, and changes nothing in it', async () => {
   expect(await restore(folder)).toMatchObject({ status: 0 });
   await target.sql(`UPDATE countersign.tenants SET name = 'kept'`);
   expect(await restore(folder)).toMatchObject({ status: 9, err: expect.stringMatching(/not empty .*Nothing was changed/) });
@@ -104,7 +104,7 @@ test('restore names a damaged or missing part before it writes anything', async 
   expect(await countTables()).toBe(0);
 });
 
-test('restore refuses a truncated file, a file that is not a backup, and a missing file', async () => {
+test('restore rejects a truncated file, a file that is not a backup, and a missing or unreadable file', async () => {
   const file = join(scratch, 'whole.backup');
   expect(await backup(file)).toMatchObject({ status: 0 });
   truncateSync(file, 4096);
@@ -120,7 +120,7 @@ test('restore refuses a truncated file, a file that is not a backup, and a missi
   expect(await countTables()).toBe(0);
 });
 
-test('restore refuses a manifest with an invalid member, a file outside the backup, or a missing table', async () => {
+test('restore rejects a manifest with an invalid member, a file outside the backup, or a missing table', async () => {
   const { path, manifest } = copyBackup('manifest');
   const [table, ...others] = manifest.tables;
   const outside = { ...table!, rows: 1, parts: [{ file: '../secret', rows: 1, bytes: 1, rawBytes: 1, sha256: '' }] };
@@ -152,7 +152,7 @@ test('restore leaves no row after a failed load, and the next restore succeeds',
   expect(await restore(folder)).toMatchObject({ status: 0 });
 });
 
-test('restore refuses a backup of a newer schema', async () => {
+test('restore rejects a backup of a newer schema', async () => {
   const { path, manifest } = copyBackup('newer');
   writeManifest(path, { ...manifest, migrations: [...manifest.migrations, '999999_from-the-future'] });
   expect(await restore(path)).toMatchObject({ status: 6, err: expect.stringContaining('999999_from-the-future') });
@@ -163,13 +163,13 @@ test.each([
   [0, 1, 'manifest.json has no valid member version'],
   ['2', 1, 'manifest.json has no valid member version'],
   [undefined, 1, 'manifest.json has no valid member version'],
-])('restore refuses a manifest of version %j with exit code %i', async (version, status, message) => {
+])('restore rejects a manifest of version %j with exit code %i', async (version, status, message) => {
   const { path, manifest } = copyBackup(`version ${version} ${typeof version}`);
   writeManifest(path, { ...manifest, version });
   expect(await restore(path)).toMatchObject({ status, err: expect.stringContaining(message) });
 });
 
-test('restore refuses a backup from before 0.1.0', async () => {
+test('restore rejects a backup from before 0.1.0', async () => {
   const { path, manifest } = copyBackup('unreleased');
   writeManifest(path, { ...manifest, migrations: ['000001_workspaces-and-keys', '000002_runs-and-evaluations'] });
   expect(await restore(path)).toMatchObject({ status: 9, err: expect.stringContaining('before 0.1.0') });
@@ -223,7 +223,7 @@ test('the verification after a restore finds a log shorter than its head in the 
   expect(await restore(path)).toMatchObject({ status: 1, out: expect.stringContaining('the head in the backup of') });
 });
 
-test('restore refuses a backup whose manifest omits a workspace, because the logs of that workspace would not be verified', async () => {
+test('restore rejects a backup whose manifest omits a workspace, because the logs of that workspace would not be verified', async () => {
   const { path, manifest } = copyBackup('unlisted');
   manifest.workspaces = [];
   writeManifest(path, manifest);
@@ -257,7 +257,7 @@ test('restore requires the passphrase for the secrets and does not overwrite ano
   });
 });
 
-test('restore refuses secrets that are malformed or too long', async () => {
+test('restore rejects secrets that are malformed or too long', async () => {
   const sealed = JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8'));
   for (const nonce of ['', Buffer.alloc(300).toString('base64')])
     expect(() => openSecrets(Buffer.from(JSON.stringify({ ...sealed, nonce })), 'correct horse battery', 'id')).toThrow(
@@ -272,14 +272,14 @@ test('restore refuses secrets that are malformed or too long', async () => {
   });
 });
 
-test('restore refuses another master secret or a missing signing key before it writes anything', async () => {
+test('restore refuses to write anything with another master secret or without a signing key', async () => {
   const other = Buffer.alloc(32, 7).toString('base64');
   expect(await restore(folder, { COUNTERSIGN_MASTER_SECRET: other })).toMatchObject({ status: 7 });
   expect(await restore(folder, { COUNTERSIGN_SIGNING_KEY: undefined })).toMatchObject({ status: 7 });
   expect(await countTables()).toBe(0);
 });
 
-test('backup refuses an existing file and a folder that is not empty, and leaves no partial file when it fails', async () => {
+test('backup refuses to write to an existing file or a folder that is not empty, and leaves no partial file', async () => {
   const file = join(scratch, 'existing');
   writeFileSync(file, 'kept');
   expect(await backup(file)).toMatchObject({ status: 2, err: expect.stringContaining('exists') });
