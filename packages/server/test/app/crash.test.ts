@@ -47,7 +47,7 @@ const victims = {
   'the server, then the database': () => [server.pid, folder.postmaster()],
 };
 
-/** The moments of the kills, in milliseconds after the callers began to send. Each victim is killed at each moment. */
+/** The moments of the kills, in milliseconds after the server acknowledged 48 requests. Each victim is killed at each moment. */
 const DELAYS_MS = [0, 100, 200];
 const rounds = DELAYS_MS.flatMap((delayMs) =>
   (Object.keys(victims) as (keyof typeof victims)[]).map((victim) => ({ delayMs, victim })),
@@ -55,7 +55,7 @@ const rounds = DELAYS_MS.flatMap((delayMs) =>
 
 describe('kill -9 during writes', () => {
   test.for(rounds)(
-    'after kill -9 of $victim at $delayMs ms, every acknowledged or resent request is stored once and the audit chain is valid',
+    'after kill -9 of $victim, $delayMs ms into the load, every acknowledged or resent request is stored once and the audit chain is valid',
     async ({ delayMs, victim }) => {
       const callers = new Callers({ url: server.url, key }, CALLERS);
       const enough = CALLERS * 3;

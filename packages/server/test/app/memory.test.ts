@@ -15,7 +15,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const MIB = 1024 * 1024;
 
-describe('a full queue', () => {
+describe('the queue', () => {
   const QUEUE_BYTES = 200_000;
   let database: TestDatabase;
   let server: TestServer;
@@ -30,7 +30,7 @@ describe('a full queue', () => {
     await database.drop();
   });
 
-  const tenant = async () => {
+  const createTenantWithLockedHeads = async () => {
     const id = await server.workspace();
     const key = await server.key(id);
     const audit = (length: number) =>
@@ -40,8 +40,8 @@ describe('a full queue', () => {
   const queuedBytes = async () =>
     Number(/^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
 
-  test('causes 503 with Retry-After; the server accepts the requests in the queue, and accepts more when there is room', async () => {
-    const { audit, release } = await tenant();
+  test('causes 503 with Retry-After if it is full; the server accepts the queued requests, and more when there is room', async () => {
+    const { audit, release } = await createTenantWithLockedHeads();
     const responses = Array.from({ length: 60 }, () => audit(9_000));
     const rejected = await firstRejections(responses);
     expect(rejected.length).toBeGreaterThan(30);
@@ -56,10 +56,14 @@ describe('a full queue', () => {
   });
 
   test('keeps room for other tenants while several tenants flood it', async () => {
-    const flooders = [await tenant(), await tenant(), await tenant()];
+    const flooders = [
+      await createTenantWithLockedHeads(),
+      await createTenantWithLockedHeads(),
+      await createTenantWithLockedHeads(),
+    ];
     const flood = flooders.flatMap(({ audit }) => Array.from({ length: 40 }, () => audit(5_000)));
     await firstRejections(flood);
-    const polite = [await tenant(), await tenant()];
+    const polite = [await createTenantWithLockedHeads(), await createTenantWithLockedHeads()];
     for (const { release } of polite) await release();
     for (const { audit } of polite) {
       const responses = await Promise.all(Array.from({ length: 4 }, () => audit(500)));
@@ -71,7 +75,7 @@ describe('a full queue', () => {
   });
 
   test('accepts 24 requests of a tenant in sequence within 15 seconds while another tenant floods it', async () => {
-    const [flooder, polite] = [await tenant(), await tenant()];
+    const [flooder, polite] = [await createTenantWithLockedHeads(), await createTenantWithLockedHeads()];
     await flooder.release();
     await polite.release();
     const callers = new Callers({ url: server.url, key: flooder.key }, 32, 0);

@@ -15,15 +15,16 @@ import { sealedPool } from '../harness/sealed.ts';
 
 /** The total duration of the loads before the backup and after the restore. docs/reliability.md reports a run with `MINUTES=60`. */
 const LOAD_MS = process.env.MINUTES === undefined ? 4_000 : Number(process.env.MINUTES) * 60_000;
-/** The maximum time between a start and the next kill. */
+/** The longest pause before a kill. */
 const KILL_AFTER_MS = 3_000;
 const CALLERS_PER_SERVER = 4;
 const PAUSE_MS = 30;
 
 const data = DataFolder.migrated();
 const folder = mkdtempSync(join(tmpdir(), 'countersign-mixed-'));
-/** The two servers. Callers read a target's address before each request. */
+/** The two servers. */
 const servers: (ServerProcess | undefined)[] = [undefined, undefined];
+/** The addresses of the servers, and the key. Callers read a target before each request. */
 const targets = [
   { url: '', key: '' },
   { url: '', key: '' },
@@ -68,7 +69,7 @@ async function stopServers(): Promise<void> {
   }
 }
 
-/** Expects that all logs verify and that each running server is ready without warnings. The load may continue meanwhile. */
+/** Expects that all logs are valid and that each running server is ready without warnings. The load may continue meanwhile. */
 async function expectNoFinding(): Promise<void> {
   const verified = await command('ledger', 'verify', '--workspace', 'mixed', '--log', 'all');
   expect(verified).toEqual([0, expect.not.stringContaining('warning')]);

@@ -86,7 +86,7 @@ describe('rejected requests in the log', () => {
 
   // These requests are rejected by Node's parser, the server's handler of raw sockets or the router, not by a handler of the API.
   test.each([
-    ['what is not HTTP', 'bad_request', 400, 'nonsense\r\n\r\n'],
+    ['text that is not HTTP', 'bad_request', 400, 'nonsense\r\n\r\n'],
     [
       'headers that are too large',
       'headers_too_large',

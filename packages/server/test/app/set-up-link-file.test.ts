@@ -11,7 +11,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const path = join(folder, 'set-up-link.txt');
 
-test('servers that start on one data folder at the same time all write the file', async () => {
+test('two processes that write the link at the same time leave one complete file', async () => {
   const module = new URL('../../src/app/set-up-link-file.ts', import.meta.url).href;
   const write = `import { writeSetUpLink } from ${JSON.stringify(module)};
     for (let count = 0; count < 2_000; count += 1) writeSetUpLink(${JSON.stringify(folder)}, 'link-' + process.pid);`;

@@ -51,8 +51,8 @@ async function expectCleanShutdown(stopping: ServerProcess, signalledAt = Date.n
 }
 
 /**
- * Expects that all acknowledged requests are stored, and that no unconfirmed request is stored. Unconfirmed promotion checks are not looked
- * up.
+ * Stops the callers. Expects that all acknowledged requests are stored, and that no unconfirmed request is stored. Unconfirmed promotion
+ * checks are not looked up.
  */
 async function expectAllAnswered(callers: Callers): Promise<void> {
   await callers.stop();
