@@ -178,11 +178,11 @@ export const CONTRADICTIONS: RejectedRequest[] = [
   detailed('partial: true, but complete', { partial: true, completeness: 'complete' }, ['/completeness contradiction']),
   detailed('partial: true, but unknown', { partial: true, completeness: 'unknown' }, ['/completeness contradiction']),
   detailed('partial: false, but partial', { partial: false, completeness: 'partial' }, ['/completeness contradiction']),
-  detailed('ten minutes in the future', { evaluated_at: new Date(Date.now() + 10 * 60_000).toISOString() }, [
+  detailed('evaluated ten minutes in the future', { evaluated_at: new Date(Date.now() + 10 * 60_000).toISOString() }, [
     '/evaluated_at in_the_future',
   ]),
-  detailed('before 1970', { evaluated_at: '1969-12-31T23:59:59Z' }, ['/evaluated_at too_small']),
-  detailed('the year 0', { evaluated_at: '0000-01-01T00:00:00Z' }, ['/evaluated_at too_small']),
+  detailed('evaluated before 1970', { evaluated_at: '1969-12-31T23:59:59Z' }, ['/evaluated_at too_small']),
+  detailed('evaluated in the year 0', { evaluated_at: '0000-01-01T00:00:00Z' }, ['/evaluated_at too_small']),
 ];
 
 const MAX = Number.MAX_SAFE_INTEGER;

@@ -25,7 +25,7 @@ testRejections('rejects personal data in a user identifier', target, PERSONAL_DA
 testRejections('rejects bodies that are not objects', target, WHOLE_BODIES);
 testRejections('enforces the limits of lists and reports up to 100 issues', target, LISTS);
 testRejections('rejects unknown members of evaluations, audit entries and promotion checks', target, UNKNOWN_MEMBERS);
-testRejections('rejects a detailed evaluation that contradicts itself', target, CONTRADICTIONS);
+testRejections('rejects a detailed evaluation that contradicts itself or has an impossible time', target, CONTRADICTIONS);
 testRejections('rejects sums beyond 2^53-1, also when a merge causes them', target, SUMS);
 
 const rejectionCase = (what: string, path: string, body: object, issues: string[]): RejectedRequest => ({

@@ -109,10 +109,10 @@ describe('accepts valid HTTP', () => {
         fetch(target.server.url + path),
         fetch(target.server.url + path, { method: 'HEAD' }),
       ]);
-      const like = path === '/api/ledger/audit/entries' ? 405 : getResponse.status; // a route that streams accepts only GET
+      const expectedStatus = path === '/api/ledger/audit/entries' ? 405 : getResponse.status; // a route that streams accepts only GET
       expect([path, headResponse.status, headResponse.headers.get('content-type'), await headResponse.text()]).toEqual([
         path,
-        like,
+        expectedStatus,
         getResponse.headers.get('content-type'),
         '',
       ]);

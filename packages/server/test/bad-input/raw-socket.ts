@@ -10,7 +10,7 @@ export interface RawSendOptions {
 }
 
 /**
- * Sends bytes unchanged, even if fetch or node:http would refuse them, and returns the responses until the server closes.
+ * Sends bytes unchanged, even if fetch or node:http would refuse them. Returns all responses after the server has closed the connection.
  * @throws if the server does not close the connection in time, or if the connection fails before any byte of a response.
  */
 export function sendRaw(

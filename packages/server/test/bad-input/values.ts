@@ -14,7 +14,7 @@ const entry = (what: string, members: object, issues: readonly string[], says?: 
   body: { ...GOOD.entry, ...members },
 });
 
-/** Characters that identifiers and labels reject. */
+/** Characters that identifiers and labels must not contain. */
 export const BAD_CHARACTERS: RejectedRequest[] = [
   ...['\u0000', '\u0001', '\t', '\r', '\u001b', '\u001f', '\u007f', '\u0080', '\u0085', '\u009f'].map((character) =>
     trace(`U+${character.charCodeAt(0).toString(16).padStart(4, '0')}`, { trace_id: `a${character}b` }, [
