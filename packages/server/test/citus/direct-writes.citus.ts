@@ -67,7 +67,7 @@ const onPlacement = <T>({ nodename, nodeport }: Placement, work: (client: pg.Cli
     work,
   );
 
-/** The number of the server's connections to a node whose last statement was COMMIT. */
+/** How many of the server's connections to a node have COMMIT as their last statement. */
 const directConnections = (placement: Placement): Promise<number> =>
   onPlacement(placement, async (client) => {
     const { rows } = await client.query<{ count: number }>(

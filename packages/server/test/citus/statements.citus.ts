@@ -24,7 +24,7 @@ vi.mock('../../src/database/transaction.ts', async (original) => {
 
 const TENANT = '01890a5d-ac96-774b-bcce-b302099a8057';
 
-/** A value for each type of parameter. Every uuid is the tenant, which selects the shard. The plan does not depend on other values. */
+/** Values by type of parameter. Every uuid is the tenant, which selects the shard. The plan does not depend on other values. */
 const VALUES: Record<string, string> = {
   uuid: TENANT,
   text: 'aa', // also valid as hexadecimal digits of a hash

@@ -139,7 +139,7 @@ describe('two servers on one database', () => {
     },
   );
 
-  test('of concurrent bodies with one Idempotency-Key, one is stored and the others are rejected', async () => {
+  test('of concurrent requests with different bodies and one Idempotency-Key, one body is stored and the others are rejected', async () => {
     const idempotencyKey = randomUUID();
     const responses = await atOnce(16, (caller) =>
       post(caller, paths.evaluations, { name: `body ${caller % 4}` }, { 'idempotency-key': idempotencyKey }),

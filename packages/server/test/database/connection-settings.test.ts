@@ -99,7 +99,7 @@ test('a connection without a pool overrides the timeouts and the settings on whi
   });
 });
 
-test('a server works and finds held runs if the database has OTHER_MEANING and functions named like those of PostgreSQL', async () => {
+test('a server works and finds held runs, although settings and functions of the database change the meaning of statements', async () => {
   const hostile = await cloneDatabase();
   try {
     for (const [name, value] of Object.entries(OTHER_MEANING))

@@ -62,7 +62,7 @@ test('blocked session lookups of one workspace block neither its senders nor ano
   expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
 });
 
-/** Blocks session lookups for members of a tenant. Returns a function that releases them. */
+/** Makes session lookups for members of a tenant wait for a lock. Returns a function that releases the lock. */
 async function blockSessionsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
   await database.sql(
     `CREATE POLICY block_reads ON countersign.memberships AS RESTRICTIVE FOR SELECT
@@ -71,7 +71,7 @@ async function blockSessionsOf({ database }: TestServer, tenant: string): Promis
   return holdLock(database);
 }
 
-/** Blocks every read of a tenant's entries on a lock that the test holds. Returns a function that releases them. */
+/** Makes every read of a tenant's audit entries and log heads wait for a lock. Returns a function that releases the lock. */
 async function blockReadsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
   await database.sql(
     `INSERT INTO countersign.log_heads (tenant_id, log, seq, seal) VALUES ('${tenant}', 'audit', 1, decode(repeat('00', 33), 'hex')) ON CONFLICT DO NOTHING`,
@@ -116,7 +116,7 @@ describe('FairTurns', () => {
     const turns = new FairTurns(bounds);
     const releases = await Promise.all([turns.take('a'), turns.take('a'), turns.take('b')]);
     const order: string[] = [];
-    // Two of them get no turn. They are rejected after the test, when their wait ends.
+    // Two of these five callers get no turn. They are rejected after the test, when their wait ends.
     const queued = ['a', 'a', 'a', 'b', 'c'].map((name) =>
       turns.take(name).then(
         () => order.push(name),

@@ -186,7 +186,7 @@ group.runIf(mayMount)('a full disk', () => {
     );
   }
 
-  /** The facts that explain why the server has not recovered. */
+  /** Facts that can explain why the server has not recovered. */
   async function describeOutage(disk: SmallDisk, server: ServerProcess): Promise<string> {
     const ready = await fetch(`${server.url}/readyz`).then((response) => response.text(), String);
     const { keepers, postmasters } = processesOf(disk.dataDir);

@@ -75,7 +75,7 @@ describe('the schema of a migrated database', () => {
     await expect(facts).toMatchFileSnapshot('../../migrations/schema.facts.txt');
   });
 
-  test('tenant tables except two have tenant_id first in their keys; all except one_time_links have row-level security', async () => {
+  test('all tenant tables except two have tenant_id first in their keys, and all except one have row-level security', async () => {
     const tables = await database.sql<{ table: string; definition: string }>(
       `SELECT c.relname AS table, pg_get_constraintdef(k.oid) AS definition FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
         WHERE c.relnamespace = 'countersign'::regnamespace AND k.contype IN ('p', 'f')
@@ -86,7 +86,7 @@ describe('the schema of a migrated database', () => {
       ({ definition }) =>
         !/^(PRIMARY|FOREIGN) KEY \(tenant_id[,)]|^FOREIGN KEY \(person_id\) REFERENCES countersign\.people/.test(definition),
     );
-    // These are looked up across tenants by key prefix or link hash, before the tenant is known.
+    // Rows of these two tables are looked up across tenants by key prefix or link hash, before the tenant is known.
     expect(wrong.map(({ table }) => table).sort()).toEqual(['ingestion_keys', 'one_time_links']);
     const open = await database.sql<{ table: string }>(
       `SELECT relname AS table FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relkind = 'r' AND NOT (relrowsecurity AND relforcerowsecurity) ORDER BY 1`,
