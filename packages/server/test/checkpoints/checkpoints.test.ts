@@ -45,7 +45,7 @@ const LEAVES: Record<LogName, string> = {
   traces: `SELECT sha256(convert_to(E'countersign/traces/v1\\n' || document, 'UTF8')) AS data FROM countersign.trace_events WHERE tenant_id = $1 ORDER BY seq`,
 };
 
-/** Helpers that append to audit ledgers of a server, read its checkpoints, and change its rows without triggers. */
+/** Helpers that append to audit ledgers of a server, sign and read checkpoints, and change rows without triggers. */
 function serverHelpers(server: TestServer) {
   const { sql } = server.database;
   const signedHead = async (tenantId: string, log: LogName = 'audit') => {

@@ -32,7 +32,7 @@ const evaluate = async (key: string, agent: string, body: object = {}) =>
   (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95, ...body })).body.id;
 
 describe('workspaces and keys', () => {
-  test('`workspace create` prints only the ID on stdout and refuses a name in use', async () => {
+  test('`workspace create` prints only the ID on stdout and rejects a name in use', async () => {
     const made = await run('workspace', 'create', '--name', 'Ünïted 🦉');
     expect(made.out).toMatch(/^[0-9a-f-]{36}\n$/);
     expect(made.status).toBe(0);
@@ -106,7 +106,7 @@ describe('workspaces and keys', () => {
     }
   });
 
-  test('`--workspace` accepts an ID in capital letters and refuses an unknown name', async () => {
+  test('`--workspace` accepts an ID in capital letters and rejects an unknown name', async () => {
     expect((await run('keys', 'list', '--workspace', id.toUpperCase())).status).toBe(0);
     const { status, err } = await run('keys', 'list', '--workspace', 'nowhere');
     expect([status, err]).toEqual([9, expect.stringMatching(/no workspace "nowhere"; `workspace list` shows/)]);

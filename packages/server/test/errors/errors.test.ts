@@ -8,7 +8,7 @@ import { STATUS } from '../bad-input/rejections.ts';
 
 const page = readFileSync(fileURLToPath(new URL('../../../../docs/errors.md', import.meta.url)), 'utf8');
 
-/** The rows of the table under a heading, without its header. */
+/** The rows of the table under a heading, without the header of the table. */
 function rowsUnder(heading: string): string[][] {
   const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   const lines = section.split('\n').filter((line) => line.startsWith('| '));

@@ -61,7 +61,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   };
 }
 
-/** Creates a data folder whose database has the schema. Nothing runs on it afterwards, so it can be copied. */
+/** Creates a data folder whose database has the schema. PostgreSQL has stopped afterwards, so the database can be copied. */
 async function prepareDataFolder(): Promise<DataFolder> {
   const folder = new DataFolder();
   const embedded = await acquireEmbeddedDatabase({ dataDir: folder.path, notify: () => undefined });
