@@ -19,7 +19,7 @@ const masterSecret = () => randomBytes(32).toString('base64');
 const signingKey = () => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 const SECRETS: Environment = { COUNTERSIGN_MASTER_SECRET: masterSecret(), COUNTERSIGN_SIGNING_KEY: signingKey() };
 
-/** Starts a server that must fail. Expects its exit code, one line on stderr that matches `line`, and no secret in its output. */
+/** Starts a server that must fail. Expects the exit code of `reason`, one stderr line that matches `line`, and no secret in its output. */
 async function expectRefusal(environment: Environment, reason: ExitReason, line: RegExp): Promise<void> {
   const server = new CommandProcess(['serve'], { COUNTERSIGN_PORT: '0', ...environment });
   const ending = await server.ended;

@@ -53,7 +53,7 @@ describe('a fork: two readers see different histories', () => {
     const entries = await scenario.insider.entries(scenario.tenantId);
     await scenario.insider.rewriteLedger(scenario.tenantId, entries.slice(0, ROWS.second - 20));
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
-    await scenario.resealByInsider();
+    await scenario.resealWithSecret();
     await scenario.append(scenario.key, 20);
     const { open } = await scenario.server();
     const { note } = await inTenantTransaction(open.pool, scenario.tenantId, (tx) =>

@@ -38,7 +38,7 @@ export class LedgerUnderAttack {
   readonly environment: Record<string, string>;
   tenantId = '';
   otherId = '';
-  /** The first decision that allowed a promotion. */
+  /** The ID of the first decision of the first workspace that allowed a promotion. */
   allowedId = '';
   insider!: Insider;
   key = '';
@@ -126,7 +126,7 @@ export class LedgerUnderAttack {
   }
 
   /** Seals the current heads with the master secret. The next call of `server` starts a server that has not seen the earlier heads. */
-  async resealByInsider(): Promise<void> {
+  async resealWithSecret(): Promise<void> {
     await reseal(this.#server.open.pool, this.tenantId);
     this.#isStale = true;
   }
@@ -143,7 +143,7 @@ export class LedgerUnderAttack {
     return this.#server;
   }
 
-  /** The path of a file that the auditor kept. */
+  /** The path of a file in the auditor's folder. */
   kept(name: string): string {
     return join(this.folder, name);
   }

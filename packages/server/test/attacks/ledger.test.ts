@@ -207,7 +207,7 @@ describe('a truncated ledger', () => {
     const entries = await scenario.insider.entries(scenario.tenantId);
     await scenario.insider.rewriteLedger(scenario.tenantId, entries.slice(0, 300));
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
-    await scenario.resealByInsider();
+    await scenario.resealWithSecret();
     await scenario.append(scenario.key, 40);
     await expectDetected({
       workspace: /^valid: 340/,
@@ -275,7 +275,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
 
   test('`ledger checkpoint` refuses to sign a checkpoint that contradicts an earlier one', async () => {
     await rewrite(200);
-    await scenario.resealByInsider();
+    await scenario.resealWithSecret();
     await scenario.append(scenario.key, 1);
     expect(await scenario.run('ledger', 'checkpoint', '--workspace', 'victim')).toEqual({
       status: 1,
@@ -286,7 +286,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
   test('`ledger checkpoint` also refuses if the original hashes were put back into the rewritten rows below a stored node', async () => {
     await sql('CREATE TABLE abandoned AS SELECT seq, row_hash FROM countersign.audit_entries WHERE $T');
     await rewrite(300);
-    await scenario.resealByInsider();
+    await scenario.resealWithSecret();
     await scenario.append(scenario.key, 2 * 256 - ROWS.second);
     await sql(`UPDATE countersign.audit_entries AS e SET row_hash = abandoned.row_hash
                  FROM abandoned WHERE e.$T AND e.seq = abandoned.seq`);

@@ -45,24 +45,24 @@ describe('after an attacker deletes the newest retention period in the database,
   });
 
   test.each([
-    ['leaves its ledger entry as it is', BrokenSealError, undefined],
+    ["leaves the period's ledger entry as it is", BrokenSealError, undefined],
     [
-      'changes the column `action` of its ledger entry',
+      "changes the column `action` of the period's ledger entry",
       BrokenSealError,
       `UPDATE countersign.audit_entries SET action = 'x' WHERE ${NEWEST}`,
     ],
     [
-      'changes the column `recorded_by` of its ledger entry',
+      "changes the column `recorded_by` of the period's ledger entry",
       BrokenSealError,
       `UPDATE countersign.audit_entries SET recorded_by = 'key:0123456789ab' WHERE ${NEWEST}`,
     ],
     [
-      'changes its whole ledger entry',
+      "changes the period's whole ledger entry",
       LogRewrittenError,
       `UPDATE countersign.audit_entries SET action = 'retention-changed', document = replace(document, 'retention.changed', 'retention-changed')
         WHERE ${NEWEST}`,
     ],
-    ['deletes its ledger entry', LogRewrittenError, `DELETE FROM countersign.audit_entries WHERE ${NEWEST}`],
+    ["deletes the period's ledger entry", LogRewrittenError, `DELETE FROM countersign.audit_entries WHERE ${NEWEST}`],
   ])('and %s, the server drops nothing', async (_, reason, attack) => {
     if (attack !== undefined) await sql(attack);
     await expect(dropAfter(2)).rejects.toThrow(reason);

@@ -166,7 +166,7 @@ describe('an attacker without the master secret', () => {
     expect((await command('workspace', 'list')).status).toBe(0);
   });
 
-  test('cannot give the instance a new identity by deleting the signing keys too; if only keys are gone, commands restore them', async () => {
+  test('cannot give the instance a new identity by deleting its keys too; if only they are gone, a command restores them', async () => {
     const keys = async () =>
       (await server.database.sql<{ kid: string }>('SELECT kid FROM countersign.signing_keys')).map(({ kid }) => kid);
     const listed = await keys();

@@ -96,7 +96,7 @@ export const MALFORMED = [
   requestCase('a path of 20,000 characters', 'headers_too_large', httpText(`POST /${'x'.repeat(20_000)} HTTP/1.1`, ALL)),
 ];
 
-/** Required parts that are missing, parts that occur twice but may occur only once, and a Content-Length above the limit. */
+/** Required parts that are missing or cut off, parts that occur twice but may occur only once, and a Content-Length above the limit. */
 export const MISSING_OR_TWICE = [
   requestCase(
     'no media type',

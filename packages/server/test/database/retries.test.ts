@@ -52,7 +52,7 @@ describe('Idempotency-Key', () => {
     },
   );
 
-  test.each(ENDPOINTS)('%s: concurrent requests to two servers are stored once', async (path, table, body) => {
+  test.each(ENDPOINTS)('%s: concurrent requests with one key to two servers are stored once', async (path, table, body) => {
     const id = randomUUID();
     const before = await count(table);
     const responses = await Promise.all(Array.from({ length: 10 }, (_, n) => send(path, body, id, n % 2 ? server : otherServer)));
