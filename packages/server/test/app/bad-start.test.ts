@@ -50,7 +50,7 @@ describe('serve with an external database', () => {
 
   afterAll(() => external?.remove());
 
-  test('exits with the code schema_newer when a newer Countersign migrated the database', async () => {
+  test('exits with the exit code of schema_newer when a newer Countersign migrated the database', async () => {
     await external.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('999999_from-the-future', now())`, 'app');
     await expectRefusal(environment, 'schema_newer', /migrated by a newer Countersign/);
     await external.sql(`DELETE FROM countersign.migrations WHERE name = '999999_from-the-future'`, 'app');
@@ -67,7 +67,7 @@ describe('serve with an external database', () => {
     await rename('000001_workspaces-and-keys', '000001_workspaces-people-and-keys');
   });
 
-  test('exits with the code schema_older, and names the command that migrates the database', async () => {
+  test('exits with the exit code of schema_older, and names the command that migrates the database', async () => {
     const [last] = await external.sql<{ name: string; run_on: Date }>(
       'DELETE FROM countersign.migrations WHERE id = (SELECT max(id) FROM countersign.migrations) RETURNING name, run_on',
       'app',
@@ -81,7 +81,7 @@ describe('serve with an external database', () => {
     ['another signing key', { COUNTERSIGN_SIGNING_KEY: signingKey() }, /COUNTERSIGN_SIGNING_KEY/],
     ['no master secret', { COUNTERSIGN_MASTER_SECRET: '' }, /COUNTERSIGN_MASTER_SECRET/],
     ['no signing key', { COUNTERSIGN_SIGNING_KEY: '' }, /COUNTERSIGN_SIGNING_KEY/],
-  ] as const)('exits with the code wrong_secret and names the variable when started with %s', async ([, wrong, line]) => {
+  ] as const)('exits with the exit code of wrong_secret and names the variable when started with %s', async ([, wrong, line]) => {
     await expectRefusal({ ...environment, ...wrong }, 'wrong_secret', line);
   });
 

@@ -43,8 +43,8 @@ async function expectAllKept(): Promise<void> {
 const victims = {
   'the server': () => [server.pid],
   'the database': () => [folder.postmaster()],
-  'the database, then the server': () => [folder.postmaster(), server.pid],
-  'the server, then the database': () => [server.pid, folder.postmaster()],
+  'the database and then the server': () => [folder.postmaster(), server.pid],
+  'the server and then the database': () => [server.pid, folder.postmaster()],
 };
 
 /** The moments of the kills, in milliseconds after the server acknowledged 48 requests. Each victim is killed at each moment. */

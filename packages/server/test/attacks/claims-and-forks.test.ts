@@ -40,10 +40,10 @@ describe('an entry whose actor names another sender', () => {
       entries.map((entry, index) => (index === 99 ? { ...entry, recorded_by: 'system:promotion-gate' } : entry)),
     );
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
-    const { workspace, workspaceWithKept, file, python } = await scenario.verdicts('audit', ...CHECKS);
+    const { workspace, workspaceWithKept, file, python } = await scenario.runChecks('audit', ...CHECKS);
     expect(workspace).toEqual({ status: 1, output: expect.stringMatching(/the stored head: its seal is not valid/) });
-    for (const verdict of [workspaceWithKept, file, python])
-      expect(verdict).toMatchObject({ status: 1, output: expect.stringMatching(/first-audit.*(rewritten|not met)/) });
+    for (const result of [workspaceWithKept, file, python])
+      expect(result).toMatchObject({ status: 1, output: expect.stringMatching(/first-audit.*(rewritten|not met)/) });
   });
 });
 
@@ -84,10 +84,10 @@ describe('a fork: two readers see different histories', () => {
 
   test('the forked ledger is valid in the database, but a kept checkpoint of the original history does not match it', async () => {
     await fork();
-    const { workspace, file, python } = await scenario.verdicts('audit', 'workspace', 'file', 'python');
+    const { workspace, file, python } = await scenario.runChecks('audit', 'workspace', 'file', 'python');
     expect(workspace.status).toBe(0);
-    for (const verdict of [file, python])
-      expect(verdict).toMatchObject({
+    for (const result of [file, python])
+      expect(result).toMatchObject({
         status: 1,
         output: expect.stringMatching(/second-audit.*the first 120 rows match/),
       });
@@ -128,7 +128,7 @@ describe('swapped heads of two tenants', () => {
   test('tenant_id in each hashed row reveals swapped ledgers, trees, checkpoints and heads', async () => {
     for (const table of ['audit_entries', 'tree_nodes', 'checkpoints', 'log_heads'] as const)
       await scenario.insider.swap(table, ['tenant_id']);
-    const { workspace, file, python } = await scenario.verdicts('audit', 'workspace', 'file', 'python');
+    const { workspace, file, python } = await scenario.runChecks('audit', 'workspace', 'file', 'python');
     expect(workspace.output).toMatch(/^broken at seq 1: tenant_id is not .*: a row of another tenant/);
     expect(file.output).toMatch(/first-audit: the checkpoint belongs to .*, but this log is /);
     expect([file.status, python.status]).toEqual([1, 1]);

@@ -7,7 +7,7 @@ import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
-import { CHECKS, LedgerUnderAttack, type Verdict } from './ledger-under-attack.ts';
+import { CHECKS, LedgerUnderAttack, type ToolResult } from './ledger-under-attack.ts';
 
 let scenario: LedgerUnderAttack;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ afterEach(() => scenario.undo());
 
 const sql = <Row extends object>(statement: string, values: unknown[] = []) =>
   scenario.insider.sql<Row & Record<string, unknown>>(statement, scenario.tenantId, values);
-const broken = (output: RegExp): Verdict => ({ status: 1, output: expect.stringMatching(output) });
+const broken = (output: RegExp): ToolResult => ({ status: 1, output: expect.stringMatching(output) });
 const OTHER_TENANT = /^broken at seq 2: tenant_id is not .*: a decision of another tenant/;
 const valid = { status: 0, output: expect.stringMatching(/^valid/) };
 
@@ -39,11 +39,11 @@ const putDecision = (seq: number, decision: Decision) =>
 const withDigest = (decision: Decision): Decision => ({ ...decision, response_sha256: decisionDigest(decision, digests) });
 
 test('every tool reports the decisions and the key events as valid when nothing was changed', async () => {
-  const verdicts = {
-    decisions: await scenario.verdicts('decisions', ...CHECKS),
-    keys: await scenario.verdicts('keys', 'workspace', 'workspaceWithKept'),
+  const results = {
+    decisions: await scenario.runChecks('decisions', ...CHECKS),
+    keys: await scenario.runChecks('keys', 'workspace', 'workspaceWithKept'),
   };
-  for (const verdict of Object.values(verdicts).flatMap((each) => Object.values(each))) expect(verdict).toEqual(valid);
+  for (const result of Object.values(results).flatMap((each) => Object.values(each))) expect(result).toEqual(valid);
 });
 
 /** A different value for every member of a decision except its digest and its signature. */
@@ -81,12 +81,12 @@ describe('an altered decision', () => {
     async (member) => {
       const altered = { ...(await decisionAt(2)), [member]: OTHER[member as keyof typeof OTHER] };
       await putDecision(2, altered);
-      const first = await scenario.verdicts('decisions', 'workspace', 'file', 'python');
+      const first = await scenario.runChecks('decisions', 'workspace', 'file', 'python');
       expect(first.workspace).toEqual(broken(/^broken at seq 2: response_sha256 is .* it was altered/));
       expect(first.file).toEqual(broken(/^broken at seq 2: response_sha256 is .* the decision was altered/));
       expect(first.python).toEqual(broken(/^broken at line 2/));
       await putDecision(2, withDigest(altered));
-      const second = await scenario.verdicts('decisions', 'workspace', 'file', 'python');
+      const second = await scenario.runChecks('decisions', 'workspace', 'file', 'python');
       expect(second.workspace).toEqual(broken(/^broken at seq 2: the signature is not by this key/));
       // A tenant_id that differs from that of the previous rows is detected without a kept checkpoint.
       const isOtherTenant = member === 'tenant_id';
@@ -108,7 +108,7 @@ describe('an altered decision', () => {
     ['response_sha256', `sha256('x')`],
   ])('`ledger verify` reports a column %s that differs from the signed document', async (column, value) => {
     await sql(`UPDATE countersign.decisions SET ${column} = ${value} WHERE $T AND seq = 2`);
-    expect(await scenario.verdict('decisions', 'workspace')).toEqual(
+    expect(await scenario.runCheck('decisions', 'workspace')).toEqual(
       broken(new RegExp(`^broken at seq 2: the column ${column} says`)),
     );
   });
@@ -117,7 +117,7 @@ describe('an altered decision', () => {
     await sql(
       `UPDATE countersign.decisions SET document = replace(document, '{"allowed"', '{"allowed":true,"allowed"') WHERE $T AND seq = 2`,
     );
-    const { workspace, file, python } = await scenario.verdicts('decisions', 'workspace', 'file', 'python');
+    const { workspace, file, python } = await scenario.runChecks('decisions', 'workspace', 'file', 'python');
     expect(workspace).toEqual(broken(/^broken at seq 2: .*its text was altered/));
     expect(file).toEqual(broken(/^broken at seq 2: .*given twice/));
     expect(python).toEqual(broken(/^broken at line 2/));
@@ -130,7 +130,7 @@ describe('an altered decision', () => {
     ['JSON with a lone surrogate', '{"key_id":"\\ud800","signature_alg":"HMAC-SHA256"}'],
   ])('`ledger verify` names the row of a document that is %s', async (_, text) => {
     await sql('UPDATE countersign.decisions SET document = $1 WHERE $T AND seq = 2', [text]);
-    expect(await scenario.verdict('decisions', 'workspace')).toEqual(broken(/^broken at seq 2: /));
+    expect(await scenario.runCheck('decisions', 'workspace')).toEqual(broken(/^broken at seq 2: /));
   });
 });
 
@@ -139,7 +139,7 @@ describe('a deleted allowed decision', () => {
 
   test('the gap in seq reveals it', async () => {
     await remove();
-    const { workspace, file, python } = await scenario.verdicts('decisions', 'workspace', 'file', 'python');
+    const { workspace, file, python } = await scenario.runChecks('decisions', 'workspace', 'file', 'python');
     expect(workspace).toEqual(broken(/^broken at seq 1: seq is 2, expected 1: a decision is missing/));
     expect(file).toEqual(broken(/^broken at seq 1: seq is 2, expected 1/));
     expect(python).toEqual(broken(/^broken/));
@@ -151,11 +151,11 @@ describe('a deleted allowed decision', () => {
     await sql('UPDATE countersign.decisions SET seq = seq + 1000000 WHERE $T');
     await sql('UPDATE countersign.decisions SET seq = seq - 1000001 WHERE $T');
     await scenario.insider.regrow(scenario.tenantId, 'decisions');
-    expect(await scenario.verdict('decisions', 'workspace')).toEqual(broken(/the stored checkpoint of size \d+/));
+    expect(await scenario.runCheck('decisions', 'workspace')).toEqual(broken(/the stored checkpoint of size \d+/));
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
-    const { workspace, workspaceWithKept, file, python } = await scenario.verdicts('decisions', ...CHECKS);
+    const { workspace, workspaceWithKept, file, python } = await scenario.runChecks('decisions', ...CHECKS);
     expect(workspace).toEqual(broken(/the stored head: its seal is not valid/));
-    for (const verdict of [workspaceWithKept, file]) expect(verdict).toEqual(broken(/-decisions: .*(rewritten|cut off)/));
+    for (const result of [workspaceWithKept, file]) expect(result).toEqual(broken(/-decisions: .*(rewritten|cut off)/));
     expect(python).toEqual(broken(/-decisions.*(does not match|cut off)/));
   });
 });
@@ -163,7 +163,7 @@ describe('a deleted allowed decision', () => {
 describe("a signature made with another tenant's key", () => {
   test('the HMAC check, and tenant_id in an export, reveal a decision of another tenant', async () => {
     await putDecision(2, await decisionAt(1, scenario.otherId));
-    const { workspace, file } = await scenario.verdicts('decisions', 'workspace', 'file');
+    const { workspace, file } = await scenario.runChecks('decisions', 'workspace', 'file');
     expect(workspace).toEqual(broken(/^broken at seq 2: the signature is not by this key/));
     expect(file).toEqual(broken(OTHER_TENANT));
   });
@@ -171,7 +171,7 @@ describe("a signature made with another tenant's key", () => {
   test("the HMAC check rejects a decision of this tenant with the other tenant's signature", async () => {
     const [mine, theirs] = [await decisionAt(2), await decisionAt(1, scenario.otherId)];
     await putDecision(2, { ...mine, signature: theirs.signature });
-    expect(await scenario.verdict('decisions', 'workspace')).toEqual(
+    expect(await scenario.runCheck('decisions', 'workspace')).toEqual(
       broken(/^broken at seq 2: the signature is not by this key/),
     );
   });
@@ -262,29 +262,29 @@ describe('the key audit trail', () => {
           await sql<{ h: string }>(`SELECT encode(event_hash, 'hex') AS h FROM countersign.key_events WHERE $T AND seq = ${seq}`)
         )[0]!.h,
       );
-      expect(await scenario.verdict('keys', 'workspace')).toEqual(
+      expect(await scenario.runCheck('keys', 'workspace')).toEqual(
         broken(new RegExp(`^broken at seq ${seq}: event_hash is .* the event was altered`)),
       );
       await put(hashKeyEvent(event, digests).hash);
       await scenario.insider.deleteCheckpoints(scenario.tenantId);
-      expect(await scenario.verdict('keys', 'workspace')).toEqual(broken(/the stored tree of 4 rows: .*rewritten/));
+      expect(await scenario.runCheck('keys', 'workspace')).toEqual(broken(/the stored tree of 4 rows: .*rewritten/));
       await scenario.insider.regrow(scenario.tenantId, 'keys');
-      expect(await scenario.verdict('keys', 'workspaceWithKept')).toEqual(broken(/first-keys: .*rewritten/));
+      expect(await scenario.runCheck('keys', 'workspaceWithKept')).toEqual(broken(/first-keys: .*rewritten/));
     },
   );
 
   test('the gap reveals a deleted event; the head, the checkpoints and the seal reveal a deleted last event', async () => {
     await sql('DELETE FROM countersign.key_events WHERE $T AND seq = 2');
-    expect(await scenario.verdict('keys', 'workspace')).toEqual(
+    expect(await scenario.runCheck('keys', 'workspace')).toEqual(
       broken(/^broken at seq 2: seq is 3, expected 2: an event is missing/),
     );
     await scenario.insider.undo();
     await sql('DELETE FROM countersign.key_events WHERE $T AND seq = 4');
-    expect(await scenario.verdict('keys', 'workspace')).toEqual(broken(/^broken at seq 4: the row is gone/));
+    expect(await scenario.runCheck('keys', 'workspace')).toEqual(broken(/^broken at seq 4: the row is gone/));
     await scenario.insider.regrow(scenario.tenantId, 'keys');
-    expect(await scenario.verdict('keys', 'workspace')).toEqual(broken(/the stored checkpoint of size 4: .*tail was cut off/));
+    expect(await scenario.runCheck('keys', 'workspace')).toEqual(broken(/the stored checkpoint of size 4: .*tail was cut off/));
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
-    const { workspace, workspaceWithKept } = await scenario.verdicts('keys', 'workspace', 'workspaceWithKept');
+    const { workspace, workspaceWithKept } = await scenario.runChecks('keys', 'workspace', 'workspaceWithKept');
     expect(workspace).toEqual(broken(/the stored head: its seal is not valid/));
     expect(workspaceWithKept).toEqual(broken(/second-keys: it covers 4 rows, but the log ends after 3: its tail was cut off/));
   });

@@ -6,14 +6,14 @@ import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
-let fresh: TestServer;
+let otherServer: TestServer;
 let workspace = '';
 let tenantId = '';
 let key = '';
 
 beforeAll(async () => {
   server = await testServer({ checkpointSeconds: undefined });
-  fresh = await testServer({ checkpointSeconds: undefined, database: server.database });
+  otherServer = await testServer({ checkpointSeconds: undefined, database: server.database });
   for (const table of ['ingestion_keys', 'key_events'])
     await server.database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
 });
@@ -30,7 +30,7 @@ const use = (text: string, on = server, path: keyof typeof paths = 'audit') =>
   on.post(paths[path], text, path === 'audit' ? { actor: 'ci', action: 'deployed' } : { name: 'nightly', agent_name: 'bot' });
 const statuses = async (text: string, path: keyof typeof paths = 'audit') => [
   (await use(text, server, path)).status,
-  (await use(text, fresh, path)).status,
+  (await use(text, otherServer, path)).status,
 ];
 const sql = (statement: string, values: unknown[] = []) => server.database.sql(statement, values);
 const verify = async () => {

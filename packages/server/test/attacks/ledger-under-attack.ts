@@ -9,8 +9,8 @@ import { reseal } from '../harness/sealed.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { Insider } from './insider.ts';
 
-/** The result of one verifier. */
-export interface Verdict {
+/** The exit code and the output of a tool: a command, or the Python verifier. */
+export interface ToolResult {
   status: number;
   output: string;
 }
@@ -155,16 +155,16 @@ export class LedgerUnderAttack {
   }
 
   /** Runs a command. Returns its exit code and what it wrote to stdout, or to stderr if stdout is empty. */
-  async run(...args: string[]): Promise<Verdict> {
+  async run(...args: string[]): Promise<ToolResult> {
     const { status, out, err } = await runCommand(this.environment, ...args);
     return { status, output: out || err };
   }
 
-  /** Runs these checks of a log of the first workspace. The export of the key audit trail cannot be checked here. */
-  async verdicts<Name extends Check>(log: LogName, ...names: Name[]): Promise<Record<Name, Verdict>> {
+  /** Runs the checks `names` of a log of the first workspace. The export of the key audit trail cannot be checked here. */
+  async runChecks<Name extends Check>(log: LogName, ...names: Name[]): Promise<Record<Name, ToolResult>> {
     const verify = ['ledger', 'verify', '--log', log];
     const file = this.kept(`${log}.ndjson`);
-    const checks: Record<Check, () => Promise<Verdict>> = {
+    const checks: Record<Check, () => Promise<ToolResult>> = {
       workspace: () => this.run(...verify, '--workspace', 'victim'),
       workspaceWithKept: () => this.run(...verify, '--workspace', 'victim', ...this.keptOptions(log)),
       file: () => this.run(...verify, '--file', file, ...this.keptOptions(log)),
@@ -172,18 +172,18 @@ export class LedgerUnderAttack {
     };
     if (names.some((name) => name === 'file' || name === 'python'))
       await this.run('ledger', 'export', '--workspace', 'victim', '--log', log, '--output', file);
-    const verdicts: Partial<Record<Name, Verdict>> = {};
-    for (const name of names) verdicts[name] = await checks[name]();
-    return verdicts as Record<Name, Verdict>;
+    const results: Partial<Record<Name, ToolResult>> = {};
+    for (const name of names) results[name] = await checks[name]();
+    return results as Record<Name, ToolResult>;
   }
 
   /** Runs one check of a log of the first workspace. */
-  async verdict(log: LogName, name: Check): Promise<Verdict> {
-    return (await this.verdicts(log, name))[name];
+  async runCheck(log: LogName, name: Check): Promise<ToolResult> {
+    return (await this.runChecks(log, name))[name];
   }
 
   /** Runs a command of the independent verifier. */
-  async python(command: string, file: string, ...options: string[]): Promise<Verdict> {
+  async python(command: string, file: string, ...options: string[]): Promise<ToolResult> {
     const { status, out, err } = await runVerifier([command, file, ...options]);
     return { status, output: out || err };
   }

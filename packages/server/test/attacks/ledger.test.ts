@@ -19,13 +19,13 @@ const sql = (statement: string, values: unknown[] = []) => scenario.insider.sql(
  * for the database without kept checkpoints.
  */
 async function expectDetected(expected: { workspace: RegExp; kept?: RegExp; file?: RegExp; python?: RegExp }): Promise<void> {
-  const verdicts = await scenario.verdicts('audit', ...CHECKS);
+  const results = await scenario.runChecks('audit', ...CHECKS);
   const { workspace, kept = workspace, file = kept, python = /^broken/ } = expected;
-  expect(verdicts.workspace.output).toMatch(workspace);
-  expect(verdicts.workspaceWithKept.output).toMatch(kept);
-  expect(verdicts.file.output).toMatch(file);
-  expect(verdicts.python.output).toMatch(python);
-  for (const { status } of [verdicts.workspaceWithKept, verdicts.file, verdicts.python]) expect(status).toBe(1);
+  expect(results.workspace.output).toMatch(workspace);
+  expect(results.workspaceWithKept.output).toMatch(kept);
+  expect(results.file.output).toMatch(file);
+  expect(results.python.output).toMatch(python);
+  for (const { status } of [results.workspaceWithKept, results.file, results.python]) expect(status).toBe(1);
 }
 
 /** A different value of the same type for every member of an entry. */
@@ -69,9 +69,9 @@ async function changeRow(change: object, rehash: boolean): Promise<void> {
 }
 
 test('every tool reports the ledger as valid when nothing was changed', async () => {
-  const verdicts = await scenario.verdicts('audit', ...CHECKS);
-  for (const verdict of Object.values(verdicts))
-    expect(verdict).toMatchObject({ status: 0, output: expect.stringMatching(/^valid/) });
+  const results = await scenario.runChecks('audit', ...CHECKS);
+  for (const result of Object.values(results))
+    expect(result).toMatchObject({ status: 0, output: expect.stringMatching(/^valid/) });
 });
 
 describe('a changed field of a row', () => {
@@ -127,8 +127,8 @@ describe('removed, inserted and moved rows', () => {
       `INSERT INTO countersign.audit_entries SELECT tenant_id, ${ROWS.second + 1}, gen_random_uuid(), recorded_at, recorded_by, actor, action,
               trace_id, agent_id, row_hash, sha256('x'), document FROM countersign.audit_entries WHERE $T AND seq = ${ROWS.second}`,
     );
-    const verdict = await scenario.verdict('audit', 'workspace');
-    expect(verdict).toEqual({ status: 1, output: expect.stringMatching(new RegExp(`^broken at seq ${ROWS.second + 1}: `)) });
+    const result = await scenario.runCheck('audit', 'workspace');
+    expect(result).toEqual({ status: 1, output: expect.stringMatching(new RegExp(`^broken at seq ${ROWS.second + 1}: `)) });
   });
 
   test('the seal and a kept checkpoint reveal a row inserted in the middle of a relinked chain', async () => {
@@ -255,12 +255,12 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
 
   test('`ledger verify` reports a changed or deleted node of the stored tree', async () => {
     await sql(`UPDATE countersign.tree_nodes SET hash = sha256('x') WHERE $T AND log = 'audit'`);
-    expect(await scenario.verdict('audit', 'workspace')).toEqual({
+    expect(await scenario.runCheck('audit', 'workspace')).toEqual({
       status: 1,
       output: expect.stringMatching(/the stored subtree of rows 1 to 256: it differs from the rows/),
     });
     await sql(`DELETE FROM countersign.tree_nodes WHERE $T AND log = 'audit'`);
-    expect((await scenario.verdict('audit', 'workspace')).output).toMatch(/the stored subtree of rows 1 to 256: it is gone/);
+    expect((await scenario.runCheck('audit', 'workspace')).output).toMatch(/the stored subtree of rows 1 to 256: it is gone/);
   });
 
   test("the signatures reveal stored notes that were rewritten without the instance's key", async () => {

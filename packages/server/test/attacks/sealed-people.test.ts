@@ -45,7 +45,7 @@ async function expectReport(table: string, keys: Record<string, string>[]): Prom
   expect((ready as { warnings: string[] }).warnings.join(' ')).toContain(table);
 }
 
-describe('a session not started by the server gives no access', () => {
+describe('the server accepts only sessions that it started', () => {
   const session = (token: Buffer, personId: string, id: string) => ({
     ...{ token_sha256: bytes(token), id: text(id), person_id: text(personId) },
     ...{ created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` },
@@ -90,7 +90,7 @@ describe('a session not started by the server gives no access', () => {
   });
 });
 
-describe('an account not written by the server cannot sign in', () => {
+describe('the server signs in only accounts that it wrote', () => {
   test('rejects a replaced password hash and a changed email address', async () => {
     const victim = await createPerson(server, { [tenantId]: 'admin' });
     expect((await signIn(victim.email, PASSWORD)).status).toBe(200);
@@ -117,7 +117,7 @@ describe('an account not written by the server cannot sign in', () => {
   });
 });
 
-describe('a one-time link not made by the server is not valid', () => {
+describe('the server accepts only one-time links that it made', () => {
   test('rejects an inserted set-up link and an inserted password reset', async () => {
     const ids = [randomUUID(), randomUUID()];
     for (const [index, made] of [
@@ -165,7 +165,7 @@ describe('a one-time link not made by the server is not valid', () => {
   });
 });
 
-describe('a membership not written by the server grants nothing', () => {
+describe('the server accepts only memberships that it wrote', () => {
   test('ignores an inserted membership and a raised role', async () => {
     const outsider = await createPerson(server);
     await insertRow(server.database, 'memberships', {

@@ -87,7 +87,7 @@ const asJson = async (row: Record<string, unknown>) =>
     Object.entries(row).map(([name, value]) => [name, Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value]),
   );
 
-describe('a decision key not written by the server signs nothing', () => {
+describe('the server signs only with decision keys that it wrote', () => {
   test('ignores an inserted oldest key and a key whose retirement was undone; without a valid key, there is no decision', async () => {
     const before = await check();
     await insertRow(server.database, 'decision_keys', {
@@ -138,7 +138,7 @@ describe('an attacker without the master secret', () => {
       await sql(`CREATE TABLE kept_${table} AS TABLE countersign.${table}`);
   });
 
-  test("cannot reseal the instance's row with another secret: commands then exit with the code wrong_secret", async () => {
+  test("cannot reseal the instance's row with another secret: commands then exit with the code of wrong_secret", async () => {
     const { signingKey } = server.open.secrets;
     const { master, signing } = fingerprints({ masterSecret: new Uint8Array(otherSecret), signingKey });
     const [{ id }] = (await sql('SELECT id FROM countersign.instance')) as [{ id: string }];

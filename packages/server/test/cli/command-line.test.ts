@@ -188,8 +188,8 @@ describe('ledger', () => {
     const accepted = { status: 0, out: `valid: ${count} entries, head ${head}\n`, err: '' };
     expect(await run('ledger', 'verify', '--file', file)).toEqual(accepted);
     expect(await run('ledger', 'verify', '--workspace', 'acme')).toEqual(accepted);
-    const { out: verdict } = await run('ledger', 'verify', '--file', file, '--json');
-    expect(JSON.parse(verdict)).toEqual({
+    const { out: report } = await run('ledger', 'verify', '--file', file, '--json');
+    expect(JSON.parse(report)).toEqual({
       result: 'ok',
       tenant_id: id,
       entries: count,
