@@ -189,8 +189,8 @@ const MAX = Number.MAX_SAFE_INTEGER;
 const half = 2 ** 52;
 
 /**
- * Sums above 2^53-1, the limit of the contract. The trace `full` already has 2^53-1 tokens in its span `big`. The trace `half` already has
- * one supplied prompt token.
+ * Sums above 2^53-1, the limit of the contract. The span `big` of the trace `full` already has 2^53-1 tokens and a cost of 1. The trace
+ * `half` already has one supplied prompt token.
  */
 export const SUMS: RejectedRequest[] = [
   trace('total_tokens of two spans', { spans: [span('a', { total_tokens: MAX }), span('b', { total_tokens: 1 })] }, [

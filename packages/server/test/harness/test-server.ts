@@ -40,7 +40,7 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** The secrets of all servers of one test file. Servers on one database must have the same secrets. */
+/** The secrets of all test servers of this process. Servers on one database must have the same secrets. */
 const secrets = { masterSecret: new Uint8Array(randomBytes(32)), signingKey: generateKeyPairSync('ed25519').privateKey };
 
 /**
