@@ -14,7 +14,7 @@ export function dependencies() {
 
 /**
  * Bundles the server into `outdir`, with the workspace packages core and embedded-database. The modules of `external` stay imports.
- * @param options esbuild's options. They override those below.
+ * @param options esbuild's options. They override the options below.
  */
 export const bundle = (options) =>
   build({

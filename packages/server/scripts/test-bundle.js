@@ -1,6 +1,6 @@
-// Builds the server for tests that start it in a separate process. The bundle starts in half the processor time of the sources, because the
-// dependencies are bundled in too. The layout is that of the package. The argument is the target folder, with a slash at its end; an
-// existing folder is replaced.
+// Builds the server for tests that start it in a separate process. The bundle needs half the processor time of the sources to start,
+// because it includes the dependencies. Its files have the same places as in the package. The argument is the target folder, with a slash
+// at its end. An existing folder is replaced.
 import { cpSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bundle, dependencies, home } from './bundle.js';

@@ -31,7 +31,7 @@ export interface OpenDatabase extends Pools {
   close(): Promise<void>;
 }
 
-/** The configured database: how to connect, and as which roles. It runs at least until `release`. */
+/** The configured database: how to connect, and as which roles. The embedded database runs at least until `release`. */
 export interface AcquiredDatabase {
   server: DatabaseAddress;
   owner: DatabaseAddress;
@@ -46,11 +46,11 @@ export interface AcquiredDatabase {
 
 /**
  * What opening the database may do.
- * - `use`: the database must exist.
- * - `set-up`: it is created if it does not exist.
+ * - `use`: the database and its tables must exist.
+ * - `set-up`: the embedded database is created if it does not exist. In an external one, missing tables are created.
  * - `migrate`: like `set-up`, and an older schema of an external database is migrated.
- * - `distribute`: like `migrate`, and the tables are distributed over the nodes of Citus.
- * - `reset-signing-key`: the database must exist, and the configured signing key replaces lost ones.
+ * - `distribute`: like `migrate`, and the tables of an external database are distributed over the nodes of Citus.
+ * - `reset-signing-key`: like `use`, and the configured signing key replaces lost ones.
  *
  * `use`, `set-up` and `reset-signing-key` refuse an older schema of an external database, because another server may be running on it. The
  * embedded database is migrated in every mode.
@@ -183,7 +183,7 @@ const notSetUp = ({ where }: AcquiredDatabase): ExitError =>
   new ExitError(
     'database_away',
     `there are no tables of Countersign in ${where}, or this role may not read them; \`migrate\`, \`serve\`, \`workspace create\` and ` +
-      '`restore` create them',
+      '`restore` create missing tables; `migrate` also grants missing rights',
   );
 
 /**
@@ -217,8 +217,8 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { r
 }
 
 /**
- * Turns an error of the database, or a system error with a code, into an ExitError; returns any other error unchanged. The message does not
- * contain the URL, which may contain a password.
+ * Turns an error of the database or of its connection, or a system error with a code, into an ExitError. Returns any other error unchanged.
+ * The message does not contain the URL, which may contain a password.
  */
 export function asExitError(error: unknown): unknown {
   if (error instanceof ExitError || !(error instanceof Error)) return error;
@@ -226,7 +226,8 @@ export function asExitError(error: unknown): unknown {
   if (code === '42501') {
     return new ExitError(
       'database_away',
-      `the database role may not do this (${error.message}); grant it CREATE on the database, or set COUNTERSIGN_MIGRATE_DATABASE_URL`,
+      `the database role lacks a right (${error.message}); to create the tables, grant it CREATE on the database; if another role owns ` +
+        'the tables, set COUNTERSIGN_MIGRATE_DATABASE_URL to the URL of the owner, and run `countersign-server migrate`',
     );
   }
   if (

@@ -40,7 +40,7 @@ export function databaseReadiness({ lookupPool }: Pick<OpenDatabase, 'lookupPool
       if (level === 'unreleased') return 'the database is from a version before 0.1.0';
       return `the database's schema is ${level} than this server's`;
     } catch {
-      return 'the database does not respond';
+      return 'the database does not respond, or cannot be used';
     }
   });
 }

@@ -19,13 +19,13 @@ import { welcome } from './welcome.ts';
 const SUPERUSER =
   'the role of DATABASE_URL is a superuser or has BYPASSRLS, so row-level security does not apply to it; give the server a role of its own';
 
-/** The process ends after this time even if the database does not respond: docs/container.md promises a stop within ten seconds. */
+/** The longest time from a stop signal to the end of the process. docs/container.md promises a stop within ten seconds. */
 const STOP_LIMIT_MS = 9_000;
 
 /**
  * Runs the server until SIGTERM or SIGINT. Then it accepts no more requests, waits up to five seconds for those in progress, and closes the
  * database. It stops the embedded database unless another process uses it. Returns the exit status 0.
- * @throws ExitError when it cannot start.
+ * @throws an error, in most cases an ExitError, if it cannot start.
  */
 export async function serve(config: Config): Promise<number> {
   const log = serverLog(config.logLevel);

@@ -1,9 +1,9 @@
 import pino, { type DestinationStream, type Logger } from 'pino';
 
 /**
- * The members whose values are redacted in every line. In an error of the driver, `detail` contains the row that violated a constraint,
- * with password hashes and email addresses. `where` and `internalQuery` can contain values of the statement. The other members still name
- * the constraint.
+ * The members whose values are redacted in every line. In an error of the driver, `detail` can contain the row that violated a constraint,
+ * for example with a password hash or an email address. `where` and `internalQuery` can contain values of the statement. The other members
+ * of the error still name the constraint.
  */
 const SECRET = [
   'req.headers.authorization',

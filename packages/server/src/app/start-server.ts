@@ -49,7 +49,7 @@ export interface RunningServer {
   verifyLogs(): Promise<void>;
   /** Compares the schema of the database with that of the migrations now. */
   compareSchema(): Promise<void>;
-  /** Stops the background work, accepts no more requests, waits up to five seconds for those in progress, and closes the connections. */
+  /** Stops the background work, accepts no more requests, waits up to five seconds for those in progress, and closes their connections. */
   close(): Promise<void>;
 }
 
@@ -101,7 +101,7 @@ export async function startServer(
   }
 }
 
-/** Builds a server from its parts and listens. Everything is created here and passed on as arguments. */
+/** Creates the parts of a server, passes them to each other as arguments, and listens. */
 async function startParts(
   config: Config,
   database: OpenDatabase,
@@ -249,7 +249,7 @@ function openMetrics(parts: {
   return metrics;
 }
 
-/** Accepts no more requests, waits for those in progress until STOP_TIMEOUT_MS, and then closes their connections. */
+/** Accepts no more requests, waits up to STOP_TIMEOUT_MS for those in progress, and then closes their connections. */
 async function closeApp(app: FastifyInstance): Promise<void> {
   const server = httpServer(app);
   const closed = app.close();

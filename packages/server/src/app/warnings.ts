@@ -19,7 +19,7 @@ export function warningsOf(
     hasHeadStore(pool) ? undefined : NO_MEMORY,
     refused === 0
       ? undefined
-      : `logs refused: ${refused} (changed outside the server); \`ledger verify\` names the row, and the server's log names the workspace`,
+      : `logs refused: ${refused} (changed outside the server); the server's log names the workspace, \`ledger verify\` says what is wrong`,
     space?.isLow ? `new records are rejected: ${space.summary}` : undefined,
     readOnly.summary,
     requireSeals(pool).broken.summary,

@@ -20,7 +20,7 @@ export interface Watches {
   readonly evidence: EvidenceWatch;
   /** Verifies the logs audit, decisions, evidence and keys. */
   readonly ledgers: LogWatch;
-  /** Verifies the trace log. It takes longer, so it has its own rounds. */
+  /** Verifies the trace log, in its own rounds, because this takes longer. */
   readonly traces: LogWatch;
   readonly schema: SchemaWatch;
   readonly readOnly: ReadOnlyWatch;
@@ -30,7 +30,7 @@ export interface Watches {
   stop(): void;
 }
 
-/** Starts all periodic work except the checkpoints. The caller starts `space`, and calls `schema.round` for the first comparison. */
+/** Starts the periodic work, except the checkpoints and `space`. The caller starts `space`, and calls `schema.round` for the first time. */
 export function startWatches(config: Config, database: OpenDatabase, log: Logger): Watches {
   const evidence = watchEvidence(database, log);
   const verify = verifierOf(database);

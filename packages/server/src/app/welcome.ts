@@ -35,7 +35,7 @@ ${workspace === undefined ? `    ${command} workspace create --name acme\n` : ''
 `;
 }
 
-/** Says where to run the commands. They need the settings of the server. Unless they are on the PATH, they must run in its folder. */
+/** Says where to run the commands. They need the environment of the server and, unless the command is on the PATH, its working folder. */
 function placeFor(command: string, config: Config): string {
   if (!command.includes('/') && !command.includes(' ')) {
     return 'with the same environment (in a container: after `docker exec CONTAINER`)';

@@ -36,7 +36,7 @@ export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Lo
       if (isStopped || found.length >= FINDINGS_PER_WORKSPACE_MAX) break;
     }
     for (const finding of findings.replace(tenantId, found))
-      log.error({ tenantId, ...finding }, 'this row differs from the evidence log; restore the values that the log has');
+      log.error({ tenantId, ...finding }, 'this row differs from the evidence log; make the table match the log again');
   };
   const round = async () => {
     if (isRunning) return;
@@ -66,7 +66,7 @@ export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Lo
     get summary() {
       if (findings.count === 0) return undefined;
       const tables = findings.tables.join(', ');
-      return `rows differ from the evidence log: ${tables}; decisions do not depend on them, and the server's log names them`;
+      return `rows differ from the evidence log (${tables}); decisions do not depend on these rows, and the server's log names them`;
     },
     round,
     stop,

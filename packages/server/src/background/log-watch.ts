@@ -29,7 +29,7 @@ export type VerifyLog = (tenantId: string, log: LogName, pause: () => Promise<vo
 
 /** Verifies logs while the server runs. */
 export interface LogWatch {
-  /** The first invalid row of each log, and rows of other tables that differ from their log. */
+  /** The first fault of each log, and rows of other tables that differ from their log. */
   readonly findings: RowFindings<RowFinding>;
   /** One line for `/readyz`, without IDs, because the endpoint is public. Undefined without a finding. */
   readonly summary: string | undefined;
@@ -113,8 +113,8 @@ function pauseAfterPage(signal: AbortSignal): () => Promise<void> {
 }
 
 /**
- * The findings of a report. If the report lists rows of other tables, its contradiction is left out, because it repeats the first of these
- * rows.
+ * The findings of a report. If the report lists rows of other tables, its contradiction is left out, because it usually repeats the first
+ * of these rows.
  */
 function findingsOf(log: LogName, { findings = [], firstBad, contradiction }: LogReport): readonly RowFinding[] {
   const fault = firstBad?.reason ?? (findings.length === 0 ? contradiction?.reason : undefined);

@@ -19,7 +19,7 @@ const MAY_NOT_DROP =
 
 /** Drops due records while the server runs. */
 export interface RetentionSchedule {
-  /** Drops the due records of every workspace now. @param now replaces the time of the database's clock, which decides what is due. */
+  /** Drops the due records of every workspace. @param now replaces the time of the database's clock, which decides what is due. */
   round(now?: string): Promise<void>;
   stop(): void;
 }
@@ -57,7 +57,10 @@ async function dropInWorkspace(
   } catch (error) {
     if (options.signal.aborted) return;
     const reason = (error as Error).message;
-    log.warn({ tenantId, reason }, error instanceof MayNotDropError ? MAY_NOT_DROP : 'retention did not run in this workspace');
+    log.warn(
+      { tenantId, reason },
+      error instanceof MayNotDropError ? MAY_NOT_DROP : 'retention did not finish in this workspace; the next round tries again',
+    );
   }
 }
 

@@ -48,7 +48,7 @@ test('the schedule continues after a workspace whose retention periods were chan
   expect([await traces(tenants[0]!), await traces(tenants[1]!)]).toEqual([1, 0]);
   expect(lines.find(({ level }) => level === 40)).toMatchObject({
     tenantId: tenants[0],
-    msg: expect.stringContaining('did not run'),
+    msg: expect.stringContaining('did not finish'),
   });
 });
 
