@@ -30,7 +30,7 @@ type ReadFile = (name: string, bytesMax: number) => Promise<Buffer>;
 /** The maximum size of the file of encrypted secrets. Real files are smaller. */
 const SECRETS_BYTES_MAX = 64 * 1024;
 
-/** Opens a backup for reading: a folder, or one file. @throws ExitError if it does not exist, is damaged, or has an unknown version. */
+/** Opens a backup for reading: a folder, or one file. @throws ExitError if the backup or its manifest cannot be read, or is not valid. */
 export async function openBackup(path: string): Promise<BackupReader> {
   const unreadable = (error: Error): never => {
     throw new ExitError('wrong_use', `cannot read ${JSON.stringify(path)}: ${error.message}`);

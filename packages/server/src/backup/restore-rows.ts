@@ -34,7 +34,7 @@ export function migrationsOf({ migrations }: BackupManifest, known: readonly str
   return migrations.length;
 }
 
-/** Reads every part and the secrets, and checks their SHA-256, so that a damaged backup is refused before anything is written. */
+/** Reads every part and the secrets, and checks their SHA-256, so that a damaged backup is rejected before anything is written. */
 export async function checkParts(reader: BackupReader): Promise<void> {
   for (const { parts } of reader.manifest.tables) for (const part of parts) await reader.read(part);
   await reader.secrets();
@@ -59,7 +59,8 @@ export async function requireEmpty(client: Client, manifest: BackupManifest): Pr
 }
 
 /**
- * Loads all rows in one transaction, or none. After an error the caller must close the connection, which ends the transaction.
+ * Loads all rows in one transaction, and then collects statistics. After an error the caller must close the connection, which ends the
+ * transaction.
  * @param client a separate connection, as the role that owns the tables.
  * @param progress is called after each part with the number of loaded rows.
  * @throws ExitError `broken` if the tables, columns, rows or workspaces differ from the manifest.

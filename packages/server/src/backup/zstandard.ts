@@ -15,6 +15,6 @@ export function requireZstandard(): void {
 export const compress = (raw: Uint8Array): Promise<Buffer> =>
   promisify(zlib.zstdCompress)(raw, { params: { [zlib.constants.ZSTD_c_compressionLevel]: LEVEL } });
 
-/** Decompresses. Rejects if the content is longer than `bytesMax`. */
+/** Decompresses. Rejects if the bytes are damaged, or if the content is longer than `bytesMax`. */
 export const decompress = (compressed: Uint8Array, bytesMax: number): Promise<Buffer> =>
   promisify(zlib.zstdDecompress)(compressed, { maxOutputLength: Math.max(bytesMax, 1) });

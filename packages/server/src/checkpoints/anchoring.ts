@@ -25,15 +25,18 @@ export class Anchoring {
   }
 
   /**
-   * Writes the checkpoints that the sink does not have. Never rejects: a failure is logged, and the next call tries again.
-   * @param newest size of the newest checkpoint of the log, if known. No checkpoints are read if the sink has this one.
+   * Writes the checkpoints that are larger than those in the sink. Never rejects: a failure is logged, and the next call tries again.
+   * @param newest size of the newest checkpoint of the log, if known. If the sink has that checkpoint, no checkpoints are read.
    */
   catchUp(tenantId: string, log: LogName, newest = Number.POSITIVE_INFINITY): Promise<void> {
     const place = placeOf(tenantId, log);
     const turn = (this.#turns.get(place) ?? Promise.resolve()).then(() =>
       this.#copy(tenantId, log, newest).catch((error: unknown) => {
         this.#copied.delete(place);
-        this.#logger.error({ err: error, tenantId, log }, 'a checkpoint was not written to COUNTERSIGN_CHECKPOINT_DIR');
+        this.#logger.error(
+          { err: error, tenantId, log },
+          'a checkpoint of this log was not read, or was not written to COUNTERSIGN_CHECKPOINT_DIR',
+        );
       }),
     );
     this.#turns.set(place, turn);

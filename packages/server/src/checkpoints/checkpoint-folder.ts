@@ -18,6 +18,9 @@ const SIZE_DIGITS = 16;
 const ENDING = '.checkpoint';
 const NAME = /^\d{16}\.checkpoint$/;
 
+/** The remedy for a folder in which no file can be created. */
+export const WRITABLE = 'give a folder in which this user can create files';
+
 /**
  * Throws ExitError if the folder does not exist or is not writable. Called when the server starts. The folder is not created: if a mount
  * were missing, the new folder would be local, and the operator could change it.
@@ -27,10 +30,8 @@ export function requireCheckpointFolder(folder: string): void {
     rmdirSync(mkdtempSync(join(folder, '.countersign-')));
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    throw variableError(
-      'COUNTERSIGN_CHECKPOINT_DIR',
-      `is ${folder}, which ${code === 'ENOENT' ? 'does not exist' : `is not writable (${code})`}; mount or create it`,
-    );
+    const fault = code === 'ENOENT' ? 'does not exist; mount or create it' : `is not writable (${code}); ${WRITABLE}`;
+    throw variableError('COUNTERSIGN_CHECKPOINT_DIR', `is ${folder}, which ${fault}`);
   }
 }
 

@@ -7,6 +7,7 @@ import { variableError } from '../config/config-values.ts';
 import { syncFolder, writeSynced } from '../files/synced-files.ts';
 import type { HeadStore, KeptHead } from '../ledger/head-memory.ts';
 import type { LogName } from '../storage/log-heads.ts';
+import { WRITABLE } from './checkpoint-folder.ts';
 
 /** Creates a folder but not its parents: a local folder must not replace a missing mount. Returns false if the folder exists. */
 function makeFolder(folder: string): boolean {
@@ -42,8 +43,10 @@ export function openMemoryFolder(
   if (memoryDir === undefined) return undefined;
   const reason = writeFault(memoryDir);
   if (reason === undefined) return memoryFolder(memoryDir);
-  if (isMemoryDirConfigured)
-    throw variableError('COUNTERSIGN_MEMORY_DIR', `is ${memoryDir}, which is not writable (${reason}); mount or create it`);
+  if (isMemoryDirConfigured) {
+    const remedy = reason === 'ENOENT' ? 'mount or create its parent folder' : WRITABLE;
+    throw variableError('COUNTERSIGN_MEMORY_DIR', `is ${memoryDir}, which is not writable (${reason}); ${remedy}`);
+  }
   say(
     `${memoryDir} is not writable (${reason}): an older state of the database is not detected after a restart; set COUNTERSIGN_MEMORY_DIR`,
   );
@@ -82,7 +85,7 @@ function headOf(note: string, path: string, origin: string): KeptHead {
   const head = parseCheckpointText(note.slice(0, note.lastIndexOf('\n\n') + 1));
   if (head?.origin !== origin)
     throw new Error(
-      `${path} is not a checkpoint of ${origin}: restore it, or see docs/operating.md, "Continuing from an older state"`,
+      `${path} is not a checkpoint of ${origin}: restore this file, or see docs/operating.md, "Continuing from an older state"`,
     );
   return { size: head.size, root: head.root };
 }

@@ -18,7 +18,10 @@ export const variableError = (name: string, what: string): ExitError => new Exit
 export const blankIsUnset = (given: string | undefined): string | undefined =>
   given === undefined || given.trim() === '' ? undefined : given.trim();
 
-/** A secret given by value, or by the file that `<NAME>_FILE` names; undefined if neither is set. Throws if both are set. */
+/**
+ * A secret given by value, or by the file that `<NAME>_FILE` names; undefined if neither is set. Throws if both are set, or if the file
+ * cannot be read.
+ */
 export function valueOrFile(environment: Environment, name: string): string | undefined {
   const value = blankIsUnset(environment[name]);
   const path = blankIsUnset(environment[`${name}_FILE`]);

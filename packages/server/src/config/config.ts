@@ -20,7 +20,7 @@ export interface Config {
   queueBytesMax: number;
   /** Maximum bytes of request bodies in memory. */
   readingBytesMax: number;
-  /** Free disk space below which new records are rejected (embedded database); undefined to derive it from the disk size. */
+  /** Free disk space below which new records are rejected (embedded database); undefined for the default (database/free-space.ts). */
   freeSpaceMinBytes: number | undefined;
   /** Maximum bytes of responses in memory. */
   answeringBytesMax: number;
@@ -136,13 +136,16 @@ function checkCombinations(config: Config): void {
     );
   }
   if (config.metricsPort === config.port && config.port !== 0) {
-    throw variableError('COUNTERSIGN_METRICS_PORT', 'must differ from COUNTERSIGN_PORT; leave it unset to serve /metrics there');
+    throw variableError(
+      'COUNTERSIGN_METRICS_PORT',
+      'must differ from COUNTERSIGN_PORT; to serve /metrics on that port, leave it unset',
+    );
   }
   if (config.readingBytesMax < 2 * Math.max(config.reportBytesMax, config.recordBytesMax)) {
-    // Bodies of unknown length use at most half of this memory (database/admission.ts), so a body of the maximum size would always get 503.
+    // Bodies of unknown length use at most half of this memory (database/admission.ts). With less, the largest would always get 503.
     throw variableError(
       'COUNTERSIGN_READING_BYTES_MAX',
-      'must be at least twice the largest body (COUNTERSIGN_REPORT_BYTES_MAX or COUNTERSIGN_RECORD_BYTES_MAX)',
+      'must be at least twice the maximum body size (the larger of COUNTERSIGN_REPORT_BYTES_MAX and COUNTERSIGN_RECORD_BYTES_MAX)',
     );
   }
   if (config.databaseUrl === undefined && config.databaseConnections > EMBEDDED_CONNECTIONS_MAX) {

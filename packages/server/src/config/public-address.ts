@@ -21,8 +21,9 @@ export interface PublicAddress {
 export function publicAddress(config: AddressConfig, port = config.port): PublicAddress {
   if (config.publicUrl !== undefined) return { origin: config.publicUrl, caution: undefined };
   const isKnown = !WILDCARDS.has(config.host) && !config.behindProxy;
-  const caution = 'other machines may be unable to reach this address; set COUNTERSIGN_PUBLIC_URL to the address that people use';
-  return { origin: ownAddress(config, port), caution: isKnown ? undefined : caution };
+  const origin = ownAddress(config, port);
+  const caution = `other machines may be unable to reach ${origin}; set COUNTERSIGN_PUBLIC_URL to the address that people use`;
+  return { origin, caution: isKnown ? undefined : caution };
 }
 
 /**

@@ -58,7 +58,7 @@ export const VARIABLES = {
   databaseConnections: variable(
     'COUNTERSIGN_DATABASE_CONNECTIONS',
     '8',
-    'Database connections for writing, at most 200, or 32 with the embedded database. The server opens up to thirteen more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance, one for retention (daily). On Citus this is also the maximum for each node with rows. Each of these nodes gets two more connections for keys.',
+    'Database connections for writing, at most 200, or 32 with the embedded database. The server opens up to thirteen more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance, one for retention (daily). On Citus, each node with rows gets as many connections for writing, and two for keys.',
     whole(2, 200),
   ),
   directWrites: variable(
@@ -82,13 +82,13 @@ export const VARIABLES = {
   queueBytesMax: variable(
     'COUNTERSIGN_QUEUE_BYTES_MAX',
     String(64 * MIB),
-    'Maximum bytes of records that wait for a commit. Records beyond it get 503.',
+    'Maximum bytes of records that wait for a commit. Requests with more records get 503.',
     whole(1, 4096 * MIB),
   ),
   readingBytesMax: variable(
     'COUNTERSIGN_READING_BYTES_MAX',
     String(128 * MIB),
-    'Maximum bytes of request bodies in memory. Requests beyond it get 503. Must be at least twice the maximum body size.',
+    'Maximum bytes of request bodies in memory. Further requests get 503. Must be at least twice the maximum body size.',
     whole(1, 4096 * MIB),
   ),
   freeSpaceMinBytes: variable(
@@ -100,13 +100,13 @@ export const VARIABLES = {
   answeringBytesMax: variable(
     'COUNTERSIGN_ANSWERING_BYTES_MAX',
     String(128 * MIB),
-    'Maximum bytes of responses in memory. Requests beyond it get 503.',
+    'Maximum bytes of responses in memory. Further requests get 503.',
     whole(1, 4096 * MIB),
   ),
   connectionsMax: variable(
     'COUNTERSIGN_CONNECTIONS_MAX',
     '4096',
-    'Maximum open connections. Connections beyond it get 503 and are closed (with TLS they are only closed).',
+    'Maximum open connections. Further connections get 503 and are closed (with TLS they are only closed).',
     whole(1, 1_000_000),
   ),
   connectionsPerAddressMax: variable(
@@ -130,7 +130,7 @@ export const VARIABLES = {
   metricsToken: variable(
     'COUNTERSIGN_METRICS_TOKEN',
     undefined,
-    'Bearer token for /metrics, at least 16 characters. If other machines can reach the server, /metrics needs a token or a separate port. Otherwise it responds with 404. File: COUNTERSIGN_METRICS_TOKEN_FILE.',
+    'Bearer token for /metrics, at least 16 characters. If other machines can reach the server, /metrics needs a token or a separate port. Without both, /metrics responds with 404. File: COUNTERSIGN_METRICS_TOKEN_FILE.',
     optionally(bearerToken),
   ),
   rateLimitPerMinute: variable(
@@ -161,13 +161,13 @@ export const VARIABLES = {
   publicUrl: variable(
     'COUNTERSIGN_PUBLIC_URL',
     undefined,
-    'Public URL of the portal, such as https://host, without a path. Used in one-time links and as the allowed origin of pages. Requests to other host names are rejected, except loopback, the IP address of the server and COUNTERSIGN_ALLOWED_HOSTS.',
+    'Public URL of the portal, such as https://host, without a path. Used in one-time links and as the allowed origin of pages. Requests to other host names are rejected, except loopback, the IP address of the server and COUNTERSIGN_ALLOWED_HOSTS. Probes, and /metrics with a token, accept any host name.',
     optionally(origin),
   ),
   allowedHosts: variable(
     'COUNTERSIGN_ALLOWED_HOSTS',
     undefined,
-    'Additional allowed host names, separated by commas, such as a service name in a cluster.',
+    'Allowed host names besides that of COUNTERSIGN_PUBLIC_URL, separated by commas, such as a service name in a cluster. If one of these two variables is set, requests to other host names are rejected.',
     hostNames,
   ),
   masterSecret: variable(
@@ -197,13 +197,13 @@ export const VARIABLES = {
   checkpointDir: variable(
     'COUNTERSIGN_CHECKPOINT_DIR',
     undefined,
-    'Existing folder outside the data folder, such as a git work tree or a mounted bucket. Every checkpoint is also written there. Files are never overwritten.',
+    'Existing folder outside the data folder, such as a git work tree or a mounted bucket. Every checkpoint is also written there. Existing files are kept.',
     (given) => (given === undefined ? undefined : resolve(given)),
   ),
   memoryDir: variable(
     'COUNTERSIGN_MEMORY_DIR',
     undefined,
-    'Folder with the newest checkpoint of each log, to detect an older state of the database after a restart. All servers of a database share it. Do not back it up. Unset: the data folder with the suffix -memory; none with DATABASE_URL.',
+    'Folder with the newest checkpoint of each log, to detect an older state of the database after a restart. All servers of a database must share it. Do not back it up. Unset: the data folder with the suffix -memory; none with DATABASE_URL.',
     (given) => (given === undefined ? undefined : resolve(given)),
   ),
   backupPassphrase: variable(

@@ -19,7 +19,7 @@ export const EXIT_CODES = {
   schema_older: { status: 5, meaning: 'The database schema is older than this server. Run `countersign-server migrate`.' },
   schema_newer: { status: 6, meaning: 'The database schema or the backup is newer than this server. Use the newer version.' },
   wrong_secret: { status: 7, meaning: 'The secrets are missing, or do not belong to the database or the backup.' },
-  database_away: { status: 8, meaning: 'The database cannot be reached or started, or does not exist yet.' },
+  database_away: { status: 8, meaning: 'The database cannot be reached, started or used, or does not exist yet.' },
   refused: { status: 9, meaning: 'The rules or the current state do not allow the action. The message says why.' },
   fault: { status: 70, meaning: 'Internal error of Countersign.' },
 } as const;
