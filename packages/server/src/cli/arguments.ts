@@ -35,7 +35,7 @@ export function parseExpiry(text: string): string {
   const microseconds = parseDateTime(text);
   if (microseconds === undefined) throw new InvalidArgumentError('Give a date-time such as 2027-01-01T00:00:00Z.');
   const milliseconds = Number(microseconds / 1000n);
-  if (milliseconds <= Date.now()) throw new InvalidArgumentError('The expiry is in the past; such a key could never be used.');
+  if (milliseconds <= Date.now()) throw new InvalidArgumentError('The expiry must be in the future.');
   const expiry = new Date(milliseconds).toISOString();
   if (expiry.length !== 24) throw new InvalidArgumentError('The expiry is beyond the year 9999.');
   return expiry;

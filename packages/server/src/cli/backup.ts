@@ -32,7 +32,7 @@ export function addBackup(program: Command, session: Session): void {
     )
     .requiredOption('--output <path>', 'file to create, or an empty folder; a name that ends with / creates the folder')
     .option('--with-secrets', 'include the secrets, encrypted with COUNTERSIGN_BACKUP_PASSPHRASE')
-    .option('--progress', 'show progress on stderr; on a terminal it is shown anyway')
+    .option('--progress', 'show progress on stderr even if it is not a terminal; ignored with --json')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('backup --output countersign.backup', 'backup --output backups/today/ --with-secrets') + NOTE)
     .action(async (options: BackupOptions) => {
@@ -49,7 +49,7 @@ export function addBackup(program: Command, session: Session): void {
           sealSecrets: passphrase === undefined ? undefined : (id) => sealSecrets(secretTexts(database.secrets), passphrase, id),
         };
         const manifest = await copyTo(options.output, database, parameters).finally(progress.done);
-        await report(session, options, database, manifest);
+        await verifyAndReport(session, options, database, manifest);
       });
     });
 }
@@ -77,7 +77,7 @@ async function copyTo(path: string, { address }: OpenDatabase, parameters: Backu
   }
 }
 
-async function report(
+async function verifyAndReport(
   session: Session,
   { output, progress: showProgress }: BackupOptions,
   database: OpenDatabase,

@@ -1,7 +1,7 @@
 import { VARIABLES } from '../config/variables.ts';
 import { EXIT_CODES } from '../errors/exit-codes.ts';
 
-/** Wraps a text to lines of `width` characters. Every line but the first is indented. */
+/** Wraps a text to lines of at most `width` characters. Every line but the first is indented. */
 function wrap(text: string, indent: number, width = 100): string {
   const lines: string[] = [];
   let line = '';
@@ -35,11 +35,12 @@ Examples:
   $ countersign-server keys mint --workspace acme --name ci --scopes telemetry,evaluations,audit,governance
   $ countersign-server ledger verify --workspace acme
 
-Data goes to stdout, everything else to stderr. Every command takes --json; an error is then
-{ "error": <reason>, "message": <text> } on stderr. Most commands work whether or not the server is
-running; the help of a command says if you must stop it. These commands create the embedded database,
-or the tables in your own PostgreSQL, if they do not exist: serve, migrate, restore, workspace create.
-Other commands that need a database exit with 8 if it or its tables do not exist.
+Data goes to stdout, messages go to stderr. \`serve\` writes its log to stdout. Every command takes
+--json; an error is then { "error": <reason>, "message": <text> } on stderr. Most commands work
+whether or not the server is running; the help of a command says if you must stop it. These commands
+create the embedded database, or the tables in your own PostgreSQL, if they do not exist: serve,
+migrate, restore, workspace create. Other commands that need a database exit with 8 if it or its
+tables do not exist.
 
 Exit codes:
 ${exitCodes()}

@@ -61,7 +61,7 @@ function addViolation(group: Command, session: Session): void {
     .requiredOption('--policy <name>', 'name of the policy')
     .addOption(new Option('--severity <severity>', 'the severity').choices(SEVERITIES).makeOptionMandatory())
     .requiredOption('--description <text>', 'what happened; recorded in the ledger')
-    .option('--trace-id <id>', 'trace_id of the run in which it happened')
+    .option('--trace-id <id>', 'trace_id of the run in which the violation happened')
     .option(...JSON_OPTION)
     .addHelpText(
       'after',
@@ -139,7 +139,7 @@ function addClose(group: Command, session: Session): void {
       );
       await session.writeResult({ agent, incident_ids: incidentIds, evaluation_id: evaluationId }, '');
       session.say(
-        `re-certification of ${JSON.stringify(agent)} closed on evaluation ${evaluationId} (incidents: ${incidentIds.join(', ')})`,
+        `re-certification of ${JSON.stringify(agent)} closed with evaluation ${evaluationId} (incidents: ${incidentIds.join(', ')})`,
       );
     });
 }

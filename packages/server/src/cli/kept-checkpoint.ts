@@ -11,7 +11,7 @@ import { RuleViolationError } from '../workspace/rule-violation.ts';
 
 /**
  * Refuses to replace a checkpoint that the new one does not extend: the old one may be the only evidence of an earlier state. Does nothing
- * if there is no file at the path, or if the path is a device or a pipe.
+ * if there is no regular file at the path.
  * @param fresh the size and root of the new checkpoint.
  * @throws RuleViolationError if the file is not a checkpoint of this log and instance.
  * @throws LogRewrittenError if the log does not continue the checkpoint in the file.
@@ -35,7 +35,7 @@ export async function requireExtension(
     );
 }
 
-/** The text of a file; undefined if there is none, or if the path is a device or a pipe. */
+/** The text of a file; undefined if there is no regular file at the path. */
 const textAt = (path: string): string | undefined =>
   statSync(path, { throwIfNoEntry: false })?.isFile() === true ? readFileSync(path, 'utf8') : undefined;
 

@@ -8,7 +8,7 @@ import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shownTime } from './table.ts';
 
-const SHOWN_ONCE = 'it is shown only once; store it in a secrets manager';
+const shownOnce = (one: string): string => `the ${one} is shown only once; store it in a secrets manager`;
 
 /** The two kinds of keys. Each has its own group of commands. The commands that both groups have, except `mint`, share their code. */
 const KINDS = {
@@ -40,10 +40,10 @@ function addMintKey(group: Command, session: Session): void {
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--name <name>', 'what the key is for')
     .requiredOption('--scopes <scopes>', 'comma-separated: telemetry,evaluations,audit,governance', parseScopes)
-    .option('--expires <date-time>', 'when it expires, such as 2027-01-01T00:00:00Z (default: never)', parseExpiry)
+    .option('--expires <date-time>', 'when the key expires, such as 2027-01-01T00:00:00Z (default: never)', parseExpiry)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('keys mint --workspace acme --name ci --scopes telemetry,evaluations,audit,governance'))
-    .action((options: MintOptions & { scopes: Scope[] }) => mint(session, options, options.scopes));
+    .action((options: MintOptions & { scopes: Scope[] }) => mint(session, options, options.scopes, 'live'));
 }
 
 function addMintToken(group: Command, session: Session): void {
@@ -52,10 +52,10 @@ function addMintToken(group: Command, session: Session): void {
     .description('Mint a read token for GET /api/ledger/... and print it. It is shown only once, because only a hash is stored.')
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--name <name>', 'what the token is for')
-    .option('--expires <date-time>', 'when it expires, such as 2027-01-01T00:00:00Z (default: never)', parseExpiry)
+    .option('--expires <date-time>', 'when the token expires, such as 2027-01-01T00:00:00Z (default: never)', parseExpiry)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('tokens mint --workspace acme --name auditor --expires 2027-01-01T00:00:00Z'))
-    .action((options: MintOptions) => mint(session, options, ['read']));
+    .action((options: MintOptions) => mint(session, options, ['read'], 'read'));
 }
 
 interface MintOptions {
@@ -64,12 +64,17 @@ interface MintOptions {
   expires?: string | null;
 }
 
-async function mint(session: Session, { workspace, name, expires = null }: MintOptions, scopes: NewKey['scopes']) {
+async function mint(
+  session: Session,
+  { workspace, name, expires = null }: MintOptions,
+  scopes: NewKey['scopes'],
+  kind: KeyKind,
+): Promise<void> {
   const key = await session.withWorkspace(workspace, ({ pool }, tenant) =>
     mintKey(pool, tenant.id, { name, scopes, expiresAt: expires }, 'operator'),
   );
   await session.writeResult({ key, prefix: prefixOf(key), name, scopes, expires_at: expires }, key);
-  session.say(SHOWN_ONCE);
+  session.say(shownOnce(KINDS[kind].one));
 }
 
 function addScopes(group: Command, session: Session): void {
@@ -99,7 +104,7 @@ function addRotate(group: Command, session: Session, kind: KeyKind): void {
   const { group: name, one, prefix: start } = KINDS[kind];
   group
     .command('rotate')
-    .description(`Give a ${one} a new secret and print it. The old secret is rejected from the next request on.`)
+    .description(`Give a ${one} a new secret, and print the ${one}. The old secret is rejected from the next request on.`)
     .requiredOption(...WORKSPACE_OPTION)
     .argument('<prefix>', `prefix of the ${one}, with or without ${start}`, parsePrefix)
     .option(...JSON_OPTION)
@@ -109,7 +114,7 @@ function addRotate(group: Command, session: Session, kind: KeyKind): void {
         rotateKey(pool, tenant.id, prefix, 'operator', kind),
       );
       await session.writeResult({ key, prefix }, key);
-      session.say(SHOWN_ONCE);
+      session.say(shownOnce(one));
     });
 }
 

@@ -11,7 +11,7 @@ export function addAcceptRestore(group: Command, session: Session): void {
   group
     .command('accept-restore')
     .description(
-      'After a backup was restored: let the logs of the workspace continue from it. Without --yes, only shows what it would write.',
+      'After a backup was restored, or a replica took over: let the logs of the workspace continue from there. Without --yes, only shows what it would write.',
     )
     .requiredOption(...WORKSPACE_OPTION)
     .option('--yes', 'write the changes; they cannot be undone')
@@ -27,7 +27,11 @@ export function addAcceptRestore(group: Command, session: Session): void {
         return accepted;
       });
       await session.writeResult({ written: yes, logs }, linesOf(logs));
-      session.say(yes ? 'accepted. Start the servers again' : 'nothing was written: if you restored a backup, add --yes');
+      session.say(
+        yes
+          ? 'accepted. Start the servers again'
+          : 'nothing was written: if you restored a backup, or a replica took over, add --yes',
+      );
     });
 }
 

@@ -68,7 +68,7 @@ export function addVerify(group: Command, session: Session): void {
       'the public key: a verifier key, or a file with verifier keys, a JWKS or a trust file; the log must be of the workspace in the trust file; can be repeated',
       repeatable,
     )
-    .option('--progress', 'show progress on stderr; on a terminal it is shown anyway')
+    .option('--progress', 'show progress on stderr even if it is not a terminal; ignored with --json')
     .option(...JSON_OPTION)
     .addHelpText('after', examples(...EXAMPLES) + VERIFY_NOTE)
     .action(async (options: VerifyOptions, command: Command) => {
@@ -222,9 +222,9 @@ const EXAMPLES = [
 
 const VERIFY_NOTE = `
 Rows alone cannot show that the newest rows are missing, or that all rows were replaced. Keep checkpoints where the server's operator
-cannot write: from "ledger checkpoint", COUNTERSIGN_CHECKPOINT_DIR, or the header of promotion checks in a CI log. Give them here with
-the public key that you kept ("signing-key show"). The HMAC of decisions needs the workspace's key, so it is checked with --workspace
-and not in an export. With --replay, each decision must follow from the evidence log. With --workspace, --log evidence and
---log traces also compare the tables with the log, and --log decisions computes every decision again from the evidence log. Each log
-must also continue the checkpoint in the memory folder (COUNTERSIGN_MEMORY_DIR).
+cannot write: from "ledger checkpoint", COUNTERSIGN_CHECKPOINT_DIR, or the header of promotion checks in a CI log. Give the checkpoints
+here with the public key that you kept ("signing-key show"). The HMAC of decisions needs the workspace's key, so it is checked with
+--workspace and not in an export. With --replay, each decision must follow from the evidence log. With --workspace, the logs evidence,
+keys and traces are also compared with the tables, and every decision is computed again from the evidence log. Each log must then also
+continue the checkpoint in the memory folder (COUNTERSIGN_MEMORY_DIR).
 `;

@@ -64,7 +64,7 @@ function addCheckpoint(group: Command, session: Session): void {
     .description('Print a signed checkpoint over all current rows of a log. Keep it where the operator cannot write.')
     .requiredOption(...WORKSPACE_OPTION)
     .addOption(LOG_OPTION())
-    .option('--output <file>', 'file to write instead of stdout; replaces an older checkpoint that this one extends')
+    .option('--output <file>', 'file to write instead of stdout; replaces an older checkpoint that the new one extends')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('ledger checkpoint --workspace acme --output kept/acme.checkpoint'))
     .action(async ({ workspace, log, output }: { workspace: string; log: LogName; output?: string }) => {

@@ -41,7 +41,7 @@ export function addRestore(program: Command, session: Session): void {
       '--secrets-output <folder>',
       'with --with-secrets: the folder for the secrets; required if DATABASE_URL is set (default: "secrets" in the data folder)',
     )
-    .option('--progress', 'show progress on stderr; on a terminal it is shown anyway')
+    .option('--progress', 'show progress on stderr even if it is not a terminal; ignored with --json')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('restore --input countersign.backup', 'restore --input backups/today --with-secrets') + NOTE)
     .action(async (options: RestoreOptions, command: Command) => {
@@ -70,7 +70,7 @@ async function restore(session: Session, options: RestoreOptions, reader: Backup
   try {
     const database = await openDatabase(config, session.say, 'use');
     try {
-      await report(session, options, database, reader);
+      await verifyAndReport(session, options, database, reader);
     } finally {
       await database.close();
     }
@@ -80,7 +80,7 @@ async function restore(session: Session, options: RestoreOptions, reader: Backup
 }
 
 /**
- * Returns the configuration if its secrets can be used.
+ * Returns the configuration if its secrets exist and are well-formed.
  * @throws ExitError otherwise. If the backup contains secrets, the message says how to restore them.
  */
 async function requireSecrets({ config }: Session, reader: BackupReader): Promise<Config> {
@@ -89,7 +89,7 @@ async function requireSecrets({ config }: Session, reader: BackupReader): Promis
     return config;
   } catch (error) {
     if (!(error instanceof ExitError) || reader.manifest.secretsSha256 === undefined) throw error;
-    throw new ExitError(error.reason, `${error.message}; or restore those of the backup with --with-secrets`);
+    throw new ExitError(error.reason, `${error.message}; or restore the secrets in the backup with --with-secrets`);
   }
 }
 
@@ -99,14 +99,14 @@ async function restoreSecrets(session: Session, { secretsOutput }: RestoreOption
   if (sealed === undefined)
     throw new ExitError(
       'wrong_secret',
-      'the backup contains no secrets; restore them from your own copy, without --with-secrets',
+      'the backup contains no secrets; provide your own copy of them, and run `restore` without --with-secrets',
     );
   const secrets = openSecrets(sealed, requiredPassphrase(session), reader.manifest.instance.id);
   restoreSecretFiles(secretsOutput ?? join(session.config.dataDir, 'secrets'), secrets);
   return { ...session.config, ...secrets };
 }
 
-async function report(
+async function verifyAndReport(
   session: Session,
   { input, progress: showProgress }: RestoreOptions,
   database: OpenDatabase,
@@ -135,13 +135,15 @@ async function isOlderThanRemembered({ pool }: OpenDatabase, tenantId: string): 
   try {
     return Object.keys(await acceptRestore(pool, tenantId, { write: false })).length > 0;
   } catch (error) {
-    if (error instanceof RuleViolationError) return false; // There is nothing to accept.
+    // Nothing can be accepted: the logs continue from their checkpoints, there is no memory folder, or a head is missing or not valid.
+    if (error instanceof RuleViolationError) return false;
     throw error;
   }
 }
 
 const NOTE = `
 The database must be empty: without tables, or with the tables of the backup's version and no rows. The embedded database is created in
-COUNTERSIGN_DATA_DIR if it does not exist. All rows are loaded in one transaction, so a failed restore leaves none. The secrets must exist
-(in data/secrets or the environment), or be restored from the backup with --with-secrets. A backup of an older version is migrated.
+COUNTERSIGN_DATA_DIR if it does not exist. All rows are loaded in one transaction, so an interrupted load leaves none. If a log is not
+valid, the rows stay in the database. The secrets must exist (in data/secrets or the environment), or be restored from the backup with
+--with-secrets. A backup of an older version is migrated.
 `;

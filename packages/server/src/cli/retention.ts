@@ -77,7 +77,7 @@ function addSet(group: Command, session: Session): void {
       );
       session.say(
         changed
-          ? 'the periods apply to everything received from now on'
+          ? 'the periods apply to the runs received from now on'
           : 'the workspace has these periods already; nothing was changed',
       );
     });
@@ -105,9 +105,9 @@ function addRun(group: Command, session: Session): void {
         ['KEPT', ({ held }) => String(held)],
       ]);
       for (const { workspace: id, isBusy, unreadable } of rows) {
-        if (isBusy) session.say(`another process is dropping records now; run this again later for ${id}`);
+        if (isBusy) session.say(`another process is dropping records now; later, run \`retention run --workspace ${id}\``);
         for (const segment of unreadable)
-          session.say(`the segment ${segment} of ${id} was changed outside the server, and was kept`);
+          session.say(`the segment ${segment} of workspace ${id} was changed outside the server, and was kept`);
       }
     });
 }

@@ -53,7 +53,7 @@ export class Session {
     return (this.#terminal.err as { isTTY?: boolean }).isTTY === true;
   }
 
-  /** Writes text to stderr without a line end, also with --json. */
+  /** Writes text to stderr unchanged, also with --json. */
   sayRaw(text: string): void {
     this.#terminal.err.write(text);
   }

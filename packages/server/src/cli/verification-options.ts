@@ -69,6 +69,7 @@ const SUCCESSION_CHECKS = { sha256, verify: verifyEd25519 };
 /**
  * The heads of --checkpoint and --head for a log, or the fault of the first checkpoint that is not valid.
  * @throws InvalidInputError if a checkpoint or head is malformed or of another log, or if --checkpoint is given without --key.
+ * @throws ExitError if a file cannot be read.
  */
 export function keptHeads(
   { checkpoint = [], head = [] }: VerificationOptions,

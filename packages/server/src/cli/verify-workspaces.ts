@@ -16,7 +16,7 @@ export interface VerificationSummary {
   faults: string[];
 }
 
-/** Verifies every log of every workspace against the heads of a backup, the stored checkpoints and the tables. */
+/** Verifies every log of the workspaces in a backup against the heads in the backup, the stored checkpoints and the tables. */
 export async function verifyWorkspaces(
   database: OpenDatabase,
   { workspaces, madeAt }: BackupManifest,
