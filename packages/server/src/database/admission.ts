@@ -1,8 +1,8 @@
 import { unavailable } from '../errors/api-error.ts';
 
 /**
- * Shares of `bytesMax`: the most that one tenant alone may use, the most that all may use, and the size up to which a tenant counts as
- * small.
+ * Shares of `bytesMax`: the limit of a tenant that is alone, the limit of all tenants together (higher for small tenants), and the size up
+ * to which a tenant counts as small.
  */
 const SHARE_OF_ONLY_TENANT = 0.75;
 const SHARE_OF_ALL_TENANTS = 0.9;

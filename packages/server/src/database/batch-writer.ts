@@ -37,7 +37,7 @@ export interface BatchOptions<I extends Item, Result> {
   /** Limits the concurrent batches of all batch writers of the process to the number of connections. */
   slots: Slots;
   /**
-   * Writes all items of one tenant in one transaction and returns their outcomes in order: a response, or the reason of a rejection.
+   * Writes the given items of one tenant in one transaction. Returns their outcomes in order: a response, or the reason of a rejection.
    * The transaction is committed when the promise resolves. After a conflict with another transaction (isWorthRetrying), the same batch is
    * retried.
    * @param takeMore the outcomes of the items that it returns follow the outcomes of `items`.
@@ -83,7 +83,7 @@ export class BatchWriter<I extends Item, Result> {
   }
 
   /**
-   * Queues an item, and resolves with its response when it is committed. Rejects with the reason if it is not stored.
+   * Queues an item, and resolves with its response when it is committed. Rejects with the reason if it is not, or if this is unknown.
    * @throws ApiError `unavailable` (503), before it returns a promise, if the queue is full.
    */
   submit(tenantId: string, item: I): Promise<Result> {

@@ -1,7 +1,7 @@
 /**
- * PostgreSQL's binary array encoding, one function per element type. The driver sends a Buffer as a binary parameter, which is faster than
- * its text arrays. Format (array_recv in src/backend/utils/adt/arrayfuncs.c): number of dimensions, has-null flag, element OID, length,
- * lower bound, then for each element its length (-1 for null) and its bytes.
+ * PostgreSQL's binary array encoding, with one or more functions per element type. The driver sends a Buffer as a binary parameter, which
+ * is faster than its text arrays. Format (array_recv in src/backend/utils/adt/arrayfuncs.c): number of dimensions, has-null flag, element
+ * OID, length, lower bound, then for each element its length (-1 for null) and its bytes.
  */
 const OID = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, text: 25, float8: 701, timestamptz: 1184, uuid: 2950 } as const;
 const HEADER_BYTES = 20;

@@ -25,7 +25,10 @@ export function detectCitus(pool: Pool, client: PoolClient): void {
   known.set(client, detecting);
 }
 
-/** Whether the connection's database has Citus. A promise until the setup of the connection has finished. */
+/**
+ * Whether the connection's database has Citus. A promise until the setup of the connection has finished. False for a connection of
+ * `openShardPool`, which does not detect Citus.
+ */
 export const hasCitus = (client: PoolClient): boolean | Promise<boolean> => known.get(client) ?? false;
 
 /** Whether the database of a pool has Citus. A promise until the setup of the pool's first connection has finished. */

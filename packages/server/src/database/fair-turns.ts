@@ -51,7 +51,7 @@ export class FairTurns {
     return new Promise((resolve, reject) => {
       if (!this.#makeRoom(owner)) {
         this.#forgetIdle(name, owner);
-        reject(unavailable('too many reads wait for a connection'));
+        reject(unavailable('too many transactions wait for a connection'));
         return;
       }
       this.#enqueue(name, owner, resolve, reject);
@@ -74,22 +74,22 @@ export class FairTurns {
       owner.queue.splice(owner.queue.indexOf(waiter), 1);
       this.#waiting -= 1;
       this.#forgetIdle(name, owner);
-      waiter.refuse('a read waited too long for a connection');
+      waiter.refuse('the transaction waited too long for a connection');
     }, this.#bounds.waitMs).unref();
     owner.queue.push(waiter);
     this.#waiting += 1;
   }
 
   /**
-   * Makes space for one more waiter of the owner; false if there is none. If the queue is full, the owner with the most waiters loses its
-   * newest waiter. This happens only if it has at least two waiters more than `owner`.
+   * Makes space for one more waiter of the owner. Returns false if there is no space. If the queue is full, the owner with the most waiters
+   * loses its newest waiter. This happens only if it has at least two waiters more than `owner`.
    */
   #makeRoom(owner: Owner): boolean {
     if (owner.queue.length >= this.#bounds.waitingOfOneMax) return false;
     if (this.#waiting < this.#bounds.waitingMax) return true;
     const longest = [...this.#owners.values()].reduce((a, b) => (b.queue.length > a.queue.length ? b : a));
     if (longest.queue.length <= owner.queue.length + 1) return false;
-    longest.queue.pop()!.refuse('reads of other tenants wait for a connection');
+    longest.queue.pop()!.refuse('transactions of other tenants or people wait for a connection');
     this.#waiting -= 1;
     return true;
   }

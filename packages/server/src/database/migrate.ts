@@ -18,8 +18,8 @@ export const migrationsFile = (name: string): string => `${FOLDER}${name}`;
 export const MIGRATION_LOCK = 0x43_53_4d_49_47_52;
 
 /**
- * The schema of the database compared with the schema of this server. `empty`: there are no tables, or the role may not read them.
- * `unreleased`: the schema is from before 0.1.0, and nothing upgrades it.
+ * The schema of the database compared with the schema of this server. `empty`: there are no tables of Countersign, or the role may not read
+ * them. `unreleased`: the schema is from before 0.1.0, and nothing upgrades it.
  */
 export type SchemaLevel = 'empty' | 'unreleased' | 'older' | 'current' | 'newer';
 
@@ -121,7 +121,7 @@ export async function migrate(
 /** @throws ExitError for a schema that this server can neither use nor migrate: `newer` or `unreleased`. */
 export function requireUpgradable(level: SchemaLevel): void {
   if (level === 'newer')
-    throw new ExitError('schema_newer', 'the database was migrated by a newer Countersign than this one; start the newer server');
+    throw new ExitError('schema_newer', 'the database was migrated by a newer Countersign than this one; use the newer version');
   if (level === 'unreleased')
     throw new ExitError(
       'refused',
@@ -131,7 +131,10 @@ export function requireUpgradable(level: SchemaLevel): void {
 
 /** The error of a schema that must be migrated first. */
 export const olderSchema = (): ExitError =>
-  new ExitError('schema_older', 'the database is older than this server; run `countersign-server migrate` and start again');
+  new ExitError(
+    'schema_older',
+    'the schema of the database is older than this server; run `countersign-server migrate`, and then try again',
+  );
 
 /** The rights that the server's role has on tables in addition to INSERT and SELECT. On `migrations` it has only SELECT. */
 const CHANGEABLE: Record<string, string> = {

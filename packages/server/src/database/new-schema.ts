@@ -13,7 +13,7 @@ interface Facts {
   encoding: string;
   /** Whether the role may create tables in the schema. Also true if there is no schema. */
   isOpen: boolean;
-  /** A table of the schema. Null if the schema has no tables, or if it has Countersign's table `migrations`. */
+  /** A table or view of the schema. Null if the schema has none, or if it has Countersign's table `migrations`. */
   otherTable: string | null;
 }
 

@@ -6,8 +6,8 @@ import type { PoolClient } from 'pg';
  */
 
 /**
- * The setting of each connection: one plan per statement, for any values. Planning a promotion check takes three times as long as executing
- * it.
+ * The setting of each pooled connection: one plan per statement, for any values. Planning a promotion check takes three times as long as
+ * executing it.
  */
 export const GENERIC_PLANS = 'SET plan_cache_mode = force_generic_plan';
 

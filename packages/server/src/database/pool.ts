@@ -20,7 +20,7 @@ const RESPONSE_TIMEOUT_MS = 15_000;
  *
  * - Generic plans (planner.ts). With Citus the settings of citus-connections.ts follow.
  * - The settings on which the meaning of statements depends (statement-settings.ts).
- * - No just-in-time compilation of plans: it took most of the time that a list needs.
+ * - No just-in-time compilation of plans: it took most of the time of reading a list of the portal.
  * - The timeouts of the database are shorter than RESPONSE_TIMEOUT_MS. Otherwise a connection that the server has closed would still wait
  *   for its lock. Each retry would add one, until no connections are left.
  * - An idle transaction, whose process hangs or whose network is down, is ended, so that it releases the locks of its tenant.
@@ -42,7 +42,7 @@ export const openPool = (address: DatabaseAddress, options: PoolOptions): pg.Poo
 export const openShardPool = (address: DatabaseAddress, options: PoolOptions): pg.Pool =>
   withErrorListeners(new pg.Pool(poolConfig(address, options)), () => undefined);
 
-/** A pool that is shared fairly between tenants, for reads. */
+/** A pool that is shared fairly between tenants (or people), for reads, sessions and maintenance. */
 export const openFairPool = (address: DatabaseAddress, options: PoolOptions): FairPool =>
   withErrorListeners(new FairPool(poolConfig(address, options), new FairTurns({ size: options.size, ...FAIR_WAIT })));
 
@@ -57,10 +57,10 @@ interface PoolOptions {
   lifetimeSeconds?: number;
 }
 
-/** The limits of waiting reads, for one tenant and for all, and the longest wait. Pages send up to six requests at once. */
+/** The limits of waiting transactions, of one owner and in total, and the longest wait. Pages send up to six requests at once. */
 const FAIR_WAIT = { waitingOfOneMax: 128, waitingMax: 1024, waitMs: 10_000 };
 
-/** A pool whose transactions wait for the turn of their tenant before they request a connection (transaction.ts). */
+/** A pool whose transactions wait for the turn of their tenant or person before they request a connection (transaction.ts). */
 export class FairPool extends pg.Pool {
   readonly turns: FairTurns;
 
@@ -117,7 +117,10 @@ const TLS_CODE = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)
 const UNAVAILABLE_MESSAGE =
   /^(Connection terminated( unexpectedly| due to connection timeout)?|Query read timeout|timeout (expired|exceeded when trying to connect)|Client (has encountered a connection error|was closed) and is not queryable|Cannot use a pool after calling end on the pool|There was an error establishing an SSL connection)$/;
 
-/** COMMIT was sent, but its response is missing. The work must neither be acknowledged nor repeated. */
+/**
+ * Whether the work took effect is unknown: the response to COMMIT is missing, or a node of Citus does not show the change yet
+ * (ledger/await-key-event.ts). The work must neither be acknowledged nor repeated.
+ */
 export class OutcomeUnknownError extends Error {
   override name = 'OutcomeUnknownError';
 }
@@ -158,5 +161,8 @@ export async function repeatAfterConflict<T>(work: () => Promise<T>, tries = CON
   }
 }
 
-/** Whether an error means that the head of a log was not the guessed one (moveGuessedHead). */
+/**
+ * Whether an error is a division by zero: the head of a log was not the guessed one (moveGuessedHead) or, on Citus, another condition
+ * failed.
+ */
 export const isWrongGuess = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === '22012';

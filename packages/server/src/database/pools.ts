@@ -6,7 +6,10 @@ import { shareSeals, useSealsOf } from './seals.ts';
 
 const LOOKUP_CONNECTIONS = 2;
 
-/** The pool for key lookups on a node. After a failover behind the same address, an old connection would still reach the old primary. */
+/**
+ * The pool for key lookups on a node. Its connections are replaced after a minute, because after a failover behind the same address, an old
+ * connection still reaches the old primary.
+ */
 const NODE_LOOKUP = { size: LOOKUP_CONNECTIONS, name: 'node-lookup', connectTimeoutMs: 2_000, lifetimeSeconds: 60 };
 
 /** The connections of a process, separated by purpose, so that slow work does not delay fast work. */
@@ -40,7 +43,7 @@ export const openPools = (address: DatabaseAddress, writers: number): Pools => {
   return { ...pools, clock: shareClock(Object.values(pools)) };
 };
 
-/** Runs `work` on one connection of the role that owns the tables. That role may delete runs. */
+/** Runs `work` on one connection as the role that `owner` names (see OpenDatabase). If it owns the tables, it may delete runs. */
 export async function asOwner<T>(
   database: Pick<Pools, 'ledgerPool'> & { owner: DatabaseAddress },
   work: (pool: Pool) => Promise<T>,

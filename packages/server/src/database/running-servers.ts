@@ -19,8 +19,8 @@ const CONNECTIONS = `SELECT pid, application_name AS name FROM pg_stat_activity
   ORDER BY pid`;
 
 /**
- * Requires that no server or command of an older version uses the database. After the migration, it would continue to write rows as its
- * version does, and `ledger verify` could report these rows as changed.
+ * Requires that no server or command of an older version uses the database. After the migration, such a process would continue to write
+ * rows as its version does, and `ledger verify` could report these rows as changed.
  * @throws ExitError if there are still connections after almost two seconds.
  */
 export async function requireNoServers(client: pg.Client): Promise<void> {

@@ -7,7 +7,7 @@ import { DISCARD_PLANS, PLANS_FOR_VALUES, plansAreOld } from './planner.ts';
 import { FairPool, OutcomeUnknownError } from './pool.ts';
 import { requireDefined, type Seals, sealsOf } from './seals.ts';
 
-/** A named statement: prepared once per connection, and identified by its name in pg_stat_statements. */
+/** A statement. It is prepared once per connection under its name. A statement whose name is empty is not kept. */
 export interface Statement<Row> {
   readonly name: string;
   readonly text: string;
@@ -36,7 +36,7 @@ export interface Statements {
   send(statement: Statement<unknown>, values: readonly unknown[]): void;
   /**
    * Sends COMMIT without waiting for the responses to earlier statements, and resolves when it has succeeded. Rejects with the error of the
-   * first failed statement. It is called after `work`, unless `work` itself has called it.
+   * first failed statement, or with NotCommittedError. It is called after `work`, unless `work` itself has called it.
    */
   commit(): Promise<void>;
   /** Runs `work` after a successful COMMIT, and not if COMMIT fails or its outcome is unknown. `work` must not throw. */
