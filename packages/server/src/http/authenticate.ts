@@ -17,7 +17,7 @@ import { KeysOnNodes } from '../storage/keys-on-nodes.ts';
 /** A hash that no known secret has. Secrets with an unknown prefix are compared with it, so that every comparison takes the same time. */
 const NO_SECRET = Buffer.alloc(32);
 
-/** The time after which a body is late. A second check of every key would cost a lookup per request. */
+/** The time after which a body is late, so that its key is checked again. Checking every key again would cost a lookup per request. */
 const LATE_MS = 1_000;
 
 /** Resolves keys to principals. A key's row is read for every request, and must match the key audit trail. */

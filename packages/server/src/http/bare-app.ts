@@ -31,7 +31,7 @@ export interface BareAppParts {
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /**
- * Node would reject a request without Host by itself. Node's response has no body and no request ID, so the hook below rejects the request
+ * Node would reject a request without Host by itself. Node's response has no body and no request ID, so `checkRequest` rejects the request
  * instead. A client may close its side after its requests and still read the responses. For TLS this needs `allowHalfOpen`; for TCP it is
  * Node's default.
  */
@@ -63,7 +63,7 @@ export function bareApp({ connections, log, tls, checkRequest, noteEarlyRejectio
   );
 
   // read-body.ts reads bodies after the key was checked, so Fastify must touch neither the stream nor the Content-Type of a request. All
-  // methods that Node parses are registered, so that an unsupported one gets a 405. For CONNECT, error-reply.ts does this.
+  // methods that Node parses are registered, so that an unsupported one gets a 405. For CONNECT, error-reply.ts sends the 405.
   for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
 
   app.decorateRequest('rejection', undefined);

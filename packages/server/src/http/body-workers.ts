@@ -86,7 +86,7 @@ export class BodyWorkers {
     this.#inProgress = [];
     this.#queues.clear();
     this.#waiting = 0;
-    for (const { reject } of left) reject(unavailable('stopping'));
+    for (const { reject } of left) reject(unavailable('the server is stopping'));
     await this.#worker?.terminate();
   }
 

@@ -7,7 +7,7 @@ import { isDatabaseUnavailable } from '../database/pool.ts';
 import { ApiError, unavailable } from '../errors/api-error.ts';
 import { newId } from '../storage/new-id.ts';
 
-/** A rejection by the HTTP parser, by the router, or because of a timeout. The error handler of the application does not see it. */
+/** A rejection by the HTTP parser or the router, of CONNECT, or because of a timeout. The application's error handler does not see it. */
 export interface EarlyRejection {
   code: ErrorCode;
   status: number;

@@ -45,7 +45,7 @@ const sendAs = (reply: FastifyReply, mediaType: MediaType, body: string | Uint8A
 const MESSAGES: Partial<Record<ErrorCode, string>> = {
   unauthorized: 'The key is missing or not valid. Send an ingestion key with the scope telemetry as x-service-key.',
   rate_limited: 'The key sent too many requests in this minute. Retry-After says when to try again.',
-  unavailable: 'The service cannot store this now. Retry-After says when to try again.',
+  unavailable: 'The service is not available now. Retry-After says when to send the export again.',
   internal_error: "The service failed. Nothing was stored. The server's log has the reason under the ID in X-Request-Id.",
   method_not_allowed: 'Send exports with POST.',
 };

@@ -41,7 +41,7 @@ export class Outgoing {
   }
 }
 
-/** One response. Its bytes are reserved before they are read, and released when the connection has sent or dropped them. */
+/** One response. Its bytes are reserved before they are read or sent, and released when the connection has sent or dropped them. */
 export class OutgoingResponse implements ResponseMemory {
   readonly #admission: Admission;
   readonly #reply: FastifyReply;

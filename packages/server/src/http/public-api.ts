@@ -34,10 +34,10 @@ export interface PublicApi {
 }
 
 /**
- * Registers the POST endpoints of the public API: the five of /api/public/ and the extensions of /api/v1/. The order of checks
- * (docs/errors.md): host (bare-app.ts); route and method (the router); key and scope; rate limit; free disk space; media type and size;
- * memory for the body; key and scope again if the body arrived late; body and headers; space in the queue of the endpoint. No byte of the
- * body is read before the key is checked.
+ * Registers the POST endpoints of the public API: the five of /api/public/, and /api/v1/evaluations. The order of checks (docs/errors.md):
+ * host (bare-app.ts); route and method (the router); key and scope; rate limit; free disk space; media type and size; memory for the body;
+ * key and scope again if the body arrived late; headers of the endpoint; body; space in the queue of the endpoint. No byte of the body is
+ * read before the key is checked.
  */
 export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
   for (const id of Object.keys(operations) as OperationId[]) {

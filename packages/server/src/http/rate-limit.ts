@@ -8,8 +8,8 @@ interface Window {
 }
 
 /**
- * Limits the requests per minute of each key in fixed windows. Each server process counts separately, so this protects against floods and
- * is not a quota. Responses have the RateLimit fields of draft-ietf-httpapi-ratelimit-headers.
+ * Limits the requests per minute of each key in fixed windows. Each server process counts separately, so the limit protects against floods
+ * and is not a quota. Responses have the RateLimit fields of draft-ietf-httpapi-ratelimit-headers.
  */
 export class RateLimit {
   readonly #perMinute: number;

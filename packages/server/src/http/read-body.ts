@@ -32,7 +32,7 @@ export function checkMediaType(
       `send Content-Type: ${accepted.join(' or ')}, got ${type === '' ? 'none' : JSON.stringify(type.slice(0, 80))}`,
     );
   if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8')
-    throw unsupported('JSON is sent in UTF-8 (RFC 8259); leave the charset out');
+    throw unsupported('the charset of a body must be utf-8; leave it out');
   const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'x-gzip') return 'gzip';
   if (encoding === 'identity' || encoding === 'gzip' || encoding === 'deflate') return encoding;

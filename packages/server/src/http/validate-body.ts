@@ -46,7 +46,7 @@ const allErrors = new Ajv({ ...options, allErrors: true, verbose: true });
 
 /**
  * Creates a function that parses and validates the bodies of one operation. That function returns the typed body, or throws an ApiError
- * with up to 100 issues. Validation stops at the first error. If there is one, the body is validated again to list all errors.
+ * with up to 100 issues. Validation stops at the first error. If there is one, the body is validated again to list the errors.
  */
 export function bodyReader<Body>(operation: Operation<Body, unknown>): (document: Buffer) => Body {
   const numbers = new Set(operation.bodies.flatMap(numbersOf));
