@@ -1,6 +1,6 @@
 import { ApiError } from '../errors/api-error.ts';
 
-/** A row with an invalid seal. */
+/** A row with an invalid seal. Also the row of a key that differs from the key audit trail, or of a signing key that is not authentic. */
 export interface BrokenSeal {
   table: string;
   /** Undefined in tables without a tenant. */
@@ -18,13 +18,13 @@ const NAME_LENGTH_MAX = 200;
 /** Tables whose rows `/readyz` names. For other tables, which belong to tenants and people, it shows only the number of rows. */
 const PUBLIC_TABLES = new Set(['signing_keys']);
 
-/** The rows of one database whose seals were invalid when this process read them. */
+/** The rows of one database that were not valid when this process read them: see BrokenSeal. */
 export class BrokenSeals {
   readonly #counts = new Map<string, number>();
   readonly #rows = new Map<string, BrokenSeal>();
   readonly #listeners: ((broken: BrokenSeal) => void)[] = [];
 
-  /** How often this process has read a row with an invalid seal, by table. */
+  /** How often this process has read such a row, by table. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
@@ -35,7 +35,7 @@ export class BrokenSeals {
     this.#listeners.push(listener);
   }
 
-  /** Records an invalid seal. */
+  /** Records that such a row was read. */
   report({ table, tenantId, key }: BrokenSeal): void {
     this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1);
     const named = Object.fromEntries(Object.entries(key).map(([name, value]) => [name, value.slice(0, NAME_LENGTH_MAX)]));
@@ -47,7 +47,7 @@ export class BrokenSeals {
     for (const listener of this.#listeners) listener(broken);
   }
 
-  /** One line for `/readyz`; undefined if every seal that this process has read was valid. */
+  /** One line for `/readyz`; undefined if this process has read no such row. */
   get summary(): string | undefined {
     if (this.#counts.size === 0) return undefined;
     const tables = [...this.#counts.keys()].sort().map((table) => this.#describe(table));
@@ -62,9 +62,9 @@ export class BrokenSeals {
   }
 }
 
-/** One line that identifies a row. */
+/** One line that identifies a row that is not valid. */
 export const describeBroken = ({ table, tenantId, key }: BrokenSeal): string =>
-  `the seal of a row of ${table} is not valid (${Object.entries({
+  `a row of ${table} is not valid (${Object.entries({
     ...(tenantId === undefined ? {} : { tenant: tenantId }),
     ...key,
   })

@@ -16,7 +16,7 @@ export class Seals {
   readonly #keys = new Map<string, KeyObject>();
   /** The last message of each log for which this process computed a seal, with that seal. The key has the tenant and the log. */
   readonly #lastSeals = new Map<string, { message: Uint8Array; seal: Buffer }>();
-  /** The rows with invalid seals. */
+  /** The rows that are not valid. */
   readonly broken = new BrokenSeals();
 
   constructor(masterSecret: Uint8Array) {

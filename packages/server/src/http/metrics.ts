@@ -20,7 +20,7 @@ export interface MetricSources {
   /** Large bodies that the worker thread has prepared or rejected since the start. */
   prepared: () => number;
   connections: { readonly open: number; readonly refused: number; readonly stalled: number };
-  /** How often a row with an invalid seal was read, by table. */
+  /** How often a row that was changed outside the server was read, by table. */
   brokenSeals: () => ReadonlyMap<string, number>;
   /** The number of rows that differ from the evidence log, as of the last comparison. */
   evidenceFindings: () => number;
