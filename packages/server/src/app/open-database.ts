@@ -187,10 +187,10 @@ const notSetUp = ({ where }: AcquiredDatabase): ExitError =>
   );
 
 /**
- * Opens the signer of the instance that the database belongs to.
+ * Opens the signer of the instance that the database belongs to. In a new database, it stores the instance first.
  * @param options.reset replaces lost signing keys by the configured one.
  * @throws ExitError if the row of the instance is missing or was changed, or if the secrets do not belong to the database. Verifiers could
- *   not verify signatures made with other secrets.
+ *   not verify signatures made with other secrets. Also if `openSigner` throws.
  */
 export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { reset?: boolean } = {}): Promise<InstanceSigner> {
   const own = fingerprints(secrets);

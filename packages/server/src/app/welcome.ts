@@ -35,7 +35,7 @@ ${workspace === undefined ? `    ${command} workspace create --name acme\n` : ''
 `;
 }
 
-/** Says where to run the commands. They need the environment of the server and, unless the command is on the PATH, its working folder. */
+/** Says where to run the commands. They need the server's environment, and the server's folder unless the command is on the PATH. */
 function placeFor(command: string, config: Config): string {
   if (!command.includes('/') && !command.includes(' ')) {
     return 'with the same environment (in a container: after `docker exec CONTAINER`)';

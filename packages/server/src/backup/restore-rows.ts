@@ -30,7 +30,7 @@ export function migrationsOf({ migrations }: BackupManifest, known: readonly str
       `the backup was made by a newer Countersign than this one (migration ${unknown}); restore it with that version`,
     );
   if (migrations.length === 0 || migrations.some((name, place) => name !== known[place]))
-    throw damaged('the migrations in its manifest are not those of any version');
+    throw damaged('no version of Countersign has the migrations that its manifest lists');
   return migrations.length;
 }
 
@@ -63,7 +63,7 @@ export async function requireEmpty(client: Client, manifest: BackupManifest): Pr
  * transaction.
  * @param client a separate connection, as the role that owns the tables.
  * @param progress is called after each part with the number of loaded rows.
- * @throws ExitError `broken` if the tables, columns, rows or workspaces differ from the manifest.
+ * @throws ExitError `broken` if a part is damaged, or if the tables, columns, rows or workspaces differ from the manifest.
  */
 export async function restoreRows(
   client: Client,
@@ -106,5 +106,5 @@ async function requireListedWorkspaces(client: Client, { workspaces }: BackupMan
 /** Requires the same columns in the same order, because binary COPY data contains no column names. */
 function requireSameColumns(table: CopiedTable, source: BackupTable): void {
   if (source.columns.join() !== table.columns.join())
-    throw damaged(`the columns of ${table.name} in the manifest are not those of the table`);
+    throw damaged(`the columns of ${table.name} in the manifest differ from the columns of the table`);
 }

@@ -11,7 +11,7 @@ export function addAcceptRestore(group: Command, session: Session): void {
   group
     .command('accept-restore')
     .description(
-      'After a backup was restored, or a replica took over: let the logs of the workspace continue from there. Without --yes, only shows what it would write.',
+      'After a backup was restored, or a replica took over: let the logs of the workspace continue from the older state. Without --yes, only shows what it would write.',
     )
     .requiredOption(...WORKSPACE_OPTION)
     .option('--yes', 'write the changes; they cannot be undone')

@@ -44,7 +44,7 @@ function addShow(group: Command, session: Session): void {
         trace_days: traceDays,
         telemetry_days: telemetryDays,
       }));
-      await session.list(rows, 'this workspace keeps everything forever; `retention set` sets a period', [
+      await session.list(rows, 'this workspace keeps all runs forever; `retention set` sets a period', [
         ['RECEIVED SINCE', ({ since }) => shownTime(since)],
         ['TRACES', ({ trace_days }) => shownDays(trace_days)],
         ['TELEMETRY', ({ telemetry_days }) => shownDays(telemetry_days)],

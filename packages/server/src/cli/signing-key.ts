@@ -74,7 +74,9 @@ function addRetire(group: Command, session: Session): void {
       if (isPreviousKey && databaseUrl === undefined) deletePreviousSigningKeyFile(dataDir);
       await session.writeResult({ kid, retired: true }, '');
       const unset = previousSigningKey === undefined ? '' : '; unset COUNTERSIGN_SIGNING_KEY_PREVIOUS';
-      session.say(`signing key ${kid} is retired${unset}; restart every server, because a running one still signs with it`);
+      session.say(
+        `signing key ${kid} is retired${unset}; restart every server, because a running one still signs with the retired key`,
+      );
     });
 }
 

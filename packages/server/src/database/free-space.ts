@@ -91,7 +91,7 @@ export class FreeSpace {
     }
   }
 
-  /** Call it for each request that creates records. @throws ApiError `unavailable` while space is low. */
+  /** Call it for each request that creates records, unless it has `usesReserve`. @throws ApiError `unavailable` while space is low. */
   requireSpace(): void {
     if (!this.isLow) return;
     const error = new ApiError('unavailable', [{ path: '', code: 'disk_space', message: LOW }], {

@@ -16,7 +16,7 @@ const NODE_LOOKUP = { size: LOOKUP_CONNECTIONS, name: 'node-lookup', connectTime
 export interface Pools {
   /** For writing, one batch per connection. */
   pool: Pool;
-  /** For looking up keys and for readiness. Nothing slow may use it, because the requests with a key wait for it. */
+  /** For looking up keys, and for short checks such as readiness. Nothing slow may use it, because the requests with a key wait for it. */
   lookupPool: Pool;
   /** For the sessions of the portal, so that frequent users do not delay senders. Shared fairly between people. */
   sessionPool: FairPool;
@@ -43,7 +43,7 @@ export const openPools = (address: DatabaseAddress, writers: number): Pools => {
   return { ...pools, clock: shareClock(Object.values(pools)) };
 };
 
-/** Runs `work` on one connection as the role that `owner` names (see OpenDatabase). If it owns the tables, it may delete runs. */
+/** Runs `work` on one connection as the role that `owner` names (see OpenDatabase). If that role owns the tables, it may delete runs. */
 export async function asOwner<T>(
   database: Pick<Pools, 'ledgerPool'> & { owner: DatabaseAddress },
   work: (pool: Pool) => Promise<T>,

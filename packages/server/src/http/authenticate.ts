@@ -35,7 +35,7 @@ export class Authenticator {
 
   /**
    * Returns the principal of a request whose key is valid and has the scope. Throws the same 401 for every missing or invalid key, another
-   * 401 for a missing scope, and 503 if the database is unavailable.
+   * 401 for a missing scope, and 503 if the database is unavailable. Also throws if the key audit trail is not valid.
    */
   async authenticate(headers: IncomingHttpHeaders, scope: KeyScope): Promise<Principal> {
     const key = parseIngestionKey(sentKey(headers.authorization, headers['x-service-key'] as string | undefined) ?? '');
