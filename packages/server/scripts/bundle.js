@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 /** The folder of this package. */
-export const home = fileURLToPath(new URL('../', import.meta.url));
+export const packageFolder = fileURLToPath(new URL('../', import.meta.url));
 
 /** The names of the dependencies in package.json: the required and the optional ones. */
 export function dependencies() {
-  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(`${home}package.json`, 'utf8'));
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(`${packageFolder}package.json`, 'utf8'));
   return { required: Object.keys(dependencies), optional: Object.keys(optionalDependencies) };
 }
 
@@ -18,7 +18,7 @@ export function dependencies() {
  */
 export const bundle = (options) =>
   build({
-    absWorkingDir: home,
+    absWorkingDir: packageFolder,
     entryPoints: {
       main: 'src/main.ts',
       // Runs as a separate process. The code that starts it expects the file in its own folder.

@@ -3,7 +3,7 @@
 // at its end. An existing folder is replaced.
 import { cpSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bundle, dependencies, home } from './bundle.js';
+import { bundle, dependencies, packageFolder } from './bundle.js';
 
 const folder = process.argv[2];
 
@@ -17,7 +17,7 @@ await bundle({
 });
 // Without the type, Node would parse each module twice.
 writeFileSync(`${folder}package.json`, '{ "type": "module" }\n');
-symlinkSync(`${home}migrations`, `${folder}migrations`);
+symlinkSync(`${packageFolder}migrations`, `${folder}migrations`);
 // scripts/build-portal.sh may replace the pages during the copy.
 if (!copyPages()) {
   await sleep(500);
@@ -28,7 +28,7 @@ if (!copyPages()) {
 /** Copies the built pages of the portal. Returns false if files were missing; then the folder has no pages. */
 function copyPages() {
   try {
-    cpSync(`${home}../portal/dist`, `${folder}portal`, { recursive: true });
+    cpSync(`${packageFolder}../portal/dist`, `${folder}portal`, { recursive: true });
     return true;
   } catch (error) {
     if (error.code !== 'ENOENT') throw error;

@@ -33,7 +33,7 @@ export async function runCommandLine(args: string[], terminal: Terminal = ownTer
     await program.parseAsync(moveKeyIdsToEnd(arrangeArguments(args, program)), { from: 'user' });
     return statusOf(session.ending);
   } catch (error) {
-    return report(error, session, terminal);
+    return reportError(error, session, terminal);
   }
 }
 
@@ -76,7 +76,7 @@ function commandLine(session: Session, { out, err }: Terminal): Command {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => out.write(text),
-      // Writes the help if a command is missing. Errors are written only by report().
+      // Writes the help if a command is missing. Errors are written only by reportError().
       writeErr: (text) => session.json || err.write(text),
       outputError: () => undefined,
       getOutHelpWidth: () => 100,
@@ -105,7 +105,7 @@ function commandLine(session: Session, { out, err }: Terminal): Command {
   return program;
 }
 
-function report(error: unknown, session: Session, terminal: Terminal): number {
+function reportError(error: unknown, session: Session, terminal: Terminal): number {
   if (error instanceof OutputClosedError) return statusOf(session.ending);
   if (error instanceof CommanderError && error.exitCode === 0) return statusOf('ok');
   const isHelp = error instanceof CommanderError && error.code === 'commander.help';

@@ -43,14 +43,14 @@ export class Admission {
    */
   enter(tenantId: string, bytes: number): void {
     const own = this.#usedBy.get(tenantId) ?? 0;
-    const isRejected = own === 0 ? this.#isFullForNewcomers(bytes) : this.#isBeyondShare(own, bytes);
+    const isRejected = own === 0 ? this.#isFullForNewTenant(bytes) : this.#isBeyondShare(own, bytes);
     if (isRejected) throw unavailable('the limit of bytes in memory is reached');
     this.#used += bytes;
     add(this.#usedBy, tenantId, bytes);
   }
 
   /** A tenant without bytes is rejected only if nine tenths are used and its bytes do not fit into the rest. */
-  #isFullForNewcomers(bytes: number): boolean {
+  #isFullForNewTenant(bytes: number): boolean {
     return this.#used + bytes > this.bytesMax && this.#used > this.bytesMax * SHARE_OF_ALL_TENANTS;
   }
 

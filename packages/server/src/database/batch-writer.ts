@@ -54,8 +54,8 @@ interface QueuedItem<I, Result> {
 }
 
 /** The queue of one tenant. */
-interface Lane<I, Result> {
-  queue: QueuedItem<I, Result>[];
+interface TenantQueue<I, Result> {
+  items: QueuedItem<I, Result>[];
   inFlight: number;
   /** The number of items of the previous batch. */
   lastItems: number;
@@ -76,7 +76,7 @@ const SPLIT_ITEMS_MIN = 16;
  */
 export class BatchWriter<I extends Item, Result> {
   readonly #options: BatchOptions<I, Result>;
-  readonly #lanes = new Map<string, Lane<I, Result>>();
+  readonly #queues = new Map<string, TenantQueue<I, Result>>();
 
   constructor(options: BatchOptions<I, Result>) {
     this.#options = options;
@@ -89,44 +89,44 @@ export class BatchWriter<I extends Item, Result> {
   submit(tenantId: string, item: I): Promise<Result> {
     this.#options.admission.enter(tenantId, item.bytes);
     const settled = new Promise<Result>((resolve, reject) => {
-      this.#lane(tenantId).queue.push({ item, resolve, reject });
+      this.#queueOf(tenantId).items.push({ item, resolve, reject });
     });
     this.#flushSoon(tenantId);
     return settled.finally(() => this.#options.admission.leave(tenantId, item.bytes));
   }
 
-  #lane(tenantId: string): Lane<I, Result> {
-    let lane = this.#lanes.get(tenantId);
-    if (lane === undefined) {
-      lane = { queue: [], inFlight: 0, lastItems: 0 };
-      this.#lanes.set(tenantId, lane);
+  #queueOf(tenantId: string): TenantQueue<I, Result> {
+    let queue = this.#queues.get(tenantId);
+    if (queue === undefined) {
+      queue = { items: [], inFlight: 0, lastItems: 0 };
+      this.#queues.set(tenantId, queue);
     }
-    return lane;
+    return queue;
   }
 
   /** Starts a batch, unless `inFlightMax` batches are active. Items of the same tick go into one batch. */
   #flushSoon(tenantId: string): void {
-    const lane = this.#lane(tenantId);
-    if (lane.queue.length === 0 || lane.inFlight >= this.#options.inFlightMax) return;
-    lane.inFlight += 1;
-    setImmediate(() => void this.#flush(tenantId, lane));
+    const queue = this.#queueOf(tenantId);
+    if (queue.items.length === 0 || queue.inFlight >= this.#options.inFlightMax) return;
+    queue.inFlight += 1;
+    setImmediate(() => void this.#flush(tenantId, queue));
   }
 
-  async #flush(tenantId: string, lane: Lane<I, Result>): Promise<void> {
+  async #flush(tenantId: string, queue: TenantQueue<I, Result>): Promise<void> {
     const release = await this.#options.slots.take();
     // The items are taken only now, to include those that arrived while this batch waited for a connection.
-    const batch = this.#take(lane);
-    const takeMore = () => this.#takeMore(lane, batch);
+    const batch = this.#take(queue);
+    const takeMore = () => this.#takeMore(queue, batch);
     const settlePromises = batch.length > 0 ? await this.#settle(tenantId, batch, takeMore) : () => undefined;
     release();
-    lane.inFlight -= 1;
-    if (lane.queue.length > 0) {
+    queue.inFlight -= 1;
+    if (queue.items.length > 0) {
       // The next batch starts before the promises of this one are settled, so that the database is not idle meanwhile.
-      lane.inFlight += 1;
-      void this.#flush(tenantId, lane);
+      queue.inFlight += 1;
+      void this.#flush(tenantId, queue);
       setImmediate(settlePromises);
     } else {
-      if (lane.inFlight === 0) this.#lanes.delete(tenantId);
+      if (queue.inFlight === 0) this.#queues.delete(tenantId);
       settlePromises();
     }
   }
@@ -136,19 +136,19 @@ export class BatchWriter<I extends Item, Result> {
    * SPLIT_ITEMS_MIN. Senders that wait for their responses send their next items together. With all these items in one batch, the database
    * and this process would alternate; with two halves they work at the same time.
    */
-  #take(lane: Lane<I, Result>): QueuedItem<I, Result>[] {
-    const half = Math.ceil((lane.queue.length + lane.lastItems) / 2);
+  #take(queue: TenantQueue<I, Result>): QueuedItem<I, Result>[] {
+    const half = Math.ceil((queue.items.length + queue.lastItems) / 2);
     const batch: QueuedItem<I, Result>[] = [];
-    this.#fill(batch, lane, Math.max(SPLIT_ITEMS_MIN, half));
-    lane.lastItems = batch.length;
+    this.#fill(batch, queue, Math.max(SPLIT_ITEMS_MIN, half));
+    queue.lastItems = batch.length;
     return batch;
   }
 
   /** Adds the waiting items to a batch that was taken earlier, and returns them. */
-  #takeMore(lane: Lane<I, Result>, batch: QueuedItem<I, Result>[]): I[] {
+  #takeMore(queue: TenantQueue<I, Result>, batch: QueuedItem<I, Result>[]): I[] {
     const before = batch.length;
-    this.#fill(batch, lane, this.#options.itemsMax);
-    lane.lastItems = batch.length;
+    this.#fill(batch, queue, this.#options.itemsMax);
+    queue.lastItems = batch.length;
     return batch.slice(before).map(({ item }) => item);
   }
 
@@ -156,12 +156,12 @@ export class BatchWriter<I extends Item, Result> {
    * Moves waiting items into a batch in order, up to `itemsMax` items and BATCH_BYTES_MAX. An item stays in the queue if the batch, or an
    * earlier item that stays, has one of its fold keys.
    */
-  #fill(batch: QueuedItem<I, Result>[], lane: Lane<I, Result>, itemsMax: number): void {
+  #fill(batch: QueuedItem<I, Result>[], queue: TenantQueue<I, Result>, itemsMax: number): void {
     const left: QueuedItem<I, Result>[] = [];
     const keys = new Set(batch.flatMap(({ item }) => item.foldKeys));
     const most = Math.min(this.#options.itemsMax, itemsMax);
     let bytes = batch.reduce((sum, { item }) => sum + item.bytes, 0);
-    for (const waiting of lane.queue) {
+    for (const waiting of queue.items) {
       const full = batch.length >= most || (batch.length > 0 && bytes + waiting.item.bytes > BATCH_BYTES_MAX);
       // The keys of an item that stays count too, so that no later item with the same key overtakes it.
       const repeated = waiting.item.foldKeys.some((key) => keys.has(key));
@@ -172,7 +172,7 @@ export class BatchWriter<I extends Item, Result> {
         bytes += waiting.item.bytes;
       }
     }
-    lane.queue = left;
+    queue.items = left;
   }
 
   /** Writes a batch and returns a function that settles its promises. Never rejects. */

@@ -49,7 +49,7 @@ export class FairTurns {
     const owner = this.#owners.get(name) ?? { turns: 0, queue: [] };
     this.#owners.set(name, owner);
     return new Promise((resolve, reject) => {
-      if (!this.#makeRoom(owner)) {
+      if (!this.#makeSpace(owner)) {
         this.#forgetIdle(name, owner);
         reject(unavailable('too many transactions wait for a connection'));
         return;
@@ -84,7 +84,7 @@ export class FairTurns {
    * Makes space for one more waiter of the owner. Returns false if there is no space. If the queue is full, the owner with the most waiters
    * loses its newest waiter. This happens only if it has at least two waiters more than `owner`.
    */
-  #makeRoom(owner: Owner): boolean {
+  #makeSpace(owner: Owner): boolean {
     if (owner.queue.length >= this.#bounds.waitingOfOneMax) return false;
     if (this.#waiting < this.#bounds.waitingMax) return true;
     const longest = [...this.#owners.values()].reduce((a, b) => (b.queue.length > a.queue.length ? b : a));

@@ -22,7 +22,7 @@ const HOLD: Statement<unknown> = {
 /** Fails with a division by zero if the shard is not on this node. */
 const REQUIRE_PLACEMENT: Statement<unknown> = {
   name: 'require_placement',
-  text: `SELECT 1 / count(*) AS placed FROM pg_catalog.pg_dist_placement
+  text: `SELECT 1 / count(*) AS found FROM pg_catalog.pg_dist_placement
           WHERE shardid = $1 AND shardstate = 1 AND groupid = (SELECT groupid FROM pg_catalog.pg_dist_local_group)`,
 };
 
