@@ -183,7 +183,7 @@ const notSetUp = ({ where }: AcquiredDatabase): ExitError =>
   new ExitError(
     'database_away',
     `there are no tables of Countersign in ${where}, or this role may not read them; \`migrate\`, \`serve\`, \`workspace create\` and ` +
-      '`restore` create missing tables; `migrate` also grants missing rights',
+      '`restore` create missing tables; with COUNTERSIGN_MIGRATE_DATABASE_URL, `migrate` also grants missing rights',
   );
 
 /**

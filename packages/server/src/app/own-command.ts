@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 const NAME = 'countersign-server';
 
 /**
- * The command that runs the `countersign-server` of this module. A checkout has a script that needs no registry. In the container image, as
- * after `npm install --global`, the command is in the folder of Node and on the PATH. Otherwise npx finds the installed package; `--no`
- * prevents npx from installing another package of this name.
+ * The command that runs the `countersign-server` of this module. In a checkout it is the script in `bin`. In the container image, as after
+ * `npm install --global`, the command is in the folder of Node and on the PATH. Otherwise npx finds the installed package; `--no` prevents
+ * npx from installing another package of this name.
  */
 export function commandOf(moduleUrl: string, nodePath: string): string {
   if (moduleUrl.endsWith('.ts')) return `bin/${NAME}`;

@@ -22,8 +22,8 @@ export interface EvidenceWatch {
 }
 
 /**
- * Every five minutes, compares the tables of every workspace with its evidence log. A row that differs is logged once, and the portal
- * names it. Such a row has no effect on promotion checks, which read the evidence log.
+ * Every five minutes, compares the tables of every workspace with its evidence log. Rows that differ, up to FINDINGS_PER_WORKSPACE_MAX, are
+ * logged once, and the portal names them. They have no effect on promotion checks, which read the evidence log.
  */
 export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): EvidenceWatch {
   const findings = new RowFindings<TableFinding>();

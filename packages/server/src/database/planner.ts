@@ -47,9 +47,9 @@ const planStates = new WeakMap<PoolClient, PlanState>();
  * least 50 ms and at most two seconds. Called at the start of each transaction, which sends `DISCARD_PLANS` if the result is true.
  *
  * PostgreSQL caches plans per connection. If a table was empty when the plan was made, an index over all rows of the tenant looks as cheap
- * as the index for the requested row. Until autovacuum has analyzed the table (a minute), each lookup reads more rows than the previous
- * one, including lookups for foreign keys. After 10 seconds of traces, lookups are 3 times slower. With this rule, plans are made again
- * before a growing table is much larger than they assume. Planning again costs a connection less than a millisecond.
+ * as the index for the requested row. Until autovacuum has analyzed the table (up to a minute), each lookup reads more rows than the
+ * previous one, including lookups for foreign keys. After 10 seconds of traces, lookups are 3 times slower. With this rule, plans are made
+ * again before a growing table is much larger than they assume. Planning again costs a connection less than a millisecond.
  */
 export function plansAreOld(client: PoolClient): boolean {
   const now = performance.now();

@@ -43,7 +43,7 @@ export async function nameFile(temporary: string, path: string): Promise<boolean
   }
 }
 
-/** The same as `writeSynced`, but synchronous. It writes secrets while a server or a command starts. */
+/** The same as `writeSynced`, but synchronous. The files of secrets are written with it. */
 export function writeSyncedNow(path: string, content: string, mode: number): void {
   writeFileSync(path, content, { mode, flag: 'wx' });
   syncNow(path);

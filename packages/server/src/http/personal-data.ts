@@ -7,8 +7,8 @@ const TELEPHONE =
   /^\s*(?:tel:\s*)?\+(?:[\s().\-/\u2010-\u2015]*\d){6,}[\s().\-/,]*(?:;\s*[a-z-]+=.*|;?\s*(?:ext(?:ension|n)?|x|#)[\s.:=]*\d+\s*)?$/i;
 const ASCII = /^[\u0000-\u007f]*$/;
 /**
- * Longer texts are not accepted as labels, and are searched in pieces. On megabytes these expressions would run for hours or overflow the
- * stack.
+ * The maximum length of a text that is searched at once, in UTF-16 code units. No label is longer. `containsPersonalData` searches longer
+ * texts in pieces, because on megabytes the expressions above would run for hours or overflow the stack.
  */
 const UNITS_MAX = 2 * LABEL_LENGTH_MAX;
 
@@ -16,7 +16,7 @@ const UNITS_MAX = 2 * LABEL_LENGTH_MAX;
 const PIECE_DISTANCE = UNITS_MAX / 2;
 
 /**
- * Whether a user ID of any length is personal data. A text of more than UNITS_MAX units is checked in pieces that overlap.
+ * Whether a user ID of any length is personal data. A text longer than UNITS_MAX is checked in pieces that overlap.
  */
 export function containsPersonalData(text: string): boolean {
   for (let at = 0; ; at += PIECE_DISTANCE) {

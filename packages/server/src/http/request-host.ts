@@ -74,7 +74,7 @@ const wrongHost = (name: string, own: string): ApiError =>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route accepts any host name. Probes may use any address of the server. */
+    /** Whether the route accepts any host name: probes, and /metrics with a token. */
     anyHost?: boolean;
   }
 }
