@@ -58,13 +58,13 @@ export const VARIABLES = {
   databaseConnections: variable(
     'COUNTERSIGN_DATABASE_CONNECTIONS',
     '8',
-    'Database connections for writing, at most 200, or 32 with the embedded database. The server opens up to thirteen more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance, one for retention (daily). On Citus, each node with rows gets as many connections for writing, and two for keys.',
+    'Database connections for writing, at most 200, or 32 with the embedded database. The server opens up to thirteen more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance, one for retention (daily). On Citus, the server opens up to as many for writing, and two for keys, to each node with rows.',
     whole(2, 200),
   ),
   directWrites: variable(
     'COUNTERSIGN_DIRECT_WRITES',
     'true',
-    'On Citus: write records and look up keys directly on the node that has the rows of the workspace. false: always through the coordinator.',
+    'On Citus: write records, except evaluations, and look up keys directly on the node that has the rows of the workspace. false: always through the coordinator.',
     flag,
   ),
   reportBytesMax: variable(
