@@ -7,7 +7,7 @@ const SAMPLE_MS = 2_000;
 
 /** Watches whether the database accepts writes. */
 export interface ReadOnlyWatch {
-  /** A warning while the database is read-only. */
+  /** A warning while the database is read-only, otherwise undefined. */
   readonly summary: string | undefined;
   stop(): void;
 }

@@ -40,7 +40,7 @@ export function scheduleCheckpoints(
       for (const log of LOG_NAMES) {
         if (!(await hasRows(id, log))) continue;
         const newest = await make(id, { log, youngerThanSeconds: seconds }).catch((error: unknown) => {
-          // Without a database the whole round fails, with one warning. The next round tries again.
+          // If the database is unavailable, the whole round fails, with one warning. The next round tries again.
           if (isDatabaseUnavailable(error)) throw error;
           logger.error({ err: error, tenantId: id, log }, 'no checkpoint was made');
         });

@@ -83,7 +83,7 @@ export class BatchWriter<I extends Item, Result> {
   }
 
   /**
-   * Queues an item, and resolves with its response when it is committed. Rejects with the reason if it is not, or if this is unknown.
+   * Queues an item, and resolves with its response when it is committed. Rejects if it is not committed, or if the outcome is unknown.
    * @throws ApiError `unavailable` (503), before it returns a promise, if the queue is full.
    */
   submit(tenantId: string, item: I): Promise<Result> {

@@ -22,7 +22,7 @@ const RESPONSE_TIMEOUT_MS = 15_000;
  * - The settings on which the meaning of statements depends (statement-settings.ts).
  * - No just-in-time compilation of plans: it took most of the time of reading a list of the portal.
  * - The timeouts of the database are shorter than RESPONSE_TIMEOUT_MS. Otherwise a connection that the server has closed would still wait
- *   for its lock. Each retry would add one, until no connections are left.
+ *   for its lock. Each retry would add such a connection, until PostgreSQL accepts no more.
  * - An idle transaction, whose process hangs or whose network is down, is ended, so that it releases the locks of its tenant.
  * - COMMIT waits until the data is on disk, and each statement sees what was committed before it, even if the role has other settings.
  */

@@ -67,8 +67,8 @@ const TENANTS_MAX = 30_000;
 
 /**
  * Runs the transactions of tenants directly on the nodes of Citus that have their rows. The coordinator runs them while the place is not
- * known, after it turned out to be wrong, and while the node cannot be reached. No transaction waits until a place is read. If a node has
- * become unreachable, a transaction that finds this out waits until its connection fails; later ones do not use the node.
+ * known, after it turned out to be wrong, and while the node cannot be reached. No transaction waits until a place is read. If a node
+ * becomes unreachable, the first transactions on it wait until their connections fail. Later transactions do not use the node.
  */
 export class TenantNodes {
   readonly #options: TenantNodesOptions;

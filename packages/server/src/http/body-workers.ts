@@ -54,8 +54,8 @@ export class BodyWorkers {
   }
 
   /**
-   * Prepares a body. Its bytes may be moved to the worker, so use those in the result. Throws 503 if too many bodies are queued, or after
-   * `close`. Rejects with the error of the preparation, or with 503 if the worker exits.
+   * Prepares a body. Its bytes may be moved to the worker, so use the bytes in the result. Throws 503 if too many bodies are queued, or
+   * after `close`. Rejects with the error of the preparation, or with 503 if the worker exits.
    */
   prepare(operation: OperationId, { document, ...request }: IngestRequest): Promise<PreparationResult> {
     return this.#enqueue(request.principal.tenantId, { operation, request, document: ownBytes(document) });

@@ -161,7 +161,7 @@ const LINGERING_MAX = 256;
 let lingering = 0;
 
 /**
- * Reads and discards the rest of a rejected body. Closing a connection during its upload would lose the response. Reading without a limit
+ * Reads and discards the rest of a rejected body. Closing the connection during the upload would lose the response. Reading without a limit
  * would occupy the server, so bytes, time and number of connections are limited.
  */
 export function drainBody({ raw }: FastifyRequest): void {

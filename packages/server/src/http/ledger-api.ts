@@ -41,8 +41,8 @@ type ReadHandler = (
 
 /**
  * Registers GET /api/ledger/…, by which auditors and automation read the logs with read tokens (`aa_read_`), and the public keys at
- * /.well-known/jwks.json. Only admins may read the entries of the key audit trail. For this log, the API serves only checkpoints and
- * proofs.
+ * /.well-known/jwks.json. Only admins may read the entries of the key audit trail, in the portal. For this log, the API serves only
+ * checkpoints and proofs.
  */
 export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, authenticator, rateLimit }: LedgerApi): void {
   const missing = new Set<string>(Object.keys(READ_ENDPOINTS));

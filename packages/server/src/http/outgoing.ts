@@ -122,7 +122,7 @@ export class OutgoingResponse implements ResponseMemory {
     const { raw, request } = this.#reply;
     const { socket } = request.raw;
     const onClose = () => {
-      // The response may emit `close` while the connection emits it. Then this runs twice, although the first run removes both listeners.
+      // The response may emit `close` while the connection emits it. Then the listener runs twice, although the first run removes both.
       raw.removeListener('close', onClose);
       socket.removeListener('close', onClose);
       this.#release();

@@ -82,7 +82,7 @@ export async function readBody(
     return { document: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, receivedBytes), leave: reservation.release };
   } catch (error) {
     reservation.release();
-    // A sender that disconnected gets no response. Log and metrics count this as a bad request.
+    // A sender that disconnected gets no response. The log and the metrics count its request as a bad one.
     throw error instanceof ApiError || !request.destroyed || request.complete
       ? closeIfUnread(request, error)
       : new ApiError('bad_request');
@@ -110,7 +110,7 @@ function reserve(
   }
 }
 
-/** If a body is rejected for lack of memory and its declared length is at most this, the connection stays open. */
+/** The largest declared length of a body with which the connection stays open after a rejection for lack of memory. */
 const DROPPED_BYTES_MAX = 64 * 1024;
 
 /**

@@ -14,8 +14,8 @@ export type HostCheck = (request: FastifyRequest) => ApiError | undefined;
 
 /**
  * Checks that a request has one Host header (in HTTP/1.0 it may be missing) and that the host is well-formed or empty. If names are
- * configured, the host must be one of them, a loopback name, or the local address of the connection, except on routes with `anyHost`. This
- * blocks pages whose own host name resolves to this server (DNS rebinding).
+ * configured, the host must be one of them, a loopback name, or the local address of the connection, except on routes with `anyHost`. The
+ * check blocks pages whose own host name resolves to this server (DNS rebinding).
  * @param names the allowed names; empty for any.
  * @param behindProxy whether `X-Forwarded-Host` replaces Host when names are compared. Each name in it must be allowed.
  */
@@ -57,7 +57,7 @@ const nameOf = (host: string): string =>
     .replace(/^\[(.*)\]$/, '$1')
     .replace(/\.$/, '');
 
-/** A local address as `nameOf` writes hosts. On a dual-stack socket, an IPv4 address has the prefix `::ffff:`, which this removes. */
+/** A local address as `nameOf` writes hosts. On a dual-stack socket, an IPv4 address has the prefix `::ffff:`, which is removed. */
 const localAddress = (address: string | undefined): string | undefined => address?.replace(/^::ffff:/, '');
 
 const badHost = (what: string): ApiError =>

@@ -1,6 +1,6 @@
 /**
- * Returns a function that calls `make` and shares the result: with all calls while it is computed, and with those in the `ageMsMax`
- * milliseconds after that. If `make` fails, the calls that wait get its error, and the next call computes the result again. Use it for
+ * Returns a function that calls `make` and shares the result with all calls while it is computed, and during the `ageMsMax` milliseconds
+ * after that. If `make` fails, the calls that wait get its error, and the next call computes the result again. Use it for
  * results that cost much more to compute than to send.
  */
 export function sharedResult<T>(ageMsMax: number, make: () => Promise<T>): () => Promise<T> {
