@@ -63,8 +63,8 @@ export default defineConfig({
     cssCodeSplit: false,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,
-    // Modules that several pages use are one file. Otherwise the overview needs 38 files instead of 12. Large ones stay apart, because pages
-    // that do not use them need not load them.
+    // Small modules that several pages use are bundled into one file. Otherwise the overview would need 38 files instead of 12. Large
+    // modules stay in their own files, so that only pages that use them load them.
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 4, maxModuleSize: 20_000 }] } } },
   },
 });

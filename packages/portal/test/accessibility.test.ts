@@ -158,7 +158,7 @@ describe.each(['light', 'dark'] as const)('axe-core finds no serious violation i
   });
 });
 
-/** The animations of the page that take time, by name. */
+/** The names of the page's animations that take more than a millisecond. */
 const longAnimations = (page: Page): Promise<string[]> =>
   page.evaluate(`document.getAnimations()
     .filter(({ effect }) => effect.getComputedTiming().activeDuration > 1)

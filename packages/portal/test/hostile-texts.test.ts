@@ -147,7 +147,7 @@ test.each([
   '/\t/evil.example/',
   '/%5Cevil.example/',
   'javascript:window.hacked=1',
-])('the sign-in does not redirect to %j', async (to) => {
+])('a sign-in with the redirect target %j stays on the server and runs no script', async (to) => {
   const someone = await createPerson(workspace.server, { [workspace.id]: 'viewer' });
   const { page } = await openWindow({ baseURL: workspace.server.url });
   await page.goto(`/sign-in?to=${encodeURIComponent(to)}`);

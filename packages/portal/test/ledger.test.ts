@@ -114,7 +114,7 @@ test('the ledger page keeps a filter in the URL, and the download contains all e
   ).toEqual(['first', 'second']);
 });
 
-test('the ledger is filtered by the name and email address of a person, and the URL has only the ID', async () => {
+test('the ledger is filtered by the name and email address of a person, and the URL has only the ID of the person', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci:one', action: 'agent.promoted' });
   const { page, browser, id, email } = await workspace.visit('admin', 'ledger');

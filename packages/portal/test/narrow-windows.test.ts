@@ -41,7 +41,7 @@ const cutTables = (page: Page): Promise<string[]> =>
     .map((table) => table.getAttribute('aria-label') + ': ' + table.scrollWidth + ' of ' + table.parentElement.clientWidth)`);
 
 test.each(['', 'agents', 'runs', 'evaluations', 'approvals', 'decisions', 'ledger', 'keys', 'keys?tab=trail'])(
-  'in a small window, no table of /%s is cut off',
+  'in windows of 768 to 1280 pixels, no table of /%s is cut off',
   async (path) => {
     const { page } = await workspace.visit('admin', path, { width: 1024 });
     await waitUntilLoaded(page);

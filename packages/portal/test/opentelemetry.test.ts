@@ -71,7 +71,7 @@ test('the page of a run marks the requests in which a user ID was overwritten', 
   await expect.poll(() => requests.allInnerTexts(), BUSY).toEqual(['Request 1 · user ID overwritten', 'Request 2']);
 });
 
-test('the overview counts a run without a root span, but not among those that ended without success', async () => {
+test('the overview counts a run without a root span, but not as a run that ended without success', async () => {
   const workspace = await newWorkspace();
   await sendSpans(workspace, [chatRun(newTrace())[0]!]);
   for (const outcome of ['success', 'failure', 'escalated'])

@@ -13,11 +13,11 @@ const limited = (seconds?: number) =>
   );
 
 test.each([
-  [899, 'Too many requests. Try again in 15 minutes.'],
-  [61, 'Too many requests. Try again in 61 seconds.'],
-  [1, 'Too many requests. Try again in 1 second.'],
-  [undefined, 'Too many requests. Wait a moment and try again.'],
-])('for a Retry-After of %j seconds, the message is %j', async (seconds, message) => {
+  ['with Retry-After: 899', 'Too many requests. Try again in 15 minutes.', 899],
+  ['with Retry-After: 61', 'Too many requests. Try again in 61 seconds.', 61],
+  ['with Retry-After: 1', 'Too many requests. Try again in 1 second.', 1],
+  ['without Retry-After', 'Too many requests. Wait a moment and try again.', undefined],
+])('the message of a response with status 429 %s is %j', async (_what, message, seconds) => {
   expect(await readProblem(limited(seconds))).toMatchObject({ kind: 'limited', message });
 });
 
@@ -45,16 +45,16 @@ test('a connection that breaks while a response is read is a lost connection', a
   expect(connection.isLost()).toBe(true);
 });
 
-test.each([true, false])(
-  'an aborted read rejects with the error of the abort and does not change the state of the connection (responded: %s)',
-  async (responded) => {
-    recordConnection(responded);
-    const abortError = new DOMException('aborted', 'AbortError');
-    const body = new ReadableStream({ start: (controller) => controller.error(abortError) });
-    await expect(readBody(new Response(body), AbortSignal.abort())).rejects.toBe(abortError);
-    expect(connection.isLost()).toBe(!responded);
-  },
-);
+test.each([
+  ['a working', true],
+  ['a lost', false],
+])('an aborted read rejects with the error of the abort, and %s connection stays as it was', async (_what, responded) => {
+  recordConnection(responded);
+  const abortError = new DOMException('aborted', 'AbortError');
+  const body = new ReadableStream({ start: (controller) => controller.error(abortError) });
+  await expect(readBody(new Response(body), AbortSignal.abort())).rejects.toBe(abortError);
+  expect(connection.isLost()).toBe(!responded);
+});
 
 test('a successful response that is not JSON is a retryable problem of the server, with the request ID', async () => {
   const page = new Response('<!doctype html>', { headers: { 'x-request-id': 'req-7' } });

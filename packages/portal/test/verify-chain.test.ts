@@ -33,7 +33,7 @@ test('a ledger is valid with a checkpoint of at most its own size, and not with 
   }
 });
 
-test('a ledger whose tree differs from that of the checkpoint was rewritten', async () => {
+test('a ledger whose tree differs from that of the checkpoint is reported as rewritten', async () => {
   expect(await verifyFirst(6, checkpointsOf('decisions')[2]!)).toEqual({
     kind: 'invalid',
     checked: 2,

@@ -71,7 +71,7 @@ async function newPage(baseURL: string, timezoneId: string, savesData: boolean):
     await context.close();
   });
   const page = await context.newPage();
-  // This session stays open, because its end would end the emulation.
+  // This session stays open, because closing it would end the emulation.
   const devTools = await context.newCDPSession(page);
   await devTools.send('Emulation.setDataSaverOverride', { dataSaverEnabled: savesData });
   return page;

@@ -86,7 +86,7 @@ function kindOf(status: number, code: string): Problem['kind'] {
 
 const MESSAGES: Record<Problem['kind'], string> = {
   lost: 'The server is not responding. Your input is kept. Try again when the connection is back.',
-  'signed-out': 'You are signed out. Your input is kept. Sign in again in another tab, then submit this form again.',
+  'signed-out': 'You are signed out. Your input is kept. Sign in again in another tab, then try again.',
   'wrong-password': 'Wrong email or password.',
   forbidden: 'Your role in this workspace does not allow this. An admin of the workspace can change your role.',
   missing: 'The record does not exist, or it belongs to another workspace.',

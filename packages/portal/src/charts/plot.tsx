@@ -36,7 +36,7 @@ export function Plot(props: {
   const scheme = useComputedColorScheme('light', { getInitialValueInEffect: false });
   const plot = useRef<uPlot | null>(null);
   const measured = width > 0;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a different scheme changes the palette; the effect below follows the width.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a different scheme changes the palette; the effect below handles a new width.
   useEffect(() => {
     if (!measured || box.current === null) return;
     const chart = new uPlot({ ...options(paletteOf(box.current)), width, height }, data, box.current);

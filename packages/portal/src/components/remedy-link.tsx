@@ -5,7 +5,7 @@ import { call } from '../api/call.ts';
 import { useWorkspace } from '../api/session.ts';
 import type { CheckedEvaluation } from './failed-conditions.ts';
 
-/** At most this many incidents have their own link. If there are more or none, a link to the list of incidents follows. */
+/** At most this many incidents have their own link. If there are more, or none is loaded, a link to the list of incidents follows. */
 const INCIDENTS_SHOWN = 3;
 const NAME_LENGTH_MAX = 60;
 

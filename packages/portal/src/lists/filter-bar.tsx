@@ -108,7 +108,7 @@ function valueForName(displayNames: ReadonlyMap<string, string>, input: string):
   return value;
 }
 
-/** A filter with a few options. The first option matches everything. */
+/** A filter with a few options. The first option, `all`, sets no filter. */
 export function FilterSelect<N extends string>(props: {
   filters: Filters<N>;
   name: N;

@@ -7,9 +7,9 @@ import { PersonMenu } from './person-menu.tsx';
 import { Wordmark } from './wordmark.tsx';
 
 /**
- * The frame of all pages after sign-in, with the navigation bar. In windows up to 1000 pixels wide, a menu button opens the bar. `top` is
- * shown above the links, for example the workspace switcher. `children` returns the links, which call `close` to close the menu. `page`
- * replaces the page of the route.
+ * The frame of all pages after sign-in, with the navigation bar. In windows up to 1000 pixels wide, a menu button shows and hides the
+ * navigation. `top` is shown above the links, for example the workspace switcher. `children` returns the links, which call `close` to hide
+ * the navigation. `page` replaces the page of the route.
  */
 export function Frame({
   person,
@@ -24,7 +24,7 @@ export function Frame({
 }) {
   const [open, setOpen] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a page change closes the menu.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a page change hides the navigation.
   useEffect(() => setOpen(false), [path]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => event.key === 'Escape' && setOpen(false);

@@ -97,7 +97,7 @@ function IncidentProperties({ incident }: { incident: Incident }) {
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-/** A notice that says whether the open re-certification can be closed, and why not. Approvers also get the button and the dialog for it. */
+/** A notice that says whether the open re-certification can be closed, and if not, why. Approvers also get the button and its dialog. */
 function RecertificationNotice({ incident }: { incident: Incident }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
@@ -149,7 +149,8 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
         action={act}
       >
         <p className="soft">
-          The latest evaluation must be passing. It must have been run and recorded after the incident.
+          The latest evaluation must be passing. It must have been run and recorded after{' '}
+          {others > 0 ? 'every incident of this agent whose re-certification is open' : 'the incident'}.
           {others > 0 &&
             ` This also closes the re-certifications of ${others} other ${others === 1 ? 'incident' : 'incidents'} of this agent.`}
         </p>

@@ -55,7 +55,7 @@ export function MemberMenu({
         action={reset}
       >
         <p className="soft">
-          You get a one-time link to share. Setting a new password with it ends all sessions of <bdi>{member.name}</bdi>.
+          You get a one-time link to share. Setting a new password with this link ends all sessions of <bdi>{member.name}</bdi>.
         </p>
       </ConfirmDialog>
       <ConfirmDialog

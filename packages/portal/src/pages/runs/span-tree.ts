@@ -111,7 +111,7 @@ export function timeFrameOf(spans: readonly Span[]): TimeFrame | undefined {
   return frame;
 }
 
-/** Sorts steps by their start. A step without times gets the start of the step that arrived before it. */
+/** Sorts siblings by their start. A step without times gets the start of the sibling that arrived before it, or else comes first. */
 function inOrderOfStart(steps: readonly Span[]): Span[] {
   let latest = Number.NEGATIVE_INFINITY;
   const placed = [...steps]

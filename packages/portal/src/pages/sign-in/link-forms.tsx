@@ -166,7 +166,7 @@ export function SignInByLink({ link, token, onSignedIn }: LinkFormProps) {
     <>
       <p className="soft">
         This link signs you in{link.email !== null && ` as ${link.email}`}
-        {link.workspace !== null && ` to the workspace ${link.workspace.name}`}. It works once.
+        {link.workspace !== null && ` to the workspace ${link.workspace.name}`}. The link works once.
       </p>
       {mutation.isError && <ProblemNotice problem={mutation.error} />}
       <Button loading={mutation.isPending} onClick={() => mutation.mutate()} data-autofocus>
