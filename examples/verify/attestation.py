@@ -49,7 +49,7 @@ def verify(data, keys):
         response = _decision_in(payload)
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
-    # The envelope has no time, so the time of the decision counts: it must not be after the key was retired. The times compare as text.
+    # The envelope has no time, so the time of the decision counts: it must not be after the key was retired. Times are compared as text.
     decided_at = response['timestamp']
     in_time = [key for key in signers if key.retired_at is None or forms.is_instant(decided_at) and decided_at <= key.retired_at]
     if not in_time:
@@ -89,7 +89,7 @@ def _signers(message, signatures, keys):
     known = {note.thumbprint(key.public_key) for key in keys}
     if not any(keyid in known for keyid, _ in signatures):
         names = ', '.join(shown(keyid, 50) for keyid, _ in signatures[:3])
-        raise Invalid([('unknown_signer', f'none of the given keys signed it; it names {names}')])
+        raise Invalid([('unknown_signer', f'none of the given keys signed the envelope, which names {names}')])
     raise Invalid([('signature_mismatch', 'the signature does not match: the payload was changed or replaced, or the signature is forged')])
 
 

@@ -13,7 +13,7 @@ import ndjson
 import note
 import trace_events
 import tree_heads
-from verdict import BROKEN, VALID, Invalid, Unusable, Verdict, count, document, invalid, opened, problems_of, shown
+from verdict import BROKEN, VALID, Invalid, Unusable, Verdict, count, document, invalid, open_input, problems_of, shown
 
 
 def check_ledger(arguments):
@@ -32,7 +32,7 @@ def check_other(log):
         steps = audit and audit.steps(log)
         if getattr(arguments, 'replay', None) is None:
             return _check(arguments, log, lambda stream, tenant_id, tree: verify(stream, tenant_id, tree, steps), summarize, audit)
-        with opened(arguments.replay) as events:
+        with open_input(arguments.replay) as events:
             replay = decision_replay.Replay(events)
             return _check(arguments, log, lambda stream, tenant_id, tree: verify(stream, tenant_id, tree, steps, replay), summarize, audit)
 
@@ -46,7 +46,7 @@ def _audit(arguments):
     if arguments.audit is None:
         return None
     try:
-        with opened(arguments.audit) as stream:
+        with open_input(arguments.audit) as stream:
             return ledger.verify(stream)
     except ndjson.InvalidLine as error:
         raise Invalid([('audit_broken', f'the audit ledger is broken at line {error.line}: {error}')]) from None
@@ -66,13 +66,13 @@ def _check(arguments, log, verify, summarize, audit=None):
         raise Unusable('--key checks the signatures of checkpoints: give them with --checkpoint')
     # Checked before the export, which may be long. A checkpoint with an invalid signature is no evidence.
     try:
-        heads = [checkpoint_kept(path, keys) for path in arguments.checkpoint or []]
-        heads += [head_kept(text, log) for text in arguments.head or []]
+        heads = [read_kept_checkpoint(path, keys) for path in arguments.checkpoint or []]
+        heads += [read_kept_head(text, log) for text in arguments.head or []]
     except Invalid as error:
         return invalid(error, 'broken')
     comparison = kept.Comparison(heads)
     try:
-        with opened(arguments.file) as stream:
+        with open_input(arguments.file) as stream:
             result = verify(stream, tenant_id, comparison)
     except ndjson.InvalidLine as error:
         where = f'line {error.line}' if error.seq is None else f'line {error.line} (seq {error.seq})'
@@ -182,7 +182,7 @@ def trusted_keys(key_arguments, tenant_id=None):
     return keys, tenant_id
 
 
-def checkpoint_kept(path, keys):
+def read_kept_checkpoint(path, keys):
     """Reads a kept checkpoint from a file."""
     source = f'checkpoint {ascii(path)}'
     try:
@@ -192,7 +192,7 @@ def checkpoint_kept(path, keys):
     return kept.Head(source, checkpoint.size, checkpoint.root, checkpoint.origin, checkpoint.signers)
 
 
-def head_kept(text, log):
+def read_kept_head(text, log):
     """The tree head of one log from a kept Countersign-Checkpoint header."""
     try:
         heads = tree_heads.read_heads(text)

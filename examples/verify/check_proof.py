@@ -41,7 +41,7 @@ def _require_tenant(expected, tenant_id, what):
     """Raises Invalid if a trust file names a tenant, and the document is not of it. One key signs for all tenants of an instance."""
     if expected is not None and tenant_id != expected:
         named = 'names no tenant' if tenant_id is None else f'is of the tenant {shown(tenant_id)}'
-        raise Invalid([('other_tenant', f'{what} {named}, the trust file of {expected}')])
+        raise Invalid([('other_tenant', f'{what} {named}, but the trust file is of the tenant {expected}')])
 
 
 def _leaf_data_of_entry(path, proof):
@@ -65,9 +65,9 @@ def _leaf_data_of_entry(path, proof):
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
     if tenant_of_entry not in (None, tenant_id):
-        raise Invalid([('other_tenant', f'the entry belongs to tenant {shown(tenant_of_entry)}, the proof to {tenant_id}')])
+        raise Invalid([('other_tenant', f'the entry belongs to tenant {shown(tenant_of_entry)}, but the proof to {tenant_id}')])
     if seq not in (None, proof.index + 1):
-        raise Invalid([('disproved', f'the entry has seq {seq}, the proof is of row {proof.index + 1}')])
+        raise Invalid([('disproved', f'the entry has seq {seq}, but the proof is of row {proof.index + 1}')])
     return data
 
 
@@ -76,7 +76,8 @@ def _audit_row(row):
     computed = ledger.row_hash({name: value for name, value in row.items() if name != 'row_hash'})
     ledger.check_shape({'row_hash': computed, **row})
     if row.get('row_hash', computed) != computed:
-        raise Invalid([('row_hash_mismatch', f'row_hash does not match: it is {row["row_hash"]}, its members hash to {computed}')])
+        stated = row['row_hash']
+        raise Invalid([('row_hash_mismatch', f'row_hash does not match: it is {stated}, but the other members hash to {computed}')])
     return bytes.fromhex(computed), row['seq'], row['tenant_id']
 
 
@@ -109,14 +110,14 @@ def check_consistency(arguments):
         checkpoint = proof.checkpoint
         _require_tenant(tenant_id, log_proof.log_of(checkpoint.origin)[0], 'the proof')
         if arguments.first is not None:
-            first = check_log.checkpoint_kept(arguments.first, keys)
+            first = check_log.read_kept_checkpoint(arguments.first, keys)
         else:
-            first = check_log.head_kept(arguments.head, proof.log)
+            first = check_log.read_kept_head(arguments.head, proof.log)
         if first.origin not in (None, checkpoint.origin):
-            message = f'{first.source} is of the log {shown(first.origin)}, the proof of {shown(checkpoint.origin)}'
+            message = f'{first.source} is of the log {shown(first.origin)}, but the proof is of {shown(checkpoint.origin)}'
             raise Invalid([('other_origin', message)])
         if first.size != proof.first:
-            raise Invalid([('other_size', f'{first.source} has size {first.size}, the proof starts from size {proof.first}')])
+            raise Invalid([('other_size', f'{first.source} has size {first.size}, but the proof starts from size {proof.first}')])
         _prove_growth(first, proof)
     except Invalid as error:
         return invalid(error)
@@ -132,7 +133,7 @@ def _prove_growth(first, proof):
         log_proof.prove(merkle.check_consistency, proof.first, proof.second, proof.hashes, first.root, checkpoint.root)
     except Invalid as error:
         if first.size == checkpoint.size and first.root != checkpoint.root:
-            raise Invalid([('fork', f'{error}: the log was forked or rewritten, keep both as evidence')]) from None
+            raise Invalid([('fork', f'{error}: the log was forked or rewritten; keep {first.source} and this proof as evidence')]) from None
         raise
 
 

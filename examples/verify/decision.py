@@ -94,7 +94,7 @@ def _digest_problems(response, computed):
     sent = response['response_sha256']
     if hmac.compare_digest(computed, sent):
         return []
-    return [('digest_mismatch', f'response_sha256 does not match: it is {sent}, its members hash to {computed}')]
+    return [('digest_mismatch', f'response_sha256 does not match: it is {sent}, but the signed members hash to {computed}')]
 
 
 def _check_shape(response):

@@ -1,4 +1,4 @@
-"""Exports with at most one error each, in a row, decision or event. Hashes are recomputed where possible, so only the error is wrong."""
+"""Exports and kept heads with at most one error in each case. Hashes are recomputed where possible, so that nothing else is wrong."""
 
 import hashlib
 import json
@@ -225,7 +225,7 @@ def _kept_heads():
 def _restores():
     """A log that an operator restored: three rows remain, and a head of six rows is abandoned.
 
-    The entry ledger.restore_accepted explains mismatched heads, but verifiers still refuse the log.
+    The entry ledger.restore_accepted explains mismatched heads, but verifiers still reject the log.
     """
 
     def header(log, size, root):

@@ -30,7 +30,7 @@ def keys():
     made['retired.jwks'] = json.dumps(retired).encode('ascii')
     retired_then = {'keys': [proof_vectors.jwk(FIRST, RESPONSE['timestamp'])]}
     made['retired-then.jwks'] = json.dumps(retired_then).encode('ascii')
-    # The form of an instant allows a day that does not exist. It is compared as text.
+    # The form of an instant allows a day that does not exist. Such an instant is compared as text.
     no_day = {'keys': [proof_vectors.jwk(FIRST, '2026-11-32T00:00:00.000Z')]}
     made['retired-on-no-day.jwks'] = json.dumps(no_day).encode('ascii')
     made.update(hostile_keys.files())

@@ -22,7 +22,8 @@ class JcsError(ValueError):
 
 
 def read(text, exact=True):
-    """The value of a JSON text. Rejects duplicate members (RFC 8785, 3.1 requires I-JSON, RFC 7493).
+    """The value of a JSON text. Raises JcsError for other text, duplicate members (RFC 8785, 3.1 requires I-JSON, RFC 7493), lone
+    surrogates, too deep nesting, and numbers too large for a double.
 
     With `exact`, it also rejects a number that differs from the value of its canonical form. Otherwise 0.1 could be shown as
     0.1000000000000000000001 with an unchanged hash, because both are the same double.

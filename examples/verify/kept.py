@@ -33,7 +33,7 @@ class Comparison:
         return self.roots.get(head.size) == head.root
 
     def facts(self, ended):
-        """The verdict on each kept head. A head larger than the rows read is `beyond_the_end` if the log `ended`, else `not_reached`."""
+        """The verdict on each kept head. A head of more rows than were read is `beyond_the_end` if the log `ended`, else `not_reached`."""
         facts = []
         for head in self.heads:
             verdict = 'met' if self.met(head) else 'not_met' if head.size in self.roots else 'beyond_the_end' if ended else 'not_reached'
@@ -64,7 +64,7 @@ class Comparison:
     def _origin(self, log, tenant_id):
         if tenant_id is not None:
             return log_proof.origin_of(tenant_id, log)
-        # An empty export and older decisions name no tenant. The first kept checkpoint of this kind of log then gives the origin.
+        # An empty export and older decisions name no tenant. The smallest kept checkpoint of this kind of log then gives the origin.
         return next((head.origin for head in self.heads if head.origin and log_proof.log_of(head.origin)[1] == log), None)
 
 
@@ -98,6 +98,6 @@ def _not_met(head, log, root, good):
 
 def _cut_off(head, log, size):
     return (
-        f'{head.source} covers {_rows(log, head.size)}, the export ends after {size}: '
+        f'{head.source} covers {_rows(log, head.size)}, but the export ends after {size}: '
         'the tail was cut off, or the export is older than the checkpoint'
     )

@@ -40,7 +40,7 @@ def row_hash(entry):
 
 
 class Chain:
-    """One tenant's chain, up to the last row read. It stores facts about the last row, and only those rows that record
+    """One tenant's chain, up to the last row read. It stores only facts about the last row, and the rows that record
     corrected times or accepted restores.
 
     `tree` receives the row hashes as leaves: a merkle.Tree, or a kept.Comparison.
@@ -78,7 +78,7 @@ class Chain:
             problems.append((code, message))
 
         if row['row_hash'] != computed:
-            wrong('row_hash_mismatch', f'row_hash does not match: it is {row["row_hash"]}, its members hash to {computed}')
+            wrong('row_hash_mismatch', f'row_hash does not match: it is {row["row_hash"]}, but the other members hash to {computed}')
         if self.tenant_id is not None and row['tenant_id'] != self.tenant_id:
             of, expected = shown(row['tenant_id']), shown(self.tenant_id)
             if self._tenant_was_given:

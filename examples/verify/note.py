@@ -113,10 +113,10 @@ def key_of_jwk(jwk):
     x = jwk.get('x')
     public_key = from_base64(x.replace('-', '+').replace('_', '/') + '=') if isinstance(x, str) else None
     if public_key is None or len(public_key) != 32 or to_base64url(public_key) != x:
-        raise Invalid([('bad_key', 'a key of the JWKS: x is not the base64url of 32 bytes')])
+        raise Invalid([('bad_key', 'a JWK: x is not the base64url of 32 bytes')])
     kid = thumbprint(public_key)
     if jwk.get('kid', kid) != kid:
-        raise Invalid([('bad_key', f'a key of the JWKS has the kid {shown(jwk["kid"])}, but its thumbprint is {kid}')])
+        raise Invalid([('bad_key', f'a JWK has the kid {shown(jwk["kid"])}, but its thumbprint is {kid}')])
     retired_at = jwk.get('retired_at')
     if 'retired_at' in jwk and not forms.is_instant(retired_at):
         raise Invalid([('bad_key', f'the key {kid}: retired_at is not a UTC time with milliseconds')])
@@ -172,14 +172,14 @@ def read_note(data):
     note = text_of(data)
     control = next((character for character in note if character < ' ' and character != '\n'), None)
     if control is not None:
-        raise Invalid([('bad_note', f'a note must not contain control characters, this one has U+{ord(control):04X}')])
+        raise Invalid([('bad_note', f'a note must not contain control characters, but this one has U+{ord(control):04X}')])
     # The last empty line separates text and signatures. The text may contain empty lines too.
     end = note.rfind('\n\n')
     if end < 0 or not note.endswith('\n'):
         raise Invalid([('bad_note', 'not a signed note, which is a text, an empty line and signature lines, each ended by a line feed')])
     lines = note[end + 2 : -1].split('\n') if len(note) > end + 2 else []
     if not 0 < len(lines) <= MOST_SIGNATURES:
-        raise Invalid([('bad_note', f'a note has 1 to {MOST_SIGNATURES} signature lines, this one has {len(lines)}')])
+        raise Invalid([('bad_note', f'a note has 1 to {MOST_SIGNATURES} signature lines, but this one has {len(lines)}')])
     return Note(note[: end + 1], [_signature(line) for line in lines])
 
 
@@ -206,7 +206,7 @@ def verify_note(note, keys):
                 signers.append(key)
     if not signers:
         names = ', '.join(f'{shown(signature.name)[1:-1]}+{signature.note_id.hex()}' for signature in note.signatures[:3])
-        raise Invalid([('unknown_signer', f'none of the given keys signed it; it names {names}')])
+        raise Invalid([('unknown_signer', f'none of the given keys signed the note, which names {names}')])
     return signers
 
 

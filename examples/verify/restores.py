@@ -40,5 +40,5 @@ def remark(head, restores):
     which = 'this is the abandoned head' if exact else 'this head may cover abandoned rows'
     return (
         f'; row {seq} of the audit ledger ({ACTION}) says that an operator restored an older state: the log abandoned a head '
-        f'of {abandoned[0]} rows and continued after {restored[0]}; {which}. Ask the operator what these rows contained'
+        f'of {abandoned[0]} rows and continued after {restored[0]}; {which}. Ask the operator what the abandoned rows contained'
     )

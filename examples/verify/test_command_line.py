@@ -125,7 +125,7 @@ class CommandLine(unittest.TestCase):
 
         process = self.run_verifier('ledger', '-', *both, stdin=b'\n'.join(golden_lines()[:5]))
         self.assertEqual(process.returncode, 1)
-        output = f"broken: every line is valid, but checkpoint '{six}' covers 6 rows, the export ends after 5: the tail was cut off"
+        output = f"broken: every line is valid, but checkpoint '{six}' covers 6 rows, but the export ends after 5: the tail was cut off"
         self.assertTrue(process.stdout.decode().startswith(output), process.stdout)
         forged = self.run_verifier('ledger', '-', '--head', golden['header'].replace('IDJ0', 'IDJ1'), stdin=data)
         self.assertEqual((forged.returncode, len(forged.stdout.splitlines())), (1, 1))
@@ -172,7 +172,7 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(self.run_verifier(*arguments, '--key', own).returncode, 0)
                 process = self.run_verifier(*arguments, '--key', other)
                 self.assertEqual(process.returncode, 1, process)
-                self.assertIn(f'the trust file of {OTHER_TENANT}'.encode(), process.stdout)
+                self.assertIn(f'the trust file is of the tenant {OTHER_TENANT}'.encode(), process.stdout)
         process = self.run_verifier('attestation', '-', '--key', own, stdin=json.dumps(older).encode('ascii'))
         self.assertIn(b'the decision names no tenant', process.stdout)
         data = b'\n'.join(golden_lines()) + b'\n'

@@ -47,7 +47,7 @@ def count(number, one, many=None):
     return f'1 {one}' if number == 1 else f'{number} {many or one + "s"}'
 
 
-def opened(path):
+def open_input(path):
     """Opens a file for reading bytes; - is standard input. Raises Unusable if it cannot be opened."""
     if path == '-':
         if sys.stdin is None:
@@ -59,7 +59,7 @@ def opened(path):
         raise Unusable(f'cannot read {ascii(path)}: {getattr(error, "strerror", None) or error}') from None
 
 
-def bounded(stream, limit):
+def read_bounded(stream, limit):
     """All bytes of the stream, or None if it is longer than the limit."""
     data = stream.read(limit + 1)
     return data if len(data) <= limit else None
@@ -67,8 +67,8 @@ def bounded(stream, limit):
 
 def document(path):
     """The bytes of a file with one signed or proved document. Raises Invalid if it is longer than LARGEST_DOCUMENT_BYTES."""
-    with opened(path) as stream:
-        data = bounded(stream, LARGEST_DOCUMENT_BYTES)
+    with open_input(path) as stream:
+        data = read_bounded(stream, LARGEST_DOCUMENT_BYTES)
     if data is None:
         raise Invalid([('too_long', f'{ascii(path)} is longer than {LARGEST_DOCUMENT_BYTES} bytes')])
     return data

@@ -20,7 +20,7 @@ import check_proof
 import decision
 import evidence
 from verdict import BROKEN, UNUSABLE, VALID, Invalid, Unusable, Verdict
-from verdict import bounded, document, invalid, opened, unusable
+from verdict import read_bounded, document, invalid, open_input, unusable
 
 LARGEST_SECRET_FILE_BYTES = 4096
 
@@ -63,8 +63,8 @@ def derive_decision_key(arguments):
     tenant_id = check_log.uuid(arguments.tenant, '--tenant')
     if not arguments.key_id:
         raise Unusable('--key-id is empty')
-    with opened(arguments.master_secret_file) as stream:
-        data = bounded(stream, LARGEST_SECRET_FILE_BYTES)
+    with open_input(arguments.master_secret_file) as stream:
+        data = read_bounded(stream, LARGEST_SECRET_FILE_BYTES)
     try:
         secret = base64.b64decode((data or b'').strip(), validate=True)
     except (binascii.Error, ValueError):
@@ -100,7 +100,7 @@ def _parser():
         ('decisions', check_log.check_other('decisions'), 'Check an NDJSON export of a decision log and name the first invalid line.'),
         ('evidence', check_log.check_other('evidence'), 'Check an NDJSON export of an evidence log and name the first invalid line.'),
         ('keys', check_log.check_other('keys'), 'Check an NDJSON export of a key audit trail and name the first invalid line.'),
-        ('traces', check_log.check_other('traces'), 'Check an NDJSON export of a traces log and name the first invalid line.'),
+        ('traces', check_log.check_other('traces'), 'Check an NDJSON export of a trace log and name the first invalid line.'),
     ):
         command = add_command(name, run, what)
         command.add_argument('file', metavar='FILE', help='the export; - for standard input')
@@ -119,7 +119,7 @@ def _parser():
     proved = command.add_mutually_exclusive_group(required=True)
     proved.add_argument('--row-hash', metavar='HEX64', help='row_hash of a row, response_sha256 of a decision, or leaf data of an event')
     proved.add_argument('--entry', metavar='F', help='the row, decision or event itself, as JSON')
-    command.add_argument('--origin', metavar='O', help='the expected log, such as countersign/<tenant id>')
+    command.add_argument('--origin', metavar='O', help='the expected log, such as countersign/<tenant ID>')
     _signing_key(command)
 
     what = 'Check that a log only grew between a kept checkpoint and a later one.'
@@ -145,7 +145,7 @@ def _parser():
 
     command = add_command('decision-key', derive_decision_key, "Derive a tenant's decision key from the master secret.")
     command.add_argument('--master-secret-file', metavar='F', required=True, help='32 bytes in base64; - for standard input')
-    command.add_argument('--tenant', metavar='T', required=True, help="the tenant's id")
+    command.add_argument('--tenant', metavar='T', required=True, help="the tenant's ID")
     command.add_argument('--key-id', metavar='K', required=True, help='key_id of the decision')
     return parser
 
@@ -158,8 +158,8 @@ def _signing_key(command, required=True):
 def _read_decision_key(arguments):
     text = arguments.key
     if text is None:
-        with opened(arguments.key_file) as stream:
-            text = (bounded(stream, LARGEST_SECRET_FILE_BYTES) or b'').decode('ascii', 'replace').strip()
+        with open_input(arguments.key_file) as stream:
+            text = (read_bounded(stream, LARGEST_SECRET_FILE_BYTES) or b'').decode('ascii', 'replace').strip()
     if not re.fullmatch('[0-9a-fA-F]{64}', text):
         raise Unusable('the decision key must be 64 hex digits')
     return bytes.fromhex(text)
