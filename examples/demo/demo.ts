@@ -11,7 +11,10 @@ import { Operator } from './operator.ts';
 import { addressOf, findOrStartServer, type Server } from './server.ts';
 import { visitorLink } from './visitor.ts';
 
-/** Exit codes: 0 if every check passed, 1 if a check failed or an unexpected error occurred, 2 if the tour could not run. */
+/**
+ * Exit codes: 0 if every check passed, 1 if a check failed or an unexpected error occurred, 2 if the tour could not start or continue, or
+ * if its output was closed.
+ */
 const EXIT = { passed: 0, failed: 1, impossible: 2 } as const;
 
 const color = process.stdout.isTTY === true && !process.env.NO_COLOR;
@@ -55,7 +58,7 @@ function keepsServer(args: readonly string[]): boolean {
 const USAGE = `Usage: npm run demo [-- --keep]
 
 Shows the main functions on the server at COUNTERSIGN_URL, by default http://127.0.0.1:COUNTERSIGN_PORT (7300).
-If no server responds at an address of this machine, the tour starts one.
+If no server responds there, and the host is 127.0.0.1 or localhost, the tour starts one.
   --keep   if the tour starts a server, leave it running until Ctrl-C (the default on a terminal)
 `;
 

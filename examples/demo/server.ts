@@ -46,14 +46,17 @@ export async function findOrStartServer(url: URL, onStarting: (server: Server) =
   return startServer(url, onStarting);
 }
 
-/** Whether a Countersign server responds. False if nothing listens. Throws if another program responds, or the server is not ready. */
+/**
+ * Whether a Countersign server is ready. False if nothing listens. Throws if there is no HTTP response for another reason, if another
+ * program responds, or if the server is not ready.
+ */
 async function isCountersign(url: URL): Promise<boolean> {
   const contract = await get(url, '/openapi.json');
   if (contract === undefined) return false;
   const title = titleOf(contract.text);
   if (title !== 'Countersign')
     throw new TourImpossibleError(
-      `a program other than Countersign responds at ${url.origin}. Stop it, or set COUNTERSIGN_PORT to a free port`,
+      `a program other than Countersign responds at ${url.origin}. Stop it, or set COUNTERSIGN_URL to another address`,
     );
   const ready = await get(url, '/readyz');
   if (ready?.status !== 200)

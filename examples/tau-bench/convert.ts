@@ -12,7 +12,7 @@ export const traceIdOf = ({ task_id, trial }: PublishedRun, model: string): stri
 
 /**
  * Converts a published run to a trace. The file has no times, token counts or costs, so the trace has none either. No message is lost: the
- * `messages` of the llm spans in order, followed by `closing_messages`, are `traj`.
+ * `messages` of the llm spans in order, followed by `closing_messages`, are all messages of the run (`traj` in the file).
  */
 export function toTrace(run: PublishedRun, model: string): Trace {
   const { instruction, actions } = run.info?.task ?? {};
@@ -66,7 +66,7 @@ const llmSpan = (position: number, messages: PublishedMessage[], model: string):
 
 function toolSpan(parent: string, number: number, call: PublishedToolCall, resultMessage: PublishedMessage): Span {
   const result = resultMessage.content ?? '';
-  // The tools of τ-bench have no other sign of failure. Without a status, the default would be `success`.
+  // A result that begins with `Error` is the only sign that a tool of τ-bench failed. Without a status, the default would be `success`.
   const failed = result.startsWith('Error');
   return {
     // By position, because the model sometimes uses the same ID for two calls of a run.
@@ -89,7 +89,9 @@ function resultsOf(calls: readonly PublishedToolCall[], run: PublishedRun, posit
   return calls.map(({ id, function: { name } }) => {
     const index = results.findIndex(({ tool_call_id }) => tool_call_id === id);
     if (index === -1)
-      throw new InvalidRunsError(`${traceIdOf(run, model)}: message ${position} calls ${name}, but has no result of it`);
+      throw new InvalidRunsError(
+        `${traceIdOf(run, model)}: message ${position} calls ${name}, but no result of this call follows`,
+      );
     return results.splice(index, 1)[0]!;
   });
 }

@@ -20,8 +20,9 @@ Imports runs of τ-bench's airline agent as traces and evaluations, and requests
 The key comes from the environment variable COUNTERSIGN_API_KEY and needs the scopes telemetry, evaluations and governance.
 The gate's decision goes to standard output as JSON, messages to standard error.
 
-Exit codes: 0 everything is stored and the gate has decided, allowed or blocked; 2 usage error; 3 the file cannot be read
-or has another format; 4 the server cannot be reached or rejected a request.`;
+Exit codes: 0 everything is stored and the gate has decided, allowed or blocked; 2 usage error; 3 the file cannot be read,
+has another format, or lacks the result of a tool call; 4 the server cannot be reached, rejected a request, or did not
+store all spans.`;
 
 /** Number of concurrent requests. */
 const CONCURRENCY = 8;

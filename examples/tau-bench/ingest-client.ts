@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The server rejected a request, or no server responds. The message is one line for people. */
+/** The server rejected a request, did not respond, or did not store all spans. The message is one line for people. */
 export class IngestError extends Error {
   override name = 'IngestError';
 }

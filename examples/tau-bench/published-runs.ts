@@ -25,7 +25,7 @@ export interface PublishedRun {
   traj: PublishedMessage[];
 }
 
-/** The file cannot be read, or is not in the format of the published runs. The message says why. */
+/** The file cannot be read, is not in the format of the published runs, or lacks the result of a tool call. The message says why. */
 export class InvalidRunsError extends Error {
   override name = 'InvalidRunsError';
 }

@@ -9,7 +9,7 @@ const PATH = '/api/public/audit';
 export async function appendOwnEntries(narrator: Narrator, api: Api, decision: PromotionDecision): Promise<string> {
   narrator.chapter(
     'Who did what: the audit ledger',
-    'The pipeline deploys and records that in the ledger. Each entry contains the hash of the entry before it.',
+    'The pipeline deploys the agent and records the deployment. Each entry contains the hash of the entry before it.',
   );
   const deployment = await api.store('ci', PATH, {
     actor: 'ci:deploy-prod',

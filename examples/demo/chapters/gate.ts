@@ -21,7 +21,7 @@ export async function requestFourDecisions(narrator: Narrator, api: Api): Promis
   narrator.next('The nightly evaluation fails:');
   await evaluate(api, { name: 'nightly', status: 'failing', pass_rate: 61 });
   await api.requestDecision(AGENT, 'evaluation_not_passing');
-  narrator.next('The next one passes by its own criteria, but its pass rate is below the threshold of the gate:');
+  narrator.next('The next evaluation passes by its own criteria, but its pass rate is below the threshold of the gate:');
   await evaluate(api, { name: 'nightly', status: 'passing', pass_rate: 72 });
   await api.requestDecision(AGENT, 'pass_rate_below_threshold');
   narrator.next('The team improves the agent and evaluates it again:');

@@ -70,7 +70,9 @@ async function verifyInPython(
   { decision, decisionKey }: LedgerInput,
 ): Promise<void> {
   if ((await run('python3', ['--version'])).code !== 0)
-    return narrator.say('(python3 is not installed. With it, examples/verify/verify.py verifies all of this independently.)');
+    return narrator.say(
+      '(python3 is not installed. With it, examples/verify/verify.py verifies the ledger and the decision independently.)',
+    );
   narrator.next('A second verifier, in Python, shares no code with the server:');
   const [decisionFile, keyFile] = [join(folder, 'decision.json'), join(folder, 'decision-key')];
   await writeFile(decisionFile, JSON.stringify(decision));

@@ -24,7 +24,7 @@ export async function approveHighRiskAgent(narrator: Narrator, api: Api, context
   await approve(context, String(blocked.evaluation_id), 'I read the failed cases; none of them moves money.');
   await api.requestDecision(AGENT, 'all_conditions_met');
   narrator.why(
-    'before a high-risk agent is promoted, a person has approved exactly this evaluation and given a reason. The ledger records it.',
+    'before a high-risk agent is promoted, a person has approved exactly this evaluation. The ledger records who did it, and why.',
   );
 }
 

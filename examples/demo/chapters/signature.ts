@@ -10,7 +10,7 @@ const digests: Digests = {
   hmacSha256Hex: (key, text) => createHmac('sha256', key).update(text, 'utf8').digest('hex'),
 };
 
-/** Verifies the signature of a decision, and shows that one changed word makes it invalid. Returns the decision key. */
+/** Verifies the signature of a decision, and shows that the decision is rejected if one word of it is changed. Returns the decision key. */
 export async function verifyDecision(
   narrator: Narrator,
   operator: Operator,
