@@ -17,8 +17,9 @@ const USER_FILE = 'user.pid';
 
 /**
  * Creates a folder in memory for the temporary files of the tests. The tests create and remove hundreds of databases of 300 files each,
- * which takes four times the processor time on a disk. The caller removes the folder. Also removes folders that killed runs have left.
- * @returns undefined if the file system does not exist, if too little space or memory is free, or if programs cannot run there.
+ * which takes four times the processor time on a disk. Also removes folders that killed runs have left. The caller removes the new folder.
+ * @returns its path; undefined if the file system does not exist or is not writable, if too little space or memory is free, or if programs
+ * cannot run there.
  */
 export function createMemoryFolder(): string | undefined {
   try {

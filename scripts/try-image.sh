@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the image without an image registry and tests it. mmdebstrap installs Debian, buildah builds the image, and bubblewrap
-# runs it with a read-only root and an unprivileged user. Needs root, those three programs, a Debian mirror and npm's registry.
+# runs it with a read-only root and an unprivileged user. Needs root, the three programs, a Debian mirror and npm's registry.
 set -eu
 cd "$(dirname "$0")/.."
 for program in mmdebstrap buildah bwrap; do

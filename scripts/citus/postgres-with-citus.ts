@@ -16,9 +16,9 @@ const CITUS_REMEDY =
   'Or set CITUS_NODES to the URLs of the superuser on running nodes, separated by commas, coordinator first.';
 
 /**
- * Finds the PostgreSQL of PG_CONFIG, or else of the pg_config on the PATH. If it has no Citus, builds and installs the sources of
- * CITUS_SOURCE. Throws an error with the remedy in three cases: there is no such PostgreSQL, its server is missing, or it has no Citus and
- * CITUS_SOURCE is not set.
+ * Finds the PostgreSQL of PG_CONFIG, or else of the pg_config on the PATH. If it has no Citus and CITUS_SOURCE is set, builds and installs
+ * Citus from this folder. Throws the error of buildCitus if the build fails. Throws an error with the remedy if there is no such
+ * PostgreSQL, if its server is missing, or if it has no Citus.
  */
 export function postgresWithCitus(): PostgresPrograms {
   const { PG_CONFIG: pgConfig = 'pg_config', CITUS_SOURCE: source } = process.env;
