@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { workspaceSetUpLink } from '../../server/src/people/one-time-links.ts';
 import { createPerson } from '../../server/test/harness/portal-browser.ts';
-import { highRiskAgent, newWorkspace, paths, type Workspace, waitUntilLoaded } from './harness.ts';
+import { createHighRiskAgent, newWorkspace, paths, type Workspace, waitUntilLoaded } from './harness.ts';
 import { openWindow } from './window.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -45,7 +45,7 @@ beforeAll(async () => {
   ];
   const { id: trace } = await send(paths.traces, { trace_id: 'run-1', agent_name: 'support-bot', error: 'gone', spans });
   await send(paths.telemetry, { trace_id: 'run-2', outcome: 'failure', agent_name: 'support-bot' });
-  const agent = await highRiskAgent(workspace, 'support-bot');
+  const agent = await createHighRiskAgent(workspace, 'support-bot');
   const { decision_id: decision } = await send(paths.promotionCheck, { agent_name: 'support-bot' });
   const { browser } = await workspace.visit('admin');
   const incident = await browser.call('POST', `/workspaces/${id}/incidents`, {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createPerson } from '../../server/test/harness/portal-browser.ts';
-import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
+import { createHighRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 
 const checkPromotion = async ({ send }: Workspace) => {
   const { allowed, reason } = await send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -18,7 +18,7 @@ async function decide(page: Page, action: string, rationale: string): Promise<vo
 
 test('an approver can approve, withdraw and reject, and a new evaluation blocks a high-risk agent again', async () => {
   const workspace = await newWorkspace();
-  await highRiskAgent(workspace, 'support-bot');
+  await createHighRiskAgent(workspace, 'support-bot');
   expect(await checkPromotion(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
 
   const { page, pageErrors } = await workspace.visit('approver');
@@ -82,7 +82,7 @@ test('an approver can approve, withdraw and reject, and a new evaluation blocks 
 
 test('the page of an agent links to the list of all its approvals, which includes approved evaluations', async () => {
   const workspace = await newWorkspace();
-  const agent = await highRiskAgent(workspace, 'support-bot');
+  const agent = await createHighRiskAgent(workspace, 'support-bot');
   await checkPromotion(workspace);
   const { page, pageErrors } = await workspace.visit('approver', 'approvals');
   await page.getByRole('link', { name: 'support-bot' }).click();

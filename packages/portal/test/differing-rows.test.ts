@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './harness.ts';
 
-test('the overview reports a row that was changed in the database, and no longer after the row is restored', async () => {
+test('the overview reports a row that was changed in the database, until the row is restored', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'bot', status: 'passing', pass_rate: 91 });
   const { server } = workspace;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
-import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
+import { createHighRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 
 test('a page reports a lost connection, keeps the input and can submit it when the connection is back', async () => {
   const workspace = await newWorkspace();
@@ -115,7 +115,7 @@ test('a dialog keeps its input while the server responds with 401, and can be su
 
 test('an action is rejected after a sign-in of another person in the same browser, and the page then shows that person', async () => {
   const workspace = await newWorkspace();
-  await highRiskAgent(workspace, 'a');
+  await createHighRiskAgent(workspace, 'a');
   const [evaluation] = await workspace.server.database.sql<{ id: string }>('SELECT id FROM countersign.evaluations');
   const { page } = await workspace.visit('approver', `approvals/${evaluation!.id}`);
   await page.getByRole('button', { name: 'Approve', exact: true }).click();

@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { afterAll, expect, test } from 'vitest';
 import { createPerson } from '../../server/test/harness/portal-browser.ts';
-import { portalServer } from './harness.ts';
+import { startPortalServer } from './harness.ts';
 import { openWindow } from './window.ts';
 
 const shells: ChildProcessWithoutNullStreams[] = [];
@@ -28,7 +28,7 @@ function openShell(): (line: string) => Promise<string> {
 }
 
 test('the first steps need only one key and pasted commands and update without a reload, and lists mark the example agent', async () => {
-  const server = await portalServer();
+  const server = await startPortalServer();
   const id = await server.workspace('acme');
   const someone = await createPerson(server, { [id]: 'admin' });
   const { page, pageErrors } = await openWindow({ baseURL: server.url, cookie: someone.browser.cookie });

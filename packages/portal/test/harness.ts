@@ -33,7 +33,7 @@ export interface Workspace {
 let port: Promise<number> | undefined;
 
 /** Starts a server whose windows later test files use again. Only one such server can run at a time. */
-export async function portalServer(): Promise<TestServer> {
+export async function startPortalServer(): Promise<TestServer> {
   port ??= freePort('127.0.0.1');
   const server = await testServer({ port: await port });
   keepWindowsOf(server.url);
@@ -45,7 +45,7 @@ let shared: Promise<TestServer> | undefined;
 
 function sharedServer(): Promise<TestServer> {
   if (shared === undefined) {
-    shared = portalServer();
+    shared = startPortalServer();
     afterFile(() => {
       shared = undefined;
     });
@@ -78,7 +78,7 @@ export async function newWorkspace(name = `acme-${randomBytes(3).toString('hex')
 }
 
 /** Registers an agent by an evaluation, sets the agent to high risk and returns its ID. */
-export async function highRiskAgent({ server, id, send }: Workspace, name: string): Promise<string> {
+export async function createHighRiskAgent({ server, id, send }: Workspace, name: string): Promise<string> {
   await send(paths.evaluations, { name: 'first', agent_name: name, status: 'passing', pass_rate: 95 });
   const admin = await createPerson(server, { [id]: 'admin' });
   const { body } = await admin.browser.call('GET', `/workspaces/${id}/agents?search=${encodeURIComponent(name)}`);

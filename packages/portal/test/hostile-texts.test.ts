@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { rebuildAllEvidence } from '../../server/test/harness/evidence-log.ts';
 import { createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
-import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
+import { createHighRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 import { openWindow } from './window.ts';
 
 /** Texts that could run as markup, reverse the text after them, or overflow their column. */
@@ -62,7 +62,7 @@ beforeAll(async () => {
     spans,
     ...text,
   });
-  const agent = await highRiskAgent(workspace, HOSTILE);
+  const agent = await createHighRiskAgent(workspace, HOSTILE);
   await send(paths.evaluations, {
     name: HOSTILE,
     category: HOSTILE,

@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
-import { highRiskAgent, newWorkspace, paths } from './harness.ts';
+import { createHighRiskAgent, newWorkspace, paths } from './harness.ts';
 import { openWindow } from './window.ts';
 
 const STOPS_MAX = 120;
@@ -22,7 +22,7 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
 
 test('a person can sign in, open an evaluation and approve it by keyboard, and times are not tab stops', async () => {
   const workspace = await newWorkspace();
-  await highRiskAgent(workspace, 'support-bot');
+  await createHighRiskAgent(workspace, 'support-bot');
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
   const { email } = await createPerson(workspace.server, { [workspace.id]: 'approver' });
   const { page, pageErrors } = await openWindow({ baseURL: workspace.server.url });

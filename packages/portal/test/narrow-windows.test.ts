@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import { createPerson } from '../../server/test/harness/portal-browser.ts';
-import { highRiskAgent, newWorkspace, paths, type Workspace, waitUntilLoaded } from './harness.ts';
+import { createHighRiskAgent, newWorkspace, paths, type Workspace, waitUntilLoaded } from './harness.ts';
 
 /** A name that tables truncate. */
 const AGENT = 'an-agent-with-a-name-that-is-longer-than-its-column';
@@ -13,7 +13,7 @@ let evaluation: string;
 beforeAll(async () => {
   workspace = await newWorkspace();
   const { server, id, send } = workspace;
-  await highRiskAgent(workspace, AGENT);
+  await createHighRiskAgent(workspace, AGENT);
   await send(paths.telemetry, {
     trace_id: 'run-2026-11-20-0001',
     outcome: 'escalated',

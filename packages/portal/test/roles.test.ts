@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { highRiskAgent, newWorkspace, paths, waitUntilLoaded } from './harness.ts';
+import { createHighRiskAgent, newWorkspace, paths, waitUntilLoaded } from './harness.ts';
 
 test('a viewer can read records but sees no actions, and neither the pages nor the API show the keys', async () => {
   const workspace = await newWorkspace();
-  const agent = await highRiskAgent(workspace, 'support-bot');
+  const agent = await createHighRiskAgent(workspace, 'support-bot');
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
   const { page, browser } = await workspace.visit('viewer', 'approvals');
   await page.getByRole('link', { name: 'support-bot' }).click();
@@ -45,7 +45,7 @@ test('a viewer can read records but sees no actions, and neither the pages nor t
 
 test('an approver sees the action Approve, but cannot open an incident', async () => {
   const workspace = await newWorkspace();
-  await highRiskAgent(workspace, 'support-bot');
+  await createHighRiskAgent(workspace, 'support-bot');
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
   const { page, browser } = await workspace.visit('approver', 'approvals');
   await page.getByRole('link', { name: 'support-bot' }).click();

@@ -2,18 +2,18 @@ import { expect, onTestFinished, test } from 'vitest';
 import { setUpLink, workspaceSetUpLink } from '../../server/src/people/one-time-links.ts';
 import { Browser, createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import type { TestServer } from '../../server/test/harness/test-server.ts';
-import { portalServer } from './harness.ts';
+import { startPortalServer } from './harness.ts';
 import { openWindow } from './window.ts';
 
 /** Starts a server without workspaces for the current test. */
-async function emptyServer(): Promise<TestServer> {
-  const server = await portalServer();
+async function startEmptyServer(): Promise<TestServer> {
+  const server = await startPortalServer();
   onTestFinished(() => server.stop());
   return server;
 }
 
 test('the set-up link creates a workspace and its admin, signs the admin in and works only once', async () => {
-  const server = await emptyServer();
+  const server = await startEmptyServer();
   const link = await setUpLink(server.open.pool);
   const { page, pageErrors } = await openWindow({ baseURL: server.url });
   await page.goto(link?.path ?? '');
@@ -55,7 +55,7 @@ test('the set-up link creates a workspace and its admin, signs the admin in and 
 });
 
 test('a person with an account enters its password and becomes the admin of another workspace', async () => {
-  const server = await emptyServer();
+  const server = await startEmptyServer();
   const { email } = await createPerson(server, { [await server.workspace('acme')]: 'viewer' });
   const link = await workspaceSetUpLink(server.open.pool, await server.workspace('beta'));
   const { page, pageErrors } = await openWindow({ baseURL: server.url });
@@ -73,7 +73,7 @@ test('a person with an account enters its password and becomes the admin of anot
 });
 
 test('the sign-in rejects a wrong password and returns to the page that required the sign-in', async () => {
-  const server = await emptyServer();
+  const server = await startEmptyServer();
   const { page } = await openWindow({ baseURL: server.url });
   await page.goto('/');
   await page.getByText('The operator of a new server gets a set-up link when the server starts').waitFor();

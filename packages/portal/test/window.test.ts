@@ -64,7 +64,7 @@ describe('a window that a later test uses again', () => {
     await page.context().setOffline(true);
   });
 
-  test('has no cookies, storage, routes or listeners of the first test, is online, and its second page is closed', async () => {
+  test('has no cookies, stored items, routes or listeners of the first test, is online, and its second page is closed', async () => {
     heard.length = 0;
     const { page, pageErrors } = await openWindow({ baseURL });
     expect(page).toBe(first);

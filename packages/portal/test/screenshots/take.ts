@@ -89,14 +89,14 @@ async function fill(workspace: string): Promise<void> {
 async function takeAll(browser: Browser, link: string, workspace: string): Promise<void> {
   const first = await browser.newContext({ baseURL: url });
   const page = await first.newPage();
-  await picture(page, '/sign-in', 'sign-in');
+  await openAndSave(page, '/sign-in', 'sign-in');
   await page.goto(link);
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
   await save(page, 'link');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL('**/w/**');
   await openIncident(page, workspace);
-  const empty = await emptyWorkspace(page);
+  const empty = await createEmptyWorkspace(page);
   const storageState = await first.storageState();
   for (const width of SIZES) {
     for (const colorScheme of SCHEMES) {
@@ -109,20 +109,20 @@ async function takeAll(browser: Browser, link: string, workspace: string): Promi
       const each = await context.newPage();
       for (const [name, path] of await pagesOf(context.request, workspace)) {
         if (selectedNames.length === 0 || selectedNames.includes(name))
-          await picture(each, path, `${name}-${width}-${colorScheme}`);
+          await openAndSave(each, path, `${name}-${width}-${colorScheme}`);
       }
       if (selectedNames.length === 0 || selectedNames.includes('first-hour')) {
         for (const path of ['', 'runs', 'ledger', 'keys', 'approvals'])
-          await picture(each, `/w/${empty}/${path}`, `first-hour-${path === '' ? 'overview' : path}-${width}-${colorScheme}`);
+          await openAndSave(each, `/w/${empty}/${path}`, `first-hour-${path === '' ? 'overview' : path}-${width}-${colorScheme}`);
       }
-      await dialogs(each, workspace, `${width}-${colorScheme}`);
+      await saveDialogs(each, workspace, `${width}-${colorScheme}`);
       await context.close();
     }
   }
 }
 
 /** Creates an empty workspace for the signed-in person. */
-async function emptyWorkspace(page: Page): Promise<string> {
+async function createEmptyWorkspace(page: Page): Promise<string> {
   const { person } = await (await page.request.get('/api/portal/session')).json();
   const id = await createWorkspace(database.pool, 'a-new-one');
   await inTenantTransaction(database.pool, id, (tx) => insertMembership(tx, person.id, 'admin'));
@@ -141,7 +141,7 @@ async function openIncident(page: Page, workspace: string): Promise<void> {
 }
 
 /** Saves dialogs and states that need actions: a form with an error, a shown key, a verified ledger, and the menu (at 390 pixels). */
-async function dialogs(page: Page, workspace: string, suffix: string): Promise<void> {
+async function saveDialogs(page: Page, workspace: string, suffix: string): Promise<void> {
   if (selectedNames.length > 0 && !selectedNames.includes('dialogs')) return;
   await page.goto(`/w/${workspace}/keys`);
   await page.getByRole('button', { name: 'Mint key', exact: true }).click();
@@ -162,7 +162,7 @@ async function dialogs(page: Page, workspace: string, suffix: string): Promise<v
   }
 }
 
-async function picture(page: Page, path: string, name: string): Promise<void> {
+async function openAndSave(page: Page, path: string, name: string): Promise<void> {
   await page.goto(path);
   await page.getByRole('heading', { level: 1 }).waitFor();
   await page.waitForLoadState('networkidle');
