@@ -9,7 +9,7 @@ import { verifyDecision } from './chapters/signature.ts';
 import { CheckFailedError, Narrator, TourImpossibleError } from './narrator.ts';
 import { Operator } from './operator.ts';
 import { addressOf, findOrStartServer, type Server } from './server.ts';
-import { visitorLink } from './visitor.ts';
+import { createVisitorLink } from './visitor.ts';
 
 /**
  * Exit codes: 0 if every check passed, 1 if a check failed or an unexpected error occurred, 2 if the tour could not start or continue, or
@@ -25,7 +25,7 @@ let isShuttingDown = false;
 let isTourDone = false;
 
 /** Runs the tour. Returns the link that signs the visitor in to the portal. */
-async function tour(url: URL): Promise<string> {
+async function runTour(url: URL): Promise<string> {
   const operator = new Operator(narrator);
   // A unique name, so the tour can be repeated.
   const workspace = `demo-${randomBytes(4).toString('hex')}`;
@@ -36,7 +36,7 @@ async function tour(url: URL): Promise<string> {
   const decision = await recertifyAfterIncident(narrator, api, { operator, workspace });
   const ciRowHash = await appendOwnEntries(narrator, api, decision);
   await verifyLedger(narrator, api, operator, { workspace, decision, decisionKey, ciRowHash });
-  return visitorLink(narrator, operator, url, workspace);
+  return createVisitorLink(narrator, operator, url, workspace);
 }
 
 function printIntroduction(url: URL, own: boolean): void {
@@ -72,7 +72,7 @@ async function run(): Promise<void> {
     process.stderr.write(`starting a server at ${url.origin} ...\n`);
   });
   printIntroduction(url, server.own);
-  const link = await tour(url);
+  const link = await runTour(url);
   process.stdout.write('\n');
   if (server.own && !keep) narrator.check('the server shuts down cleanly', 0, await server.stop());
   narrator.say(

@@ -29,8 +29,8 @@ export async function createWorkspaceAndKeys(narrator: Narrator, operator: Opera
   // The command wrote to the database of this environment. A server with another database does not know the key.
   if (body.error === 'unauthorized')
     throw new TourImpossibleError(
-      `the server at ${url.origin} does not know the key that the command has just minted, because this server uses another database. ` +
-        'Run the tour in the folder and with the environment of the server (COUNTERSIGN_DATA_DIR, DATABASE_URL)',
+      `the server at ${url.origin} does not know the key that the command has just minted, ` +
+        'because the server and the command use different databases. Run the tour in the folder and with the environment of the server (COUNTERSIGN_DATA_DIR, DATABASE_URL)',
     );
   narrator.check('a request with a key that lacks the scope is rejected', [401, 'insufficient_scope'], [status, body.error]);
   narrator.why(
