@@ -19,20 +19,22 @@ function run(command: string, ...args: string[]): void {
 }
 
 /** Runs a command that must succeed, and returns what it prints. */
-const output = (command: string, ...args: string[]): string =>
+const outputOf = (command: string, ...args: string[]): string =>
   execFileSync(command, args, { ...options, stdio: ['ignore', 'pipe', 2] }).trim();
 
 const compose = (...args: string[]): void => run('docker', 'compose', ...args);
 
-const inServer = (...command: string[]): string => output('docker', 'compose', 'exec', '-T', 'server', ...command);
+const runInServer = (...command: string[]): string => outputOf('docker', 'compose', 'exec', '-T', 'server', ...command);
 
 /** What a command in the container of the server writes to stderr. The command may fail. */
-const errorInServer = (...command: string[]): string =>
+const readErrorInServer = (...command: string[]): string =>
   spawnSync('docker', ['compose', 'exec', '-T', 'server', ...command], options).stderr;
 
 /** What `docker inspect` prints about the container of the server. */
 function inspectServer() {
-  const [container] = JSON.parse(output('docker', 'inspect', output('docker', 'compose', 'ps', '--all', '--quiet', 'server')));
+  const [container] = JSON.parse(
+    outputOf('docker', 'inspect', outputOf('docker', 'compose', 'ps', '--all', '--quiet', 'server')),
+  );
   return container as {
     Config: { User: string };
     HostConfig: { ReadonlyRootfs: boolean; CapDrop: string[]; SecurityOpt: string[] };
@@ -43,10 +45,10 @@ function inspectServer() {
 function checkIsolation(): void {
   const { Config, HostConfig, State } = inspectServer();
   check(`the server is ${State.Health.Status}`, State.Health.Status === 'healthy');
-  check(`the user is ${Config.User}`, Config.User === '10001:10001' && inServer('id', '-u') === '10001');
-  const isWriteRefused = errorInServer('touch', '/opt/x').includes('Read-only file system');
+  check(`the user is ${Config.User}`, Config.User === '10001:10001' && runInServer('id', '-u') === '10001');
+  const isWriteRefused = readErrorInServer('touch', '/opt/x').includes('Read-only file system');
   check('the root file system is read-only', HostConfig.ReadonlyRootfs && isWriteRefused);
-  const rights = inServer('grep', '-E', '^(CapEff|CapBnd|NoNewPrivs)', '/proc/1/status').replace(/\s+/g, ' ');
+  const rights = runInServer('grep', '-E', '^(CapEff|CapBnd|NoNewPrivs)', '/proc/1/status').replace(/\s+/g, ' ');
   check(`the rights of process 1: ${rights}`, /^CapEff: 0+ CapBnd: 0+ NoNewPrivs: 1$/.test(rights));
 }
 
@@ -56,7 +58,7 @@ function checkStop(): void {
   compose('stop', 'server');
   const seconds = (performance.now() - start) / 1000;
   const { ExitCode } = inspectServer().State;
-  const isLogged = output('docker', 'compose', 'logs', '--no-log-prefix', '--tail', '1', 'server').includes('"msg":"stopped"');
+  const isLogged = outputOf('docker', 'compose', 'logs', '--no-log-prefix', '--tail', '1', 'server').includes('"msg":"stopped"');
   check(
     `SIGTERM stops the server in ${seconds.toFixed(1)} s with exit code ${ExitCode}`,
     ExitCode === 0 && isLogged && seconds < 10,
@@ -67,18 +69,18 @@ async function tryCompose(): Promise<void> {
   run('sh', 'scripts/image/make-secrets.sh');
   compose('up', '--build', '--detach', '--wait');
   checkIsolation();
-  const key = await checkEndpoints(inServer);
-  await checkFromOutside(inServer);
-  checkLogs(inServer);
+  const key = await checkEndpoints(runInServer);
+  await checkFromOutside(runInServer);
+  checkLogs(runInServer);
   compose('restart');
   compose('up', '--detach', '--wait');
   await checkKeptData(key, 'after a restart');
   compose('down');
   const refused = await fetch(SERVER_URL).catch(() => undefined);
-  check('down removes the containers', refused === undefined && output('docker', 'compose', 'ps', '--all', '--quiet') === '');
+  check('down removes the containers', refused === undefined && outputOf('docker', 'compose', 'ps', '--all', '--quiet') === '');
   compose('up', '--detach', '--wait');
   await checkKeptData(key, 'after down and up');
-  checkLogs(inServer);
+  checkLogs(runInServer);
   checkStop();
 }
 
