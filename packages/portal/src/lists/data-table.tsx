@@ -2,8 +2,8 @@ import type { ReactNode } from 'react';
 import styles from './data-table.module.css';
 
 /**
- * One column of a table. In lists of records, the first column links to the page of the record. On phones, each row is a card that shows
- * the title of each visible column except the first.
+ * One column of a table. If the records have pages, the first column links to the page of the record. On phones, each row is a card that
+ * shows the title of each visible column except the first.
  */
 export interface Column<T> {
   title: string;

@@ -2,7 +2,10 @@ import { IconAlertTriangle, IconCheck, IconX } from '@tabler/icons-react';
 import { useSyncExternalStore } from 'react';
 import styles from './toasts.module.css';
 
-/** A short message about an action. A success disappears after DONE_SHOWN_MS. A problem stays until it is dismissed, or four follow. */
+/**
+ * A short message about an action. A success disappears after DONE_SHOWN_MS. A problem stays until it is dismissed, or until four later
+ * messages are shown.
+ */
 interface Toast {
   id: number;
   kind: 'done' | 'problem';
