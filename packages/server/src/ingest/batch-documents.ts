@@ -37,9 +37,9 @@ export class BatchDocuments {
   }
 
   /**
-   * Stores the segments of the documents that are not rejected. If the batch has rejected some documents, the others are compressed again,
-   * so that no rejected document is stored.
-   * @param kept the documents that are not rejected.
+   * Stores the segments of the documents in `kept`, and returns the places of these documents. If `kept` lacks documents of the batch, the
+   * documents in `kept` are compressed again, so that no other document is stored.
+   * @param kept the documents of requests that are neither rejected nor replayed.
    */
   store(tx: Transaction, kept: readonly Buffer[]): DocumentPlaces | Promise<DocumentPlaces> {
     if (new Set(kept).size < this.#documents.size) return BatchDocuments.compress(kept).then((fewer) => fewer.store(tx, kept));

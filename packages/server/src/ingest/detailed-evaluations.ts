@@ -5,8 +5,8 @@ import type { Endpoint } from './endpoint.ts';
 import { type EvaluationBody, preparedEvaluation, withDocument } from './evaluations.ts';
 
 /**
- * POST /api/v1/evaluations: records an evaluation with its cases, time and suite. It is stored in the table of the public endpoint, so
- * that the last one recorded by either endpoint is the agent's latest.
+ * POST /api/v1/evaluations: records an evaluation with its cases, time and suite. It is stored in the table of
+ * POST /api/public/evaluations, so the evaluation that either endpoint recorded last is the agent's latest.
  */
 export const recordDetailedEvaluation: Endpoint<DetailedEvaluation, EvaluationBody> = {
   prepare: (request, evaluation) =>

@@ -40,8 +40,9 @@ const NO_REGISTRATION: Registration = { warn: (outcome) => outcome };
 /**
  * Registers the agents of a batch and finds known ones that look like them. Without new agents it returns no promise, so the batch's
  * statements stay in one round trip. Agents beyond FILLED_MAX are stored without skeletons, which the server adds later, so that one batch
- * does not delay others. The head of the evidence log is locked here, after the rows of traces, so a transaction with this lock never
- * waits for those rows. Throws EvidenceBrokenError if the table of agents and the log disagree about one of these IDs or names.
+ * does not delay others. Without `lockedHead`, the head of the evidence log is locked here, after the rows of traces. So no transaction
+ * waits for rows of traces while it holds this lock. Throws EvidenceBrokenError if the table of agents and the log differ in one of these
+ * IDs or names.
  * @param lockedHead the head of the evidence log, if the caller has locked it.
  */
 export const registerAgents = (
@@ -58,7 +59,7 @@ async function register(tx: Transaction, agents: readonly NewAgent[], lockedHead
   let similarNames = await findSimilarNames(tx, digests);
   if ((await filled) > 0) similarNames = await findSimilarNames(tx, digests);
   const similar = new Map(agents.slice(0, FILLED_MAX).map(({ id }, index) => [id, similarNames[index]!]));
-  addEarlierOnes(similar, agents, digests);
+  addEarlierNames(similar, agents, digests);
   insertAgents(
     tx,
     agents.map((agent, index) => ({ ...agent, skeletons: digests[index] ?? null })),
@@ -85,8 +86,8 @@ async function register(tx: Transaction, agents: readonly NewAgent[], lockedHead
 }
 
 /**
- * Throws EvidenceBrokenError if one of these agents is only in the table or only in the log. If it is in both, a concurrent batch has
- * registered it. Then the unique index rejects the insert, and the batch is retried.
+ * Throws EvidenceBrokenError if the agents with these IDs or names in the table differ from those in the log. If both have the same agent,
+ * a concurrent batch has registered it. In that case the unique index rejects the insert, and the batch is retried.
  */
 async function requireTableMatchesLog(tx: Transaction, head: HeadToMove, agents: readonly NewAgent[]): Promise<void> {
   const rows = await findAgents(
@@ -116,10 +117,10 @@ export function agentsClaimed(state: EvidenceState, claims: readonly { id: strin
 }
 
 /**
- * Adds to each agent the first earlier agent of the batch with the same skeleton, and the first with the same caseless skeleton, up to
- * SIMILAR_MAX names.
+ * Adds to each agent the name of the first earlier agent of the batch with the same skeleton, and of the first with the same caseless
+ * skeleton. An agent gets at most SIMILAR_MAX names.
  */
-function addEarlierOnes(
+function addEarlierNames(
   similar: ReadonlyMap<string, string[]>,
   agents: readonly NewAgent[],
   digests: readonly SkeletonDigests[],

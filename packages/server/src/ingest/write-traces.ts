@@ -113,8 +113,8 @@ function resolveTrace(item: PreparedTrace, known: KnownTrace | undefined, batchA
   const isOutranked = known?.agentId != null && item.agentRank < known.agentRank;
   const resolved = batchAgents.resolve(isOutranked ? [] : [item.claim], item.recordedBy, ([agentId]) => {
     if (known?.agentId == null || agentId == null || known.agentId === agentId) return [];
-    // Spans arrive in any order, and the root span may correct the agent. But an explicitly named agent must match the agent of the trace,
-    // if that came from the root span or was named explicitly too.
+    // Spans arrive in any order, and the root span may correct the agent. But an explicitly named agent must match the agent of the trace
+    // if the root span or an earlier request has named the agent of the trace explicitly.
     if (item.agentRank < AGENT_RANK.claimed || known.agentRank < AGENT_RANK.root) return [];
     const member = item.claim.id === null ? 'agent_name' : 'agent_id';
     return [
