@@ -80,7 +80,7 @@ async function compareAgents(tx: Transaction, state: EvidenceState, agents: read
       add(
         'evaluations',
         latestId,
-        'it is the latest evaluation of its agent in the table, but the log has another one: it was inserted, or later ones were deleted',
+        'it is the latest evaluation of its agent in the table, but not in the log: the row was inserted, or later rows were deleted',
       );
   }
   for (const evaluation of evaluations) {

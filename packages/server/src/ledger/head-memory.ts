@@ -30,8 +30,8 @@ export interface SeenHead {
   /** The concatenated hashes of its frontier. Undefined for a head from a HeadStore. */
   frontier?: Uint8Array;
   /**
-   * The number of next reads of the head that also read the rows appended after this head. Above 0 only while another writer appends to the
-   * log.
+   * How many of the next reads of the head also read the rows appended after this head. Above 0 only if another writer has appended to the
+   * log recently.
    */
   sharedReads?: number;
   root: () => Uint8Array;
@@ -171,7 +171,10 @@ export async function continuityFault(
   );
 }
 
-/** The largest number of rows by which a known tree is extended. Computing a root from the stored nodes reads about 500 hashes. */
+/**
+ * The largest number of rows by which a known tree is extended. After more rows, the roots are computed from the stored nodes instead,
+ * which reads about 500 hashes for a root.
+ */
 const GROWTH_MAX = 256;
 
 /**

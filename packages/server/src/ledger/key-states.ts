@@ -40,8 +40,8 @@ function credentialOfRow(record: KeyRecord): string {
 
 /**
  * The key of a row, from the key audit trail; undefined if the row differs from the trail. Such a row is reported, unless the trail has
- * grown since the row was read. Returns a promise only if this process has no verified state that covers the trail or, on Citus, if the row
- * differs.
+ * grown since the row was read. Returns a promise only if this process has no verified state that covers the trail, or if the row differs
+ * and the database may have Citus.
  */
 export function verifiedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
   const key = compareKey(pool, record);

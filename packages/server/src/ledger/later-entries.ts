@@ -20,7 +20,7 @@ export interface EntrySearch {
 
 /**
  * Whether the audit ledger has an entry after number `after` for which `matches` is true. Reads the documents and not the columns, and
- * compares the tree over them with the sealed head. So it notices every entry that was changed or deleted outside the server.
+ * compares the tree over them with the sealed head. So it notices if one of these entries was changed or deleted outside the server.
  * @throws LogRewrittenError if the entries are not those that the head covers.
  */
 export async function hasLaterEntry(pool: Pool, tenantId: string, { after, matches, afterPage }: EntrySearch): Promise<boolean> {

@@ -90,7 +90,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     return fold.state;
   }
 
-  /** Applies events that this process has appended and committed, if the cached state covers all events before them. */
+  /** Applies events that this process has appended and committed, if the cached state covers exactly the events before them. */
   applyCommitted(tx: Transaction, before: HeadToMove, events: readonly Event[], leafData: readonly Uint8Array[]): void {
     const fold = this.#foldOf(tx);
     if (fold === undefined || fold.state.size !== before.seq) return;

@@ -15,7 +15,7 @@ import { ApiError } from '../errors/api-error.ts';
 import type { LogName, StoredTree } from '../storage/log-heads.ts';
 import { readLeafData, readTreeNodes, STORED_LEVEL_STEP, storedBelow } from '../storage/tree.ts';
 
-/** The stored log was changed after it was signed. Nothing more is signed or proved for it. */
+/** A stored log differs from what the server wrote. The request that finds the difference signs and proves nothing. */
 export class LogRewrittenError extends ApiError {
   override name = 'LogRewrittenError';
 

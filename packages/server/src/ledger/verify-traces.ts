@@ -161,7 +161,9 @@ async function earlierAgentFault(
   if ((await drops.find([logged])).has(logged)) return undefined;
   return {
     table: 'traces',
-    fault: `the log says that agent_id was ${logged.agent_id} when this submission was stored; no document up to it names that agent`,
+    fault:
+      `the log says that agent_id was ${logged.agent_id} when this submission was stored; ` +
+      'the documents up to this submission do not say so',
   };
 }
 

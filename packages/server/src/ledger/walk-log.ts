@@ -22,7 +22,7 @@ export interface WalkOptions {
   keys?: readonly NoteKey[] | undefined;
   /** Heads that were stored outside the database. They are compared with the log. */
   kept?: readonly KeptHead[];
-  /** Called after each page with the number of checked rows. */
+  /** Called after each page with the number of rows that were checked until then. */
   progress?: ((rows: number) => void) | undefined;
   /** Awaited after each page, to limit the load on the database. */
   pause?: (() => Promise<void>) | undefined;
@@ -67,7 +67,7 @@ export async function walkLog<Row extends { seq: number }>(
   addFrontier(tree, extent);
   const leaf = Buffer.alloc(HASH_BYTES);
   const walked = { seq: 0, hash: null as string | null };
-  const found = (firstBad?: FirstBad): ChainReport => ({ tenantId, entries: walked.seq, head: walked.hash, firstBad });
+  const reportWith = (firstBad?: FirstBad): ChainReport => ({ tenantId, entries: walked.seq, head: walked.hash, firstBad });
   for await (const page of storedPages(pool, tenantId, { log, read, ...extent })) {
     await addStored(tree, stored, page.at(-1)!.seq);
     const nodes: TreeNode[] = [];
@@ -75,7 +75,7 @@ export async function walkLog<Row extends { seq: number }>(
     for (const row of page) {
       const pending = check(row, walked.seq + 1, times);
       const result = pending instanceof Promise ? await pending : pending;
-      if ('fault' in result) return found({ seq: walked.seq + 1, reason: result.fault });
+      if ('fault' in result) return reportWith({ seq: walked.seq + 1, reason: result.fault });
       walked.seq += 1;
       walked.hash = result.hash;
       leaf.write(result.hash, 'hex');
@@ -88,9 +88,9 @@ export async function walkLog<Row extends { seq: number }>(
     await pause?.();
   }
   const bad = headFault(walked, extent.head, chained);
-  if (bad !== undefined) return found(bad);
+  if (bad !== undefined) return reportWith(bad);
   await addStored(tree, stored, Number.MAX_SAFE_INTEGER);
-  return { ...found(), contradiction: tree.end(log, tenantId) ?? sealContradiction(extent) };
+  return { ...reportWith(), contradiction: tree.end(log, tenantId) ?? sealContradiction(extent) };
 }
 
 /** Adds the tree that is stored with the head, to be compared with the tree over the rows. */
