@@ -34,7 +34,7 @@ export async function addMember(
     if (!isNew && account === undefined) throw new BrokenSealError('people');
     if (account?.hasPassword === true)
       throw new RuleViolationError(
-        'the account with this email address has a password; use `members invite` to create a link for it',
+        'the account with this email address has a password; use `members invite` to invite the person',
       );
     const personId = account?.id ?? newcomer.id;
     await makeMember(act, { id: personId, email }, role, { by });

@@ -60,7 +60,10 @@ export async function setUp(
     : inTenantTransaction(pool, link.workspaceId, (tx) => actIn(tx, by, join));
 }
 
-/** Joins the workspace of an invitation with the role that the invitation names. Throws like `setUp`. */
+/**
+ * Joins the workspace of an invitation with the role that the invitation names.
+ * @throws ApiError `link_not_valid`, or the errors of `claimantOf`, `claimAccount` and `makeMember`.
+ */
 export async function acceptInvitation(pool: Pool, input: LinkInput, caller: Caller): Promise<StartedSession> {
   const link = await requireLink(pool, input.token, 'invitation');
   const { email, role, workspaceId } = link;

@@ -11,7 +11,10 @@ import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { comparedEmail } from './email-address.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 
-/** Invites a person by a link. An earlier invitation for the same address becomes invalid. @throws RuleViolationError for a member. */
+/**
+ * Invites a person by a link. An earlier invitation of the same address to this workspace becomes invalid.
+ * @throws RuleViolationError for a member.
+ */
 export async function inviteMember(
   pool: Pool,
   tenantId: string,
@@ -31,7 +34,7 @@ export async function inviteMember(
   });
 }
 
-/** Withdraws an invitation; false if there is no pending one with this ID. */
+/** Withdraws an invitation; false if no pending invitation with a valid seal has this ID. */
 export const withdraw = (pool: Pool, tenantId: string, invitationId: string, by: Actor): Promise<boolean> =>
   governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const role = await withdrawInvitation(tx, invitationId);
@@ -40,7 +43,10 @@ export const withdraw = (pool: Pool, tenantId: string, invitationId: string, by:
     return true;
   });
 
-/** Changes a member's role; false if there is no such member. Nothing is recorded if the role is unchanged. */
+/**
+ * Changes a member's role; false if there is no such member. Nothing is recorded if the role is unchanged.
+ * @throws RuleViolationError if the last admin would lose the role.
+ */
 export const changeRole = (pool: Pool, tenantId: string, personId: string, to: Role, by: Actor): Promise<boolean> =>
   governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const from = await findRole(tx, personId);
@@ -54,6 +60,7 @@ export const changeRole = (pool: Pool, tenantId: string, personId: string, to: R
 /**
  * Removes a member; false if there is no such member. Their next request to this workspace is rejected. Without another workspace they
  * are signed out.
+ * @throws RuleViolationError for the last admin.
  */
 export const removeMember = (pool: Pool, tenantId: string, personId: string, by: Actor): Promise<boolean> =>
   governanceAct(pool, tenantId, by, (act) => endMembership(act, personId));

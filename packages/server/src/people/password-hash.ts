@@ -3,7 +3,10 @@ import { Slots } from '../database/slots.ts';
 import { unavailable } from '../errors/api-error.ts';
 import { type Argon2Cost, argon2id } from './argon2id.ts';
 
-/** The cost of new hashes: OWASP's Password Storage Cheat Sheet, argon2id with 19 MiB and two passes. About 30 ms of one core. */
+/**
+ * The cost of new hashes: OWASP's Password Storage Cheat Sheet, argon2id with 19 MiB and two passes. A hash takes about 30 ms of one core,
+ * or 200 ms in JavaScript.
+ */
 const COST: Argon2Cost = { memoryKiB: 19_456, passes: 2, lanes: 1 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
@@ -18,7 +21,7 @@ const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Z
 
 /** The number of concurrent hashes: half of the four threads that Node has for such work by default. Each needs 19 MiB. */
 const AT_ONCE = 2;
-/** The largest number of queued hashes, a second or two of work. Requests beyond it get 503. */
+/** The largest number of queued hashes: about a second of work if each takes 30 ms. Requests beyond it get 503. */
 const WAITING_MAX = 64;
 const slots = new Slots(AT_ONCE);
 let pending = 0;

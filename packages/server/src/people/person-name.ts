@@ -8,13 +8,12 @@ const JOINING =
 const JOINER = new RegExp(`(?<=${JOINING})[\\u200c\\u200d](?=${JOINING})`, 'gu');
 /** Variation selectors after Chinese characters. They select the form of the character that the person uses. */
 const FORM_OF_CHARACTER = /(?<=\p{sc=Hani})[\u{e0100}-\u{e01ef}]/gu;
-/** The names that rows and pages give to other actors. No person may have one of them. */
+/** The names, prefixes and marks of other actors in rows and pages. A name of a person must not match. */
 const RESERVED = /^(operator|system|promotion[ -]gate|a former member)$|^key |^(user|key|system):|\(you\)/i;
 
 /**
- * Whether a text is a valid name of a person: with a letter, digit or symbol, without invisible characters or surrounding blanks, and not
- * the name of another actor.
- * Names need not be unique; pages distinguish people.
+ * Whether a text is a valid name of a person: with a letter, digit or symbol, without invisible or private-use characters or surrounding
+ * blanks, and not the name of another actor. Names need not be unique; pages distinguish people.
  */
 export function isPersonName(text: string): boolean {
   const written = text.replace(JOINER, '').replace(FORM_OF_CHARACTER, '');
