@@ -52,7 +52,7 @@ export const evaluationHandlers = handlers({
     }),
 });
 
-/** The details that only a detailed evaluation can have. The database has parsed `evaluated_at`. */
+/** The details that only a detailed evaluation can have, from its document, except for the given `evaluated_at` and `completeness`. */
 export function detailsOf({
   document,
   evaluated_at,

@@ -70,7 +70,10 @@ async function readKey({ readPool }: PortalParts, workspace: string, prefix: str
   return key;
 }
 
-/** The scopes of a new key: the given ones for an ingestion key, always `read` for a read token. Throws a 422 for other combinations. */
+/**
+ * The scopes of a new key: the given scopes for an ingestion key, and `read` for a read token. Throws a 422 for an ingestion key without
+ * scopes, and for a read token with scopes.
+ */
 function scopesOf({ kind, scopes }: NewKey): KeyToMint['scopes'] {
   const given = scopes ?? null;
   if (kind === 'live' && given === null)

@@ -53,7 +53,7 @@ function parsed(cursor: string): unknown {
  * Reads one page of a list, and one more row, which shows whether there is a next page.
  * @param read returns at most `limit` rows after the cursor.
  * @param placeOf returns the parts of a cursor that begins after a row.
- * @param isLeftOut whether the page ends before this row even if it is not full. Must be false for the first row.
+ * @param isLeftOut whether the page ends before this row even if the page is not full. Must be false for the first row.
  */
 export async function pageOf<Row>(
   { limit }: { limit?: string | undefined },

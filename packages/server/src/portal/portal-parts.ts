@@ -24,9 +24,9 @@ export interface PortalParts {
   reader: LedgerReader;
   /** Rows that differ from the evidence log. */
   evidenceFindings: Pick<RowFindings<RowFinding>, 'of'>;
-  /** The first invalid row of each log except the trace log, and rows of other tables that differ from their log. */
+  /** The first fault of each log except the trace log, and rows of other tables that differ from their log. */
   ledgerFindings: Pick<RowFindings<RowFinding>, 'of'>;
-  /** The same for the trace log. */
+  /** The first fault of the trace log, and rows that differ from this log. */
   traceFindings: Pick<RowFindings<RowFinding>, 'of'>;
   /** Derives a workspace's decision key. */
   decisionKey: (tenantId: string, keyId: string) => Uint8Array;

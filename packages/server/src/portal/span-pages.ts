@@ -17,7 +17,7 @@ const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024;
  */
 const SUBMISSIONS_MAX = 1000;
 const SPAN_BYTES_MAX = 2 * 1024 * 1024;
-/** The maximum bytes of these facts that one statement reads, unless one submission has more: about 1,000 steps. */
+/** The maximum bytes of the facts of steps that one statement reads, unless one submission has more: about 1,000 steps. */
 const STATEMENT_BYTES_MAX = 128 * 1024;
 /** Greater than the index of any step in its submission: the largest number in a cursor. */
 const AFTER_ALL = 0x7fff_ffff;
