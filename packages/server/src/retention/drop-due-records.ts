@@ -20,7 +20,10 @@ export interface DroppedRecords {
   telemetry: number;
   /** The number of dropped OpenTelemetry exports. */
   exports: number;
-  /** The number of due traces and telemetry requests that were kept, because something names them (storage/run-holds.ts). */
+  /**
+   * The number of due traces and telemetry requests that were kept: those that something names (storage/run-holds.ts), and traces without
+   * submissions.
+   */
   held: number;
   /** IDs of segments of dropped records that could not be read. They were changed outside the server, and are kept as they are. */
   unreadable: string[];
@@ -40,7 +43,7 @@ export interface DropOptions {
 
 /**
  * Drops the records of a workspace whose retention period is over, in transactions of limited size.
- * @param pool of the role that owns the tables.
+ * @param pool connects as the role that owns the tables.
  * @throws MayNotDropError for another role, if the workspace has retention periods.
  * @throws BrokenSealError if the periods were changed outside the server.
  * @throws LogRewrittenError if the sealed head of the audit ledger does not cover the entries since the newest change of the periods.

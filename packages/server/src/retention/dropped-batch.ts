@@ -10,7 +10,10 @@ export interface DroppedBatch {
   next: string | undefined;
   /** The number of dropped traces, telemetry requests or exports. */
   dropped: number;
-  /** The number of due records that were kept because other records refer to them (storage/run-holds.ts). Always 0 for exports. */
+  /**
+   * The number of due records that were kept: those that something names (storage/run-holds.ts), and traces without submissions. Always 0
+   * for exports.
+   */
   held: number;
   /** IDs of segments that could not be read. */
   unreadable: readonly string[];

@@ -20,7 +20,7 @@ import { withoutEvents } from './without-events.ts';
 
 /** The erased parts of a run. */
 export interface ErasedRun {
-  /** Identifier of the trace; null if there was only telemetry. */
+  /** The ID of the trace; null if no trace of the run was stored. */
   trace: string | null;
   /** The number of its submissions. */
   submissions: number;
@@ -42,11 +42,12 @@ export interface ErasureRequest {
 /**
  * Erases a run: its trace with all documents, log records and OpenTelemetry exports, and its telemetry events. The logs keep the digests,
  * and an entry of the audit ledger records the erasure.
- * @param pool of the role that owns the tables.
+ * @param pool connects as the role that owns the tables.
  * @throws MayNotDropError for another role.
  * @throws NotFoundError if no record of the run is stored.
- * @throws RuleViolationError if a document of the run is missing or cannot be read, or if something names the run and `evenIfHeld` is not
- * set.
+ * @throws InvalidInputError if the trace_id or the rationale is malformed.
+ * @throws RuleViolationError if a trace has no submissions, if a document of the run cannot be read, or if something names the run and
+ *   `evenIfHeld` is not set.
  */
 export async function eraseRun(
   pool: Pool,
@@ -68,8 +69,8 @@ export async function eraseRun(
     const exports = await eraseExports(tx, [...named]);
     if (id === undefined && telemetry.events === 0 && named.size === 0)
       throw new NotFoundError(`this workspace has no run with the trace_id ${JSON.stringify(traceId)}`);
-    const left = await removeDocuments(tx, [...submissions, ...exports.documents, ...telemetry.documents]);
-    if (left.length > 0) throw new RuleViolationError(UNREADABLE);
+    const unreadable = await removeDocuments(tx, [...submissions, ...exports.documents, ...telemetry.documents]);
+    if (unreadable.length > 0) throw new RuleViolationError(UNREADABLE);
     if (id !== undefined) await removeRunIds(tx, 'trace', [id]);
     const erased: ErasedRun = {
       trace: id ?? null,
@@ -105,11 +106,11 @@ const WITHOUT_SUBMISSIONS =
   'no submission of this trace is stored: the database was changed outside the server; nothing was erased. Find the changes with `ledger verify --log traces`';
 
 const UNREADABLE =
-  'a stored document of this run cannot be read: the database was changed outside the server; nothing was erased. Find its row with `ledger verify --log traces`';
+  'a stored document of this run cannot be read: the database was changed outside the server; nothing was erased. If the document belongs to a trace, `ledger verify --log traces` finds its row';
 
 /**
- * Deletes exports with parts of the run. Returns their documents, and the digests of the shared exports: stored submissions of other traces
- * were mapped from these.
+ * Deletes exports with parts of the run. Returns their documents, and the digests of the shared exports, from which stored submissions of
+ * other traces were also mapped.
  */
 async function eraseExports(tx: Transaction, ids: readonly string[]): Promise<{ documents: StoredDocument[]; shared: string[] }> {
   const documents = await lockExportsToErase(tx, ids);

@@ -7,15 +7,16 @@ interface Range {
 }
 
 /**
- * Returns the document of a telemetry request with null in place of some events, so that the other events keep their positions. The rest of
- * the text is not changed. JSON.stringify would change numbers that a double cannot represent, and repeated members.
+ * Returns the document of a telemetry request with null in place of some events, so that the other events keep their positions. Except for
+ * earlier members `events`, the rest of the text is not changed. JSON.stringify would change numbers that a double cannot represent, and
+ * repeated members.
  * @param document valid JSON: a batch.
  * @param ordinals the positions of the events.
  */
 export function withoutEvents(document: string, ordinals: readonly number[]): string {
   const lists = eventLists(document);
   const erased = new Set(ordinals);
-  // Of repeated members `events`, the last one was validated and stored. The others can contain anything.
+  // Of repeated members `events`, only the last one was validated. The others can contain anything, so they are replaced completely.
   const ranges = [
     ...lists.slice(0, -1).map(({ value }) => value),
     ...(lists.at(-1)?.elements ?? []).filter((_, ordinal) => erased.has(ordinal)),
