@@ -53,7 +53,10 @@ export async function openSigner(
   const listed = new Map((await listWith(pool, current.keyid)).map((key) => [key.kid, key]));
   const isCurrent = (key: SigningKey | undefined) => key !== undefined && listed.get(key.keyid)?.retiredAt === null;
   if (listed.get(current.keyid)?.retiredAt != null) {
-    throw new ExitError('wrong_secret', 'COUNTERSIGN_SIGNING_KEY was retired; set it to the key that replaced it');
+    throw new ExitError(
+      'wrong_secret',
+      'COUNTERSIGN_SIGNING_KEY (or signing-key.pem) was retired; set it to the key that replaced it',
+    );
   }
   if (!listed.has(current.keyid)) {
     const mayFollow = listed.size > 0 ? isCurrent(previous) : fingerprints(secrets).signing === instance.signingFingerprint;

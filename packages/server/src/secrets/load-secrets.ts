@@ -36,19 +36,29 @@ export function loadSecrets(config: Config, mayCreate: boolean): Secrets {
   if (signing === undefined) throw missing('COUNTERSIGN_SIGNING_KEY', 'create one with `openssl genpkey -algorithm ed25519`');
   const previous =
     config.previousSigningKey ?? (embedded ? readSecretFile(config.dataDir, 'signing-key-previous.pem') : undefined);
+  const [masterName, signingName, previousName] = [
+    nameOf(config.masterSecret, 'COUNTERSIGN_MASTER_SECRET', 'master-secret'),
+    nameOf(config.signingKey, 'COUNTERSIGN_SIGNING_KEY', 'signing-key.pem'),
+    nameOf(config.previousSigningKey, 'COUNTERSIGN_SIGNING_KEY_PREVIOUS', 'signing-key-previous.pem'),
+  ];
   return {
-    masterSecret: parseMasterSecret(master),
-    signingKey: parseSigningKey(signing, 'COUNTERSIGN_SIGNING_KEY'),
-    previousSigningKey: previous === undefined ? undefined : parseSigningKey(previous, 'COUNTERSIGN_SIGNING_KEY_PREVIOUS'),
+    masterSecret: parseMasterSecret(master, masterName),
+    signingKey: parseSigningKey(signing, signingName),
+    previousSigningKey: previous === undefined ? undefined : parseSigningKey(previous, previousName),
   };
 }
 
+/** The name of a secret in messages: its variable if it is configured, otherwise its file. */
+const nameOf = (configured: string | undefined, variable: string, file: string): string =>
+  configured === undefined ? `the file secrets/${file} in the data folder` : variable;
+
 /**
- * Throws ExitError for malformed secrets, and for missing secrets that must be configured. Call it before anything is opened or created.
+ * Throws ExitError for configured secrets that are malformed, and for missing secrets that must be configured. Call it before anything is
+ * opened or created.
  */
 export function checkSecrets(config: Config): void {
   if (config.databaseUrl !== undefined) loadSecrets(config, false);
-  if (config.masterSecret !== undefined) parseMasterSecret(config.masterSecret);
+  if (config.masterSecret !== undefined) parseMasterSecret(config.masterSecret, 'COUNTERSIGN_MASTER_SECRET');
   if (config.signingKey !== undefined) parseSigningKey(config.signingKey, 'COUNTERSIGN_SIGNING_KEY');
   if (config.previousSigningKey !== undefined) parseSigningKey(config.previousSigningKey, 'COUNTERSIGN_SIGNING_KEY_PREVIOUS');
 }
@@ -62,10 +72,10 @@ export const fingerprints = ({ masterSecret, signingKey }: Secrets): { master: s
 const missing = (name: string, remedy: string): ExitError =>
   new ExitError('wrong_secret', `${name} (or ${name}_FILE) must be set together with DATABASE_URL; ${remedy}`);
 
-function parseMasterSecret(text: string): Uint8Array {
+function parseMasterSecret(text: string, name: string): Uint8Array {
   const bytes = Buffer.from(text.trim(), 'base64');
   if (bytes.length !== 32 || bytes.toString('base64').replace(/=+$/, '') !== text.trim().replace(/=+$/, '')) {
-    throw new ExitError('bad_configuration', 'COUNTERSIGN_MASTER_SECRET must be 32 bytes in base64 (44 characters)');
+    throw new ExitError('bad_configuration', `${name} must be 32 bytes in base64 (44 characters)`);
   }
   return new Uint8Array(bytes);
 }
