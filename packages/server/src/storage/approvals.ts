@@ -98,7 +98,7 @@ const WITHDRAW = sql(
     WHERE tenant_id = $1 AND evaluation_id = $2 AND status = 'approved'`,
 );
 
-/** Makes the approval of an evaluation pending again, if it is granted. The caller has locked the approval. */
+/** Makes the approval of an evaluation pending again if the evaluation is approved. The caller has locked the approval. */
 export const withdrawApproved = (tx: Transaction, evaluationId: string): Promise<unknown> =>
   tx.run(WITHDRAW, [tx.tenantId, evaluationId]);
 

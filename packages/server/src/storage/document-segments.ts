@@ -73,7 +73,7 @@ export function requireReadable<T extends Buffer | string>(document: T | undefin
 
 const UNREADABLE =
   'a stored document cannot be read: the database was changed outside the server. ' +
-  'The operator finds its row with `countersign-server ledger verify --log traces`';
+  'If it belongs to a trace, the operator finds its row with `countersign-server ledger verify --log traces`';
 
 /** The largest number of segments read by one statement. A decompressed segment has up to 512 KiB, or one longer document. */
 const SEGMENTS_AT_ONCE = 8;

@@ -4,7 +4,7 @@ import { sql, type Transaction } from '../database/transaction.ts';
 const ALLOW = sql('allow_dropping', `SET LOCAL countersign.dropping = 'on'`);
 
 /**
- * Allows this transaction to change the append-only tables of received records. The role also needs the privileges of the tables' owner.
+ * Allows this transaction to change the append-only tables with received runs. The role also needs the privileges of the tables' owner.
  */
 export const allowDropping = (tx: Transaction): void => tx.send(ALLOW, []);
 

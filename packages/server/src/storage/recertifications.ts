@@ -6,7 +6,7 @@ const OPEN = sql(
    SELECT tenant_id, id, agent_id, opened_at, seq FROM countersign.incidents WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** Opens the re-certification of an incident. A passing evaluation that was recorded after the opening of the incident can close it. */
+/** Opens the re-certification of an incident. A person can close it on a passing evaluation that was recorded after the incident. */
 export const openRecertification = (tx: Transaction, incidentId: string): Promise<unknown> =>
   tx.run(OPEN, [tx.tenantId, incidentId]);
 

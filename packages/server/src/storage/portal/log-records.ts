@@ -8,7 +8,7 @@ export interface RecordOfSpan {
   document: string;
 }
 
-/** The maximum number of records that are read for one step. Conversations have fewer. */
+/** The maximum number of records that are read for one step. Conversations usually have fewer. */
 const RECORDS_MAX = 1000;
 
 const OF_SPAN = sql<RecordOfSpan>(
