@@ -68,7 +68,8 @@ export function closingObstacle({ name, latest, openRecertifications }: KnownAge
     seq < openedSeq || (evaluatedAt !== null && evaluatedAt <= openedAt);
   if (openRecertifications.some(isBefore)) {
     const event = evaluatedAt === null ? ' was recorded' : `, run at ${shownMoment(evaluatedAt)}, was run or recorded`;
-    return `${evaluation}${event} before the incident was opened; ${remedy}`;
+    const incident = openRecertifications.length === 1 ? 'the incident' : 'one of the incidents';
+    return `${evaluation}${event} before ${incident} was opened; ${remedy}`;
   }
   if (Date.parse(recordedAt) > Date.parse(now) + CLOCK_DIFFERENCE_MAX_MS)
     return `${evaluation} has a time in the future: a clock was wrong; check the clock, ${remedy}`;

@@ -19,7 +19,8 @@ export interface EvaluationDecision {
  * can still be rejected.
  * @throws NotFoundError for an unknown evaluation.
  * @throws RuleViolationError if the evaluation does not belong to a high-risk agent, or if it was rejected or has this status already.
- * @throws EvidenceBrokenError for an approval that promotion checks can use, if the row of the evaluation was changed outside the server.
+ * @throws EvidenceBrokenError if the status is `approved`, promotion checks can use the evaluation, and its row was changed outside the
+ *   server.
  */
 export async function decideEvaluation(
   pool: Pool,
@@ -32,8 +33,11 @@ export async function decideEvaluation(
     const { agent, logged, approval } = await findEvaluationToDecide({ tx, evidence }, evaluationId);
     requireHighRisk(agent);
     if (!canChangeTo(approval, status)) {
+      const already = `evaluation ${evaluationId} is ${approval?.status} already`;
       throw new RuleViolationError(
-        `evaluation ${evaluationId} is ${approval?.status} already; record a new evaluation and decide on that one`,
+        approval?.status === status
+          ? `${already}, so nothing was changed`
+          : `${already}; record a new evaluation and decide on that evaluation`,
       );
     }
     if (status === 'approved' && logged !== undefined) await requireUnchangedRow(tx, logged);

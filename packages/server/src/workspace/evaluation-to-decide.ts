@@ -34,9 +34,13 @@ export async function findEvaluationToDecide(
   const row = await findEvaluatedAgent(tx, evaluationId);
   if (logged === undefined && row === undefined)
     throw new NotFoundError(`this workspace has no evaluation ${evaluationId}; its ID is in the response that recorded it`);
-  const agent = evidence.agent(logged?.agentId ?? row?.agentId ?? '');
+  const agentId = logged?.agentId ?? row?.agentId ?? null;
+  if (agentId === null) throw new RuleViolationError(`evaluation ${evaluationId} belongs to no agent, so it needs no approval`);
+  const agent = evidence.agent(agentId);
   if (agent === undefined)
-    throw new RuleViolationError(`evaluation ${evaluationId} belongs to no agent, so it needs no approval`);
+    throw new RuleViolationError(
+      `evaluation ${evaluationId} belongs to an agent that is not in the evidence log: the database was changed outside the server; run \`ledger verify\` for details`,
+    );
   const stored = await lockApproval(tx, evaluationId);
   return { agent, logged, approval: logged === undefined ? stored : loggedApproval(logged, stored) };
 }
@@ -46,8 +50,7 @@ const loggedApproval = ({ approval }: KnownEvaluation, stored: ApprovalState | u
   approval === null ? undefined : { status: approval.status, inFuture: stored?.inFuture ?? false };
 
 /**
- * Throws EvidenceBrokenError if the row of the evaluation differs from the log, because the approver has then seen facts that are not in
- * the log.
+ * Throws EvidenceBrokenError if the row of the evaluation differs from the log, because the approver may have seen the changed row.
  */
 export async function requireUnchangedRow(tx: Transaction, evaluation: KnownEvaluation): Promise<void> {
   const [row] = await readEvaluationFacts(tx, [evaluation.id]);

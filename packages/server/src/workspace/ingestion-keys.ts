@@ -63,7 +63,8 @@ export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by
 /**
  * Sets the scopes of an ingestion key. They apply from the next request on.
  * @param from the expected current scopes; undefined for any.
- * @throws RuleViolationError if the scopes are unchanged, or if the current ones are not the expected ones.
+ * @throws NotFoundError and RuleViolationError like `requireUnrevokedKey`.
+ * @throws RuleViolationError for a read token, if the scopes are unchanged, or if the current scopes are not the expected ones.
  */
 export async function changeScopes(
   pool: Pool,
@@ -72,7 +73,8 @@ export async function changeScopes(
   by: Actor,
 ): Promise<void> {
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
-    const key = await requireUnrevokedKey(tx, keys, prefix, 'live');
+    const key = await requireUnrevokedKey(tx, keys, prefix);
+    if (key.kind === 'read') throw new RuleViolationError(`${prefix} is the prefix of a read token, whose only scope is read`);
     if (from !== undefined && !sameScopes(key.scopes, from))
       throw new RuleViolationError(
         `the scopes of key ${prefix} are now ${key.scopes.join(', ')}; reload the page and repeat the action`,

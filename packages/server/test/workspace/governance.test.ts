@@ -142,7 +142,7 @@ describe('approval', () => {
     const id = await evaluate('taken-back');
     await risk('taken-back', 'high');
     await decide(id, 'approved');
-    await expectRefusedAndUnchanged(() => decide(id, 'approved'), /is approved already; record a new evaluation/);
+    await expectRefusedAndUnchanged(() => decide(id, 'approved'), /is approved already, so nothing was changed/);
     await decide(id, 'rejected', 'a second look');
     expect(await check('taken-back')).toMatchObject({ allowed: false, reason: 'approval_rejected' });
     await expectRefusedAndUnchanged(() => decide(id, 'approved'), /is rejected already; record a new evaluation/);
@@ -200,7 +200,7 @@ describe('incident and re-certification', () => {
     await expectRefusedAndUnchanged(() => close('bot'), /is failing, not passing/);
     await evaluate('bot');
     const second = await incident('bot');
-    await expectRefusedAndUnchanged(() => close('bot'), /was recorded before the incident/);
+    await expectRefusedAndUnchanged(() => close('bot'), /was recorded before one of the incidents was opened/);
     const passing = await evaluate('bot');
     expect((await check('bot')).reason).toBe('recertification_open');
     expect(await close('bot')).toEqual({ incidentIds: [first, second], evaluationId: passing });
