@@ -18,7 +18,7 @@ export async function namedAgents(tx: Transaction, lists: readonly (readonly Age
   });
 }
 
-/** Whether a trace may have this agent: the trace's documents must name the agent, or it must be null if they name no agent. */
+/** Whether a trace may have this agent: the trace's documents must name the agent, or name none if the agent is null. */
 export const isNamedAgent = (agentId: string | null, named: ReadonlySet<string>): boolean =>
   agentId === null ? named.size === 0 : named.has(agentId);
 

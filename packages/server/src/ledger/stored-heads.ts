@@ -8,7 +8,7 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, readCheckpointsPage } from '../storage/tree.ts';
 
-/** The log whose stored checkpoints are read, and their keys. */
+/** The log whose stored checkpoints are read, and the keys of the checkpoints. */
 interface CheckpointSelection {
   tenantId: string;
   log: LogName;

@@ -75,7 +75,10 @@ class StoredEvaluations {
     this.#read = (from) => inTenantTransaction(pool, tenantId, (tx) => readEvaluationFactsPage(tx, from));
   }
 
-  /** Returns the row of an evaluation from the loaded rows or one more page. Adds the rows before it to `unknownRows`. */
+  /**
+   * Returns the row of an evaluation; undefined if neither the loaded rows nor the next page contain it. Adds the rows before it to
+   * `unknownRows`.
+   */
   async take(id: string): Promise<EvaluationFacts | undefined> {
     if (this.#rows.length === 0) await this.#readNextPage();
     let place = this.#rows.findIndex((row) => row.id === id);
