@@ -75,7 +75,10 @@ const UNREADABLE =
   'a stored document cannot be read: the database was changed outside the server. ' +
   'If it belongs to a trace, the operator finds its row with `countersign-server ledger verify --log traces`';
 
-/** The largest number of segments read by one statement. A decompressed segment has up to 512 KiB, or one longer document. */
+/**
+ * The largest number of segments that one statement reads, to limit the memory. A decompressed segment has up to 512 KiB, or one longer
+ * document.
+ */
 const SEGMENTS_AT_ONCE = 8;
 
 /**

@@ -4,7 +4,7 @@ import { sql, type Transaction } from '../database/transaction.ts';
 import { documentColumns, type StoredDocument } from './document-segments.ts';
 import { isHeld } from './run-holds.ts';
 
-/** The largest number of telemetry requests that one transaction drops. Each can have 200 events. */
+/** The largest number of telemetry requests that one transaction drops. Each can have up to 200 events. */
 export const DROPPED_SUBMISSIONS_MAX = 200;
 
 const FIND = sql<{ id: string; isHeld: boolean }>(
