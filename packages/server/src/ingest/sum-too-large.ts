@@ -5,7 +5,7 @@ import { validationFailed } from '../errors/api-error.ts';
 
 type Steps = readonly (string | number)[];
 
-/** The issue of the record at this place, one of whose sums is larger than 2^53-1. */
+/** The issue of a record with a sum above 2^53-1. @param at the place of the record in the body. */
 export const sumTooLarge = (error: SumTooLargeError, at: Steps): Issue => ({
   path: jsonPointer([...at, error.member]),
   code: 'sum_too_large',

@@ -114,7 +114,7 @@ function resolveTrace(item: PreparedTrace, known: KnownTrace | undefined, batchA
   const resolved = batchAgents.resolve(isOutranked ? [] : [item.claim], item.recordedBy, ([agentId]) => {
     if (known?.agentId == null || agentId == null || known.agentId === agentId) return [];
     // Spans arrive in any order, and the root span may correct the agent. But an explicitly named agent must match the agent of the trace
-    // if the root span or an earlier request has named the agent of the trace explicitly.
+    // if the agent of the trace came from the root span, or was also named explicitly.
     if (item.agentRank < AGENT_RANK.claimed || known.agentRank < AGENT_RANK.root) return [];
     const member = item.claim.id === null ? 'agent_name' : 'agent_id';
     return [

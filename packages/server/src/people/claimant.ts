@@ -35,7 +35,7 @@ export async function claimantOf(
 }
 
 /**
- * Locks the claimant's account, or creates it and ends the set-up links of the instance. Runs in the transaction in which they join.
+ * Locks the claimant's account, or creates it and ends the set-up links of the instance. Runs in the transaction in which the person joins.
  * @throws ApiError `sign_in_failed` if the password was changed, or the address was registered, since `claimantOf`.
  */
 export async function claimAccount(tx: Statements, claimant: Claimant): Promise<void> {

@@ -19,7 +19,7 @@ interface PasswordHash extends Argon2Cost {
 
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** The number of concurrent hashes: half of the four threads that Node has for such work by default. Each needs 19 MiB. */
+/** The number of concurrent hashes: half of the four threads that Node has for such work by default. Each hash needs 19 MiB. */
 const AT_ONCE = 2;
 /** The largest number of queued hashes: about a second of work if each takes 30 ms. Requests beyond it get 503. */
 const WAITING_MAX = 64;

@@ -46,7 +46,7 @@ export interface ErasureRequest {
  * @throws MayNotDropError for another role.
  * @throws NotFoundError if no record of the run is stored.
  * @throws InvalidInputError if the trace_id or the rationale is malformed.
- * @throws RuleViolationError if a trace has no submissions, if a document of the run cannot be read, or if something names the run and
+ * @throws RuleViolationError if the trace has no submissions, if a document of the run cannot be read, or if something names the run and
  *   `evenIfHeld` is not set.
  */
 export async function eraseRun(

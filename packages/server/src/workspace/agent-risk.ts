@@ -6,7 +6,7 @@ import { evidenceAct } from './evidence-act.ts';
 import { type AgentReference, checkReference } from './governance-act.ts';
 import { requireText } from './wrong-input.ts';
 
-/** Sets an agent's risk level. Returns false, and writes nothing, if it is unchanged. */
+/** Sets an agent's risk level. Returns false, and writes nothing, if the level is unchanged. */
 export async function setRiskLevel(
   pool: Pool,
   tenantId: string,
