@@ -23,7 +23,7 @@ export function hasNameProblem(name: string): boolean {
   return name !== name.normalize('NFC') || /^\p{White_Space}|\p{White_Space}$/u.test(name) || hasInvisibleOutsideEmoji(name);
 }
 
-/** Returns the name without its faults: in NFC, without invisible characters, and without white space at its ends. It may be empty. */
+/** Returns the name without its faults: in NFC, without invisible characters or white space at its ends. The result may be empty. */
 export function acceptableName(name: string): string {
   const visible = invisibleCharacters(name).reduceRight((text, { at, character }) => {
     return text.slice(0, at) + text.slice(at + character.length);

@@ -79,7 +79,7 @@ export const ATTESTATION_PREFERENCE = 'countersign-attestation';
 export const attestationHeader = ({ signatures }: Pick<Envelope, 'signatures'>): string =>
   signatures.map(({ keyid, sig }) => `"${keyid}";sig=:${sig}:`).join(', ');
 
-/** Makes the envelope from a decision and its header. Undefined if the header is malformed. The signatures are not verified. */
+/** Makes the envelope from a decision and its attestation header. Undefined if the header is malformed. Verifies no signature. */
 export function envelopeOfHeader(decision: AttestableDecision, header: string): Envelope | undefined {
   const signatures = header.split(',').map((member) => {
     const [, keyid, sig] = /^\s*"([A-Za-z0-9_-]{1,64})";sig=:([A-Za-z0-9+/]{1,128}={0,2}):\s*$/.exec(member) ?? [];

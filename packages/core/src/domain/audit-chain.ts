@@ -70,7 +70,10 @@ export const rowHashOf = (canonical: string, digests: Pick<Digests, 'sha256Hex'>
 /** An entry before it is linked to a chain. */
 export type UnlinkedEntry = Omit<ChainedEntry, 'version' | 'seq' | 'prev_hash'>;
 
-/** Links entries to a head, in order, and returns the rows. The caller must hold the lock of the head. Throws NotCanonicalError. */
+/**
+ * Links entries to a head, in order, and returns the rows. The caller must hold the lock of the head.
+ * @throws NotCanonicalError if an entry has no canonical form
+ */
 export function linkEntries(
   head: ChainHead,
   entries: readonly UnlinkedEntry[],

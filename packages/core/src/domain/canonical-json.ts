@@ -6,8 +6,9 @@ export class NotCanonicalError extends Error {
 }
 
 /**
- * Returns the canonical text of a JSON value. Throws NotCanonicalError. The function is recursive, so the caller must limit the nesting.
- * If all members are in canonical order, for example after parsing canonical text, one call of JSON.stringify writes the value.
+ * Returns the canonical text of a JSON value. The function is recursive, so the caller must limit the nesting. If all members are in
+ * canonical order, for example after parsing canonical text, one call of JSON.stringify writes the value.
+ * @throws NotCanonicalError if the value has no canonical form
  */
 export function canonicalJson(value: unknown): string {
   return quickText(value) ?? write(value, (member) => quickText(member) ?? write(member));
@@ -72,7 +73,7 @@ function write(value: unknown, member: (value: unknown) => string = write): stri
   }
 }
 
-/** Printable ASCII without the two escaped characters: it only needs quotes. */
+/** Printable ASCII without quotation marks and backslashes. Such a text needs no escapes. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 /** For longer texts isWellFormed and JSON.stringify are faster than the regular expression. */
 const PLAIN_LENGTH_MAX = 100;

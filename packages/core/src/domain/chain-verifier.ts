@@ -118,7 +118,7 @@ export class ChainVerifier {
     const { head, tenantId, entryText } = this;
     if (tenantId === undefined) return NO_END;
     const end = entryText.read(text, from, { seq: head.seq + 1, prevHash: head.rowHash, tenantId });
-    // For these actions next() must verify the row, because it also reads the metadata.
+    // next() must verify rows with these actions, because it also reads their metadata.
     if (end === NO_END || ACTIONS_WITH_METADATA.has(entryText.value('action'))) return NO_END;
     const at = entryText.value('recorded_at')!;
     const isInPlace = at === this.#lastRecordedAt || (isInstant(at) && at > this.#lastRecordedAt);
@@ -147,7 +147,7 @@ export class ChainVerifier {
   #placeFault(entry: Record<string, unknown>, seq: number): string | undefined {
     if (entry.seq !== seq) return `seq is ${JSON.stringify(entry.seq)}, expected ${seq}: a row is missing, repeated or moved`;
     if (this.tenantId !== undefined && entry.tenant_id !== this.tenantId)
-      return `tenant_id is not ${this.tenantId}: a row of another tenant`;
+      return `tenant_id is not ${this.tenantId}: the row belongs to another tenant`;
     if (entry.prev_hash !== this.head.rowHash) {
       return `prev_hash is ${entry.prev_hash}, but row_hash of the previous row is ${this.head.rowHash}: the chain is broken here`;
     }

@@ -55,8 +55,8 @@ export function openCheckpoint(
 }
 
 /**
- * Returns why a note is not a checkpoint of the log `log`; undefined if it is one. Signatures are not verified. The workspace is not
- * compared: a checkpoint of another workspace or service can mean that the ledger was exchanged, which the verifier must report.
+ * Returns why a note is no checkpoint, or names another log than `log`; otherwise undefined. Signatures are not verified. Workspace and
+ * service are not compared: a checkpoint of another one can mean that the ledger was exchanged, which the verifier must report.
  */
 export function checkpointMismatch(note: string, log: TreeLog): string | undefined {
   const end = note.indexOf('\n\n');

@@ -118,8 +118,8 @@ export class ClockGuard {
   }
 
   /**
-   * The time of the database's clock at the last agreement, advanced by the monotonic clock: milliseconds since 1970. Undefined before the
-   * first agreement.
+   * The time of the database's clock when the clocks last agreed without a pending jump, advanced by the monotonic clock: milliseconds
+   * since 1970. Undefined before that.
    */
   trustedDatabaseMs(steadyMs: number): number | undefined {
     return this.#databaseOffsetMs === undefined ? undefined : this.#databaseOffsetMs + steadyMs;

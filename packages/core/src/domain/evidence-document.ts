@@ -10,10 +10,13 @@ export interface EvidenceInput {
   agent: { id: string; name: string; risk_level: string } | null;
   /** An approver's decision about `evaluation`; null if there is none. */
   approval: { decided_at: string; status: 'approved' | 'rejected' } | null;
-  /** The latest evaluation, whatever its status. */
+  /** The agent's latest evaluation, or its latest by the requested harness, whatever its status. */
   evaluation: EvidenceEvaluation | null;
   open_recertifications: number;
-  /** The latest evaluation of each other series of the agent, latest first; at most OTHERS_MAX plus one. */
+  /**
+   * The latest evaluation of each other series of the agent, latest first; at most OTHERS_MAX plus one. Empty unless `evaluation` is
+   * passing.
+   */
   other_evaluations: OtherEvidenceEvaluation[];
   /** The database's clock at the time of reading. Ages are relative to it. */
   read_at: string;

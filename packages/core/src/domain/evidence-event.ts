@@ -44,7 +44,10 @@ export type EvidenceEvent = EvidenceFact & {
   recorded_by: string;
 };
 
-/** Returns the canonical text and the hash of an event. The hash is its leaf data. Throws NotCanonicalError. */
+/**
+ * Returns the canonical text and the hash of an event. The hash is its leaf data.
+ * @throws NotCanonicalError if the event has no canonical form
+ */
 export function hashEvidenceEvent(
   event: EvidenceEvent,
   digests: Pick<Digests, 'sha256Hex'>,
@@ -85,7 +88,7 @@ export function checkEvidenceEvent(value: unknown, { seq, tenantId }: LogPositio
   if (fault !== undefined) return { fault };
   const event = value as EvidenceEvent;
   if (tenantId !== undefined && event.tenant_id !== tenantId)
-    return { fault: `tenant_id is not ${tenantId}: an event of another tenant` };
+    return { fault: `tenant_id is not ${tenantId}: the event belongs to another tenant` };
   if (event.seq !== seq) return { fault: `seq is ${event.seq}, expected ${seq}: an event is missing, repeated or moved` };
   return { event };
 }

@@ -14,7 +14,9 @@ export function parseLine(text: string, what = 'the line'): { row: unknown } | {
   // JSON parsers differ on which of two members with the same name they keep, and on inexact numbers. One hash could stand for two values.
   const [inexact] = inexactnessOf(text);
   if (inexact === undefined) return parsed;
-  return { fault: inexact.path === '' ? inexact.message : `${inexact.message} (at ${inexact.path})` };
+  // The last clause of the message is a remedy for senders, which does not apply to a stored text.
+  const fault = inexact.message.slice(0, inexact.message.lastIndexOf('; '));
+  return { fault: inexact.path === '' ? fault : `${fault} (at ${inexact.path})` };
 }
 
 /**

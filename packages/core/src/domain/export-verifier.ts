@@ -46,9 +46,9 @@ export async function verifyExport(
   const tree = new TreeVerifier(sha256, kept);
   let entries = 0;
   const report = (more: Pick<ChainReport, 'firstBad' | 'contradiction'>): ChainReport => {
-    const allowed = verifier.corrections.length === 0 ? {} : { corrections: verifier.corrections };
+    const corrected = verifier.corrections.length === 0 ? {} : { corrections: verifier.corrections };
     const restored = verifier.restores === undefined || verifier.restores.length === 0 ? {} : { restores: verifier.restores };
-    return { tenantId: verifier.tenantId, entries, head: verifier.head, ...more, ...allowed, ...restored };
+    return { tenantId: verifier.tenantId, entries, head: verifier.head, ...more, ...corrected, ...restored };
   };
   for await (const lines of boundedLines(bytes)) {
     for (const line of lines) {
@@ -70,7 +70,7 @@ export async function verifyExport(
 /** The contradiction if the rows and the supplied audit ledger name different tenants; undefined otherwise. */
 function otherTenant(tenantId: string | undefined, auditTenantId: string | undefined): Contradiction | undefined {
   if (tenantId === undefined || auditTenantId === undefined || tenantId === auditTenantId) return undefined;
-  const reason = `it belongs to tenant ${auditTenantId}, but this log belongs to tenant ${tenantId}`;
+  const reason = `the ledger belongs to tenant ${auditTenantId}, but this log belongs to tenant ${tenantId}`;
   return { source: 'the audit ledger', size: 0, reason };
 }
 

@@ -62,7 +62,7 @@ function stringEnd(document: Uint8Array, start: number): number {
     if (document[at] === QUOTE) return at;
     if (document[at] === BACKSLASH) at += 1;
   }
-  // In a long string, indexOf finds the next quote faster. It ends the string unless an odd number of backslashes precedes it.
+  // In a long string, indexOf finds the next quote faster. This quote ends the string unless an odd number of backslashes precedes it.
   for (let from = near; ; ) {
     const quote = document.indexOf(QUOTE, from);
     if (quote < 0) return document.length;

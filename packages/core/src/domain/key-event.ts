@@ -29,7 +29,10 @@ export interface KeyEvent {
   credential_sha256: string;
 }
 
-/** Returns the canonical text and the hash of an event. The hash is its leaf data. Throws NotCanonicalError. */
+/**
+ * Returns the canonical text and the hash of an event. The hash is its leaf data.
+ * @throws NotCanonicalError if the event has no canonical form
+ */
 export function hashKeyEvent(event: KeyEvent, digests: Pick<Digests, 'sha256Hex'>): { canonical: string; hash: string } {
   const canonical = canonicalJson(event);
   return { canonical, hash: digests.sha256Hex(KEY_EVENT_DOMAIN + canonical) };
@@ -68,7 +71,7 @@ export function checkKeyEvent(value: unknown, { seq, tenantId }: LogPosition): {
   const wrong = wrongMember(value as Record<string, unknown>);
   if (wrong !== undefined) return { fault: wrong };
   if (tenantId !== undefined && event.tenant_id !== tenantId)
-    return { fault: `tenant_id is not ${tenantId}: an event of another tenant` };
+    return { fault: `tenant_id is not ${tenantId}: the event belongs to another tenant` };
   if (event.seq !== seq) return { fault: `seq is ${event.seq}, expected ${seq}: an event is missing, repeated or moved` };
   return { event };
 }

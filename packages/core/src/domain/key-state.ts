@@ -48,7 +48,7 @@ export class KeyState {
     if (event.seq !== this.#size + 1) throw new EventConflictError(`event ${event.seq} follows event ${this.#size}`);
     const known = this.#byPrefix.get(event.prefix);
     if (event.action === 'minted' ? known !== undefined : known === undefined || known.isRevoked || known.id !== event.key_id)
-      throw new EventConflictError(`${event.action} contradicts the earlier events of key ${event.prefix}`);
+      throw new EventConflictError(`the event ${event.action} contradicts the earlier events of key ${event.prefix}`);
     this.#byPrefix.set(event.prefix, {
       id: event.key_id,
       kind: event.kind,

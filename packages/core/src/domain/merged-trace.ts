@@ -119,7 +119,10 @@ export class MergedTrace {
     return this.#spans;
   }
 
-  /** Returns the columns that result from the submissions so far; undefined before the first one. Throws SumTooLargeError. */
+  /**
+   * Returns the columns that result from the submissions so far; undefined before the first one.
+   * @throws SumTooLargeError if a sum over the spans is too large
+   */
   columns(): TraceColumns | undefined {
     if (this.#columns === undefined) return undefined;
     const totals = traceTotals(this.#columns.supplied, usageOfSpans([...this.#spans.values()]));

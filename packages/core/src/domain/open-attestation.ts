@@ -24,8 +24,8 @@ export function readEnvelope(text: string): { envelope: unknown } | { fault: str
 }
 
 /**
- * Returns the decision in an envelope and the ID of a key that signed it, or the fault. At least one of the keys must have signed the
- * envelope, and must not have been retired before the decision. The subject of the statement must be the decision that it contains. The
+ * Returns the decision in an envelope and the ID of a key that signed the envelope, or the fault. At least one of the keys must have signed
+ * the envelope, and must not have been retired before the decision. The subject of the statement must be the decision that it contains. The
  * envelope is untrusted.
  * @param envelope the result of readEnvelope, if the envelope is a text.
  * @param digestOf computes the digest of a decision.

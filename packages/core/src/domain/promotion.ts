@@ -14,7 +14,7 @@ export const POLICY = 'recent-passing-evaluation/v1';
 /** The facts about the agent that a promotion check depends on, all read at the same time. */
 export interface Evidence {
   agent: { id: string; name: string; highRisk: boolean } | null;
-  /** The latest evaluation, whatever its status, with its age by the database's clock. */
+  /** The agent's latest evaluation, or its latest by the requested harness, whatever its status, with its age by the database's clock. */
   evaluation: (DecidedEvaluation & { ageHours: number }) | null;
   /** For an unknown agent: names of known agents that are similar to the requested one. */
   similarNames?: readonly string[];
@@ -24,7 +24,10 @@ export interface Evidence {
   approvalInFuture?: boolean;
   /** The number of open re-certifications of the agent. */
   openRecertifications: number;
-  /** The latest evaluation of each other series of the agent (suite or name, and harness), latest first; at most OTHERS_MAX plus one. */
+  /**
+   * The latest evaluation of each other series of the agent (suite or name, and harness), latest first; at most OTHERS_MAX plus one.
+   * Empty unless `evaluation` is passing.
+   */
   others: readonly OtherEvaluation[];
 }
 

@@ -1,4 +1,4 @@
-/** The number of days for which a workspace keeps the records that it receives from `since` on. null: forever. */
+/** The numbers of days for which a workspace keeps the records that it receives from `since` on. null: forever. */
 export interface RetentionPeriod {
   /** When these numbers of days came into force: UTC, ISO 8601. */
   since: string;

@@ -111,7 +111,7 @@ function decisionVerifier(digests: TextDigests, times: RowTimes, expectedTenantI
       if (signedDigest !== computed)
         return `response_sha256 is "${signedDigest}", but the decision hashes to ${computed}: the decision was altered`;
       if (tenantId === undefined ? expectedTenantId !== undefined : tenantId !== (verifier.tenantId ?? tenantId))
-        return `tenant_id is ${tenantId === undefined ? 'missing' : `not ${verifier.tenantId}: a decision of another tenant`}`;
+        return `tenant_id is ${tenantId === undefined ? 'missing' : `not ${verifier.tenantId}: the decision belongs to another tenant`}`;
       if (ids.has(id)) return `decision_id ${JSON.stringify(id)} is also in an earlier row: a decision was logged twice`;
       const fault = times.next(expected, timestamp, 'timestamp');
       if (fault !== undefined) return fault;

@@ -13,7 +13,7 @@ export interface TraceSubmission {
   document_sha256: string;
   /** SHA-256 of the OpenTelemetry export that the document was mapped from; null if the document itself was received. */
   export_sha256: string | null;
-  /** Identifier of the trace in this workspace. */
+  /** ID of the trace in this workspace. */
   id: string;
   /** The number of the submission within its trace, from 1. */
   number: number;
@@ -37,7 +37,7 @@ export interface TraceEvent {
 
 /** A trace that was deleted with all its submissions. */
 export interface DroppedTrace {
-  /** Identifier of the trace in this workspace. */
+  /** ID of the trace in this workspace. */
   id: string;
   /** The number of its submissions. */
   submissions: number;
@@ -46,7 +46,7 @@ export interface DroppedTrace {
 /** An event of the trace log for traces that were deleted together, because of their age or on request. */
 export interface TraceDropEvent extends Pick<TraceEvent, 'version' | 'tenant_id' | 'seq' | 'recorded_at'> {
   action: 'traces.dropped';
-  /** `retention`: their retention period was over. `erasure`: someone requested it. */
+  /** `retention`: their retention period was over. `erasure`: someone requested the deletion. */
   reason: 'retention' | 'erasure';
   traces: readonly DroppedTrace[];
   /** SHA-256 of OpenTelemetry exports that were deleted although submissions of other traces were mapped from them. */
@@ -56,7 +56,10 @@ export interface TraceDropEvent extends Pick<TraceEvent, 'version' | 'tenant_id'
 /** An event of the trace log. */
 export type TraceLogEvent = TraceEvent | TraceDropEvent;
 
-/** Returns the canonical text and the hash of an event. The hash is its leaf data. Throws NotCanonicalError. */
+/**
+ * Returns the canonical text and the hash of an event. The hash is its leaf data.
+ * @throws NotCanonicalError if the event has no canonical form
+ */
 export function hashTraceEvent(event: TraceLogEvent, digests: Pick<Digests, 'sha256Hex'>): { canonical: string; hash: string } {
   const canonical = canonicalJson(event);
   return { canonical, hash: digests.sha256Hex(TRACE_DOMAIN + canonical) };
@@ -72,7 +75,7 @@ export function readTraceEvent(
   if (fault !== undefined) return { fault };
   const event = value as TraceLogEvent;
   if (tenantId !== undefined && event.tenant_id !== tenantId)
-    return { fault: `tenant_id is not ${tenantId}: an event of another tenant` };
+    return { fault: `tenant_id is not ${tenantId}: the event belongs to another tenant` };
   if (event.seq !== seq) return { fault: `seq is ${event.seq}, expected ${seq}: an event is missing, repeated or moved` };
   try {
     return { event, ...hashTraceEvent(event, digests) };

@@ -91,7 +91,7 @@ export class TreeVerifier {
       matching === undefined || matching.size === 0 ? '' : `; the first ${matching.size} rows match ${matching.source}`;
     return (
       `the first ${size} rows make the root ${toBase64(root)}, but this head has the root ${toBase64(kept)}: ` +
-      `the log was rewritten, or this is the head of another log${intact}`
+      `the log was rewritten, or this head belongs to another log${intact}`
     );
   }
 
@@ -101,7 +101,7 @@ export class TreeVerifier {
     if (head === undefined) return undefined;
     const reason =
       `it covers ${head.size} rows, but the log ends after ${this.size}: ` +
-      'its tail was cut off, or this is an older state of it';
+      'its tail was cut off, or this is an older state of the log';
     return { source: head.source, size: head.size, reason };
   }
 

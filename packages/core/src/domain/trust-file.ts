@@ -36,7 +36,7 @@ export interface TrustFileKey {
   noteKey: NoteKey;
   /** The 32 bytes of the public key, in base64url. */
   x: string;
-  /** When it was retired; undefined while it is live. */
+  /** When the key was retired; undefined while it is live. */
   retiredAt: string | undefined;
 }
 
@@ -61,6 +61,7 @@ export function readTrustFile(text: string, checks: SuccessionChecks): TrustFile
     return {
       fault: 'is a JWKS, which names no workspace: give it as --verify-key together with --workspace, or make a trust file',
     };
+  if (version === undefined) return { fault: 'is not a trust file: it has no `version`' };
   if (version !== 1)
     return {
       fault:
@@ -115,7 +116,7 @@ function readKeys(
     return { noteKey, x, retiredAt: retiredAt === undefined ? undefined : String(retiredAt) };
   });
   if (keys.every(({ retiredAt }) => retiredAt !== undefined))
-    return { fault: `has no live key: every key in it is retired; renew it (${renewCommand(workspace.name)})` };
+    return { fault: `has no live key: every key in it is retired; renew the file (${renewCommand(workspace.name)})` };
   return { workspace, keys };
 }
 

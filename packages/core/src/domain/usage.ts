@@ -16,7 +16,7 @@ export interface ReportedUsage {
   cost_usd?: number | null;
 }
 
-/** A sum is larger than 2^53-1. The server responds with 422 and the issue `sum_too_large`. */
+/** A sum is larger than 2^53-1. The server rejects the request with the issue `sum_too_large`. */
 export class SumTooLargeError extends Error {
   override name = 'SumTooLargeError';
   readonly member: 'prompt_tokens' | 'completion_tokens' | 'total_tokens' | 'cost_usd';

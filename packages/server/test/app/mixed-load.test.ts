@@ -189,7 +189,7 @@ test('two servers with mixed load and kills lose only records acknowledged betwe
   await expectNoFinding();
   expect(await verifyAgainst(kept)).toEqual([0, expect.stringMatching(/^valid/)]);
   expect(await verifyAgainst(abandoned)).toEqual([1, expect.anything()]);
-  const explained = expect.stringMatching(/ledger\.restore_accepted.*This is the abandoned head/);
+  const explained = expect.stringMatching(/ledger\.restore_accepted.*is the abandoned head/);
   expect(await verifyExportAgainst(abandoned)).toEqual([1, explained]);
   await stopServers();
   expect(unexpectedErrors).toEqual([]);

@@ -129,7 +129,7 @@ describe('swapped heads of two tenants', () => {
     for (const table of ['audit_entries', 'tree_nodes', 'checkpoints', 'log_heads'] as const)
       await scenario.insider.swap(table, ['tenant_id']);
     const { workspace, file, python } = await scenario.runChecks('audit', 'workspace', 'file', 'python');
-    expect(workspace.output).toMatch(/^broken at seq 1: tenant_id is not .*: a row of another tenant/);
+    expect(workspace.output).toMatch(/^broken at seq 1: tenant_id is not .*: the row belongs to another tenant/);
     expect(file.output).toMatch(/first-audit: the checkpoint belongs to .*, but this log is /);
     expect([file.status, python.status]).toEqual([1, 1]);
   });

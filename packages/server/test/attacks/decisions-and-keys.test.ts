@@ -18,7 +18,7 @@ afterEach(() => scenario.undo());
 const sql = <Row extends object>(statement: string, values: unknown[] = []) =>
   scenario.insider.sql<Row & Record<string, unknown>>(statement, scenario.tenantId, values);
 const broken = (output: RegExp): ToolResult => ({ status: 1, output: expect.stringMatching(output) });
-const OTHER_TENANT = /^broken at seq 2: tenant_id is not .*: a decision of another tenant/;
+const OTHER_TENANT = /^broken at seq 2: tenant_id is not .*: the decision belongs to another tenant/;
 const valid = { status: 0, output: expect.stringMatching(/^valid/) };
 
 type Decision = Record<string, unknown> & { response_sha256: string };

@@ -155,7 +155,7 @@ describe('removed, inserted and moved rows', () => {
     await expectDetected({ workspace: /^broken at seq 150: seq is 151/, python: /line 150 / });
     expect(await scenario.run('ledger', 'verify', '--workspace', 'other')).toEqual({
       status: 1,
-      output: expect.stringMatching(/^broken at seq 150: tenant_id is not .*: a row of another tenant/),
+      output: expect.stringMatching(/^broken at seq 150: tenant_id is not .*: the row belongs to another tenant/),
     });
   });
 
