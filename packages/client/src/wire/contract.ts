@@ -17,7 +17,7 @@ export interface Message {
 
 /** One step of a run: a model call, a tool call, a retrieval, a guardrail, an agent step. */
 export interface Span {
-  /** Identifier of the step, unique in a request. A span with the same ID in a later request replaces the step completely. */
+  /** ID of the step, unique in a request. A span with the same ID in a later request replaces the step completely. */
   span_id: string;
   /** The parent step, which may arrive later. */
   parent_span_id?: string | null | undefined;
@@ -63,7 +63,7 @@ export interface Span {
 
 /** The detailed record of one agent run. */
 export interface Trace {
-  /** Client-generated, stable identifier of the run. Traces with the same ID are merged. */
+  /** The ID of the run, which the client generates and never changes. Traces with the same ID are merged. */
   trace_id: string;
   /** How the run ended. The default applies until a request for this trace_id has an outcome. Default: "success". */
   outcome?: 'success' | 'failure' | 'escalated' | 'blocked' | null | undefined;
@@ -103,7 +103,7 @@ export interface Trace {
 export interface TraceAccepted {
   /** Always true: the record is committed. */
   ok: boolean;
-  /** Identifier of the stored trace, the same for every submission of this trace_id. */
+  /** ID of the stored trace, the same for every submission of this trace_id. */
   id: string;
   /** As sent. */
   trace_id: string;
@@ -117,7 +117,7 @@ export interface TraceAccepted {
 
 /** The lightweight summary of one run. Traces contain more detail. */
 export interface TelemetryEvent {
-  /** Identifier of the run. */
+  /** ID of the run. */
   trace_id: string;
   /** How the run ended; any label. */
   outcome: string;
@@ -199,7 +199,7 @@ export interface Evaluation {
 export interface EvaluationAccepted {
   /** Always true: the record is committed. */
   ok: boolean;
-  /** Identifier of the evaluation. */
+  /** ID of the evaluation. */
   id: string;
 }
 
@@ -277,7 +277,7 @@ export interface DetailedEvaluation {
 export interface DetailedEvaluationAccepted {
   /** Always true: the record is committed. */
   ok: boolean;
-  /** Identifier of the evaluation. */
+  /** ID of the evaluation. */
   id: string;
   /** The pass rate that promotion checks use, in percent. null if there is none: promotion checks then block. */
   pass_rate: number | null;
@@ -309,7 +309,7 @@ export interface AuditEntry {
 export interface AuditEntryAppended {
   /** Always true: the record is committed. */
   ok: boolean;
-  /** Identifier of the entry. */
+  /** ID of the entry. */
   id: string;
   /** SHA-256 chain hash of this entry, hex (docs/formats.md). */
   row_hash: string;
@@ -353,7 +353,7 @@ export interface ConditionCheck {
 
 /** The evaluation that a decision is based on. */
 export interface DecidedEvaluation {
-  /** Identifier of the evaluation. */
+  /** ID of the evaluation. */
   id: string;
   /** Its name. */
   name: string;
@@ -413,7 +413,7 @@ export interface PromotionDecision {
   evaluation: DecidedEvaluation | NoEvaluation;
   /** All four conditions. */
   checks: ConditionCheck[];
-  /** Identifier of the decision, which is stored as it was signed. */
+  /** ID of the decision, which is stored as it was signed. */
   decision_id: string;
   /** ID of the signing key. */
   key_id: string;
@@ -439,7 +439,7 @@ export interface PromotionDecision {
 
 /** One error in a request. */
 export interface Issue {
-  /** JSON Pointer (RFC 6901) to the place in the body; empty for the whole body and for headers. */
+  /** JSON Pointer (RFC 6901) to the place in the body; empty if the error is elsewhere or concerns the whole body. */
   path: string;
   /** Stable code. */
   code: string;
@@ -451,6 +451,6 @@ export interface Issue {
 export interface ErrorBody {
   /** Stable code from the error table. */
   error: string;
-  /** What is wrong and where; empty if the error has no place in the request. */
+  /** What is wrong, where, and the remedy; empty if the code alone says it. */
   issues: Issue[];
 }

@@ -28,7 +28,7 @@ const hash = (description: string) => Type.Unsafe<string>({ ...unboundedText({ d
 export const AuditEntryAppended = Type.Object(
   {
     ok: flag({ description: 'Always true: the record is committed.' }),
-    id: uuid({ description: 'Identifier of the entry.' }),
+    id: uuid({ description: 'ID of the entry.' }),
     row_hash: hash('SHA-256 chain hash of this entry, hex (docs/formats.md).'),
     prev_hash: nullable(hash('row_hash of the previous entry; null for the first entry.')),
   },

@@ -108,7 +108,7 @@ export type DetailedEvaluation = Static<typeof DetailedEvaluation>;
 export const DetailedEvaluationAccepted = Type.Object(
   {
     ok: flag({ description: 'Always true: the record is committed.' }),
-    id: uuid({ description: 'Identifier of the evaluation.' }),
+    id: uuid({ description: 'ID of the evaluation.' }),
     pass_rate: nullable(
       percentage({
         description: 'The pass rate that promotion checks use, in percent. null if there is none: promotion checks then block.',

@@ -89,7 +89,7 @@ export const ErrorBody = Type.Object(
     issues: Type.Unsafe<Issue[]>({
       type: 'array',
       items: Issue,
-      description: 'What is wrong and where; empty if the error has no place in the request.',
+      description: 'What is wrong, where, and the remedy; empty if the code alone says it.',
     }),
   },
   { $id: 'Error', description: 'The body of every error response.' },

@@ -41,8 +41,8 @@ function countIssues(cases: CaseCounts): Issue[] {
     ];
   }
   const sum = sumOf([passed, failed, errored, skipped]);
-  const isSum = passed == null ? sum <= BigInt(total) : sum === BigInt(total);
-  if (isSum) return [];
+  const isConsistent = passed == null ? sum <= BigInt(total) : sum === BigInt(total);
+  if (isConsistent) return [];
   const expected = passed == null ? 'at least errored + skipped' : 'passed + failed + errored + skipped';
   return [contradiction('/cases/total', `cases.total is ${total}, but must be ${expected}, which is ${sum}`)];
 }
@@ -95,7 +95,7 @@ function isBefore1970(dateTime: string): boolean {
 
 const contradiction = (path: string, message: string): Issue => ({ path, code: 'contradiction', message });
 
-/** The counts of a body that may violate its schema; undefined if `total`, or a part that was sent, is not a count. */
+/** The counts in an unvalidated `cases`; undefined if it is not an object, or if `total` or a part that was sent is not a count. */
 function caseCountsOf(value: unknown): CaseCounts | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const cases = value as Record<string, unknown>;

@@ -31,7 +31,7 @@ export type Evaluation = Static<typeof Evaluation>;
 export const EvaluationAccepted = Type.Object(
   {
     ok: flag({ description: 'Always true: the record is committed.' }),
-    id: uuid({ description: 'Identifier of the evaluation.' }),
+    id: uuid({ description: 'ID of the evaluation.' }),
   },
   { $id: 'EvaluationAccepted' },
 );

@@ -55,7 +55,8 @@ export const Issue = Type.Object(
   {
     path: Type.Unsafe<string>({
       type: 'string',
-      description: 'JSON Pointer (RFC 6901) to the place in the body; empty for the whole body and for headers.',
+      description:
+        'JSON Pointer (RFC 6901) to the place in the body; empty if the error is elsewhere or concerns the whole body.',
       examples: ['/spans/3/kind'],
     }),
     code: label({ description: 'Stable code.', examples: ['not_one_of'] }),

@@ -24,7 +24,9 @@ const HEADERS = {
   'Countersign-Checkpoint': header(
     'Heads of the audit ledger and the decision log after the decision was stored. Keep them as evidence.',
   ),
-  'Countersign-Workspace': header('ID of the workspace of the decision. Its pages in the portal are under /w/<ID>.'),
+  'Countersign-Workspace': header(
+    'ID of the workspace that the decision belongs to. The pages of the workspace are under /w/<ID>.',
+  ),
   'Countersign-Attestation': header('Ed25519 signatures of the attestation, if requested by Prefer (docs/formats.md).'),
   'Preference-Applied': header('`countersign-attestation`, if requested by Prefer (RFC 7240).'),
 } as const;

@@ -5,7 +5,7 @@ import { OTLP_MEDIA_TYPES, OTLP_OPERATIONS, OTLP_STATUS, type OtlpOperation } fr
 /** Any JSON object of the document. */
 type Node = Record<string, unknown>;
 
-/** The section of the OpenAPI document for these endpoints. */
+/** The section of the OpenAPI document for the endpoints of OpenTelemetry. */
 export const OTLP_TAG = {
   name: 'OpenTelemetry',
   description:
@@ -13,7 +13,7 @@ export const OTLP_TAG = {
     'Errors have the form of OTLP.',
 } as const;
 
-/** Errors of the endpoints. The description of a status lists its errors in this order. */
+/** Errors of the OpenTelemetry endpoints. The description of a status lists its errors in this order. */
 const ERROR_CODES: readonly ErrorCode[] = [
   'bad_request',
   'wrong_host',

@@ -141,7 +141,7 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
 
 function canReturn(id: OperationId, code: ErrorCode): boolean {
   if (code === 'idempotency_key_reused') return operations[id].replayable;
-  // The sealed rows that these endpoints read: the stored responses of replayable endpoints, and the decision keys.
+  // Replayable endpoints read stored responses, and the promotion check reads decision keys. The rows of both are sealed.
   if (code === 'seal_broken') return operations[id].replayable || id === 'checkPromotion';
   if (code === 'log_rewritten') return APPENDING.has(id) || REGISTERING.has(id);
   if (code === 'evidence_broken') return REGISTERING.has(id);

@@ -27,9 +27,9 @@ export interface Operation<Body, ResponseBody> {
   readonly description: string;
   /** The schemas of bodies. A body must match one of them. */
   readonly bodies: readonly TSchema[];
-  /** Returns the schema that this parsed body must match. */
+  /** Returns the schema that a parsed body must match. */
   readonly formOf: (body: unknown) => TSchema;
-  /** Rules that the schema cannot express. They also run on invalid bodies, so they must not rely on any type. */
+  /** Checks rules that the schema cannot express. It also runs on invalid bodies, so it must not rely on any type. */
   readonly ruleViolations: (body: Readonly<Record<string, unknown>>) => Issue[];
   readonly response: TSchema;
   /** A `report` can be large, and is parsed leniently. A `record` is hashed or affects decisions, so it is small and parsed strictly. */
@@ -69,7 +69,7 @@ const ingestTelemetry: Operation<Telemetry, TelemetryAccepted> = {
   path: '/api/public/telemetry',
   scope: 'telemetry',
   summary: 'Ingest one telemetry event, or a batch of 1 to 200',
-  description: 'Run summaries. A batch is stored atomically.',
+  description: 'Each event is the summary of one run. A batch is stored atomically.',
   bodies: [TelemetryEvent, TelemetryBatch],
   formOf: telemetryForm,
   ruleViolations: noRuleViolations,
@@ -138,7 +138,7 @@ const recordDetailedEvaluation: Operation<DetailedEvaluation, DetailedEvaluation
   scope: 'evaluations',
   summary: 'Record the outcome of an evaluation run with its cases, time and suite',
   description:
-    'Stored with the evaluations of `/api/public/evaluations`. ' +
+    'The evaluation is stored with those of `/api/public/evaluations`. ' +
     "An agent's latest evaluation is the one recorded last, through either endpoint. " +
     'Its age counts from `evaluated_at` or the time of recording, whichever is earlier. An `evaluated_at` more than 5 minutes in the ' +
     'future is rejected with 422.',

@@ -84,7 +84,7 @@ export type ConditionCheck = Static<typeof ConditionCheck>;
 
 /** The evaluation that a decision is based on. */
 export const DecidedEvaluation = Type.Object({
-  id: uuid({ description: 'Identifier of the evaluation.' }),
+  id: uuid({ description: 'ID of the evaluation.' }),
   name: label({ description: 'Its name.' }),
   status: oneOf(EVALUATION_STATUSES, { description: 'Its status.' }),
   pass_rate: nullable(percentage({ description: 'Its pass rate, in percent.' })),
@@ -135,7 +135,7 @@ export const PromotionDecision = Type.Object(
       description: 'The evaluation used, as it was at the time of the decision; {} without one.',
     }),
     checks: Type.Unsafe<ConditionCheck[]>({ type: 'array', items: ConditionCheck, description: 'All four conditions.' }),
-    decision_id: uuid({ description: 'Identifier of the decision, which is stored as it was signed.' }),
+    decision_id: uuid({ description: 'ID of the decision, which is stored as it was signed.' }),
     key_id: label({ description: 'ID of the signing key.', examples: ['dk_5f0c2a9be671'] }),
     timestamp: dateTime({ description: 'When the decision was made.' }),
     tenant_id: uuid({ description: 'The workspace of the key that sent the request.' }),

@@ -162,7 +162,7 @@ export function optional<T>(schema: ReturnType<typeof Type.Unsafe<T>>) {
   return Type.Optional(nullable(schema));
 }
 
-/** A member of a response that is always present and may be null. */
+/** Allows null in a schema, for example for a member of a response that is always present. */
 export function nullable<T>(schema: ReturnType<typeof Type.Unsafe<T>>) {
   const { type, enum: values, ...rest } = schema as unknown as JsonSchema & Record<string, unknown>;
   return Type.Unsafe<T | null>({

@@ -21,7 +21,7 @@ export const EVENTS_MAX = 200;
 /** The lightweight summary of one run. */
 export const TelemetryEvent = Type.Object(
   {
-    trace_id: label({ description: 'Identifier of the run.', examples: ['run-2026-11-20-0001'] }),
+    trace_id: label({ description: 'ID of the run.', examples: ['run-2026-11-20-0001'] }),
     outcome: label({ description: 'How the run ended; any label.', examples: ['success'] }),
     status: optional(label({ description: 'Status of the run; any label.' })),
     latency_ms: optional(count({ description: 'Duration in milliseconds.' })),

@@ -26,7 +26,7 @@ export const Span = Type.Object(
   {
     span_id: label({
       description:
-        'Identifier of the step, unique in a request. A span with the same ID in a later request replaces the step completely.',
+        'ID of the step, unique in a request. A span with the same ID in a later request replaces the step completely.',
       examples: ['s1'],
     }),
     parent_span_id: optional(label({ description: 'The parent step, which may arrive later.' })),
@@ -58,7 +58,7 @@ export type Span = Static<typeof Span>;
 export const Trace = Type.Object(
   {
     trace_id: label({
-      description: 'Client-generated, stable identifier of the run. Traces with the same ID are merged.',
+      description: 'The ID of the run, which the client generates and never changes. Traces with the same ID are merged.',
       examples: ['run-2026-11-20-0001'],
     }),
     outcome: optional(
@@ -95,7 +95,7 @@ export type Trace = Static<typeof Trace>;
 export const TraceAccepted = Type.Object(
   {
     ok: flag({ description: 'Always true: the record is committed.' }),
-    id: uuid({ description: 'Identifier of the stored trace, the same for every submission of this trace_id.' }),
+    id: uuid({ description: 'ID of the stored trace, the same for every submission of this trace_id.' }),
     trace_id: label({ description: 'As sent.' }),
     spans_ingested: count({ description: 'The number of spans in this request.' }),
     tokens: nullable(count({ description: 'Total tokens of the merged trace; null if not reported.' })),

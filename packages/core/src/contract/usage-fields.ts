@@ -1,6 +1,6 @@
 import { amount, count, optional } from './scalars.ts';
 
-/** The last sentence in the description of each member: its default. Empty, or starts with a space. */
+/** The sentences about defaults that end the descriptions of usage members. Each is empty or starts with a space. */
 interface UsageDefaults {
   /** For every member except `total_tokens`. */
   each: string;

@@ -13,7 +13,7 @@ export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
 
 /** The ID and name of an agent, wherever it is referenced. */
 export const AgentName = Type.Object({
-  id: uuid({ description: 'Identifier of the agent.' }),
+  id: uuid({ description: 'ID of the agent.' }),
   name: label({ description: 'Its name.' }),
 });
 export type AgentName = Static<typeof AgentName>;
@@ -23,7 +23,7 @@ export const agentOrNone = (description: string) => Type.Union([AgentName, Type.
 
 /** An evaluation in a list. */
 export const EvaluationSummary = Type.Object({
-  id: uuid({ description: 'Identifier of the evaluation.' }),
+  id: uuid({ description: 'ID of the evaluation.' }),
   name: label({ description: 'Its name.' }),
   status: oneOf(EVALUATION_STATUSES, { description: 'Its status.' }),
   pass_rate: nullable(percentage({ description: 'Share of passed cases in percent; null if none was reported.' })),
@@ -47,7 +47,7 @@ export type Standing = Static<typeof Standing>;
 
 /** An agent in a list. `standing` uses the default threshold and age of the promotion check. */
 export const AgentSummary = Type.Object({
-  id: uuid({ description: 'Identifier of the agent.' }),
+  id: uuid({ description: 'ID of the agent.' }),
   name: label({ description: 'Its name.' }),
   risk_level: oneOf(RISK_LEVELS, { description: 'A high-risk agent is promoted only on an approved evaluation.' }),
   created_at: dateTime({ description: 'When it was registered.' }),

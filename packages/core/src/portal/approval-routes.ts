@@ -35,7 +35,7 @@ export const ApprovalDetail = Type.Object({
   notes: nullable(text({ description: 'Notes from the sender of the evaluation.' })),
   approval: Type.Union([Approval, Type.Null()], { description: 'The approval; null if none was requested.' }),
   is_latest: flag({
-    description: "Whether it is the agent's latest evaluation, the only one that promotion checks without a harness use.",
+    description: "Whether this evaluation is the agent's latest, the only one that promotion checks without a harness use.",
   }),
   runs: RelatedRuns,
   last_approved: Type.Union(
@@ -77,7 +77,7 @@ export const approvalRoutes = {
     access: 'viewer',
     compressed: true,
     summary:
-      'The pending approvals, oldest request first; those with another status, last decided first; or all, latest evaluation first.',
+      'The pending approvals, oldest request first; approvals with another status, last decided first; or all, latest evaluation first.',
     query: pageQuery({
       status: filter.oneOf([...APPROVAL_STATUSES, 'all'], 'Only this status, or `all`; default pending.'),
       agent_id: filter.agent(),
@@ -118,7 +118,8 @@ export const approvalRoutes = {
     compressed: true,
     usesReserve: true,
     summary:
-      'Withdraws an approval that no allowed decision is based on; it is pending again. Recorded in the ledger as approval.withdrawn.',
+      'Withdraws an approval that no allowed decision is based on, so that the approval is pending again. Recorded in the ledger as ' +
+      'approval.withdrawn.',
     body: Rationale,
     response: ApprovalStanding,
   },

@@ -7,7 +7,7 @@ import type { PortalRoute } from './route.ts';
 
 /** A decision in the list. */
 export const ListedDecision = Type.Object({
-  id: uuid({ description: 'Identifier of the decision.' }),
+  id: uuid({ description: 'ID of the decision.' }),
   seq: count({ minimum: 1, description: 'Its number in the decision log.' }),
   decided_at: dateTime({ description: 'When it was decided.' }),
   asked_by: label({ description: 'Who sent the request: key:<prefix>.' }),

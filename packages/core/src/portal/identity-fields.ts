@@ -53,14 +53,14 @@ export const linkToken = () => text({ description: 'The part of a one-time link 
 
 /** A workspace as a member sees it. */
 export const WorkspaceName = Type.Object({
-  id: uuid({ description: 'Identifier of the workspace.' }),
+  id: uuid({ description: 'ID of the workspace.' }),
   name: label({ description: 'Name of the workspace.', examples: ['acme'] }),
 });
 
 /** A signed-in person and their memberships. */
 export const Session = Type.Object({
   person: Type.Object({
-    id: uuid({ description: 'Identifier of the person; ledger entries name the person as `user:<id>`.' }),
+    id: uuid({ description: 'ID of the person; ledger entries name the person as `user:<id>`.' }),
     email: emailAddress(),
     name: personName(),
     has_password: Type.Boolean({ description: 'False for a person who used a sign-in link and has never set a password.' }),

@@ -15,7 +15,7 @@ export const RECERTIFICATIONS = ['none', 'open', 'closed'] as const;
 
 /** An incident. */
 export const Incident = Type.Object({
-  id: uuid({ description: 'Identifier of the incident.' }),
+  id: uuid({ description: 'ID of the incident.' }),
   agent: AgentName,
   severity: oneOf(SEVERITIES, { description: 'Its severity.' }),
   description: text({ description: 'What happened.' }),
@@ -75,7 +75,7 @@ export const NewIncident = Type.Object(
 /** A policy violation in a list. It is stored only as an entry of the ledger. */
 export const Violation = Type.Object({
   seq: count({ minimum: 1, description: 'Number of its ledger entry.' }),
-  id: uuid({ description: 'Identifier of the violation, or of its ledger entry if the entry contains no ID of a violation.' }),
+  id: uuid({ description: 'ID of the violation, or of its ledger entry if the entry contains no ID of a violation.' }),
   agent: agentOrNone('The agent; null if another system wrote the entry without an agent.'),
   policy: nullable(text({ description: 'The policy that was violated.' })),
   severity: nullable(oneOf(SEVERITIES, { description: 'Its severity.' })),

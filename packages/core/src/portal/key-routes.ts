@@ -16,7 +16,7 @@ const keyScopes = (description: string) =>
 
 /** A key as admins see it. Its secret is not stored. */
 export const Key = Type.Object({
-  id: uuid({ description: 'Identifier of the key.' }),
+  id: uuid({ description: 'ID of the key.' }),
   kind: oneOf(KEY_KINDS, { description: 'Ingestion key or read token.' }),
   prefix: label({ description: 'Twelve hex digits: the visible part of the key, after `aa_live_` or `aa_read_`.' }),
   name: label({ description: 'Its name: what the key is for.' }),
@@ -77,7 +77,7 @@ export const ScopesChange = Type.Object(
 /** One event of the key audit trail with the data for verifying it. Its hash is the data of a leaf in the trail's tree. */
 export const KeyEvent = Type.Object({
   seq: count({ minimum: 1, description: 'Its number, from 1 without gaps.' }),
-  id: uuid({ description: 'Identifier of the event.' }),
+  id: uuid({ description: 'ID of the event.' }),
   recorded_at: dateTime({ description: 'When it happened.' }),
   recorded_by: label({ description: 'Who did it: user:<uuid> or operator.' }),
   action: oneOf(['minted', 'rotated', 'revoked', 'scopes_changed'], { description: 'What happened.' }),

@@ -15,7 +15,7 @@ const digest = (description: string) => Type.Unsafe<string>({ ...unboundedText({
 /** An entry in the list. */
 export const ListedEntry = Type.Object({
   seq: count({ minimum: 1, description: 'Its number, from 1 without gaps.' }),
-  id: uuid({ description: 'Identifier of the entry.' }),
+  id: uuid({ description: 'ID of the entry.' }),
   recorded_at: dateTime({ description: 'When it was appended.' }),
   recorded_by: label({
     description: 'The verified writer: key:<prefix>, user:<uuid>, operator, system:promotion-gate or system:retention.',

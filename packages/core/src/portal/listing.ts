@@ -69,4 +69,4 @@ export const filter = {
 } as const;
 
 /** A response with the ID of a new record. */
-export const CreatedRecord = Type.Object({ id: uuid({ description: 'Identifier of the new record.' }) });
+export const CreatedRecord = Type.Object({ id: uuid({ description: 'ID of the new record.' }) });

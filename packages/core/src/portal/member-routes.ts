@@ -6,7 +6,7 @@ import type { PortalRoute } from './route.ts';
 
 /** A member of the workspace. */
 const Member = Type.Object({
-  person_id: uuid({ description: 'Identifier of the person; ledger entries name the person as `user:<id>`.' }),
+  person_id: uuid({ description: 'ID of the person; ledger entries name the person as `user:<id>`.' }),
   email: emailAddress(),
   name: personName(),
   role: role(),
@@ -16,7 +16,7 @@ export type Member = Static<typeof Member>;
 
 /** A pending invitation. Its link was shown once and is not included. */
 const Invitation = Type.Object({
-  id: uuid({ description: 'Identifier of the invitation.' }),
+  id: uuid({ description: 'ID of the invitation.' }),
   email: emailAddress(),
   role: role(),
   invited_by: nullable(label({ description: 'Who created it: `operator` or `user:<id>`.' })),
@@ -25,7 +25,7 @@ const Invitation = Type.Object({
 });
 export type Invitation = Static<typeof Invitation>;
 
-const Done = Type.Object({ ok: flag({ description: 'Always true: the change is committed.' }) });
+const ChangeResponse = Type.Object({ ok: flag({ description: 'Always true: the change is committed.' }) });
 
 /** Members, their roles, and invitations of a workspace. */
 export const memberRoutes = {
@@ -45,7 +45,7 @@ export const memberRoutes = {
     usesReserve: true,
     summary: "Change a member's role; the role of the last admin cannot be changed",
     body: Type.Object({ role: role() }, { additionalProperties: false }),
-    response: Done,
+    response: ChangeResponse,
   },
   'members.remove': {
     method: 'DELETE',
@@ -54,7 +54,7 @@ export const memberRoutes = {
     compressed: true,
     usesReserve: true,
     summary: 'Remove a member; the last admin cannot be removed',
-    response: Done,
+    response: ChangeResponse,
   },
   'members.leave': {
     method: 'DELETE',
@@ -63,7 +63,7 @@ export const memberRoutes = {
     compressed: true,
     usesReserve: true,
     summary: 'Leave the workspace; the last admin cannot leave',
-    response: Done,
+    response: ChangeResponse,
   },
   'members.reset_password': {
     method: 'POST',
@@ -99,6 +99,6 @@ export const memberRoutes = {
     compressed: false,
     usesReserve: true,
     summary: 'Withdraw an invitation: its link stops working',
-    response: Done,
+    response: ChangeResponse,
   },
 } as const satisfies Record<string, PortalRoute>;

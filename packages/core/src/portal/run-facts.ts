@@ -20,7 +20,7 @@ export const usage = {
 
 /** The members that traces and telemetry events have in common. */
 export const runFacts = {
-  trace_id: label({ description: "The run's identifier, as its sender gave it." }),
+  trace_id: label({ description: "The run's ID, as its sender gave it." }),
   agent: agentOrNone('The agent that ran; null if none was named.'),
   provisional_agent_name: nullable(
     label({ description: 'A provisional name until a span names the agent. It does not register an agent.' }),
@@ -34,7 +34,7 @@ export const runFacts = {
   ),
   has_error: flag({ description: 'Whether an error was reported.' }),
   session_id: nullable(label({ description: 'The session that the run belongs to.' })),
-  external_user_id: nullable(label({ description: "The sender's own identifier of a user." })),
+  external_user_id: nullable(label({ description: "The sender's own ID of a user." })),
   latency_ms: nullable(count({ description: 'Duration in milliseconds.' })),
   ...usage,
   started_at: nullable(dateTime({ description: 'When it started, according to its sender.' })),
@@ -45,7 +45,7 @@ export const runFacts = {
 /** A run in the list. `id` identifies a trace. `id` and `ordinal` together identify a telemetry event. */
 export const RunSummary = Type.Object({
   source: oneOf(RUN_SOURCES, { description: 'Whether it is a trace or a telemetry event.' }),
-  id: uuid({ description: 'Identifier of the trace, or of the submission that contained the telemetry event.' }),
+  id: uuid({ description: 'ID of the trace, or of the submission that contained the telemetry event.' }),
   ordinal: nullable(count({ description: "The event's index in its submission, from 0; null for a trace." })),
   ...runFacts,
   span_count: nullable(count({ description: 'The number of steps of a trace; null for a telemetry event.' })),

@@ -36,7 +36,7 @@ export type RunFinding = Static<typeof RunFinding>;
  * which at most 8 MiB are read.
  */
 export const TraceDetail = Type.Object({
-  id: uuid({ description: 'Identifier of the trace.' }),
+  id: uuid({ description: 'ID of the trace.' }),
   ...runFacts,
   span_count: count({ description: 'The number of steps of the merged trace.' }),
   detail: nullable(text({ description: 'What the run was about, as sent last.' })),
@@ -54,7 +54,7 @@ export type TraceDetail = Static<typeof TraceDetail>;
 
 /** A step in the tree, without its payload. */
 export const SpanRow = Type.Object({
-  span_id: label({ description: 'Identifier of the step, unique in its trace.' }),
+  span_id: label({ description: 'ID of the step, unique in its trace.' }),
   parent_span_id: nullable(label({ description: 'The parent step, which may be missing; null at the top.' })),
   position: count({ description: 'Position in the order of arrival, from 0.' }),
   kind: oneOf(SPAN_KINDS, { description: 'The kind of the step.' }),
@@ -93,7 +93,7 @@ export type Payload = Static<typeof Payload>;
 
 /** The payload of one step, with the submission that contains it. */
 export const SpanPayload = Type.Object({
-  span_id: label({ description: 'Identifier of the step.' }),
+  span_id: label({ description: 'ID of the step.' }),
   submission: count({ minimum: 1, description: 'The number of the submission that contains the payload.' }),
   payload: Payload,
 });
@@ -101,7 +101,7 @@ export type SpanPayload = Static<typeof SpanPayload>;
 
 /** One telemetry event. */
 export const EventDetail = Type.Object({
-  id: uuid({ description: 'Identifier of its submission.' }),
+  id: uuid({ description: 'ID of its submission.' }),
   ordinal: count({ description: 'Its index in the submission, from 0.' }),
   ...runFacts,
   status: nullable(label({ description: 'Its status.' })),

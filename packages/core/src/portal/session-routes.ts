@@ -15,7 +15,7 @@ export type SignedIn = Static<typeof SignedInSchema>;
 
 /** One of a person's sessions, as the person sees it. */
 const ListedSession = Type.Object({
-  id: uuid({ description: 'Identifier of the session; it is not a secret.' }),
+  id: uuid({ description: 'ID of the session; it is not a secret.' }),
   current: flag({ description: 'Whether it is the session of this request.' }),
   created_at: dateTime({ description: 'When it began.' }),
   last_used_at: dateTime({ description: 'When it was last used, accurate to a minute.' }),
@@ -24,7 +24,7 @@ const ListedSession = Type.Object({
 });
 
 /** A response that only confirms success. */
-const Done = Type.Object({ ok: flag({ description: 'Always true: the change is committed.' }) });
+const ChangeResponse = Type.Object({ ok: flag({ description: 'Always true: the change is committed.' }) });
 
 /** Signing in and out, and changes to your own account. */
 export const sessionRoutes = {
@@ -53,7 +53,7 @@ export const sessionRoutes = {
     compressed: false,
     usesReserve: true,
     summary: 'Sign out: end this session',
-    response: Done,
+    response: ChangeResponse,
   },
   'sessions.list': {
     method: 'GET',
@@ -70,7 +70,7 @@ export const sessionRoutes = {
     compressed: false,
     usesReserve: true,
     summary: 'End one session of the caller',
-    response: Done,
+    response: ChangeResponse,
   },
   'account.rename': {
     method: 'PATCH',

@@ -12,7 +12,7 @@ import { RunTotals } from './run-facts.ts';
 
 /** A workspace. */
 export const WorkspaceFacts = Type.Object({
-  id: uuid({ description: 'Identifier of the workspace. Its logs contain it as `tenant_id`, which their hashes cover.' }),
+  id: uuid({ description: 'ID of the workspace. Its logs contain it as `tenant_id`, which their hashes cover.' }),
   name: label({ description: 'Its name; not necessarily unique.' }),
   created_at: dateTime({ description: 'When it was created.' }),
 });
