@@ -27,7 +27,7 @@ export interface MappedTrace {
   findings: { spanId: string; time: bigint | undefined; finding: Finding }[];
 }
 
-/** Groups the spans of an export by trace. Of two spans with the same ID the later one is used. */
+/** Groups the spans of an export by trace. Of two spans with the same ID, the one that comes later in the export is used. */
 export function mapTraces(records: readonly SpanRecord[]): MappedTrace[] {
   const byTrace = new Map<string, Map<string, SpanRecord>>();
   for (const record of records) {

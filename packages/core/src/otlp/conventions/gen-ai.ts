@@ -1,6 +1,6 @@
 import type { Attributes } from '../records.ts';
 import type { Convention, KindMatch, ReadMessages, SpanKind } from './convention.ts';
-import { messagesOfParts, systemInstructions } from './messages.ts';
+import { messagesOfList, systemInstructions } from './messages.ts';
 
 const SPANS = 'https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-spans.md';
 const AGENTS = 'https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-agent-spans.md';
@@ -57,8 +57,8 @@ export const genAi: Convention = {
 export function readGenAiMessages(attributes: Attributes): ReadMessages | undefined {
   const read = [
     { name: SYSTEM, messages: systemInstructions(attributes.get(SYSTEM)) },
-    { name: INPUT, messages: messagesOfParts(attributes.get(INPUT), 'user') },
-    { name: OUTPUT, messages: messagesOfParts(attributes.get(OUTPUT), 'assistant') },
+    { name: INPUT, messages: messagesOfList(attributes.get(INPUT), 'user') },
+    { name: OUTPUT, messages: messagesOfList(attributes.get(OUTPUT), 'assistant') },
   ].filter(({ messages }) => messages.length > 0);
   if (read.length === 0) return undefined;
   return { messages: read.flatMap(({ messages }) => messages), sourceNames: read.map(({ name }) => name) };

@@ -5,9 +5,9 @@ import type { Value } from '../records.ts';
 const JSON_DEPTH_MAX = 100;
 
 /**
- * The maximum number of counted values in the JSON texts of an export. A text that would exceed it stays text. The first texts,
- * with up to twice this number of characters, are not counted: they have at most this number of values. So up to twice this number of
- * values can be parsed.
+ * The maximum number of counted values in the JSON texts of an export. A text that would exceed it stays text. The values of
+ * texts that together have up to twice this number of characters are not counted: they are at most this number. So up to twice this
+ * number of values can be parsed.
  */
 export const JSON_TEXT_VALUES_MAX = 1_000_000;
 

@@ -23,7 +23,7 @@ const OUTPUT = 'langfuse.observation.output';
 const USAGE = 'langfuse.observation.usage_details';
 const COST = 'langfuse.observation.cost_details';
 
-/** The SDK of Langfuse. Its usage has the names of the SDK, or those of the model API. */
+/** The SDK of Langfuse. The members of its usage have the names of the SDK or of the model API. */
 export const langfuse: Convention = {
   kindOf({ attributes }): KindMatch | undefined {
     const type = attributes.get(TYPE);

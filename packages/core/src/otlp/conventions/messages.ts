@@ -22,17 +22,17 @@ export const roleOf = (role: Value | undefined, fallback: Message['role']): Mess
   (typeof role === 'string' ? (ROLES.get(role) ?? ROLES.get(role.toLowerCase())) : undefined) ?? fallback;
 
 /** Messages of the GenAI conventions: a list of `{role, parts}`, or its JSON text. Text other than a JSON object or array is one message. */
-export function messagesOfParts(value: Value | undefined, fallback: Message['role']): Message[] {
+export function messagesOfList(value: Value | undefined, fallback: Message['role']): Message[] {
   const list = fromJson(value ?? null);
   if (!Array.isArray(list)) return typeof list === 'string' && list !== '' ? [{ role: fallback, content: list }] : [];
-  return list.flatMap((each) => (isObject(each) ? messagesFromParts(each, fallback) : []));
+  return list.flatMap((each) => (isObject(each) ? messagesOfMessage(each, fallback) : []));
 }
 
 /** The system instructions of the GenAI conventions: a list of parts, as JSON text or as a structure, or plain text. */
 export function systemInstructions(value: Value | undefined): Message[] {
   const parts = fromJson(value ?? null);
   if (typeof parts === 'string') return parts === '' ? [] : [{ role: 'system', content: parts }];
-  return Array.isArray(parts) ? messagesFromParts({ role: 'system', parts }, 'system') : [];
+  return Array.isArray(parts) ? messagesOfMessage({ role: 'system', parts }, 'system') : [];
 }
 
 /** A message in the form of the OpenAI API or a similar one: `{role, content, name, tool_calls, tool_call_id}`. */
@@ -56,7 +56,7 @@ export const toolCall = (id: Value | undefined, name: Value | undefined, args: V
   function: { name: typeof name === 'string' ? name : 'unnamed', arguments: args ?? {} },
 });
 
-function messagesFromParts(message: Members, fallback: Message['role']): Message[] {
+function messagesOfMessage(message: Members, fallback: Message['role']): Message[] {
   const parts = message.parts ?? message.content ?? [];
   if (!Array.isArray(parts)) return [plainMessage(message, fallback)];
   const role = roleOf(message.role, fallback);
