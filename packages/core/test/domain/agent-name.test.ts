@@ -43,7 +43,7 @@ describe('agent names', () => {
       'invisible_character',
       'at position 3',
     ],
-  ])('rejects %s and reports its position', (_, name, code, position) => {
+  ])('rejects %s and reports the position', (_, name, code, position) => {
     const problems = agentNameProblems(name);
     expect(problems.map((problem) => problem.code)).toContain(code);
     expect(problems.find((problem) => problem.code === code)!.message).toContain(position);

@@ -45,7 +45,7 @@ const stateAfter = (sent: readonly SentEvaluation[]): EvidenceState => {
   return state;
 };
 
-describe('an agent with many suites', () => {
+describe('the evidence state of an agent with many suites', () => {
   const sent = Array.from({ length: 2_000 }, (_, at): SentEvaluation => {
     const number = (at * 48_271) % 2_147_483_647;
     return {

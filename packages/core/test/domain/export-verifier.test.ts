@@ -71,7 +71,7 @@ describe('export of the audit ledger', () => {
     ['a repeated row', [0, 1, 1, 2], 3],
     ['rows out of order', [0, 2, 1], 2],
     ['a missing first row', [1, 2], 1],
-  ])('with %s is invalid at that row', async (_, order, seq) => {
+  ])('with %s is invalid at the first wrong row', async (_, order, seq) => {
     const { entries, firstBad } = await verify(order.map((at) => lines[at]).join(''));
     expect([entries, firstBad?.seq]).toEqual([seq - 1, seq]);
   });
@@ -94,7 +94,7 @@ describe('export of the audit ledger', () => {
     ['not UTF-8', Buffer.from([0xff, 0x0a]), /the line is not UTF-8/],
     ['not JSON', Buffer.from('{"seq":1\n'), /JSON/],
     ['not an object', Buffer.from('[]\n'), /object/],
-  ])('with a line that is %s reports the line', async (_, bytes, reason) => {
+  ])('with a line that is %s is invalid at that line', async (_, bytes, reason) => {
     const report = await verifyExport(
       (async function* () {
         yield Buffer.from(lines[0]!);
@@ -111,10 +111,10 @@ describe('export of the audit ledger', () => {
   });
 
   test.each([
-    ['names the same tenant', TENANT, undefined],
-    ['names no tenant', undefined, undefined],
-    ['names another tenant', '33333333-3333-4333-8333-333333333333', { source: 'the audit ledger' }],
-  ])('is compared with the tenant of a supplied audit ledger that %s', async (_, auditTenantId, contradiction) => {
+    ['agrees with', 'the same tenant', TENANT, undefined],
+    ['agrees with', 'no tenant', undefined, undefined],
+    ['contradicts', 'another tenant', '33333333-3333-4333-8333-333333333333', { source: 'the audit ledger' }],
+  ])('%s a supplied audit ledger that names %s', async (_verb, _tenant, auditTenantId, contradiction) => {
     const report = await verify(lines.join(''), { auditTenantId });
     expect(report.firstBad).toBeUndefined();
     if (contradiction === undefined) expect(report.contradiction).toBeUndefined();

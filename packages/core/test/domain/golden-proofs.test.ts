@@ -65,7 +65,7 @@ const ATTESTATION_FAULTS: Record<string, string> = {
 };
 
 describe('golden proofs of the independent implementation', () => {
-  test('keys have the same IDs and verifier keys', () => {
+  test('the computed IDs and verifier keys of keys equal the golden ones', () => {
     for (const [place, { kid, note_key }] of (golden.keys as GoldenKey[]).entries()) {
       expect(signers[place]!.keyid).toBe(kid);
       expect(noteVerifierKey(signers[place]!, sha256)).toBe(note_key);
@@ -74,7 +74,7 @@ describe('golden proofs of the independent implementation', () => {
   });
 
   test.each(golden.logs as GoldenLog[])(
-    '$log: origin, roots and signed checkpoints of every size are equal',
+    '$log: the computed origin, roots and signed checkpoints of every size equal the golden ones',
     ({ log, origin, leaf_data, roots, checkpoints }) => {
       expect(originOf(golden.tenant_id, log)).toBe(origin);
       const frontier = new Frontier(sha256);
@@ -111,14 +111,14 @@ describe('golden proofs of the independent implementation', () => {
     }
   });
 
-  test('key events have the same hashes', () => {
+  test('the computed hashes of key events equal the golden ones', () => {
     expect(golden.key_events.length).toBeGreaterThan(0);
     const keys = (golden.logs as GoldenLog[]).find(({ log }) => log === 'keys')!;
     for (const [place, { event }] of golden.key_events.entries())
       expect(hashKeyEvent(event, digests).hash).toBe(keys.leaf_data[place]);
   });
 
-  test('the header with both heads is equal', () => {
+  test('the computed header with two heads equals the golden one', () => {
     const heads = (['audit', 'decisions'] as const).map((log) => {
       const { roots } = (golden.logs as GoldenLog[]).find((each) => each.log === log)!;
       return unsignedHeadText(log, roots.length - 1, bytes(roots.at(-1)!));

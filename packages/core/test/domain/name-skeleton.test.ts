@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CONFUSABLES, CONFUSABLES_COUNT } from '../../src/domain/confusables-data.ts';
 import { lookAlike } from '../../src/domain/name-skeleton.ts';
 
-describe('names that look alike', () => {
+describe('lookAlike', () => {
   test.each([
     ['case', 'Support-Bot', 'support-bot'],
     ['case, with a letter that looks like another letter in upper case', 'INVOICE', 'invoice'],
@@ -28,7 +28,7 @@ describe('names that look alike', () => {
       'support-bot',
     ],
     ['invisible characters in a name that was registered before such names were rejected', 'support\u200b-bot', 'support-bot'],
-  ])('match despite %s', (_, a, b) => {
+  ])('is true for names that differ only by %s', (_, a, b) => {
     expect(a).not.toBe(b);
     expect(lookAlike(a, b)).toBe(true);
   });
@@ -40,9 +40,9 @@ describe('names that look alike', () => {
     ['an accent', 'resume', 'resum\u00e9'],
     ['another order', 'bot-support', 'support-bot'],
     ['another number', 'bot-2', 'bot-3'],
-  ])('differ by %s', (_, a, b) => expect(lookAlike(a, b)).toBe(false));
+  ])('is false for names that differ by %s', (_, a, b) => expect(lookAlike(a, b)).toBe(false));
 
-  test('the table of confusables has the expected number of characters', () => {
+  test('uses a table with the expected number of confusable characters', () => {
     const sources = CONFUSABLES.split(' ').flatMap((entry) => entry.split(':')[1]!.split('.'));
     expect(sources).toHaveLength(CONFUSABLES_COUNT);
   });

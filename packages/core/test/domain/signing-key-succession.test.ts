@@ -16,7 +16,7 @@ const keyOf = (jwk: object): ListedKey => readListedKey(jwk, sha256)!;
 const first = keyOf(golden.predecessor);
 const second = keyOf(golden.successor);
 
-describe('signature of a signing key over its successor', () => {
+describe('signature of a signing key over a successor', () => {
   test('covers the same bytes as in the independent program and verifies', () => {
     const message = successionMessage(golden.instance_id, first.kid, second.kid);
     expect(Buffer.from(message).toString('utf8')).toBe(golden.message);
@@ -33,8 +33,8 @@ describe('signature of a signing key over its successor', () => {
       /has no sig/,
     ],
     ['that is too short', { ...golden.successor, predecessor_signature: 'AAAA' }, /has no signature/],
-    ['of a key with another predecessor', { ...golden.successor, predecessor: second.kid }, /does not name/],
-    ['of a key without a predecessor', { ...golden.successor, predecessor: undefined }, /does not name/],
+    ['that names another predecessor', { ...golden.successor, predecessor: second.kid }, /does not name/],
+    ['that names no predecessor', { ...golden.successor, predecessor: undefined }, /does not name/],
   ])('%s is rejected', (_what, jwk, why) => {
     expect(successionFault(keyOf(jwk), first.noteKey, checks)).toMatch(why);
   });

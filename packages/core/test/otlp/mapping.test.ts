@@ -98,7 +98,7 @@ describe('fields of a step', () => {
       ['completion_tokens', 2, { 'langfuse.observation.usage_details': usage }],
       ['total_tokens', 12, { 'langfuse.observation.usage_details': usage }],
     ]),
-  ])('%s is %j', (field, value, attributes) => {
+  ])('%s is %j for %j', (field, value, attributes) => {
     expect(mapped({ ...LLM, ...attributes })).toMatchObject({ [field]: value });
   });
 
