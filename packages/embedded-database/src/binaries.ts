@@ -29,7 +29,8 @@ export interface Binaries {
 const remedy = 'use an external PostgreSQL by setting DATABASE_URL=postgres://...';
 
 /**
- * Finds PostgreSQL's programs. If `account` cannot run those in the npm package, copies the package into the keeper's folder.
+ * Finds PostgreSQL's programs. If `account` cannot run those in the npm package, or their library links cannot be created, copies the
+ * package into the keeper's folder.
  * @throws EmbeddedDatabaseError if the npm package is not installed, or the programs cannot run on this machine
  */
 export function binariesFor(account: Account, dataDir: string, { native, version } = findPackage()): Binaries {
@@ -64,8 +65,8 @@ export function findPackage(
     if (errno(error) !== 'MODULE_NOT_FOUND') throw error;
     throw new EmbeddedDatabaseError(
       'unsupported_platform',
-      `there is no embedded PostgreSQL for ${platform}-${arch}: the optional dependency ${name} is not installed ` +
-        `(does npm omit optional dependencies?). Install it, or ${remedy}`,
+      `there is no embedded PostgreSQL for ${platform}-${arch}: the optional dependency ${name} is not installed. ` +
+        `If npm has this package, install it (npm may have omitted optional dependencies); otherwise ${remedy}`,
     );
   }
 }
@@ -143,7 +144,7 @@ function failureOf(native: string, account: Account): string | undefined {
 function isMusl(): boolean {
   if (process.platform !== 'linux') return false;
   const report = process.report as NodeJS.ProcessReport & { excludeNetwork?: boolean };
-  // Without this, the report looks up host names in the network, which may take seconds.
+  // By default, the report looks up host names in the network, which may take seconds.
   report.excludeNetwork = true;
   const { header } = report.getReport() as { header: { glibcVersionRuntime?: string } };
   return header.glibcVersionRuntime === undefined;

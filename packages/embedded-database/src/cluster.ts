@@ -46,14 +46,15 @@ export function clusterExists(dataDir: string, binaries: Binaries): boolean {
   throw new EmbeddedDatabaseError(
     'incompatible_cluster',
     `PostgreSQL ${clusterVersion} created ${cluster}, but this is PostgreSQL ${ownVersion}: ` +
-      'export the data with the version of Countersign that created it, or set DATABASE_URL to an upgraded PostgreSQL that has the data',
+      'export the data with the version of Countersign that created this database, or set DATABASE_URL to an upgraded PostgreSQL ' +
+      'that has the data',
   );
 }
 
 /**
  * Creates the cluster with its roles and its database in a temporary folder, syncs it to disk, and renames the folder last. So an existing
  * cluster is always complete. Only the registered keeper may call this.
- * @throws EmbeddedDatabaseError if a program of PostgreSQL fails
+ * @throws EmbeddedDatabaseError if a program of PostgreSQL fails; other errors if a program cannot be started or a folder cannot be written
  */
 export async function createCluster(dataDir: string, account: Account, binaries: Binaries): Promise<void> {
   for (const name of readdirSync(dataDir)) {

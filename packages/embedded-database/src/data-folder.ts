@@ -33,8 +33,8 @@ export function folderHash(folder: string): string {
 
 /**
  * Chooses the data folder and creates it. Calls `notify` if it chooses the fallback folder.
- * @param mayCreate false: throws if there is no database, and creates nothing
- * @throws EmbeddedDatabaseError if the folder or a user cannot be used
+ * @param mayCreate false: if there is no database, throws and creates nothing
+ * @throws EmbeddedDatabaseError if the folder or a user cannot be used, or there is no database and `mayCreate` is false
  */
 export function resolveDataFolder(requested: string, notify: (line: string) => void, mayCreate: boolean): DataFolder {
   const absolute = resolve(requested);
@@ -88,12 +88,14 @@ function reachableFolder(dataDir: string, notify: (line: string) => void): strin
   // A database in the fallback folder stays there, even if PostgreSQL's user can reach the requested folder by now.
   if (reachable && !existsSync(clusterFolder(fallback))) return dataDir;
   makeReachableFolder(fallback);
-  if (!canReach(postgresAccount(fallback), fallback)) {
-    throw new EmbeddedDatabaseError(
-      'unreachable_folder',
-      `PostgreSQL does not run as root, and the user "${postgresAccount(fallback).name}" can enter neither ${dataDir} nor ${fallback}: ` +
-        'set COUNTERSIGN_DATA_DIR to a folder that every user can enter',
-    );
+  const account = postgresAccount(fallback);
+  if (!canReach(account, fallback)) {
+    const message = existsSync(clusterFolder(fallback))
+      ? `the database is in ${fallback}, which the user "${account.name}" of PostgreSQL cannot enter: ` +
+        'let this user enter that folder and every folder above it (chmod o+x)'
+      : `PostgreSQL does not run as root, and the user "${account.name}" can enter neither ${dataDir} nor ${fallback}: ` +
+        'set COUNTERSIGN_DATA_DIR to a folder that every user can enter';
+    throw new EmbeddedDatabaseError('unreachable_folder', message);
   }
   notify(
     `the database is in ${fallback}: PostgreSQL does not run as root, and its user could not reach ${dataDir} at the first start`,
@@ -101,7 +103,7 @@ function reachableFolder(dataDir: string, notify: (line: string) => void): strin
   return fallback;
 }
 
-/** As root: the owner of the existing cluster, else the user that will own a new one. Throws if root owns the cluster. */
+/** As root: the owner of the existing cluster, else the user that will own a new one. Throws if there is no such user, or if it is root. */
 function postgresAccount(dataDir: string): Account {
   const cluster = statOrUndefined(clusterFolder(dataDir));
   if (cluster === undefined) return unprivilegedAccount();
@@ -109,7 +111,7 @@ function postgresAccount(dataDir: string): Account {
   const { name } = unprivilegedAccount();
   throw new EmbeddedDatabaseError(
     'foreign_folder',
-    `${clusterFolder(dataDir)} belongs to root, and PostgreSQL does not run as root: chown -R ${name} ${clusterFolder(dataDir)}`,
+    `${clusterFolder(dataDir)} belongs to root, and PostgreSQL does not run as root: run chown -R ${name} ${clusterFolder(dataDir)}`,
   );
 }
 

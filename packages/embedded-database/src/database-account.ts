@@ -49,7 +49,7 @@ export function unprivilegedAccount(): Account {
 
 /**
  * The user with this uid.
- * @throws EmbeddedDatabaseError if the uid is not that of this process, and /etc/passwd does not contain it
+ * @throws EmbeddedDatabaseError if the uid is not that of this process and is not in /etc/passwd, or if this process's uid has no name
  */
 export function accountOf(uid: number): Account {
   const self = currentAccount();
@@ -57,13 +57,13 @@ export function accountOf(uid: number): Account {
   if (found === undefined) {
     throw new EmbeddedDatabaseError(
       'no_account',
-      `the uid ${uid} owns the database but is not in /etc/passwd: add it, ${externalDatabase}`,
+      `the embedded PostgreSQL needs the name of the uid ${uid}, which is not in /etc/passwd: add it, ${externalDatabase}`,
     );
   }
   return found;
 }
 
-/** Whether the account can enter the folder. A shell that runs as the account tries it, so modes, access lists and mounts all count. */
+/** Whether the account can enter the folder. A shell that runs as the account tries to, so modes, access lists and mounts all count. */
 export function canReach(account: Account, folder: string): boolean {
   if (account.uid === process.geteuid?.()) return true;
   const result = spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], { ...runAs(account), cwd: '/', stdio: 'ignore' });

@@ -36,7 +36,7 @@ export function remedyFor(path: string, code: string | undefined): string {
     case 'EIO':
       return `the disk of ${path} reports errors: check the system log`;
     default:
-      return 'make it writable';
+      return 'make sure that this path can be created and written';
   }
 }
 

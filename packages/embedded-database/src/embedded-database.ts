@@ -38,7 +38,7 @@ export interface EmbeddedDatabase {
 /** Options of acquireEmbeddedDatabase. */
 export interface EmbeddedDatabaseOptions {
   readonly dataDir: string;
-  /** Receives messages for people: a new database, a folder other than the requested one, an outage, a restart. */
+  /** Receives messages for people, for example about a new database, a folder other than the requested one, or a restart. */
   readonly notify: (line: string) => void;
   /** false: a folder without a database is an error, and nothing is created in it. Default true. */
   readonly mayCreate?: boolean;
@@ -56,8 +56,8 @@ const longestPauseMs = 2_000;
 const reportEveryMs = 60_000;
 
 /**
- * Acquires the embedded PostgreSQL of a data folder. Creates it if it is missing, and starts it if it is stopped. All processes that have
- * acquired the database share it. The end of this process, for any reason, releases the lease.
+ * Acquires the embedded PostgreSQL of a data folder. Starts it if it is stopped, and creates it if it is missing and `mayCreate` is true.
+ * All processes that have acquired the database share it. The end of this process, for any reason, releases the lease.
  * @throws EmbeddedDatabaseError if the database is not available
  */
 export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {

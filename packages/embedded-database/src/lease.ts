@@ -31,7 +31,7 @@ const unneededKeeperTimeoutMs = 5_000;
 /**
  * Connects to the keeper of the folder, or starts one. Resolves when PostgreSQL accepts connections.
  * @param canceled ends the wait; the promise then rejects
- * @throws EmbeddedDatabaseError if the keeper reports a failure, or too many keepers failed
+ * @throws EmbeddedDatabaseError if the keeper reports a failure, too many keepers failed, or the log cannot be written
  */
 export async function acquireLease(
   folder: DataFolder,

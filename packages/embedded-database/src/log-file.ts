@@ -62,7 +62,7 @@ export function boundLog(path: string): void {
   }
 }
 
-/** The last `count` lines of the log, for a message. */
+/** The last `count` lines of the log, for a message; `(no log)` if it cannot be read. */
 export function lastLines(path: string, count: number): string {
   try {
     return readFileSync(path, 'utf8').trimEnd().split('\n').slice(-count).join('\n');

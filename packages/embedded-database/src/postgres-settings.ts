@@ -27,7 +27,7 @@ const settings = {
   // JIT compilation costs more time than it saves for short statements.
   jit: 'off',
   wal_compression: 'off',
-  // Logical replication is not used; this saves a process.
+  // Logical replication is not used. Without its workers, PostgreSQL does not start the process that launches them.
   max_logical_replication_workers: '0',
   // Standard error is the log file. Its descriptor stays open when the keeper ends; a pipe would break.
   logging_collector: 'off',

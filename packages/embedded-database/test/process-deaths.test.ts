@@ -25,7 +25,7 @@ test('restarts PostgreSQL after kill -9 and keeps committed data', concurrent, a
   await query(database.owner, "CREATE TABLE kept AS SELECT 'committed' AS value");
   for (let round = 0; round < 2; round += 1) {
     killAll(...processesOf(dataDir).postmasters);
-    await until('PostgreSQL answers again', () =>
+    await until('PostgreSQL responds again', () =>
       query(database.owner, 'SELECT value FROM kept').then(
         (rows) => rows.length === 1,
         () => false,
@@ -132,24 +132,28 @@ test('the next start succeeds after kill -9 at five points of the first start', 
   }
 });
 
-test('starts despite a lock file with the pid of an unrelated process, and does not kill it', concurrent, async ({ folders }) => {
-  const dataDir = folders.preparedDataDir();
-  const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
-  await database.release();
-  const account = isRoot ? unprivilegedAccount() : currentAccount();
-  const unrelated = spawn('sleep', ['60'], {
-    ...(isRoot ? { uid: account.uid, gid: account.gid } : {}),
-    cwd: '/',
-    stdio: 'ignore',
-  });
-  const lockFile = join(dataDir, 'postgres', 'postmaster.pid');
-  writeFileSync(lockFile, `${unrelated.pid}\n${dataDir}/postgres\n1\n5432\n${dataDir}/keeper/socket\n\n0 0\nready\n`);
-  chownSync(lockFile, account.uid, account.gid);
-  const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
-  await next.release();
-  expect([unrelated.exitCode, unrelated.signalCode]).toEqual([null, null]);
-  unrelated.kill('SIGKILL');
-});
+test(
+  'starts despite a lock file with the pid of an unrelated process, and does not kill that process',
+  concurrent,
+  async ({ folders }) => {
+    const dataDir = folders.preparedDataDir();
+    const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
+    await database.release();
+    const account = isRoot ? unprivilegedAccount() : currentAccount();
+    const unrelated = spawn('sleep', ['60'], {
+      ...(isRoot ? { uid: account.uid, gid: account.gid } : {}),
+      cwd: '/',
+      stdio: 'ignore',
+    });
+    const lockFile = join(dataDir, 'postgres', 'postmaster.pid');
+    writeFileSync(lockFile, `${unrelated.pid}\n${dataDir}/postgres\n1\n5432\n${dataDir}/keeper/socket\n\n0 0\nready\n`);
+    chownSync(lockFile, account.uid, account.gid);
+    const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
+    await next.release();
+    expect([unrelated.exitCode, unrelated.signalCode]).toEqual([null, null]);
+    unrelated.kill('SIGKILL');
+  },
+);
 
 test('a keeper without holders exits', concurrent, async ({ folders }) => {
   const dataDir = folders.newDataDir();
