@@ -126,7 +126,7 @@ export const keyRoutes = {
     usesReserve: true,
     summary:
       'Gives a key a new secret and returns the new text of the key, only once. The old secret is invalid from the next request on. ' +
-      'Recorded as rotated.',
+      'Recorded in the key audit trail as rotated.',
     response: KeyShownOnce,
   },
   'keys.revoke': {
@@ -135,7 +135,7 @@ export const keyRoutes = {
     access: 'admin',
     compressed: true,
     usesReserve: true,
-    summary: 'Revokes a key permanently, effective with the next request. Recorded as revoked.',
+    summary: 'Revokes a key permanently, effective with the next request. Recorded in the key audit trail as revoked.',
     response: Key,
   },
   'keys.change_scopes': {
@@ -144,7 +144,8 @@ export const keyRoutes = {
     access: 'admin',
     compressed: true,
     usesReserve: true,
-    summary: 'Gives an ingestion key new scopes, effective with the next request. Recorded as scopes_changed.',
+    summary:
+      'Gives an ingestion key new scopes, effective with the next request. Recorded in the key audit trail as scopes_changed.',
     body: ScopesChange,
     response: Key,
   },
