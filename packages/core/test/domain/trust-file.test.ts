@@ -24,4 +24,10 @@ describe('a trust file', () => {
       expect([read(other), read(other, jwk), read(jwk, other)]).toEqual([{ fault }, { fault }, { fault }]);
     },
   );
+
+  test('is rejected with the reason if it has no version or another version', () => {
+    const readVersion = (version?: number) => readTrustFile(JSON.stringify({ version, workspace, keys: [jwk] }), checks);
+    expect(readVersion()).toEqual({ fault: 'is not a trust file: it has no `version`' });
+    expect(readVersion(2)).toHaveProperty('fault', expect.stringContaining('it has version 2'));
+  });
 });
