@@ -239,6 +239,23 @@ test.runIf(isRoot)(
   },
 );
 
+test.runIf(isRoot)('fails if the database user can no longer access a fallback folder', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir(0o700);
+  const fallback = resolve('/var/lib/countersign', folderHash(dataDir));
+  try {
+    const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
+    await database.release();
+    await expectStopped(fallback);
+    chmodSync(fallback, 0o700);
+    await expect(acquireEmbeddedDatabase({ dataDir, notify: silent })).rejects.toMatchObject({
+      code: 'unreachable_folder',
+      message: expect.stringMatching(`^the database is in ${fallback}, .* cannot enter: .* \\(chmod o\\+x\\)$`),
+    });
+  } finally {
+    rmSync(fallback, { recursive: true, force: true });
+  }
+});
+
 test.runIf(isRoot)('fails if the database user can no longer access an existing database', concurrent, async ({ folders }) => {
   const dataDir = folders.preparedDataDir();
   const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
