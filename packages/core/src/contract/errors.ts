@@ -36,7 +36,7 @@ export const ERRORS = {
   },
   unsupported_media_type: {
     status: 415,
-    when: 'The endpoint does not accept the media type, or the compression is neither gzip nor deflate.',
+    when: 'The endpoint does not accept the media type, the charset is not UTF-8, or the compression is neither gzip nor deflate.',
   },
   invalid_json: { status: 422, when: 'The body is not valid JSON in UTF-8. It may be empty or cut off.' },
   validation_failed: {

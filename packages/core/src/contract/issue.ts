@@ -38,15 +38,16 @@ export const ISSUE_CODES = {
   bad_query: 'A query parameter is missing, unknown or has the wrong form.',
   other_body: 'In the last 24 hours, an accepted request used this `Idempotency-Key` with another body.',
   missing_scope: 'The key does not have the scope that this endpoint needs.',
-  size_limit: 'The body has more bytes than this endpoint accepts.',
+  size_limit:
+    'The body has more bytes than this endpoint accepts, or is larger than 1 MiB and more than 300 times its compressed size.',
   disk_space: "The server's disk is nearly full. New records are rejected until there is space.",
   refused: 'The rules or the state of the workspace do not allow the action. The message gives the reason and the remedy.',
-  log_rewritten: 'The stored log differs from what the server signed earlier: it was changed in the database.',
+  log_rewritten: 'The stored log differs from what the server signed earlier, or a stored document was changed in the database.',
   evidence_broken: 'A stored row differs from the evidence log: it was changed in the database, but not by the server.',
   seal_broken: 'A stored row differs from what the server wrote: it was changed in the database.',
   clock_unsafe:
     "The server's or the database's clock is wrong, or was wrong until now. The message gives the fault and the remedy.",
-  media_type: 'The endpoint does not accept the media type or the content encoding of the body.',
+  media_type: 'The endpoint does not accept the media type, the charset or the content encoding of the body.',
 } as const;
 export type IssueCode = keyof typeof ISSUE_CODES;
 
