@@ -32,7 +32,7 @@ describe.each([
   { path: paths.audit, body: { actor: 'ci', action: 'key.used' }, stored: 1 },
   { path: '/v1/traces', body: { resourceSpans: [] }, stored: 0 },
 ])('a body for $path that arrives late', ({ path, body, stored }) => {
-  test('is rejected if its key was revoked in between, and otherwise accepted', async () => {
+  test('is rejected if its key was revoked before the rest of the body arrived, and otherwise accepted', async () => {
     const before = await entries();
     expect(await sendLate(path, JSON.stringify(body), revoke)).toBe(401);
     expect(await entries()).toBe(before);

@@ -23,7 +23,10 @@ beforeAll(async () => {
   key = await server.key(tenantId);
   // The first use of a key is stored in a separate transaction, which must end before the proxy cuts connections.
   await server.post(paths.audit, key, { actor: 'ci', action: 'test.warm-up' });
-  await until('its use is recorded', async () => (await database.sql('SELECT 1 FROM countersign.key_last_use')).length === 1);
+  await until(
+    'the use of the key is recorded',
+    async () => (await database.sql('SELECT 1 FROM countersign.key_last_use')).length === 1,
+  );
 });
 
 afterAll(async () => {
@@ -61,11 +64,11 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
       return () => server.post(paths[kind], key, body, { 'idempotency-key': idempotencyKey });
     });
     [proxy.how, proxy.cuts] = [how, 10];
-    const answers = await Promise.all(requests.map((request) => request()));
+    const responses = await Promise.all(requests.map((request) => request()));
     expect(proxy.cuts, 'the remaining cuts').toBeLessThan(10);
     proxy.cuts = 0;
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
-    expect(new Set(answers.map(({ headers }) => headers.get('retry-after')))).toEqual(new Set(['1']));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(new Set(responses.map(({ headers }) => headers.get('retry-after')))).toEqual(new Set(['1']));
     return requests;
   }
 

@@ -65,7 +65,7 @@ test('behind a proxy, on loopback or on every address, /metrics is 404 for GET, 
   }
 });
 
-test('with a token, /metrics responds with 200 to requests that send it, for any host, and 401 to others', async () => {
+test('if a token is set, /metrics responds with 200 to requests with the token, for any host, and with 401 to all others', async () => {
   const { url } = await testServer({ behindProxy: true, metricsToken: TOKEN, publicUrl: 'https://countersign.example.com' });
   expect(await status(url, TOKEN)).toBe(200);
   const byAddress = await fetch(`${url}/metrics`, {
@@ -79,7 +79,7 @@ test('with a token, /metrics responds with 200 to requests that send it, for any
   }
 });
 
-test('a separate metrics port serves only /metrics, even when the service has no free connection', async () => {
+test('a separate metrics port serves /metrics and no other path, also when the service has no free connection', async () => {
   const server = await ServerProcess.start({
     ...(await clonedDatabaseEnvironment()),
     COUNTERSIGN_METRICS_PORT: '0',

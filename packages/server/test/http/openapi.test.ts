@@ -37,7 +37,7 @@ function resolve(schema: Json): Json {
 }
 
 describe('the OpenAPI document', () => {
-  test('is OpenAPI 3.1 of API version 1.0.0, with all ingest endpoints, unique operation IDs and both security schemes', () => {
+  test('is an OpenAPI 3.1 document of API version 1.0.0, with all ingest endpoints, unique operation IDs and both security schemes', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/);
     expect(document.info).toMatchObject({ title: 'Countersign', version: '1.0.0', license: { identifier: 'Apache-2.0' } });
     expect(
@@ -284,7 +284,7 @@ const shape = (value: Json): Json => {
   );
 };
 
-/** A value without the members that can differ between runs: identifiers, hashes, sizes, times, keys, ages and messages. */
+/** A value without the members that can differ between runs: IDs, hashes, sizes, times, keys, ages and messages. */
 const constantValues = (value: Json): Json =>
   JSON.parse(
     JSON.stringify(value, (name, member) =>

@@ -41,7 +41,7 @@ async function send(text: string): Promise<Socket> {
 
 const failUnpaced = (missing: string) => expect.fail(`unpaced: ${missing}`);
 
-test('beyond the limit of waiting bytes, the server ends connections with many waiting bytes and serves one with few', async () => {
+test('beyond the limit of waiting bytes, the server ends connections with many of them and serves a connection with few', async () => {
   const responses = await listen((server) => paceRequests(server, 'connection', failUnpaced, 512 * 1024));
   const polite = await send(REQUEST.repeat(ACTIVE_REQUESTS_MAX + 2));
   await expect.poll(() => responses.length).toBe(ACTIVE_REQUESTS_MAX);
@@ -82,7 +82,7 @@ test('the server never mixes the bytes of connections that send in turn', async 
     for (const [index, socket] of connections.entries()) socket.write(letters[index]!.repeat(10_000));
     await sleep(1);
   }
-  // More requests at once than may be active: the rest waits while other connections are read.
+  // Each connection sends more requests at once than may be active. The rest waits while other connections are read.
   for (const [index, socket] of connections.entries())
     socket.write(
       Array.from({ length: 20 }, (_, number) => head(`${letters[index]}${number}`, 3) + letters[index]!.repeat(3)).join(''),
@@ -112,7 +112,7 @@ test('the server reads all connections into one buffer', async () => {
 test.each([
   ['socket._paused', '_paused'],
   ['socket.parser', 'parser'],
-])('the server responds without pacing when Node lacks %s, and reports this once', async (name, property) => {
+])('the server responds without pacing when Node lacks %s, and reports the missing property once', async (name, property) => {
   const missing: string[] = [];
   const responses = await listen((server) => {
     server.on('connection', (socket) => Object.defineProperty(socket, property, { get: () => undefined, set: () => undefined }));
@@ -125,7 +125,7 @@ test.each([
   await expect.poll(() => sockets.every(({ bytesRead }) => bytesRead > 0)).toBe(true);
 });
 
-test('the server ends the connection of a client that never reads and keeps an idle one, even if Node reports no write queue', async () => {
+test('even without writeQueueSize, the server ends the connection of a client that never reads, and keeps idle connections', async () => {
   const connections = new Connections({ connectionsMax: 10, perAddressMax: undefined, sendTimeoutMs: 300 });
   const responses = await listen((server) => {
     connections.watch(server, false);

@@ -189,7 +189,7 @@ test('members of the other workspace get its identifiers from more than 25 route
   expect(revealing).toBeGreaterThan(25);
 });
 
-describe('cursors of lists of the other workspace', () => {
+describe('a cursor of a list of another workspace', () => {
   const lists = EVERY_ROUTE.filter(({ query }) => query?.properties.cursor !== undefined);
 
   let longTrace: string;
@@ -204,26 +204,29 @@ describe('cursors of lists of the other workspace', () => {
     }
   });
 
-  test.each(lists)('$method $path returns nothing of the other workspace for such a cursor', async (route) => {
-    const { browser } = await createPerson(server, { [otherTenantId]: 'admin' });
-    const named = { ...theirs, trace: longTrace };
-    const list = requestsOf(route, otherTenantId, named)[0]!.path.replace('/api/portal', '');
-    const { body: first } = await browser.call('GET', list + (route.query.properties.limit === undefined ? '' : '?limit=1'));
-    const query = `?cursor=${encodeURIComponent(first.next)}`;
-    // The other workspace has rows after the cursor, and its members get them.
-    const { status: otherStatus, body: rest } = await browser.call('GET', list + query);
-    expect([otherStatus, revealed(JSON.stringify(rest), { path: '' }).length > 0]).toEqual([200, true]);
-    for (const values of [own.values, named]) {
-      const path = requestsOf(route, own.tenantId, values)[0]!.path + query;
-      const { status, text } = await send(route, { path });
-      expect({ path, status, revealed: revealed(text, { path }) }).toEqual({ path, status: 200, revealed: [] });
-    }
-  });
+  test.each(lists)(
+    "does not make $method $path of the caller's workspace reveal anything of the other workspace",
+    async (route) => {
+      const { browser } = await createPerson(server, { [otherTenantId]: 'admin' });
+      const named = { ...theirs, trace: longTrace };
+      const list = requestsOf(route, otherTenantId, named)[0]!.path.replace('/api/portal', '');
+      const { body: first } = await browser.call('GET', list + (route.query.properties.limit === undefined ? '' : '?limit=1'));
+      const query = `?cursor=${encodeURIComponent(first.next)}`;
+      // The other workspace has rows after the cursor, and its members get them.
+      const { status: otherStatus, body: rest } = await browser.call('GET', list + query);
+      expect([otherStatus, revealed(JSON.stringify(rest), { path: '' }).length > 0]).toEqual([200, true]);
+      for (const values of [own.values, named]) {
+        const path = requestsOf(route, own.tenantId, values)[0]!.path + query;
+        const { status, text } = await send(route, { path });
+        expect({ path, status, revealed: revealed(text, { path }) }).toEqual({ path, status: 200, revealed: [] });
+      }
+    },
+  );
 });
 
 describe('idempotency keys of the other workspace', () => {
   test.each(Object.values(operations).filter(({ replayable }) => replayable))(
-    '$path does not replay the response of that workspace',
+    '$path does not replay the response of the other workspace',
     async ({ path, bodies }) => {
       const choice = { valueOf: () => undefined, includes: () => false };
       const [body, headers] = [exampleOf(bodies[0], choice), { 'idempotency-key': randomUUID() }];
@@ -237,7 +240,7 @@ describe('idempotency keys of the other workspace', () => {
 
 describe('the prefix of a key of another workspace', () => {
   test.each(EVERY_ROUTE.filter(({ credential }) => credential === 'key' || credential === 'token'))(
-    "$method $path rejects it together with the secret of a key of the caller's workspace",
+    "is rejected by $method $path together with the secret of a key of the caller's workspace",
     async (route) => {
       const key = (route.credential === 'key' ? own.key : own.readToken).replace(/[0-9a-f]{12}/, theirs.prefix!);
       const [request] = requestsOf(route, own.tenantId, theirs);

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { paths, testServer } from '../harness/test-server.ts';
 
-/** The memory for request bodies. A single caller can start bodies of unknown length until its unfinished ones use a quarter of it. */
+/** The memory for request bodies. One caller can start bodies of unknown length until its unfinished bodies use a quarter of it. */
 const READING_BYTES = 1_200_000;
 
 const server = await testServer({ readingBytesMax: READING_BYTES, reportBytesMax: 150_000, recordBytesMax: 100_000 });
@@ -61,7 +61,7 @@ describe('bodies of unknown length that are never finished', () => {
     expect(await sendCompressed(otherKey)).toBe(200);
   });
 
-  test('from one workspace do not block compressed bodies of another workspace', async () => {
+  test('from one workspace block compressed bodies of the same workspace, but not of another workspace', async () => {
     await startBodies(paths.traces, [`Authorization: Bearer ${key}`]);
     const statuses = await Promise.all([sendCompressed(otherKey), sendCompressed(otherKey)]);
     expect([await sendCompressed(key), ...statuses]).toEqual([503, 200, 200]);
