@@ -86,7 +86,7 @@ describe('the format of new names', () => {
     ]);
   });
 
-  test('does not reject a name at any endpoint if it was registered before the rules existed', async () => {
+  test('does not apply to names that were registered before the rules existed: every endpoint accepts them', async () => {
     for (const [index, [, , , body]] of REGISTERING.entries()) {
       const name = ` old\u200b e\u0301 ${index} `;
       await storeUncheckedAgent(name);
@@ -109,7 +109,7 @@ describe('the format of new names', () => {
   });
 });
 
-describe('a promotion check with a name that resembles a known one', () => {
+describe('a promotion check with an unknown name', () => {
   beforeAll(async () => {
     await server.post(paths.evaluations, key, { name: 'n', agent_name: 'gated-bot', pass_rate: 95 });
   });
@@ -132,7 +132,7 @@ describe('a promotion check with a name that resembles a known one', () => {
       'No agent named "gated-bot " is known here (the requested name begins or ends with white space: U+0020 SPACE at position 10); did you mean "gated-bot"?',
     ],
     ['everything', 'quite another', 'No agent quite another is known here; record an evaluation that names it.'],
-  ])('that differs by %s is blocked, with a message that helps to correct the name', async (_, agent_name, message) => {
+  ])('that differs from a known name by %s is blocked, and the message says what to do', async (_, agent_name, message) => {
     const { status, body } = await check({ agent_name });
     expect([status, body.allowed, body.reason, body.message]).toEqual([200, false, 'no_recent_evaluation', message]);
     expect(body.checks[0].message).toBe(message);
@@ -145,21 +145,24 @@ describe('a promotion check with a name that resembles a known one', () => {
 });
 
 describe('a new name that resembles a known one', () => {
-  test.each(REGISTERING)('%s registers a new agent, with a warning that names the known one', async (what, path, _, body) => {
-    const known = `${what} agent`;
-    await evaluate(known);
-    const lookAlike = known.replaceAll('a', '\u0430');
-    const [capital, cyrillic] = [
-      await server.post(path, key, body(known.toUpperCase())),
-      await server.post(path, key, body(lookAlike)),
-    ];
-    expect([capital.status, cyrillic.status]).toEqual([200, 200]);
-    const escaped = (name: string) => encodeURIComponent(name);
-    expect(warning(capital)).toBe(`similar-agent-name;agent_name=${escaped(known.toUpperCase())};similar_to=${escaped(known)}`);
-    expect(warning(cyrillic)).toBe(`similar-agent-name;agent_name=${escaped(lookAlike)};similar_to=${escaped(known)}`);
-    expect((await agents()).map(({ name }) => name)).toEqual(expect.arrayContaining([known, known.toUpperCase(), lookAlike]));
-    expect(warning(await server.post(path, key, body(lookAlike)))).toBeNull();
-  });
+  test.each(REGISTERING)(
+    'in %s registers a new agent, and the response has a warning that names the known agent',
+    async (what, path, _, body) => {
+      const known = `${what} agent`;
+      await evaluate(known);
+      const lookAlike = known.replaceAll('a', '\u0430');
+      const [capital, cyrillic] = [
+        await server.post(path, key, body(known.toUpperCase())),
+        await server.post(path, key, body(lookAlike)),
+      ];
+      expect([capital.status, cyrillic.status]).toEqual([200, 200]);
+      const escaped = (name: string) => encodeURIComponent(name);
+      expect(warning(capital)).toBe(`similar-agent-name;agent_name=${escaped(known.toUpperCase())};similar_to=${escaped(known)}`);
+      expect(warning(cyrillic)).toBe(`similar-agent-name;agent_name=${escaped(lookAlike)};similar_to=${escaped(known)}`);
+      expect((await agents()).map(({ name }) => name)).toEqual(expect.arrayContaining([known, known.toUpperCase(), lookAlike]));
+      expect(warning(await server.post(path, key, body(lookAlike)))).toBeNull();
+    },
+  );
 
   test('the warning is replayed with the stored response', async () => {
     await evaluate('replayed');
@@ -170,19 +173,19 @@ describe('a new name that resembles a known one', () => {
     expect(warning(again)).toBe(warning(first));
   });
 
-  test('finds an agent that was stored without a skeleton', async () => {
+  test('gets the warning also if the known agent was stored without a skeleton of its name', async () => {
     await storeUncheckedAgent('stra\u00dfe');
     expect(warning(await evaluate('STRASSE'))).toBe('similar-agent-name;agent_name=STRASSE;similar_to=stra%C3%9Fe');
   });
 
-  test('compares the names of one batch with each other', async () => {
+  test('gets the warning also if the known name is new in the same batch', async () => {
     const events = ['one batch', 'One Batch', 'another'].map((agent_name) => ({ ...event(), agent_name }));
     expect(warning(await server.post(paths.telemetry, key, { events }))).toBe(
       'similar-agent-name;agent_name=One%20Batch;similar_to=one%20batch',
     );
   });
 
-  test('limits the length of the header and the number of its warnings', async () => {
+  test('gets a warning header of limited length, with a limited number of warnings', async () => {
     const long = '\u{1F600}'.repeat(508);
     const events = (letter: string) =>
       Array.from({ length: 9 }, (_, index) => ({ ...event(), agent_name: `${long}${letter}${index}` }));
@@ -218,7 +221,7 @@ describe('a new name that resembles a known one', () => {
     expect(warning(await evaluate('MANY 2499', {}, itsKey))).toContain('similar_to=many%202499');
   });
 
-  test('does not name agents of another workspace', async () => {
+  test('gets no warning about an agent of another workspace', async () => {
     await evaluate('of one workspace');
     const otherKey = await server.key(await server.workspace());
     const answer = await evaluate('Of One Workspace', {}, otherKey);

@@ -107,7 +107,7 @@ describe('agents', () => {
     expect(await agentsNamed('in one batch')).toMatchObject([{ id }]);
   });
 
-  test('an ID of another tenant is unknown and can be registered for another agent', async () => {
+  test('the ID of an agent of another tenant is unknown, and can be registered for another agent', async () => {
     const other = await server.workspace();
     const otherKey = await server.key(other);
     const id = randomUUID();

@@ -80,11 +80,19 @@ describe('POST /api/v1/evaluations', () => {
     ['cases in error count as not passed', { cases: { total: 10, passed: 8, errored: 2 }, skipped_excluded: true }, 80],
     ['never rounded up', { cases: { total: 3, passed: 2, failed: 1 } }, 66.66666666666666],
     ['exact to a tenth', { cases: { total: 1000, passed: 1, failed: 999 } }, 0.1],
-    ['the lower of two rates: the cases', { pass_rate: 66.7, cases: { total: 3, passed: 2, failed: 1 } }, 66.66666666666666],
-    ['the lower of two rates: the report', { pass_rate: 66.6, cases: { total: 3, passed: 2, failed: 1 } }, 66.6],
+    [
+      'the rate of the cases, because the reported rate is higher',
+      { pass_rate: 66.7, cases: { total: 3, passed: 2, failed: 1 } },
+      66.66666666666666,
+    ],
+    [
+      'the reported rate, because the rate of the cases is higher',
+      { pass_rate: 66.6, cases: { total: 3, passed: 2, failed: 1 } },
+      66.6,
+    ],
     ['scores that are not binary', { pass_rate: 71.5, cases: { total: 10, errored: 1 } }, 71.5],
     ['scores that are not binary, without a rate', { cases: { total: 10 } }, null],
-    ['no case counts', { cases: { total: 0, passed: 0 } }, null],
+    ['a total of zero cases', { cases: { total: 0, passed: 0 } }, null],
     ['all cases skipped', { cases: { total: 3, passed: 0, skipped: 3 }, skipped_excluded: true }, null],
     ['nothing given', {}, null],
   ])('computes the pass rate, which promotion checks use: %s', async (what, body, rate) => {
@@ -146,7 +154,7 @@ describe('the age of an evaluation', () => {
     expect((await check({ agent_name: 'silent' })).evaluation).not.toHaveProperty('evaluated_at');
   });
 
-  test('of 23.5 hours is within a limit of 24 hours and beyond one of 23 hours', async () => {
+  test('of 23.5 hours is within a limit of 24 hours and beyond a limit of 23 hours', async () => {
     await record({ agent_name: 'edge', evaluated_at: hoursAgo(23.5), ...passing });
     expect((await check({ agent_name: 'edge', max_age_hours: 24 })).allowed).toBe(true);
     expect((await check({ agent_name: 'edge', max_age_hours: 23 })).reason).toBe('no_recent_evaluation');

@@ -61,7 +61,7 @@ describe('telemetry', () => {
 });
 
 describe('evaluations', () => {
-  test('are stored as separate records as sent, without an agent if none is named, and passing by default', async () => {
+  test('are stored unchanged as separate records, by default without an agent and with the status passing', async () => {
     const document = '{"name":"lonely", "notes":"\\u0000 and \u{1F600}", "severity_threshold":-1.5e3}';
     const ids = [];
     for (let time = 0; time < 2; time += 1) ids.push((await server.post(paths.evaluations, key, document)).body.id);

@@ -66,7 +66,7 @@ function* numbers(seed: number): Generator<number, never> {
 }
 
 test.each([1, 2, 3, 4])(
-  'the sums of a trace equal those of its merged spans after random replacements: seed %i',
+  'the sums of a trace equal the sums over its merged spans after random replacements: seed %i',
   async (seed) => {
     const chance = numbers(seed);
     const below = (most: number) => Math.floor(chance.next().value * most);

@@ -30,10 +30,10 @@ const stored = async (traceId: string) =>
 
 describe('the totals of a trace', () => {
   test.each<[string, object, { tokens: number | null; cost_usd: number | null }]>([
-    ['null without any value', { spans: [span('a')] }, { tokens: null, cost_usd: null }],
+    ['are null if no span has a value', { spans: [span('a')] }, { tokens: null, cost_usd: null }],
     ['zero is a value', { spans: [span('a', { total_tokens: 0, cost_usd: 0 })] }, { tokens: 0, cost_usd: 0 }],
     [
-      'the sum over the spans with a value',
+      'are the sums over the spans that have a value',
       { spans: [span('a', { total_tokens: 7, cost_usd: 0.1 }), span('b'), span('c', { total_tokens: 5, cost_usd: 0.2 })] },
       { tokens: 12, cost_usd: 0.3 },
     ],
@@ -70,7 +70,7 @@ describe('the totals of a trace', () => {
       { tokens: null, cost_usd: 0.6000003 },
     ],
     [
-      '500 cents are five dollars',
+      '500 spans that cost one cent each cost five dollars together',
       { spans: Array.from({ length: 500 }, (_, index) => span(`${index}`, { cost_usd: 0.01 })) },
       { tokens: null, cost_usd: 5 },
     ],
@@ -110,7 +110,7 @@ describe('a trace sent again', () => {
     expect(await stored('again')).toMatchObject({ span_count: 3, submission_count: 5 });
   });
 
-  test('stores numbers and times of spans to the last digit', async () => {
+  test('the numbers and times of a span are stored to the last digit', async () => {
     const members = {
       total_tokens: Number.MAX_SAFE_INTEGER,
       cost_usd: 0.123456789012345,
