@@ -26,7 +26,7 @@ async function exportLedger(tenantId: string): Promise<string> {
   return text;
 }
 
-/** The result of both verifiers for an export: this project's, and the independent one, which shares no code with it. */
+/** The results for an export of this project's verifier and of the independent verifier, which share no code. */
 async function bothVerdicts(bytes: Uint8Array): Promise<{ ours: unknown; theirs: unknown; reason: string }> {
   const { firstBad, entries } = await verifyExport(chunksOf(bytes, 65_536), { digests, sha256 });
   const file = join(folder, 'export.ndjson');

@@ -83,7 +83,7 @@ describe('read access', () => {
     expect(found).toEqual(noStore);
   });
 
-  test('streams entries as NDJSON by range, leaves out rows that do not exist, and rejects an invalid range', async () => {
+  test('streams entries as NDJSON by range, returns nothing beyond the last entry, and rejects an invalid range', async () => {
     const all = await get('/api/ledger/audit/entries');
     expect(all.type).toContain('application/x-ndjson');
     const rows = all.text
@@ -182,7 +182,7 @@ describe('proofs', () => {
 });
 
 describe('decisions and attestations', () => {
-  test('a decision is read exactly as the check returned it, and a published key attests it', async () => {
+  test('a decision is read exactly as the check returned it, and a published key signs its attestation', async () => {
     const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
     expect(await getJson(`/api/ledger/decisions/${body.decision_id}`)).toEqual(body);
     const envelope = await getJson(`/api/ledger/decisions/${body.decision_id}/attestation`);

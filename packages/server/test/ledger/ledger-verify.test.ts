@@ -21,7 +21,7 @@ test.each([
   ['with another root', 6, /^the first 6 rows make the root .*accept-restore/],
 ])('verifyKnownLog reports a log that does not continue a stored head %s', async (_, size, reason) => {
   const tenantId = await createSixRows(server);
-  // A server that has seen no head yet.
+  // This server has seen no head yet.
   const { pool, secrets } = (await testServer({ checkpointSeconds: undefined, database: server.database })).open;
   setHeadStore(pool, { latest: async () => ({ size, root: new Uint8Array(32) }), write: async () => undefined });
   const report = await verifyKnownLog(pool, secrets.masterSecret, { tenantId, log: 'audit' });
@@ -136,7 +136,7 @@ describe('verifyAuditLedger', () => {
     ['the hash of the head', head(`row_hash = sha256('x')`), 6, /the head says that the last row has row_hash/],
     ['the hash of the head, set to null', head('row_hash = NULL'), 6, /the head says that the last row has row_hash null/],
     ['the head removed', `DELETE FROM countersign.log_heads WHERE $T AND log = 'audit'`, 7, /head row is gone/],
-  ])('names the first bad row (%s)', async (_, statement, seq, reason) => {
+  ])('names the first bad row after a change: %s', async (_, statement, seq, reason) => {
     const tenantId = await createSixRows(server);
     await tamper(server, statement, tenantId);
     const { firstBad } = await verifyAuditLedger(server.open.pool, tenantId);
@@ -216,7 +216,7 @@ describe('verifyAuditLedger', () => {
     const key = await server.key(tenantId);
     const append = (metadata: object) => server.post(paths.audit, key, { actor: 'ci', action: 'build.done', metadata });
     const answers: TestResponse[] = [];
-    // In groups, because on a slow machine the server rejects requests that wait too long.
+    // The entries are sent in groups, because on a slow machine the server rejects requests that wait too long.
     for (let place = 0; place < 1_100; place += 100)
       answers.push(...(await Promise.all(Array.from({ length: 100 }, (_, more) => append({ place: place + more })))));
     for (let count = 0; count < 12; count += 1) answers.push(await append({ long: 'x'.repeat(900_000) }));

@@ -87,7 +87,7 @@ test('`ledger verify` accepts a clock correction between any two of its transact
     const [agent] = await server.database.sql<{ id: string }>('SELECT id FROM countersign.agents WHERE tenant_id = $1', [
       tenantId,
     ]);
-    // An event with a time an hour ahead of the clock.
+    // The time of this event is an hour ahead of the clock.
     await inTenantTransaction(server.open.pool, tenantId, async (tx) => {
       const { evidence } = await lockLogs(tx, ['evidence']);
       const now = new Date(Date.now() + 3_600_000).toISOString();
