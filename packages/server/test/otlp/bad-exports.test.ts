@@ -165,7 +165,7 @@ describe('a request that the OTLP endpoints reject', () => {
   });
 });
 
-test('the server stores an export whose JSON text has millions of values, without parsing the text', async () => {
+test('the server stores an attribute whose JSON text has millions of values, without parsing the text', async () => {
   const text = `[${'{},'.repeat(6_900_000)}{}]`;
   const span = { traceId: newTrace(), spanId: id(1), attributes: { 'ai.prompt.messages': text } };
   expect((await good.sendJson(jsonExport([span]))).status).toBe(200);

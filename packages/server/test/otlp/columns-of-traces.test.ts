@@ -6,7 +6,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { id, jsonExport, newTrace } from './exporter.ts';
 import { type Exporter, exporter } from './sending.ts';
 
-// These tests check that the columns of a stored trace equal those derived from its documents, so `ledger verify` has no finding.
+// These tests check that the columns of a stored trace equal the values derived from its documents, so `ledger verify` has no finding.
 const folder = new URL('./recorded/', import.meta.url);
 
 let server: TestServer;

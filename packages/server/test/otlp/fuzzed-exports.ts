@@ -196,7 +196,7 @@ const KINDS: fc.Arbitrary<FuzzedExport> = fc.oneof(
   { arbitrary: valid, weight: 50 },
 );
 
-/** `TOO_MANY_COMPRESSED`, so that every run contains it, and then the first requests that the seed produces: `count` in total. */
+/** Returns `count` requests: first `TOO_MANY_COMPRESSED`, which every round must contain, then the requests that the seed produces. */
 export const fuzzedExports = (seed: number, count: number): FuzzedExport[] => [
   TOO_MANY_COMPRESSED,
   ...fc.sample(KINDS, { seed, numRuns: count - 1 }),

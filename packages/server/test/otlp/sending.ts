@@ -11,13 +11,13 @@ export interface ExportAnswer {
   bytes: Buffer;
 }
 
-/** Sends exports with a key. */
+/** Sends exports to a server. */
 export interface Exporter {
   send(body: Uint8Array | string, headers: Record<string, string>, path?: string): Promise<ExportAnswer>;
   sendJson(body: unknown, path?: string): Promise<ExportAnswer>;
 }
 
-/** Creates an exporter for a server. */
+/** Creates an exporter for a server. Requests with the header `authorization` do not send the key. */
 export function exporter(server: TestServer, key: string | undefined): Exporter {
   const send: Exporter['send'] = async (body, headers, path = '/v1/traces') => {
     const response = await fetch(server.url + path, {

@@ -134,14 +134,14 @@ describe('a model call that is reported by a span and by its child span', () => 
     { groups: [[2], [4, 3]] },
     { groups: [[4, 2], [3]] },
     { groups: [[3], [4, 2]] },
-  ])('counts once if three spans, each the parent of the next, arrive as $groups', async ({ groups }) => {
+  ])('counts once if spans 2, 3 and 4, each the parent of the next, arrive in the exports $groups', async ({ groups }) => {
     const traceId = newTrace();
     for (const group of groups) await sendSpans(group.map((number) => call(traceId, number, number - 1)));
     await sendSpans([root(traceId, 'nested-bot')]);
     expect(await runOf(traceId)).toMatchObject(once);
   });
 
-  test('counts every call below an agent span, and a call below a call without tokens', async () => {
+  test('all calls count that are below an agent span, or below a call without tokens', async () => {
     const traceId = newTrace();
     await sendSpans([call(traceId, 3, 2)]);
     await sendSpans([call(traceId, 4, 2)]);

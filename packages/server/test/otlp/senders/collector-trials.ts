@@ -49,8 +49,8 @@ async function sendToCollector({ collector }: Pick<TrialSetup, 'collector'>, bod
 }
 
 /**
- * Sends each run in its own export, so that the Collector sends many exports, and waits until all are stored. Throws if the numbers of
- * stored runs and spans differ from those that were sent.
+ * Sends each run in its own export, so that the Collector sends many exports, and waits until all are stored. Throws after 200 seconds,
+ * or if the numbers of stored runs and spans differ from the numbers sent.
  * @param disturb called while the exports are sent.
  */
 async function expectRunsStored(
@@ -87,7 +87,10 @@ async function expectSenderStored(
   return `${program} over ${protocol}: ${steps} steps stored`;
 }
 
-/** Waits until the log of the Collector has a line with a message. Returns the line without its time, cut to 700 characters. */
+/**
+ * Waits until the log of the Collector has a line with a message. Returns the line without its time, cut to 700 characters. Throws after
+ * 20 seconds.
+ */
 async function waitForLogLine({ collector }: TrialSetup, message: RegExp): Promise<string> {
   const find = () =>
     collector
@@ -160,19 +163,19 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
     },
   },
   429: {
-    what: '30 exports, 20 a minute allowed',
+    what: '30 exports with a limit of 20 a minute',
     server: { COUNTERSIGN_RATE_LIMIT_PER_MINUTE: '20' },
     settings: unbatched,
     run: (setup) => expectRunsStored(setup, 30),
   },
   503: {
-    what: '200 exports, a queue of 7,000 bytes',
+    what: '200 exports with a queue of 7,000 bytes',
     server: { COUNTERSIGN_QUEUE_BYTES_MAX: '7000' },
     settings: unbatched,
     run: (setup) => expectRunsStored(setup, 200),
   },
   'killed server': {
-    what: '200 exports, the server killed and started again',
+    what: '200 exports while the server is killed and started again',
     settings: unbatched,
     run: (setup) =>
       expectRunsStored(setup, 200, async () => {
@@ -181,7 +184,7 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
       }),
   },
   'lost responses': {
-    what: '50 exports, 20 responses lost after the commit',
+    what: '50 exports and 20 responses that are lost after the commit',
     settings: unbatched,
     run: (setup) => {
       setup.proxy.lose(20);

@@ -21,7 +21,7 @@ export interface Collector {
 /**
  * Starts a Collector on free ports of loopback.
  * @param endpoint the URL of the server to which it exports.
- * @param changed settings that differ from the file, by their dotted name.
+ * @param changed settings that differ from collector.yaml, by their dotted name.
  */
 export async function startCollector(
   endpoint: string,

@@ -8,9 +8,9 @@ import { COLLECTED, CONTENT_SETTINGS } from './versions.ts';
 
 /**
  * Records the exports of real instrumentations: `sh scripts/run.sh packages/server/test/otlp/senders/record.ts [NAME ...]`. The script
- * installs the pinned packages in a temporary folder, and runs each program of this folder against a stub of the model. Some programs
- * export through a Collector. The exports are written to `../recorded`, and the tests replay them.
- * Needs npm, python3, Go and their registries; `npm test` does not run it.
+ * installs the pinned packages in a temporary folder, and runs the programs of the named recordings against a stub of the model; without
+ * NAME it makes all recordings. Some programs export through a Collector. The exports are written to `../recorded`, and the tests replay
+ * them. Needs npm, python3, Go and their registries; `npm test` does not run it.
  */
 const recorded = fileURLToPath(new URL('../recorded/', import.meta.url));
 
