@@ -55,7 +55,7 @@ export const SKIPPED_ON_CITUS: readonly SkippedTest[] = [
     reason: 'removes the tenant filter, but Citus cannot plan such statements; test/citus/isolation.citus.ts is the counterpart',
   },
   {
-    test: 'without row-level security each of these queries would',
+    test: 'without row-level security and their tenant filter, all queries would',
     reason: 'shows that the previous test can fail; skipped with it',
   },
   { test: 'a submission to a long trace reads less than twice as many buffers', reason: 'counts the buffers of one PostgreSQL' },

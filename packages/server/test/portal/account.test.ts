@@ -92,7 +92,7 @@ describe("changing one's own password", () => {
 });
 
 describe("one's own sessions", () => {
-  test('are listed with the current one marked, and each can be ended separately', async () => {
+  test('are listed with the current session marked, and each can be ended separately', async () => {
     const elsewhere = new Browser(server);
     const credentials = { email: ada.email, password: PASSWORD };
     expect(outcome(await elsewhere.call('POST', '/session', credentials, { 'user-agent': 'Netscape/4' }))).toBe('200 ok');
@@ -119,7 +119,7 @@ describe("one's own sessions", () => {
     expect([items.length, items[0].current]).toEqual([200, true]);
   });
 
-  test('are the only ones that a person can end', async () => {
+  test('are the only sessions that a person can end', async () => {
     const grace = await createPerson(server);
     const [session] = (await grace.browser.call('GET', '/account/sessions')).body.items;
     expect(outcome(await ada.browser.call('DELETE', `/account/sessions/${session.id}`))).toBe('404 not_found');

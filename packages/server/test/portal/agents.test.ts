@@ -196,7 +196,7 @@ describe('the risk level', () => {
 });
 
 describe('archiving an agent', () => {
-  test('hides it from the list and the overview, does not affect the gate and can be undone; the ledger records both acts', async () => {
+  test('hides the agent in the list and the overview, does not affect the gate and can be undone; both acts are in the ledger', async () => {
     await evaluate('example-agent');
     const agent = await idOf('example-agent');
     const set = (body: object) => admin.get('agents.set_archived', { params: { agent }, body });

@@ -103,7 +103,7 @@ describe('security headers', () => {
   test.each([
     ['the page', '/'],
     ['a response of the API', '/api/portal/session'],
-    ['a method that the API does not accept', '/api/portal/links/show'],
+    ['a response to a method that the API does not accept', '/api/portal/links/show'],
   ])('prevent framing, sniffing, caching and referrers on %s', async (_what, path) => {
     const headers = await headersOf(path);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");

@@ -203,7 +203,7 @@ describe('the table of routes', () => {
     );
   });
 
-  test('excludes from compression every file, every response outside a workspace, and those with a member named like a secret', () => {
+  test('excludes from compression every file, every response outside a workspace, and responses with a member named like a secret', () => {
     const names = new Set(uncompressed.map(([name]) => name));
     const secret = /^(key|decision_key|path|link|url|token|secret|password)$/;
     const mustBe = routes.filter(

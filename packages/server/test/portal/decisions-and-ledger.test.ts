@@ -118,7 +118,7 @@ describe('the ledger', () => {
     expect(actions).toEqual([...new Set(all.map(({ action }) => action))].sort());
   });
 
-  test('finds exactly the rows recorded at or after an instant, and those recorded before it', async () => {
+  test('finds exactly the rows that were recorded from an instant on, and exactly the rows that were recorded before it', async () => {
     await Promise.all(Array.from({ length: 40 }, () => append({ action: 'burst.one' })));
     const all = (await viewer.get('ledger.list', { query: { limit: '200' } })).items;
     const instants = [...new Set(all.map(({ recorded_at }) => recorded_at)), '2020-01-01T00:00:00Z', '2999-01-01T00:00:00Z'];
@@ -145,7 +145,7 @@ describe('the ledger', () => {
     expect((await viewer.callRoute('ledger.read', { params: { seq: String(last + 1) } })).status).toBe(404);
   });
 
-  test('streams as NDJSON in ranges that verify as one chain up to the head', async () => {
+  test('is streamed as NDJSON in ranges, which together are a valid chain up to the head', async () => {
     const head = await viewer.get('ledger.head');
     const verifier = new ChainVerifier(digests, head.tenant_id);
     for (let from = 1; from <= head.seq; from += 10) {

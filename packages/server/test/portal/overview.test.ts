@@ -44,7 +44,7 @@ describe('the overview', () => {
     });
   });
 
-  test('lists agents with reasons, blocked ones first, pending approvals, open re-certifications and the latest decisions', async () => {
+  test('lists agents with reasons (blocked agents first), pending approvals, open re-certifications and the latest decisions', async () => {
     const { key, admin } = await newWorkspace();
     const post = (path: string, body: object) => server.post(path, key, body);
     for (const agent_name of ['a-fit', 'b-grave', 'c-hurt'])
@@ -84,7 +84,7 @@ describe('the overview', () => {
     await server.post(paths.traces, key, { trace_id: 't-1', total_tokens: 10, cost_usd: 0.1, outcome: 'failure', error: 'e' });
     await server.post(paths.traces, key, { trace_id: 't-2', total_tokens: 5, cost_usd: 0.2 });
     await server.post(paths.telemetry, key, { trace_id: 't-3', outcome: 'success', total_tokens: 1, cost_usd: 0.7 });
-    // A run of the day before yesterday. Its ID contains this time too.
+    // This run was received the day before yesterday, and its ID contains the same time.
     const before = new Date(Date.now() - 2 * 86_400_000);
     const hex = before.getTime().toString(16).padStart(12, '0');
     await server.database.sql(

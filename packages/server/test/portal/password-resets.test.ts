@@ -132,7 +132,7 @@ describe('a password reset', () => {
     const grace = await createPerson(server, { [workspace]: 'viewer' });
     const { body } = await requestReset(grace);
     let answer: Promise<TestResponse> | undefined;
-    // The same order as when a person joins a workspace: first the account, then the links.
+    // This transaction locks in the same order as when a person joins a workspace: first the account, then the links.
     await inTenantTransaction(server.open.pool, await server.workspace(), async (tx) => {
       await lockAccount(tx, grace.id);
       answer = use(body.path, 'another good password');

@@ -58,7 +58,7 @@ describe('access of every caller to every route', () => {
     expect(answers).toEqual(CALLERS.map((caller) => [caller, expected(route.access, caller)]));
   });
 
-  test('the table of routes uses only these access rules', () => {
+  test('the table of routes uses only the access rules anyone, person, viewer, approver and admin', () => {
     expect(routes.length).toBeGreaterThan(15);
     const accesses = new Set(routes.map(([, { access }]) => access));
     expect([...accesses].sort()).toEqual(['admin', 'anyone', 'approver', 'person', 'viewer']);
@@ -73,7 +73,7 @@ describe('access of every caller to every route', () => {
       'admin',
       /^(keys\.(?!name$)\w+|key_events\.list|decision_keys\.\w+|members\.(change_role|remove|reset_password)|invitations\.\w+|workspace\.rename|retention\.set|agents\.set_(risk|archived)|incidents\.open|violations\.record)$/,
     ],
-  ])('the rule %s applies to exactly these routes', (access, names) => {
+  ])('the rule %s applies to exactly the listed routes', (access, names) => {
     expect(routes.filter(([, route]) => route.access === access).map(([name]) => name)).toEqual(
       routes.map(([name]) => name).filter((name) => names.test(name)),
     );
@@ -84,7 +84,7 @@ describe('access of every caller to every route', () => {
     expect(changing.map(([name]) => name)).toEqual(['members.leave']);
   });
 
-  test('a forged session, an empty one and one with another cookie name are rejected', async () => {
+  test('a cookie with a forged session, without a session or with another name is rejected', async () => {
     const [, route] = routes.find(([name]) => name === 'members.list')!;
     const live = browsers.admin.cookie!;
     for (const cookie of [
