@@ -288,7 +288,7 @@ describe('retention', () => {
     expect(await traceIds()).toEqual(['run-1']);
   });
 
-  test('the owner of the tables cannot delete rows without the setting countersign.dropping, or update rows even with it', async () => {
+  test('the owner of the tables cannot delete rows without the setting countersign.dropping, and cannot update rows with it', async () => {
     await sendTrace('run-1');
     for (const statement of ['DELETE FROM countersign.trace_submissions', 'TRUNCATE countersign.trace_submissions'])
       await expect(pool.query(statement)).rejects.toThrow('is append-only');

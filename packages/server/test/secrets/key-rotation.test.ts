@@ -177,7 +177,7 @@ describe('the signing key of the embedded database', () => {
     return [await command.ended, command.stderr];
   };
 
-  test('rotates while a server runs: after a restart both keys sign, and after retirement only the new one', async () => {
+  test('rotates while a server runs: both keys sign after a restart, and only the new key after retirement and a restart', async () => {
     let server = await ServerProcess.start(data.environment);
     const { key } = await newKey(data.environment, 'acme');
     const token = await outputOf(['tokens', 'mint', '--workspace', 'acme', '--name', 'auditor'], data.environment);

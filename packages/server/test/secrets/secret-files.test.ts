@@ -41,7 +41,7 @@ test('new secrets are readable only by their owner, even with the umask 022', ()
 test.each([
   ['a first start', (data: string) => void ensureSecretFile(data, 'master-secret', createMasterSecret)],
   ['a restore', (data: string) => restoreSecretFiles(join(data, 'secrets'), { masterSecret: 'one', signingKey: 'two' })],
-])('%s creates a data folder that other users can enter, and a folder of secrets that they cannot', (_what, write) => {
+])('%s creates a data folder that other users can enter, and a folder of secrets that they cannot enter', (_what, write) => {
   const data = join(dataDir, 'new', 'data');
   write(data);
   expect([modeOf(data), modeOf(join(data, 'secrets'))]).toEqual([0o755, 0o700]);

@@ -99,7 +99,7 @@ describe('the lookup of keys on nodes', () => {
     ['the shards have moved', { nodeOfShards: () => 'worker-2:5432', forgets: ['tenant-1'] }],
     ['the shards have several nodes', { nodeOfShards: () => `${HERE},worker-2:5432`, forgets: ['tenant-1'] }],
     ['the key is not on the node', { onNode: () => [] }],
-    ['the key belongs to another tenant there', { onNode: () => [keyOf('a', 'tenant-2', 2)] }],
+    ['the key belongs to another tenant on the node', { onNode: () => [keyOf('a', 'tenant-2', 2)] }],
     ['the node is not reachable', { isReachable: false }],
     ['the shard was removed from the node', { onNode: () => fail('42P01') }],
   ])('reads the key through the coordinator if %s, and forgets a wrong place', async (_, { forgets = [], ...changes }) => {

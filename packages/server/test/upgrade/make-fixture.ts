@@ -102,7 +102,7 @@ async function sendRuns(key: string): Promise<Record<string, string>> {
   return runs;
 }
 
-/** Sends a run with a log record, and one without its root span. Returns the trace_id of the first. */
+/** Sends a run with a log record, and a run without its root span. Returns the trace_id of the first run. */
 async function sendExports(key: string): Promise<string> {
   const [traceId, incomplete] = [newTrace(), newTrace()];
   await post('/v1/traces', key, protobufExport(chatRun(traceId)));

@@ -125,7 +125,7 @@ describe.each(VERSIONS)('the upgrade of a database of version %s', (version) => 
     const shown = list.items.map(({ id, allowed }: Record<string, unknown>) => ({ id, allowed })).reverse();
     expect(shown).toEqual(facts.decisions);
     const check = async (agent_name: string) => (await post(paths.promotionCheck, { agent_name })).body;
-    // The re-certification of summary-agent was closed before the upgrade. That of refund-agent is open.
+    // The re-certification of summary-agent was closed before the upgrade. The re-certification of refund-agent is still open.
     for (const agent_name of ['summary-agent', 'refund-agent'])
       expect(await post(paths.evaluations, { name: 'nightly', agent_name, pass_rate: 96 })).toMatchObject({ status: 200 });
     expect(await check('summary-agent')).toMatchObject({ allowed: true });

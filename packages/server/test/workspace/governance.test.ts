@@ -89,7 +89,7 @@ describe('risk level', () => {
     expect(entries[0]).toMatchObject({ subject: 'risky', agent_id: expect.stringMatching(/^[0-9a-f-]{36}$/), metadata: null });
   });
 
-  test('of an agent that is unknown in the workspace is refused', async () => {
+  test('cannot be set for an agent that is unknown in the workspace', async () => {
     await evaluate('only-here');
     await expectRefusedAndUnchanged(() => risk('ghost', 'high'), /no agent named "ghost"/);
     const other = await server.workspace();
