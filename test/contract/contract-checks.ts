@@ -36,8 +36,8 @@ interface Reply {
 }
 
 /**
- * Checks the POST endpoints of the public API with JSON bodies against the OpenAPI document that the server itself serves. It needs only
- * HTTP, so it also checks servers in containers (scripts/container-checks.ts).
+ * Checks the POST endpoints of the public API with JSON bodies against the OpenAPI document that the server itself serves. It uses only
+ * HTTP, so it can also check servers in containers (scripts/container-checks.ts).
  */
 export async function checkContract(target: ContractTarget): Promise<ContractCheck[]> {
   const document = (await (await fetch(`${target.url}/openapi.json`)).json()) as Json;
@@ -180,7 +180,7 @@ function repeatedRequests(send: Send, body: Json): Check[] {
   ];
 }
 
-/** Makes a body different from those of other checks: adds the suffix to each `trace_id`, `name` and `action` in it. */
+/** Makes a body different from the bodies of other checks: adds the suffix to each `trace_id`, `name` and `action` in it. */
 const fresh = (body: Json, suffix: string): Json =>
   JSON.parse(JSON.stringify(body).replaceAll(/("(?:trace_id|name|action)":"[^"]*)"/g, `$1-${suffix}"`)) as Json;
 
@@ -230,7 +230,7 @@ function expectIssue(reply: Reply, path: string): string | undefined {
   const paths = ((reply.body.issues as { path: string }[] | undefined) ?? []).map((issue) => issue.path);
   return (
     expectError(reply, 422, 'validation_failed') ??
-    (paths.includes(path) ? undefined : `no issue at ${path}, only at ${paths.join(', ')}`)
+    (paths.includes(path) ? undefined : `no issue at ${path}; the issues are at ${JSON.stringify(paths)}`)
   );
 }
 
