@@ -39,7 +39,7 @@ describe('npm run attack', () => {
     expect(stdout).toMatch(/^\| `killed-processes` \| .* \| 0 \| holds \|$/m);
   });
 
-  test('generates the same requests from the same seed, and others from another seed', () => {
+  test('generates the same requests from the same seed, and other requests from another seed', () => {
     const workspace = { tenantId: '00000000-0000-7000-8000-000000000000', key: 'key', cookie: 'countersign=x' };
     const subject = { ...workspace, readToken: 'token', spareCookies: ['countersign=y'], values: {} };
     const requests = (seed: number) => {

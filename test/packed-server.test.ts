@@ -22,7 +22,7 @@ const environment = () => ({
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-packed-'));
-  chmodSync(folder, 0o755); // When root runs this, PostgreSQL runs as another user and needs access.
+  chmodSync(folder, 0o755); // If root runs this test, PostgreSQL runs as another user and needs access.
   await run('npm', ['pack', '--workspace', 'packages/server', '--pack-destination', folder], { cwd: root });
   const [archive] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
   writeFileSync(join(folder, 'package.json'), '{"private":true}');
@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The paths of the files in a folder, without those of its node_modules. */
+/** The paths of the files in a folder, without the files in its node_modules. */
 const filesIn = (path: string): string[] =>
   readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -14,7 +14,7 @@ const paths = execFileSync('git', ['ls-files', '*.md', '*.yml', '*.ts', '*.tsx',
   .filter((path) => path !== '' && !path.startsWith('test/'));
 
 describe('commands with npx', () => {
-  // npx looks up an uninstalled package in the registry, where anybody could register our names.
+  // npx looks up an uninstalled package in the registry, where anyone could register the names of this project.
   const REQUESTS_FROM_REGISTRY = /npx (?![^\n]*--package=)(?!--no )[^\n]*(?:@countersign\/|countersign)/;
 
   test('request no unpublished package from a registry, in the Markdown, YAML, TypeScript and shell files outside test/', () => {
@@ -70,7 +70,7 @@ describe('documentation', () => {
     expect(broken).toEqual([]);
   });
 
-  test('git ignores the files that the commands of these pages write into the checkout', () => {
+  test('git ignores the files that the commands of README.md and of two READMEs of examples write into the checkout', () => {
     const pages = ['README.md', 'examples/ci/README.md', 'examples/tau-bench/README.md'].map(textOf);
     const written = pages.flatMap((page) =>
       [...page.matchAll(/(?: > |--output |--attestation |curl -sSfLO \S+\/)([\w-]+\.\w+)/g)].map(([, name]) => name!),
