@@ -72,8 +72,8 @@ describe('admission of bodies', () => {
       expect(rejected.map(({ answer }) => answer?.status)).toEqual(rejected.map(() => 503));
       // The senders send pieces in turn, so the bodies arrive at the same time. No body may use memory that is reserved for another.
       for (let at = 0; at < BODY.length; at += 10_000) for (const sender of admitted) sender.send(BODY.subarray(at, at + 10_000));
-      const answers = await Promise.all(admitted.map(({ response }) => response));
-      expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: open }, () => 200));
+      const responses = await Promise.all(admitted.map(({ response }) => response));
+      expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: open }, () => 200));
       for (const { socket } of senders) socket.destroy();
       await until('the memory is freed', async () => (await readingBytes()) === 0);
       left -= open;
@@ -83,10 +83,10 @@ describe('admission of bodies', () => {
   test('reserves memory for chunked bodies in steps and leaves memory for bodies of a declared length', async () => {
     const first = chunked();
     await until('the first step is reserved', async () => (await readingBytes()) === 64 * 1024);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [chunked(), chunked(), chunked()].map(async (sender) => ({ sender, answer: await sender.response })),
     );
-    expect(answers.map(({ answer }) => [answer.status, answer.headers.get('connection')])).toEqual(
+    expect(responses.map(({ answer }) => [answer.status, answer.headers.get('connection')])).toEqual(
       Array.from({ length: 3 }, () => [503, 'close']),
     );
     const other = declared();
@@ -94,7 +94,7 @@ describe('admission of bodies', () => {
     expect((await other.response).status).toBe(200);
     first.send(Buffer.concat([Buffer.from(`${BODY.length.toString(16)}\r\n`), BODY, Buffer.from('\r\n0\r\n\r\n')]));
     expect((await first.response).status).toBe(200);
-    for (const { socket } of [first, other, ...answers.map(({ sender }) => sender)]) socket.destroy();
+    for (const { socket } of [first, other, ...responses.map(({ sender }) => sender)]) socket.destroy();
     await until('the memory is freed', async () => (await readingBytes()) === 0);
   });
 

@@ -23,8 +23,8 @@ describe.each(['/openapi.json', '/docs'])('%s', (path) => {
   test('responds with 304 without a body only to an If-None-Match that matches its ETag', async () => {
     const etag = (await get(path)).headers.get('etag')!;
     for (const given of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const answer = await get(path, { 'if-none-match': given });
-      expect([given, answer.status, answer.headers.get('etag'), await answer.text()]).toEqual([given, 304, etag, '']);
+      const response = await get(path, { 'if-none-match': given });
+      expect([given, response.status, response.headers.get('etag'), await response.text()]).toEqual([given, 304, etag, '']);
     }
     for (const given of ['"other"', etag.replaceAll('"', '')])
       expect([given, (await get(path, { 'if-none-match': given })).status]).toEqual([given, 200]);

@@ -140,11 +140,13 @@ describe('the worker thread for large bodies', () => {
     const body = JSON.stringify(realisticTrace('large'));
     expect(body.length).toBeGreaterThan(15_000_000);
     const before = await done();
-    const answer = await server.post(paths.traces, key, body, { 'idempotency-key': 'large' });
-    expect([answer.status, answer.body.spans_ingested, answer.body.tokens, answer.body.cost_usd]).toEqual([200, 500, 7500, 0.5]);
+    const response = await server.post(paths.traces, key, body, { 'idempotency-key': 'large' });
+    expect([response.status, response.body.spans_ingested, response.body.tokens, response.body.cost_usd]).toEqual([
+      200, 500, 7500, 0.5,
+    ]);
     expect(await done()).toBe(before + 1);
     const again = await server.post(paths.traces, key, body, { 'idempotency-key': 'large' });
-    expect([again.status, again.headers.get('idempotent-replayed'), again.body.id]).toEqual([200, 'true', answer.body.id]);
+    expect([again.status, again.headers.get('idempotent-replayed'), again.body.id]).toEqual([200, 'true', response.body.id]);
     const stored = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
     expect(stored.filter((document) => document.toString() === body)).toHaveLength(1);
     const doneBefore = await done();
@@ -198,13 +200,13 @@ describe('the worker thread for large bodies', () => {
     const padding = ' '.repeat(300_000);
     const before = await done();
     const entry = { actor: 'ci', action: 'a.b', metadata: { nested: [1, 'two', null] } };
-    const answers = [
+    const responses = [
       await server.post(paths.telemetry, key, JSON.stringify({ trace_id: 't', outcome: 'success' }) + padding),
       await server.post(paths.evaluations, key, JSON.stringify({ name: 'n', pass_rate: 90, agent_name: 'a' }) + padding),
       await server.post(paths.audit, key, JSON.stringify(entry) + padding),
       await server.post(paths.promotionCheck, key, JSON.stringify({ agent_name: 'a' }) + padding),
     ];
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     for (const [path, wrong] of WRONG) {
       const [small, large] = [await server.post(path, key, wrong), await server.post(path, key, padding + wrong)];
       expect([large.status, large.body]).toEqual([small.status, small.body]);
@@ -312,8 +314,8 @@ describe('a body of a declared length', () => {
   });
 
   test('gets 408 if it does not arrive in time, and its memory is freed', async () => {
-    const answer = await receive([], (text) => text.includes('request_timeout'));
-    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    const response = await receive([], (text) => text.includes('request_timeout'));
+    expect(response).toMatch(/^HTTP\/1\.1 408 /);
     await until('the memory is freed', async () => /^countersign_reading_bytes 0$/m.test(await metricsOf(server.url)));
   }, 40_000);
 });

@@ -23,8 +23,8 @@ async function statusFor(
   headers: readonly string[] = [],
 ): Promise<number> {
   const text = httpText(`HEAD ${target} HTTP/1.1`, [`Host: ${host}`, 'Connection: close', ...headers]);
-  const [answer] = await sendRaw(server.url, text);
-  return answer!.status;
+  const [response] = await sendRaw(server.url, text);
+  return response!.status;
 }
 
 const OWN = [
@@ -61,12 +61,12 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
   });
 
   test('checks the host before the key and says what to do', async () => {
-    const [answer] = await sendRaw(
+    const [response] = await sendRaw(
       named.url,
       httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: evil.example', 'Connection: close', 'Content-Length: 0']),
     );
-    expectRejected(answer!, 'wrong_host', [' bad_header']);
-    const { message } = answer!.body.issues[0];
+    expectRejected(response!, 'wrong_host', [' bad_header']);
+    const { message } = response!.body.issues[0];
     expect(message).toContain('accepts requests for countersign.example.com, not for "evil.example"');
     expect(message).toContain('COUNTERSIGN_ALLOWED_HOSTS');
   });

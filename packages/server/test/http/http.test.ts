@@ -34,7 +34,7 @@ describe('the order of checks', () => {
 
   test('rejects a request without a key before the body is sent', async () => {
     const headers = ['Host: x', 'Content-Type: application/json', 'Content-Length: 1000'];
-    expect((await firstAnswer(httpText(`POST ${paths.audit} HTTP/1.1`, headers))).body.error).toBe('unauthorized');
+    expect((await firstResponse(httpText(`POST ${paths.audit} HTTP/1.1`, headers))).body.error).toBe('unauthorized');
   });
 
   test('checks the scope before media type and body, and names the missing scope', async () => {
@@ -128,7 +128,7 @@ test('the server gives every request a unique ID that the client cannot choose',
 });
 
 /** Sends text and returns the first response. The connection stays open until then. */
-function firstAnswer(text: string): Promise<TestResponse> {
+function firstResponse(text: string): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.write(text));
     socket.on('error', reject);

@@ -42,8 +42,8 @@ describe('pipelined requests on one connection', () => {
   test('run a few at a time and get their responses in order', async () => {
     const count = 1_500;
     const text = Array.from({ length: count - 1 }, (_, number) => get(`/held/${number}`)).join('');
-    const answers = await sendRaw(server.url, text + get(`/held/${count - 1}`, LAST), { timeoutMs: 50_000 });
-    expect(answers.map(({ body }) => Number(body.number))).toEqual(Array.from({ length: count }, (_, number) => number));
+    const responses = await sendRaw(server.url, text + get(`/held/${count - 1}`, LAST), { timeoutMs: 50_000 });
+    expect(responses.map(({ body }) => Number(body.number))).toEqual(Array.from({ length: count }, (_, number) => number));
     expect(activeRequests.most).toBeGreaterThan(1);
     expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
   });
@@ -75,10 +75,10 @@ describe('pipelined requests on one connection', () => {
     ['a route of the ledger', () => get('/api/ledger/audit/entries'), get('/api/ledger/audit/entries', LAST), 401],
     ['health', () => get('/livez'), get('/livez', LAST), 200],
   ])('each get a response: %s', async (_what, request, last, status) => {
-    const answers = await sendRaw(server.url, request().repeat(299) + last, { timeoutMs: 50_000 });
-    expect(answers).toHaveLength(300);
-    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([status]));
-    expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(300);
+    const responses = await sendRaw(server.url, request().repeat(299) + last, { timeoutMs: 50_000 });
+    expect(responses).toHaveLength(300);
+    expect(new Set(responses.map((response) => response.status))).toEqual(new Set([status]));
+    expect(new Set(responses.map(({ headers }) => headers.get('x-request-id'))).size).toBe(300);
   });
 
   test('can be plain, chunked or with 100-continue, and their bodies can contain the bytes that end a head', async () => {
@@ -95,25 +95,25 @@ describe('pipelined requests on one connection', () => {
       (action: string) => audit(entry(action), 'Expect: 100-continue'),
     ];
     const text = Array.from({ length: 40 }, (_, number) => forms[number % forms.length]!(`test.order-${number}`)).join('');
-    const answers = await sendRaw(server.url, text + audit(entry('test.last'), LAST), { timeoutMs: 50_000 });
-    expect(answers.map(({ status }) => status)).toEqual(Array(41).fill(200));
+    const responses = await sendRaw(server.url, text + audit(entry('test.last'), LAST), { timeoutMs: 50_000 });
+    expect(responses.map(({ status }) => status)).toEqual(Array(41).fill(200));
   });
 
   test('get their responses before the 400 for the unreadable bytes after them', async () => {
-    const answers = await sendRaw(server.url, `${audit(JSON.stringify(GOOD.entry)).repeat(30)}garbage\r\n\r\n`);
-    expect(answers.map(({ status }) => status)).toEqual([...Array(30).fill(200), 400]);
+    const responses = await sendRaw(server.url, `${audit(JSON.stringify(GOOD.entry)).repeat(30)}garbage\r\n\r\n`);
+    expect(responses.map(({ status }) => status)).toEqual([...Array(30).fill(200), 400]);
   });
 
   test('can be split at any byte', async () => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
-    let answers = '';
+    let responses = '';
     socket.on('data', (bytes) => {
-      answers += bytes;
+      responses += bytes;
     });
     for (const letter of audit(JSON.stringify(GOOD.entry)) + get('/livez', LAST)) {
       socket.write(letter);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await expect.poll(() => answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200']);
+    await expect.poll(() => responses.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200']);
   });
 });

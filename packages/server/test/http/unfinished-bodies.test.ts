@@ -15,20 +15,20 @@ const open: Socket[] = [];
 
 /** Starts chunked bodies and never finishes them, until the server rejects one. */
 async function startBodies(path: string, headers: readonly string[]): Promise<void> {
-  let answer = '';
-  for (let count = 0; count < 40 && answer === ''; count += 1) {
+  let response = '';
+  for (let count = 0; count < 40 && response === ''; count += 1) {
     const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' });
     socket.on('error', () => undefined);
     socket.on('data', (chunk: Buffer) => {
-      answer += chunk.toString('latin1');
+      response += chunk.toString('latin1');
     });
     const before = await readingBytes();
     const head = [`POST ${path} HTTP/1.1`, 'Host: 127.0.0.1', 'Content-Type: application/json', 'Transfer-Encoding: chunked'];
     socket.write(`${[...head, ...headers].join('\r\n')}\r\n\r\n1\r\n{\r\n`);
     open.push(socket);
-    await until('the body is admitted or rejected', async () => answer !== '' || (await readingBytes()) > before);
+    await until('the body is admitted or rejected', async () => response !== '' || (await readingBytes()) > before);
   }
-  expect(answer).toMatch(/^HTTP\/1.1 503 /);
+  expect(response).toMatch(/^HTTP\/1.1 503 /);
 }
 
 const readingBytes = async () =>

@@ -69,10 +69,10 @@ describe('the format of new names', () => {
     async (_, path, at, body) => {
       const before = (await agents()).length;
       for (const [, name, code, message] of BAD_NAMES) {
-        const answer = await server.post(path, key, body(name));
-        expect(answer.status).toBe(422);
-        expect(answer.body.error).toBe('validation_failed');
-        expect(answer.body.issues).toEqual([{ path: `${at}/agent_name`, code, message: expect.stringContaining(message) }]);
+        const response = await server.post(path, key, body(name));
+        expect(response.status).toBe(422);
+        expect(response.body.error).toBe('validation_failed');
+        expect(response.body.issues).toEqual([{ path: `${at}/agent_name`, code, message: expect.stringContaining(message) }]);
       }
       expect(await agents()).toHaveLength(before);
     },
@@ -190,14 +190,14 @@ describe('a new name that resembles a known one', () => {
     const events = (letter: string) =>
       Array.from({ length: 9 }, (_, index) => ({ ...event(), agent_name: `${long}${letter}${index}` }));
     await server.post(paths.telemetry, key, { events: events('a') });
-    const answer = await server.post(paths.telemetry, key, { events: events('A') });
-    const warnings = warning(answer)!.split(', ');
+    const response = await server.post(paths.telemetry, key, { events: events('A') });
+    const warnings = warning(response)!.split(', ');
     expect(warnings).toHaveLength(4);
     expect(warnings[0]).toMatch(
       /^similar-agent-name;agent_name=(%F0%9F%98%80){20,25}\.\.\.;similar_to=(%F0%9F%98%80){20,25}\.\.\.$/,
     );
     expect(warnings[3]).toBe('similar-agent-name;more=6');
-    expect(warning(answer)!.length).toBeLessThan(2048);
+    expect(warning(response)!.length).toBeLessThan(2048);
   });
 
   test('housekeeping adds missing skeletons of names', async () => {
@@ -224,7 +224,7 @@ describe('a new name that resembles a known one', () => {
   test('gets no warning about an agent of another workspace', async () => {
     await evaluate('of one workspace');
     const otherKey = await server.key(await server.workspace());
-    const answer = await evaluate('Of One Workspace', {}, otherKey);
-    expect([answer.status, warning(answer)]).toEqual([200, null]);
+    const response = await evaluate('Of One Workspace', {}, otherKey);
+    expect([response.status, warning(response)]).toEqual([200, null]);
   });
 });

@@ -48,9 +48,9 @@ describe('the signed decision', () => {
     ['a list of two', `${'a'.repeat(16)}, ${'b'.repeat(16)}`],
   ])('is not made for a nonce that is %s, and the response explains the fault', async (_what, nonce) => {
     const before = await server.database.sql('SELECT count(*) FROM countersign.decisions');
-    const answer = await server.post(paths.promotionCheck, key, { agent_name: 'named' }, { 'countersign-nonce': nonce });
-    expect(answer.status).toBe(422);
-    expect(answer.body).toMatchObject({
+    const response = await server.post(paths.promotionCheck, key, { agent_name: 'named' }, { 'countersign-nonce': nonce });
+    expect(response.status).toBe(422);
+    expect(response.body).toMatchObject({
       error: 'validation_failed',
       issues: [
         { code: 'bad_header', message: expect.stringMatching(/^Countersign-Nonce must be 16 to 64 characters of base64url/) },
@@ -63,14 +63,14 @@ describe('the signed decision', () => {
     const headers = new Headers({ 'content-type': 'application/json', authorization: `Bearer ${key}` });
     headers.append('countersign-nonce', 'a'.repeat(16));
     headers.append('countersign-nonce', 'b'.repeat(16));
-    const answer = await fetch(server.url + paths.promotionCheck, { method: 'POST', headers, body: '{"agent_name":"named"}' });
-    expect(answer.status).toBe(422);
+    const response = await fetch(server.url + paths.promotionCheck, { method: 'POST', headers, body: '{"agent_name":"named"}' });
+    expect(response.status).toBe(422);
   });
 
   test('contains the nonce of a request with a large body, which the worker thread prepares', async () => {
     const body = `{"agent_name":"named"${' '.repeat(300_000)}}`;
-    const answer = await server.post(paths.promotionCheck, key, body, { 'countersign-nonce': NONCE });
-    expect([answer.status, answer.body.nonce]).toEqual([200, NONCE]);
+    const response = await server.post(paths.promotionCheck, key, body, { 'countersign-nonce': NONCE });
+    expect([response.status, response.body.nonce]).toEqual([200, NONCE]);
   });
 });
 
@@ -174,8 +174,8 @@ describe('the evidence document', () => {
 
   test('is readable only with a read token of its workspace; unknown decisions are 404', async () => {
     const { decision_id: id } = await check({ agent_name: 'good' });
-    const answer = await read(`${id}/evidence`);
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+    const response = await read(`${id}/evidence`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
     const foreign = await readToken(await server.workspace('other'));
     expect((await read(`${id}/evidence`, foreign)).status).toBe(404);
     expect((await read('0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f/evidence')).status).toBe(404);

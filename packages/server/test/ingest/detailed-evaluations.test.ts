@@ -37,13 +37,13 @@ describe('POST /api/v1/evaluations', () => {
       trace_ids: ['run-1', 'run-2'],
       artifact: `gitCommit:${'c'.repeat(40)}`,
     };
-    const { status, body: answer } = await record(body);
-    expect([status, answer]).toEqual([200, { ok: true, id: expect.any(String), pass_rate: 97.36842105263156 }]);
+    const { status, body: response } = await record(body);
+    expect([status, response]).toEqual([200, { ok: true, id: expect.any(String), pass_rate: 97.36842105263156 }]);
     const [row] = await server.database.sql(
       `SELECT status, pass_rate, severity_threshold, suite, completeness, artifact, document::json AS document,
               to_char(evaluated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') AS evaluated_at
          FROM countersign.evaluations WHERE id = $1`,
-      [answer.id],
+      [response.id],
     );
     expect(row).toEqual({
       ...{ status: 'passing', pass_rate: 97.36842105263156, severity_threshold: 3, suite: 'safety', completeness: 'complete' },
@@ -96,8 +96,8 @@ describe('POST /api/v1/evaluations', () => {
     ['all cases skipped', { cases: { total: 3, passed: 0, skipped: 3 }, skipped_excluded: true }, null],
     ['nothing given', {}, null],
   ])('computes the pass rate, which promotion checks use: %s', async (what, body, rate) => {
-    const { body: answer } = await record({ agent_name: what, ...body });
-    expect(answer.pass_rate).toBe(rate);
+    const { body: response } = await record({ agent_name: what, ...body });
+    expect(response.pass_rate).toBe(rate);
     const decision = await check({ agent_name: what, min_pass_rate: rate ?? 0 });
     expect([decision.allowed, decision.actual_threshold]).toEqual([rate !== null, rate]);
   });

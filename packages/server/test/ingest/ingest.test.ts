@@ -101,16 +101,16 @@ describe('the audit ledger', () => {
   ];
 
   test('links each entry to the previous one by the hash that docs/formats.md defines, and the response contains both hashes', async () => {
-    const answers: TestResponse[] = [];
-    for (const body of BODIES) answers.push(await server.post(paths.audit, key, body));
+    const responses: TestResponse[] = [];
+    for (const body of BODIES) responses.push(await server.post(paths.audit, key, body));
     const rows = await server.database.sql<{ seq: number; document: string; row_hash: string; prev_hash: string | null }>(
       `SELECT seq, document, encode(row_hash, 'hex') AS row_hash, encode(prev_hash, 'hex') AS prev_hash
          FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq`,
       [tenantId],
     );
     expect(rows).toHaveLength(BODIES.length);
-    for (const [index, { body, status, headers }] of answers.entries()) {
-      const before = index === 0 ? null : answers[index - 1]!.body.row_hash;
+    for (const [index, { body, status, headers }] of responses.entries()) {
+      const before = index === 0 ? null : responses[index - 1]!.body.row_hash;
       const { document, ...row } = rows[index]!;
       const entry = JSON.parse(document);
       expect([status, headers.get('countersign-ledger-seq')]).toEqual([200, String(index + 1)]);

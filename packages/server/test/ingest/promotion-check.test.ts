@@ -133,14 +133,14 @@ describe('promotion check', () => {
       [{ agent_name: `${agent_id} null` }, null],
     ];
     const bodies = [...cases, ...cases, ...cases];
-    const answers = await Promise.all(bodies.map(([body]) => check(body)));
-    expect(answers.map(({ body }) => body.actual_threshold)).toEqual(bodies.map(([, rate]) => rate));
+    const responses = await Promise.all(bodies.map(([body]) => check(body)));
+    expect(responses.map(({ body }) => body.actual_threshold)).toEqual(bodies.map(([, rate]) => rate));
     const limits = [94, 95, 96, 95].map((min_pass_rate) => ({ agent_name: 'together', min_pass_rate }));
     const limited = await Promise.all([...limits, ...limits].map((body) => check(body)));
     expect(limited.map(({ body }) => [body.required_threshold, body.allowed])).toEqual(
       [...limits, ...limits].map(({ min_pass_rate }) => [min_pass_rate, min_pass_rate <= 95]),
     );
-    expect(new Set(answers.map(({ body }) => body.decision_id)).size).toBe(bodies.length);
+    expect(new Set(responses.map(({ body }) => body.decision_id)).size).toBe(bodies.length);
   });
 
   test('rejects an ID and a name of different agents, and a check with neither', async () => {

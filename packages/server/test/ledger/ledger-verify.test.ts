@@ -215,12 +215,12 @@ describe('verifyAuditLedger', () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const append = (metadata: object) => server.post(paths.audit, key, { actor: 'ci', action: 'build.done', metadata });
-    const answers: TestResponse[] = [];
+    const responses: TestResponse[] = [];
     // The entries are sent in groups, because on a slow machine the server rejects requests that wait too long.
     for (let place = 0; place < 1_100; place += 100)
-      answers.push(...(await Promise.all(Array.from({ length: 100 }, (_, more) => append({ place: place + more })))));
-    for (let count = 0; count < 12; count += 1) answers.push(await append({ long: 'x'.repeat(900_000) }));
-    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+      responses.push(...(await Promise.all(Array.from({ length: 100 }, (_, more) => append({ place: place + more })))));
+    for (let count = 0; count < 12; count += 1) responses.push(await append({ long: 'x'.repeat(900_000) }));
+    expect(responses.filter(({ status }) => status !== 200)).toEqual([]);
     const pages: number[] = [];
     let lines = '';
     for await (const page of exportLog(server.open.pool, tenantId, 'audit')) {
@@ -244,8 +244,8 @@ test('`ledger verify --log all` reports the progress of each log separately, cou
     [paths.audit, { actor: 'ci', action: 'build.done' }],
     [paths.evaluations, { agent_name: 'bot', name: 'nightly' }],
   ] as const) {
-    const answers = await Promise.all(Array.from({ length: 600 }, () => server.post(path, key, body)));
-    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+    const responses = await Promise.all(Array.from({ length: 600 }, () => server.post(path, key, body)));
+    expect(responses.filter(({ status }) => status !== 200)).toEqual([]);
   }
   // Each call of `performance.now` returns a time two seconds later, so that every progress report is due.
   let now = performance.now();

@@ -181,8 +181,13 @@ describe('appending after a remembered head', () => {
       throw new Error('rolled back');
     });
     await expect(rolledBack).rejects.toThrow('rolled back');
-    const answer = await server.post(paths.audit, key, { actor: 'ci', action: 'after' }, { 'idempotency-key': 'reads the head' });
-    expect(answer.status).toBe(200);
+    const response = await server.post(
+      paths.audit,
+      key,
+      { actor: 'ci', action: 'after' },
+      { 'idempotency-key': 'reads the head' },
+    );
+    expect(response.status).toBe(200);
   });
 
   test('rejects a database that was reset to an earlier state; a server without remembered heads accepts it', async () => {

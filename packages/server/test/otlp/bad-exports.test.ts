@@ -12,7 +12,7 @@ import {
   repeatedObjects,
 } from './costly-exports.ts';
 import { chatRun, id, jsonExport, newTrace, protobufExport } from './exporter.ts';
-import { type ExportAnswer, type Exporter, exporter, JSON_TYPE, PROTOBUF, statusOf } from './sending.ts';
+import { type Exporter, type ExportResponse, exporter, JSON_TYPE, PROTOBUF, statusOf } from './sending.ts';
 
 let server: TestServer;
 let workspace: string;
@@ -35,7 +35,7 @@ const countRows = async () =>
 const INVALID_ARGUMENT = 3;
 const trace = (): Uint8Array => protobufExport(chatRun(newTrace()));
 describe('a request that the OTLP endpoints reject', () => {
-  test.each<[string, () => Promise<ExportAnswer>, number, RegExp]>([
+  test.each<[string, () => Promise<ExportResponse>, number, RegExp]>([
     ['a text that is not protobuf', () => good.send(Buffer.from('hello, world'), PROTOBUF), 400, /not protobuf of OTLP/],
     ['truncated protobuf', () => good.send(trace().subarray(0, -7), PROTOBUF), 400, /cut off/],
     ['protobuf sent as JSON', () => good.send(trace(), JSON_TYPE), 400, /not UTF-8|not JSON/],
@@ -174,8 +174,8 @@ test('the server stores an attribute whose JSON text has millions of values, wit
 test('an export that does not fit into the queue gets a 503 with Retry-After', async () => {
   const full = await testServer({ queueBytesMax: 1000 });
   const { send } = exporter(full, await full.key(await full.workspace()));
-  const answers = await Promise.all(Array.from({ length: 20 }, () => send(trace(), PROTOBUF)));
-  const rejected = answers.filter(({ status }) => status !== 200);
+  const responses = await Promise.all(Array.from({ length: 20 }, () => send(trace(), PROTOBUF)));
+  const rejected = responses.filter(({ status }) => status !== 200);
   expect(rejected.length).toBeGreaterThan(0);
   for (const answer of rejected)
     expect([answer.status, answer.headers.get('retry-after'), statusOf(answer).code]).toEqual([503, '1', 14]);
@@ -184,12 +184,12 @@ test('an export that does not fit into the queue gets a 503 with Retry-After', a
 test('exports beyond the rate limit of their key get a 429 with Retry-After and are not stored', async () => {
   const limited = await testServer({ rateLimitPerMinute: 2 });
   const { send } = exporter(limited, await limited.key(await limited.workspace()));
-  const answers = [];
+  const responses = [];
   for (const path of ['/v1/traces', '/v1/metrics', '/v1/traces', '/v1/logs']) {
-    answers.push(await send(path === '/v1/traces' ? trace() : new Uint8Array(), PROTOBUF, path));
+    responses.push(await send(path === '/v1/traces' ? trace() : new Uint8Array(), PROTOBUF, path));
   }
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 429, 429]);
-  for (const answer of answers.slice(2)) {
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 429, 429]);
+  for (const answer of responses.slice(2)) {
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(statusOf(answer)).toMatchObject({ code: 8, message: expect.stringContaining('Retry-After') });
   }

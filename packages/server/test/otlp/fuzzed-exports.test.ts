@@ -6,7 +6,7 @@ import { storedDocuments } from '../harness/stored-documents.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 import { chatRun, newTrace, protobufExport } from './exporter.ts';
 import { type FuzzedExport, fuzzedExports } from './fuzzed-exports.ts';
-import { type ExportAnswer, exporter, PROTOBUF, partialSuccessOf, statusOf } from './sending.ts';
+import { type ExportResponse, exporter, PROTOBUF, partialSuccessOf, statusOf } from './sending.ts';
 
 /** COUNTERSIGN_FUZZ_RUNS sets the number of requests. COUNTERSIGN_FUZZ_SEED repeats the requests of an earlier run. */
 const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 4000);
@@ -32,21 +32,21 @@ function decompressed({ headers, body }: FuzzedExport): Uint8Array {
 }
 
 /** Checks the response to a request. The message of a failure contains the path and the start of the body. */
-function check(request: FuzzedExport, answer: ExportAnswer): void {
+function check(request: FuzzedExport, response: ExportResponse): void {
   const sent = `${request.what} to ${request.path}: ${Buffer.from(request.body.subarray(0, 2000)).toString('base64')}`;
-  expect([...request.statuses, 503], sent).toContain(answer.status);
+  expect([...request.statuses, 503], sent).toContain(response.status);
   const requestType = request.headers['content-type']!;
   const isOtlp = ['application/x-protobuf', 'application/json'].includes(requestType);
-  expect(answer.headers.get('content-type'), sent).toBe(isOtlp ? requestType : 'application/json');
-  if (answer.status === 200) {
-    const { rejected, message } = partialSuccessOf(answer);
+  expect(response.headers.get('content-type'), sent).toBe(isOtlp ? requestType : 'application/json');
+  if (response.status === 200) {
+    const { rejected, message } = partialSuccessOf(response);
     if (rejected > 0) expect(message, sent).not.toBe('');
     return;
   }
-  const { code, message } = statusOf(answer);
-  expect(code, sent).toBe(RPC_CODES[answer.status]);
+  const { code, message } = statusOf(response);
+  expect(code, sent).toBe(RPC_CODES[response.status]);
   expect(message, sent).not.toBe('');
-  if (answer.status === 503) expect(answer.headers.get('retry-after'), sent).toMatch(/^\d+$/);
+  if (response.status === 503) expect(response.headers.get('retry-after'), sent).toMatch(/^\d+$/);
 }
 
 /** Sends all requests of a round to a new workspace. Only bodies that got the response 200 may be stored. */
@@ -57,10 +57,10 @@ async function runRound(seed: number, count: number): Promise<void> {
   const accepted = new Set<string>();
   const sendNext = async (): Promise<void> => {
     for (let request = requests.pop(); request !== undefined; request = requests.pop()) {
-      const answer = await send(request.body, request.headers, request.path);
-      check(request, answer);
-      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-      if (answer.status === 200) accepted.add(sha256(decompressed(request)));
+      const response = await send(request.body, request.headers, request.path);
+      check(request, response);
+      statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+      if (response.status === 200) accepted.add(sha256(decompressed(request)));
     }
   };
   await Promise.all(Array.from({ length: SENDERS }, sendNext));

@@ -182,13 +182,13 @@ describe('POST /v1/logs', () => {
       await blocker.connect();
       await blocker.query('BEGIN; LOCK TABLE countersign.idempotency_keys IN SHARE MODE');
       const second = first === 'span' ? 'log record' : 'span';
-      const answers = [send[first]()];
+      const responses = [send[first]()];
       await waitForBlockedStatements(server.database);
-      answers.push(send[second]());
+      responses.push(send[second]());
       await waitForBlockedStatements(server.database, 2);
       await blocker.query('ROLLBACK');
       await blocker.end();
-      expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
+      expect((await Promise.all(responses)).map(({ status }) => status)).toEqual([200, 200]);
       const { items } = await viewer.get('runs.list', { query: { text: traceId } });
       expect(items).toMatchObject([{ has_error: true }]);
     },
@@ -221,10 +221,10 @@ describe('POST /v1/logs', () => {
 
   test('reports log records of unknown events and log records without a span as rejected', async () => {
     const traceId = newTrace();
-    const answer = await postLogs(
+    const response = await postLogs(
       logs({ traceId, eventName: 'http.request' }, { traceId, spanId: '', eventName: 'gen_ai.user.message' }),
     );
-    expect(answer.partialSuccess).toMatchObject({ rejectedLogRecords: '2' });
+    expect(response.partialSuccess).toMatchObject({ rejectedLogRecords: '2' });
   });
 
   test('rejects further log records of a workspace in which 10,000 wait for their spans', async () => {

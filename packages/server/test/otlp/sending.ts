@@ -5,7 +5,7 @@ export const PROTOBUF = { 'content-type': 'application/x-protobuf' };
 export const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** A response with its body as bytes, because it may be protobuf. */
-export interface ExportAnswer {
+export interface ExportResponse {
   status: number;
   headers: Headers;
   bytes: Buffer;
@@ -13,8 +13,8 @@ export interface ExportAnswer {
 
 /** Sends exports to a server. */
 export interface Exporter {
-  send(body: Uint8Array | string, headers: Record<string, string>, path?: string): Promise<ExportAnswer>;
-  sendJson(body: unknown, path?: string): Promise<ExportAnswer>;
+  send(body: Uint8Array | string, headers: Record<string, string>, path?: string): Promise<ExportResponse>;
+  sendJson(body: unknown, path?: string): Promise<ExportResponse>;
 }
 
 /** Creates an exporter for a server. Requests with the header `authorization` do not send the key. */
@@ -31,7 +31,7 @@ export function exporter(server: TestServer, key: string | undefined): Exporter 
 }
 
 /** Decodes a google.rpc.Status in the media type of its response. */
-export function statusOf({ headers, bytes }: ExportAnswer): { code: number; message: string } {
+export function statusOf({ headers, bytes }: ExportResponse): { code: number; message: string } {
   if (headers.get('content-type')!.includes('json')) return JSON.parse(bytes.toString());
   const reader = protobuf.Reader.create(bytes);
   const status = { code: 0, message: '' };
@@ -45,7 +45,7 @@ export function statusOf({ headers, bytes }: ExportAnswer): { code: number; mess
 }
 
 /** Decodes the response to an export in its media type. Returns the number of rejected records, and the message. */
-export function partialSuccessOf({ headers, bytes }: ExportAnswer): { rejected: number; message: string } {
+export function partialSuccessOf({ headers, bytes }: ExportResponse): { rejected: number; message: string } {
   if (headers.get('content-type')!.includes('json')) {
     const { partialSuccess: { errorMessage = '', ...counts } = {} } = JSON.parse(bytes.toString());
     return { rejected: Number(Object.values(counts)[0] ?? 0), message: errorMessage };

@@ -196,7 +196,7 @@ describe('the risk level', () => {
 });
 
 describe('archiving an agent', () => {
-  test('hides the agent in the list and the overview, does not affect the gate and can be undone; both acts are in the ledger', async () => {
+  test('hides the agent in list and overview, does not affect the gate and can be undone; both acts are in the ledger', async () => {
     await evaluate('example-agent');
     const agent = await idOf('example-agent');
     const set = (body: object) => admin.get('agents.set_archived', { params: { agent }, body });

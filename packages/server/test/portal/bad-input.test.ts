@@ -194,11 +194,11 @@ describe('a wrong member of a body', () => {
       const { [member]: _, ...without } = good;
       const bodies = wrongValues(schema).map((value) => ({ ...good, [member]: value }));
       for (const body of required ? [...bodies, without, { ...good, [member]: null }] : bodies) {
-        const answer = await admin.callRoute(name, { params, body: JSON.stringify(body) });
-        const at: string[] = answer.body.issues?.map(({ path }: { path: string }) => path) ?? [];
+        const response = await admin.callRoute(name, { params, body: JSON.stringify(body) });
+        const at: string[] = response.body.issues?.map(({ path }: { path: string }) => path) ?? [];
         expect({
           body,
-          status: answer.status,
+          status: response.status,
           elsewhere: at.filter((path) => path !== `/${member}` && !path.startsWith(`/${member}/`)),
         }).toEqual({
           body,
@@ -215,8 +215,8 @@ describe('a wrong member of a body', () => {
     '%s: rejects a body that is invalid JSON, is not an object, or has an unknown member',
     async (name) => {
       for (const body of ['', '{', '[]', '7', '{"nonsense":1}']) {
-        const answer = await admin.callRoute(name, { params, body });
-        expect([body, answer.status]).toEqual([body, 422]);
+        const response = await admin.callRoute(name, { params, body });
+        expect([body, response.status]).toEqual([body, 422]);
       }
     },
   );
@@ -241,12 +241,12 @@ describe('a path parameter', () => {
     const query = goodQuery(PAGE_ROUTES[name as keyof typeof PAGE_ROUTES], '');
     const [, rest] = PAGE_ROUTES[name as keyof typeof PAGE_ROUTES].path.split(`:${parameter}`);
     for (const value of [unknown[parameter] ?? randomUUID(), 'nonsense', '-1', '1e9', "x' OR '1'='1", '99999999999999999999']) {
-      const answer = await admin.callRoute(name, {
+      const response = await admin.callRoute(name, {
         params: { ...params, [parameter]: value },
         query,
         ...(body === undefined ? {} : { body }),
       });
-      expect({ value, rest, status: answer.status }).toEqual({ value, rest, status: 404 });
+      expect({ value, rest, status: response.status }).toEqual({ value, rest, status: 404 });
     }
   });
 });

@@ -50,8 +50,8 @@ describe('a cross-site request', () => {
 
   test('cannot override its method', async () => {
     const disguised = { 'x-http-method-override': 'PATCH', 'x-method-override': 'PATCH', 'x-http-method': 'PATCH' };
-    const answer = await ada.browser.call('POST', '/account?_method=PATCH', { name: 'Mallory' }, disguised);
-    expect(outcome(answer)).toBe('405 method_not_allowed');
+    const response = await ada.browser.call('POST', '/account?_method=PATCH', { name: 'Mallory' }, disguised);
+    expect(outcome(response)).toBe('405 method_not_allowed');
     expect((await ada.browser.call('GET', '/session')).body.person.name).toBe('ada');
   });
 
@@ -71,15 +71,15 @@ describe('a cross-site request', () => {
     const browser = new Browser(proxied);
     const credentials = { email: 'ada@example.com', password: PASSWORD };
     const forwarded = { 'x-forwarded-host': 'countersign.example.com' };
-    const answer = await browser.call('POST', '/session', credentials, {
+    const response = await browser.call('POST', '/session', credentials, {
       origin: 'https://countersign.example.com',
       ...forwarded,
     });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('set-cookie')).toMatch(
+    expect(response.status).toBe(200);
+    expect(response.headers.get('set-cookie')).toMatch(
       /^__Host-countersign=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure; /,
     );
-    expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000');
+    expect(response.headers.get('strict-transport-security')).toBe('max-age=31536000');
     const byHttp = await browser.call('POST', '/session', credentials, {
       origin: 'http://countersign.example.com',
       ...forwarded,
@@ -118,11 +118,11 @@ describe('security headers', () => {
   });
 
   test('allow no other origin to read a response of the API', async () => {
-    const answer = await ada.browser.call('GET', '/session', undefined, {
+    const response = await ada.browser.call('GET', '/session', undefined, {
       origin: 'https://evil.example',
       'sec-fetch-site': 'cross-site',
     });
-    expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+    expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
     expect((await headersOf('/api/portal/session', 'OPTIONS')).get('access-control-allow-origin')).toBeNull();
   });
 });

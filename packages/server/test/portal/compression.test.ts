@@ -36,7 +36,7 @@ beforeAll(async () => {
   admin = await portalClient(server, workspace, 'admin');
 });
 
-interface RawAnswer {
+interface RawResponse {
   status: number;
   headers: IncomingHttpHeaders;
   /** The body as received, without decompression. */
@@ -44,7 +44,7 @@ interface RawAnswer {
 }
 
 /** Requests a path without decompressing the response. */
-function requestRaw(path: string, acceptEncoding?: string, cookie = admin.browser.cookie!): Promise<RawAnswer> {
+function requestRaw(path: string, acceptEncoding?: string, cookie = admin.browser.cookie!): Promise<RawResponse> {
   const headers = { cookie, ...(acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding }) };
   return new Promise((resolve, reject) => {
     get(server.url + path, { headers }, (response) => {

@@ -55,14 +55,14 @@ describe('a changed password', () => {
     const grace = await createPerson(server);
     const invitation = await invite(admin, workspace, grace.email);
     const hash = await hashPassword(NEW);
-    let answer: Promise<TestResponse> | undefined;
+    let response: Promise<TestResponse> | undefined;
     await inPersonTransaction(server.open.pool, grace.id, async (tx) => {
       await lockAccount(tx, grace.id);
       await setPassword(tx, grace.id, hash);
-      answer = use('accept-invitation', invitation, { password: PASSWORD });
-      await Promise.race([answer, waitForBlockedStatements(server.database)]);
+      response = use('accept-invitation', invitation, { password: PASSWORD });
+      await Promise.race([response, waitForBlockedStatements(server.database)]);
     });
-    expect(outcome(await answer!)).toBe('401 sign_in_failed');
+    expect(outcome(await response!)).toBe('401 sign_in_failed');
     expect(outcome(await use('accept-invitation', invitation, { password: NEW }))).toBe('200 ok');
   });
 });
@@ -88,11 +88,11 @@ describe('a new person', () => {
     const other = await createPerson(server, { [elsewhere]: 'admin' });
     const email = 'newcomer@example.com';
     const links = [await invite(admin, workspace, email), await invite(other, elsewhere, email)];
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       links.map((link, number) => use('accept-invitation', link, { name: 'New', password: `${NEW} ${number}` })),
     );
-    expect(answers.map(outcome).sort()).toEqual(['200 ok', '401 sign_in_failed']);
-    const first = answers.findIndex(({ status }) => status === 200);
+    expect(responses.map(outcome).sort()).toEqual(['200 ok', '401 sign_in_failed']);
+    const first = responses.findIndex(({ status }) => status === 200);
     const signIn = (number: number) => new Browser(server).call('POST', '/session', { email, password: `${NEW} ${number}` });
     expect([outcome(await signIn(first)), outcome(await signIn(1 - first))]).toEqual(['200 ok', '401 sign_in_failed']);
     expect(outcome(await use('accept-invitation', links[1 - first]!, { password: `${NEW} ${first}` }))).toBe('200 ok');
@@ -104,14 +104,14 @@ describe('a person who is removed from their last two workspaces at the same tim
     const [one, other] = [await server.workspace(), await server.workspace()];
     const owner = await createPerson(server, { [one]: 'admin', [other]: 'admin' });
     const person = await createPerson(server, { [one]: 'viewer', [other]: 'viewer' });
-    let answer: Promise<TestResponse> | undefined;
+    let response: Promise<TestResponse> | undefined;
     await inTenantTransaction(server.open.pool, one, async (tx) => {
       await lockAccount(tx, person.id);
       await deleteMembership(tx, person.id);
-      answer = owner.browser.call('DELETE', `/workspaces/${other}/members/${person.id}`);
-      await Promise.race([answer, waitForBlockedStatements(server.database)]);
+      response = owner.browser.call('DELETE', `/workspaces/${other}/members/${person.id}`);
+      await Promise.race([response, waitForBlockedStatements(server.database)]);
     });
-    expect(outcome(await answer!)).toBe('200 ok');
+    expect(outcome(await response!)).toBe('200 ok');
     expect(outcome(await person.browser.call('GET', '/session'))).toBe('401 not_signed_in');
   });
 });

@@ -30,7 +30,7 @@ beforeAll(async () => {
 describe('the first start', () => {
   test('two set-up links used at once create one workspace and one admin, and then no set-up link can be created', async () => {
     const links = [await setUpLink(server.open.pool), await setUpLink(server.open.pool)];
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       links.map((link, number) =>
         open(new Browser(server), 'set-up', {
           token: tokenOf(link!),
@@ -41,8 +41,8 @@ describe('the first start', () => {
         }),
       ),
     );
-    expect(answers.map(outcome).sort()).toEqual(['200 ok', GONE]);
-    const { body } = answers.find(({ status }) => status === 200)!;
+    expect(responses.map(outcome).sort()).toEqual(['200 ok', GONE]);
+    const { body } = responses.find(({ status }) => status === 200)!;
     expect(body.memberships).toMatchObject([{ workspace: { id: body.workspace_id }, role: 'admin' }]);
     expect(await server.database.sql('SELECT count(*)::int AS n FROM countersign.tenants')).toEqual([{ n: 1 }]);
     expect(await server.database.sql('SELECT count(*)::int AS n FROM countersign.people')).toEqual([{ n: 1 }]);
@@ -119,9 +119,9 @@ describe('an invitation', () => {
 
   test('is accepted only once when it is used concurrently', async () => {
     const link = await invite('racer@example.com');
-    const answers = await Promise.all([1, 2, 3, 4].map(() => accept(link, { name: 'Racer', password: PASSWORD })));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(answers.filter(({ status }) => status !== 200 && status !== 410 && status !== 401)).toEqual([]);
+    const responses = await Promise.all([1, 2, 3, 4].map(() => accept(link, { name: 'Racer', password: PASSWORD })));
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(responses.filter(({ status }) => status !== 200 && status !== 410 && status !== 401)).toEqual([]);
     const members = await admin.browser.call('GET', `/workspaces/${workspace}/members`);
     expect(members.body.items.filter(({ email }: { email: string }) => email === 'racer@example.com')).toHaveLength(1);
   });
@@ -168,8 +168,8 @@ describe('an invitation', () => {
       [{ role: 'viewer' }, '/email required'],
       [{ email: 'a@b.c', role: 'viewer', is_admin: true }, '/is_admin unknown_member'],
     ] as const) {
-      const { status, body: answer } = await admin.browser.call('POST', path, body);
-      expect([status, answer.issues.map((issue: { path: string; code: string }) => `${issue.path} ${issue.code}`)]).toEqual([
+      const { status, body: response } = await admin.browser.call('POST', path, body);
+      expect([status, response.issues.map((issue: { path: string; code: string }) => `${issue.path} ${issue.code}`)]).toEqual([
         422,
         [at],
       ]);

@@ -38,9 +38,9 @@ async function send(traceId: string, submissions: number, spansOf: (number: numb
   let id = '';
   for (let number = 1; number <= submissions; number += 1) {
     const body = { trace_id: traceId, agent_name: 'clerk', spans: spansOf(number) };
-    const { status, body: answer } = await server.post(paths.traces, key, body);
+    const { status, body: response } = await server.post(paths.traces, key, body);
     expect(status).toBe(200);
-    id = answer.id;
+    id = response.id;
   }
   return id;
 }

@@ -42,15 +42,15 @@ describe('the members commands', () => {
 
   test('members reset-password prints a link that sets a new password', async () => {
     const { out } = await run('members', 'reset-password', '--email', 'grace@example.com');
-    const answer = await use(new Browser(server), 'reset-password', { token: tokenOf(out), password: 'another good password' });
-    expect(answer.body.person.name).toBe('Grace');
+    const response = await use(new Browser(server), 'reset-password', { token: tokenOf(out), password: 'another good password' });
+    expect(response.body.person.name).toBe('Grace');
   });
 
   test('members add creates a member without a password who signs in with the link', async () => {
     const { out } = await run('members', 'add', '--workspace', 'acme', '--email', 'guest@example.com', '--role', 'viewer');
     const browser = new Browser(server);
-    const answer = await use(browser, 'sign-in', { token: tokenOf(out) });
-    expect(answer.body).toMatchObject({
+    const response = await use(browser, 'sign-in', { token: tokenOf(out) });
+    expect(response.body).toMatchObject({
       person: { email: 'guest@example.com', name: 'guest@example.com', has_password: false },
       memberships: [{ workspace: { name: 'acme' }, role: 'viewer' }],
     });

@@ -88,14 +88,14 @@ describe('an admin whose role is being taken away', () => {
     ['remove the other admin', (by: Person) => by.browser.call('DELETE', member(admin.id))],
   ])('cannot %s: the request waits and is rejected', async (_what, act) => {
     const second = await createPerson(server, { [workspace]: 'admin' });
-    let answer: Promise<TestResponse> | undefined;
+    let response: Promise<TestResponse> | undefined;
     await inTenantTransaction(server.open.pool, workspace, async (tx) => {
       await lockLogs(tx, ['audit']);
       await changeRoleOf(tx, second.id, 'viewer');
-      answer = act(second);
-      await Promise.race([answer, waitForBlockedStatements(server.database)]);
+      response = act(second);
+      await Promise.race([response, waitForBlockedStatements(server.database)]);
     });
-    expect(outcome(await answer!)).toBe('409 refused');
+    expect(outcome(await response!)).toBe('409 refused');
     expect(await ledgerEntries()).toEqual([]);
   });
 });
@@ -122,7 +122,7 @@ describe('the last admin', () => {
     ];
     const outcomes = await Promise.all(all.map((by, index) => act(by, all[(index + 1) % all.length]!)));
     expect(await admins()).toBeGreaterThan(0);
-    expect(outcomes.filter((answer) => answer === '200 ok').length).toBe(3 - (await admins()));
+    expect(outcomes.filter((response) => response === '200 ok').length).toBe(3 - (await admins()));
     expect(await ledgerEntries()).toHaveLength(3 - (await admins()));
   });
 });

@@ -118,28 +118,28 @@ describe('a password reset', () => {
 
   test('is refused while the admin loses the role in another workspace of the person', async () => {
     const { elsewhere, both, reset } = await adminOfTwo();
-    let answer: Promise<TestResponse> | undefined;
+    let response: Promise<TestResponse> | undefined;
     await inTenantTransaction(server.open.pool, elsewhere, async (tx) => {
       await changeRoleOf(tx, both.id, 'viewer');
       await lockAccount(tx, both.id);
-      answer = reset();
-      await Promise.race([answer, waitForBlockedStatements(server.database)]);
+      response = reset();
+      await Promise.race([response, waitForBlockedStatements(server.database)]);
     });
-    expect(outcome(await answer!)).toBe('409 refused');
+    expect(outcome(await response!)).toBe('409 refused');
   });
 
   test('waits while the person joins another workspace, and is then invalid, without a deadlock', async () => {
     const grace = await createPerson(server, { [workspace]: 'viewer' });
     const { body } = await requestReset(grace);
-    let answer: Promise<TestResponse> | undefined;
+    let response: Promise<TestResponse> | undefined;
     // This transaction locks in the same order as when a person joins a workspace: first the account, then the links.
     await inTenantTransaction(server.open.pool, await server.workspace(), async (tx) => {
       await lockAccount(tx, grace.id);
-      answer = use(body.path, 'another good password');
-      await Promise.race([answer, waitForBlockedStatements(server.database)]);
+      response = use(body.path, 'another good password');
+      await Promise.race([response, waitForBlockedStatements(server.database)]);
       await voidLinksOf(tx, grace.id);
     });
-    expect(outcome(await answer!)).toBe('410 link_not_valid');
+    expect(outcome(await response!)).toBe('410 link_not_valid');
   });
 
   test("is refused for the admin's own account, so that a session alone cannot change the password", async () => {

@@ -51,14 +51,14 @@ async function requestDuring(
   change: (tx: Transaction) => Promise<unknown>,
   act: () => Promise<TestResponse>,
 ): Promise<TestResponse> {
-  let answer: Promise<TestResponse> | undefined;
+  let response: Promise<TestResponse> | undefined;
   await inTenantTransaction(server.open.pool, workspace, async (tx) => {
     await lockLogs(tx, ['audit']);
     await change(tx);
-    answer = act();
-    await Promise.race([answer, waitForBlockedStatements(server.database)]);
+    response = act();
+    await Promise.race([response, waitForBlockedStatements(server.database)]);
   });
-  return answer!;
+  return response!;
 }
 
 const outcome = ({ status, body }: TestResponse) => `${status} ${body.issues?.[0]?.message ?? body.error ?? 'ok'}`;
@@ -111,12 +111,12 @@ describe('a member who loses the role while an act waits', () => {
     const { workspace } = records;
     const other = await portalClient(server, workspace, 'admin');
     const before = await rowsOf(workspace);
-    const answer = await requestDuring(
+    const response = await requestDuring(
       workspace,
       (tx) => deleteMembership(tx, other.id),
       () => other.callRoute(name, ACTS[name]!(records) as never),
     );
-    expect(outcome(answer)).toBe('409 you are no longer a member of this workspace');
+    expect(outcome(response)).toBe('409 you are no longer a member of this workspace');
     expect(await rowsOf(workspace)).toEqual(before);
   });
 
@@ -124,12 +124,12 @@ describe('a member who loses the role while an act waits', () => {
     const { workspace } = records;
     const other = await portalClient(server, workspace, 'admin');
     const before = await rowsOf(workspace);
-    const answer = await requestDuring(
+    const response = await requestDuring(
       workspace,
       (tx) => changeRoleOf(tx, other.id, 'viewer'),
       () => other.callRoute(name, ACTS[name]!(records) as never),
     );
-    expect(outcome(answer)).toMatch(
+    expect(outcome(response)).toMatch(
       /^409 this action requires the role (admin|approver); your role in this workspace is now viewer$/,
     );
     expect(await rowsOf(workspace)).toEqual(before);

@@ -48,14 +48,14 @@ async function probeAccess({ method, path }: PortalRoute, browser: Browser): Pro
     method === 'GET'
       ? await browser.call(method, `${filled}?no_route_knows_this=1`)
       : await browser.call(method, filled, undefined, { origin: 'https://elsewhere.example' });
-  const answer = `${status} ${body.error}`;
-  return answer === (method === 'GET' ? '422 validation_failed' : '403 cross_origin') ? 'let through' : answer;
+  const response = `${status} ${body.error}`;
+  return response === (method === 'GET' ? '422 validation_failed' : '403 cross_origin') ? 'let through' : response;
 }
 
 describe('access of every caller to every route', () => {
   test.each(routes)('%s', async (_name, route) => {
-    const answers = await Promise.all(CALLERS.map(async (caller) => [caller, await probeAccess(route, browsers[caller])]));
-    expect(answers).toEqual(CALLERS.map((caller) => [caller, expected(route.access, caller)]));
+    const responses = await Promise.all(CALLERS.map(async (caller) => [caller, await probeAccess(route, browsers[caller])]));
+    expect(responses).toEqual(CALLERS.map((caller) => [caller, expected(route.access, caller)]));
   });
 
   test('the table of routes uses only the access rules anyone, person, viewer, approver and admin', () => {

@@ -19,9 +19,9 @@ beforeAll(async () => {
 
 /** Sends a trace and returns its ID. */
 const trace = async (body: object): Promise<string> => {
-  const { status, body: answer } = await server.post(paths.traces, key, body);
+  const { status, body: response } = await server.post(paths.traces, key, body);
   expect(status).toBe(200);
-  return answer.id;
+  return response.id;
 };
 const telemetry = async (...events: object[]) => expect((await server.post(paths.telemetry, key, { events })).status).toBe(200);
 const list = async (query: Record<string, string> = {}) => (await viewer.get('runs.list', { query })).items;

@@ -21,16 +21,16 @@ const signIn = (browser: Browser, email: string, password: string) => browser.ca
 describe('signing in', () => {
   test('with an email address in any letter case and a password sets an HttpOnly cookie and returns the memberships', async () => {
     const browser = new Browser(server);
-    const answer = await signIn(browser, ' Ada@Example.COM ', PASSWORD);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('set-cookie')).toMatch(
+    const response = await signIn(browser, ' Ada@Example.COM ', PASSWORD);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('set-cookie')).toMatch(
       /^countersign=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
     );
     const expected = {
       person: { id: ada.id, email: 'ada@example.com', name: 'ada', has_password: true },
       memberships: [{ workspace: { id: workspace, name: 'acme' }, role: 'viewer' }],
     };
-    expect(answer.body).toMatchObject({ ...expected, workspace_id: null });
+    expect(response.body).toMatchObject({ ...expected, workspace_id: null });
     expect((await browser.call('GET', '/session')).body).toMatchObject(expected);
     const members = await browser.call('GET', `/workspaces/${workspace}/members`);
     expect(members.body.items).toMatchObject([{ person_id: ada.id, email: 'ada@example.com', role: 'viewer' }]);
