@@ -5,7 +5,7 @@ import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { parseResponses } from '../bad-input/raw-socket.ts';
 import { paths, type TestResponse, testServer } from '../harness/test-server.ts';
 
-/** The memory for request bodies. One tenant may use three quarters of it, which is enough for two bodies. */
+/** The memory for request bodies. A tenant that is alone may use three quarters of it, which is enough for two bodies. */
 const READING_BYTES = 300_000;
 const BODY = Buffer.from(JSON.stringify({ trace_id: 'slow', metadata: { text: 'x'.repeat(99_900) } }));
 const CAPACITY = 2;

@@ -20,13 +20,13 @@ test.each([
       open.push(socket);
     }
     const rejected = connect(port, '127.0.0.1');
-    let answer = '';
+    let response = '';
     rejected.setEncoding('latin1').on('data', (text: string) => {
-      answer += text;
+      response += text;
     });
     await once(rejected, 'end');
     rejected.destroy();
-    expect(answer).toMatch(/^HTTP\/1\.1 503 [\s\S]*Retry-After: 1[\s\S]*Connection: close[\s\S]*"error":"unavailable"/);
+    expect(response).toMatch(/^HTTP\/1\.1 503 [\s\S]*Retry-After: 1[\s\S]*Connection: close[\s\S]*"error":"unavailable"/);
     open.pop()!.destroy();
     const metrics = async () => {
       const response = await fetch(`${server.url}/metrics`, { headers: { connection: 'close' } });

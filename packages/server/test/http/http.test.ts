@@ -46,10 +46,10 @@ describe('the order of checks', () => {
       [paths.audit, 'audit'],
       [paths.promotionCheck, 'governance'],
     ] as const) {
-      const answer = await server.post(path, await server.key(tenantId, [scopes[needed]]), BROKEN_JSON, TEXT);
-      expect(outcome(answer)).toBe('401 insufficient_scope');
-      expect(answer.body.issues).toMatchObject([{ path: '', code: 'missing_scope', message: expect.stringContaining(needed) }]);
-      expect(answer.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${needed}"`);
+      const response = await server.post(path, await server.key(tenantId, [scopes[needed]]), BROKEN_JSON, TEXT);
+      expect(outcome(response)).toBe('401 insufficient_scope');
+      expect(response.body.issues).toMatchObject([{ path: '', code: 'missing_scope', message: expect.stringContaining(needed) }]);
+      expect(response.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${needed}"`);
       expect(outcome(await server.post(path, await server.key(tenantId, [needed]), BROKEN_JSON))).toBe('422 invalid_json');
     }
   });
@@ -79,7 +79,7 @@ describe('the order of checks', () => {
     expect(outcome(await small.post(paths.audit, key, { actor: 'ci' }))).toBe('422 validation_failed');
     released.resolve();
     await holding;
-    for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200);
+    for (const response of await Promise.all(waiting)) expect(response.status).toBe(200);
     expect((await small.post(paths.audit, key, entry)).status).toBe(200);
   });
 });

@@ -41,16 +41,16 @@ describe('X-Content-Type-Options: nosniff', () => {
   });
 
   test.each(MALFORMED)('is in the response to input that the parser rejects: $what', async ({ text }) => {
-    const [answer] = await sendRaw(server.url, Buffer.from(text, 'latin1'));
-    expect(answer!.headers.get('x-content-type-options')).toBe('nosniff');
+    const [response] = await sendRaw(server.url, Buffer.from(text, 'latin1'));
+    expect(response!.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
   test.each([
     ['an unknown path', httpText('GET /api/nothing HTTP/1.1', ['Host: x', 'Connection: close'])],
     ['CONNECT', httpText('CONNECT x:443 HTTP/1.1', ['Host: x'])],
   ])('is in the response to %s', async (_what, text) => {
-    const [answer] = await sendRaw(server.url, text);
-    expect(answer!.headers.get('x-content-type-options')).toBe('nosniff');
+    const [response] = await sendRaw(server.url, text);
+    expect(response!.headers.get('x-content-type-options')).toBe('nosniff');
   });
 });
 

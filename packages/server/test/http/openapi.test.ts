@@ -138,9 +138,9 @@ describe('the OpenAPI document', () => {
       const requestPath = path.replace('{seq}', '1').replace('{id}', decision) + (/consistency/.test(path) ? '?first=0' : '');
       const read = (bearer?: string) =>
         fetch(server.url + requestPath, { headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` } });
-      const answer = await read(token);
-      expect([path, answer.status]).toEqual([path, 200]);
-      expect(answer.headers.get('content-type')).toContain(Object.keys(get.responses[200].content)[0]);
+      const response = await read(token);
+      expect([path, response.status]).toEqual([path, 200]);
+      expect(response.headers.get('content-type')).toContain(Object.keys(get.responses[200].content)[0]);
       const isOpen = get.security.length === 0;
       expect([path, (await read(key)).status, (await read()).status]).toEqual([path, ...(isOpen ? [200, 200] : [401, 401])]);
       expect([path, isOpen]).toEqual([path, path === '/.well-known/jwks.json']);
@@ -188,13 +188,13 @@ describe('the OpenAPI document', () => {
           send('{}', { 'content-type': 'text/plain' }),
         ]);
         expect([path, type, answers.map(({ status }) => status)]).toEqual([path, type, [200, 400, 401, 415, 415]]);
-        for (const answer of answers) {
-          const describedContent = responses[answer.status].content;
-          const contentType = answer.headers.get('content-type')!.replace('; charset=utf-8', '');
+        for (const response of answers) {
+          const describedContent = responses[response.status].content;
+          const contentType = response.headers.get('content-type')!.replace('; charset=utf-8', '');
           expect(Object.keys(describedContent)).toContain(contentType);
           if (contentType !== 'application/json') continue;
           const { schema } = describedContent['application/json'];
-          const body = await answer.json();
+          const body = await response.json();
           expect([path, body, ajv.validate({ ...schema, components: document.components }, body)]).toEqual([path, body, true]);
         }
       }

@@ -154,14 +154,14 @@ describe("every route of the caller's workspace, called with names of records of
     const control = requestsOf(route, own.tenantId, absentValues);
     expect(named.length).toBeGreaterThan(0);
     for (const [index, request] of named.entries()) {
-      const answer = await send(route, request);
-      expect({ request, revealed: revealed(answer.text, request) }).toEqual({ request, revealed: [] });
-      expect(answer.status < 500 || answer.status === 503).toBe(true);
-      if (namesRecord(route)) expect({ request, status: answer.status }).toEqual({ request, status: 404 });
+      const response = await send(route, request);
+      expect({ request, revealed: revealed(response.text, request) }).toEqual({ request, revealed: [] });
+      expect(response.status < 500 || response.status === 503).toBe(true);
+      if (namesRecord(route)) expect({ request, status: response.status }).toEqual({ request, status: 404 });
       if (JSON.stringify(request) === JSON.stringify(control[index])) continue;
       const expected = await send(route, control[index]!);
-      expect({ request, status: answer.status }).toEqual({ request, status: expected.status });
-      if (answer.status >= 400) expect(withoutNames(answer.text, theirs)).toBe(withoutNames(expected.text, absentValues));
+      expect({ request, status: response.status }).toEqual({ request, status: expected.status });
+      if (response.status >= 400) expect(withoutNames(response.text, theirs)).toBe(withoutNames(expected.text, absentValues));
     }
     expect(await otherRows()).toEqual(before);
   });
@@ -231,8 +231,8 @@ describe('idempotency keys of the other workspace', () => {
       const choice = { valueOf: () => undefined, includes: () => false };
       const [body, headers] = [exampleOf(bodies[0], choice), { 'idempotency-key': randomUUID() }];
       const other = await server.post(path, otherKey, body, headers);
-      const answer = await server.post(path, own.key, body, headers);
-      expect([other.status, answer.status, answer.headers.get('idempotent-replayed')]).toEqual([200, 200, null]);
+      const response = await server.post(path, own.key, body, headers);
+      expect([other.status, response.status, response.headers.get('idempotent-replayed')]).toEqual([200, 200, null]);
       expect((await server.post(path, own.key, body, headers)).headers.get('idempotent-replayed')).toBe('true');
     },
   );

@@ -140,9 +140,9 @@ describe('a request that the OTLP endpoints reject', () => {
     ['a body that is too large', () => good.send(Buffer.alloc(21 * 1024 * 1024, 0x0a), PROTOBUF), 413, /at most/],
   ])('with %s gets a google.rpc.Status, and the server stores nothing', async (_, post, httpStatus, message) => {
     const before = await countRows();
-    const answer = await post();
-    const status = statusOf(answer);
-    expect({ http: answer.status, code: status.code }).toEqual({ http: httpStatus, code: INVALID_ARGUMENT });
+    const response = await post();
+    const status = statusOf(response);
+    expect({ http: response.status, code: status.code }).toEqual({ http: httpStatus, code: INVALID_ARGUMENT });
     expect(status.message).toMatch(message);
     expect(await countRows()).toEqual(before);
   });
@@ -150,10 +150,10 @@ describe('a request that the OTLP endpoints reject', () => {
   test('in protobuf with no key, an unknown key or a key without the scope gets a 401 in protobuf', async () => {
     const other = await server.key(workspace, ['audit']);
     for (const key of [undefined, 'aa_live_nothing', other]) {
-      const answer = await exporter(server, key).send(trace(), PROTOBUF);
-      expect(answer.headers.get('content-type')).toBe('application/x-protobuf');
-      expect([answer.status, statusOf(answer).code]).toEqual([401, 16]);
-      expect(statusOf(answer).message).toMatch(/telemetry/);
+      const response = await exporter(server, key).send(trace(), PROTOBUF);
+      expect(response.headers.get('content-type')).toBe('application/x-protobuf');
+      expect([response.status, statusOf(response).code]).toEqual([401, 16]);
+      expect(statusOf(response).message).toMatch(/telemetry/);
     }
   });
 
@@ -177,8 +177,8 @@ test('an export that does not fit into the queue gets a 503 with Retry-After', a
   const responses = await Promise.all(Array.from({ length: 20 }, () => send(trace(), PROTOBUF)));
   const rejected = responses.filter(({ status }) => status !== 200);
   expect(rejected.length).toBeGreaterThan(0);
-  for (const answer of rejected)
-    expect([answer.status, answer.headers.get('retry-after'), statusOf(answer).code]).toEqual([503, '1', 14]);
+  for (const response of rejected)
+    expect([response.status, response.headers.get('retry-after'), statusOf(response).code]).toEqual([503, '1', 14]);
 });
 
 test('exports beyond the rate limit of their key get a 429 with Retry-After and are not stored', async () => {
@@ -189,9 +189,9 @@ test('exports beyond the rate limit of their key get a 429 with Retry-After and 
     responses.push(await send(path === '/v1/traces' ? trace() : new Uint8Array(), PROTOBUF, path));
   }
   expect(responses.map(({ status }) => status)).toEqual([200, 200, 429, 429]);
-  for (const answer of responses.slice(2)) {
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(statusOf(answer)).toMatchObject({ code: 8, message: expect.stringContaining('Retry-After') });
+  for (const response of responses.slice(2)) {
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(statusOf(response)).toMatchObject({ code: 8, message: expect.stringContaining('Retry-After') });
   }
   expect(await limited.database.sql('SELECT count(*)::int AS n FROM countersign.otlp_exports')).toEqual([{ n: 1 }]);
 });

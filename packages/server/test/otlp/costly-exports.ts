@@ -3,7 +3,7 @@ import { id, jsonExport, newTrace } from './exporter.ts';
 
 const wrap = (tag: number, content: Uint8Array): Uint8Array => protobuf.Writer.create().uint32(tag).bytes(content).finish();
 
-/** An export of a span: wraps it in spans, scope_spans and resource_spans. */
+/** Makes an export of an encoded span: wraps the span in `spans`, `scope_spans` and `resource_spans`. */
 const exportOf = (span: Uint8Array): Uint8Array => wrap(0x0a, wrap(0x12, wrap(0x12, span)));
 
 /** An export of a span with nested lists in protobuf, encoded by hand because the encoder does not nest that deeply. */

@@ -38,9 +38,9 @@ describe('POST /v1/metrics', () => {
     ['compressed protobuf', gzipSync(metricsExport(3)), { ...PROTOBUF, 'content-encoding': 'gzip' }, 6],
     ['JSON', JSON.stringify(everyKind), JSON_TYPE, 7],
   ])('accepts %s, reports its data points as rejected, and stores nothing', async (_, body, headers, points) => {
-    const answer = await send(body, headers, '/v1/metrics');
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, headers['content-type']]);
-    expect(partialSuccessOf(answer)).toEqual({
+    const response = await send(body, headers, '/v1/metrics');
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, headers['content-type']]);
+    expect(partialSuccessOf(response)).toEqual({
       rejected: points,
       message: 'Metrics are not stored here; set OTEL_METRICS_EXPORTER=none.',
     });

@@ -103,16 +103,16 @@ describe('rotation of the decision key', () => {
     const tenantId = await server.workspace();
     const sender = await server.key(tenantId);
     const second = await rotateDecisionKey(pool, tenantId, 'operator');
-    let answer: Promise<TestResponse> | undefined;
+    let response: Promise<TestResponse> | undefined;
     await inTenantTransaction(pool, tenantId, async (tx) => {
       await lockLogs(tx, ['audit']);
       const [first] = await listDecisionKeys(tx);
       await markDecisionKeyRetired(tx, first!.keyId);
       // No server has read the logs of this workspace yet, so the check first asks for their stored heads.
-      answer = server.post(paths.promotionCheck, sender, { agent_name: 'bot' });
+      response = server.post(paths.promotionCheck, sender, { agent_name: 'bot' });
       await waitForBlockedStatements(server.database);
     });
-    expect((await answer!).body).toMatchObject({ key_id: second });
+    expect((await response!).body).toMatchObject({ key_id: second });
   });
 });
 
