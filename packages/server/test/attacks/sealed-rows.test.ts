@@ -208,7 +208,7 @@ describe('a workspace whose name was changed in the database', () => {
     );
     const refused = await command('decision-key', 'rotate', '--workspace', 'playground');
     expect(refused.status).toBe(9);
-    expect(refused.err).toMatch(/seal.*is not valid/);
+    expect(refused.err).toMatch(/row of tenants is not valid/);
     expect(refused.err).toContain(one);
     const listed = await command('workspace', 'list', '--json');
     expect(JSON.parse(listed.out).map(({ name }: { name: string }) => name)).not.toContain('production');
