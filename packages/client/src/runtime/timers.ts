@@ -4,6 +4,10 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Limits a time, which may be Infinity, to the longest time that a timer supports. */
 export const timerMs = (ms: number): number => Math.min(ms, TIMER_MS_MAX);
 
+/** The time limit of a `close`. It never rejects, so a limit that is not a number is replaced by the default. */
+export const closeLimitMs = (given: number | undefined, fallback: number): number =>
+  given === undefined || Number.isNaN(given) ? fallback : given;
+
 /** Starts a timer that does not keep the process alive. Returns a function that stops it. */
 export function backgroundTimer(work: () => void, ms: number): () => void {
   const timer: unknown = setTimeout(work, timerMs(ms));

@@ -1,6 +1,7 @@
 import { ENDPOINTS } from '../http/endpoints.ts';
 import type { CallOptions, Transport } from '../http/transport.ts';
 import type { Log } from '../log.ts';
+import { closeLimitMs } from '../runtime/timers.ts';
 import type { TelemetryAccepted, TelemetryEvent } from '../wire/contract.ts';
 import { jsonBody } from '../wire/json-body.ts';
 import { Delivery } from './delivery.ts';
@@ -62,7 +63,8 @@ export class Telemetry {
    * rejects. A second call waits for the first.
    * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */
-  close({ deadlineMs = this.#closeDeadlineMs }: { deadlineMs?: number } = {}): Promise<void> {
+  close(options: { deadlineMs?: number } = {}): Promise<void> {
+    const deadlineMs = closeLimitMs(options.deadlineMs, this.#closeDeadlineMs);
     this.#closing ??= this.#delivery.end(deadlineMs);
     return this.#closing;
   }

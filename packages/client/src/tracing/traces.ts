@@ -4,7 +4,7 @@ import { apiError, ConfigurationError, CountersignError, ValidationError } from 
 import { keepReceipt, receiptOf } from '../http/receipt.ts';
 import type { CallOptions, SendOptions, Transport } from '../http/transport.ts';
 import type { Log } from '../log.ts';
-import { withinTime } from '../runtime/timers.ts';
+import { closeLimitMs, withinTime } from '../runtime/timers.ts';
 import type { TelemetryStats } from '../telemetry/delivery-counts.ts';
 import type { Trace, TraceAccepted } from '../wire/contract.ts';
 import { jsonBody } from '../wire/json-body.ts';
@@ -113,7 +113,8 @@ export class Traces {
    * service is unavailable. Waits up to the deadline for active calls of `send`. Never rejects. A second call waits for the first.
    * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */
-  close({ deadlineMs = this.#closeDeadlineMs }: { deadlineMs?: number } = {}): Promise<void> {
+  close(options: { deadlineMs?: number } = {}): Promise<void> {
+    const deadlineMs = closeLimitMs(options.deadlineMs, this.#closeDeadlineMs);
     this.#runs.endAll();
     this.#closing ??= Promise.all([
       this.#queue.end(deadlineMs),

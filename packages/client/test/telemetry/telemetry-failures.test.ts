@@ -70,6 +70,14 @@ describe('telemetry while the service is unreachable', () => {
     await client.close({ deadlineMs: 50 });
   });
 
+  test('is sent by a close whose time limit is not a number, as with the default limit', async () => {
+    const { client, emit, dropped } = clientWithCallbacks({}, { retries: { attemptsMax: 5, pauseMs: 20 } });
+    server.setHandlers(respond.drop, respond.drop, respond.good());
+    emit('last');
+    await client.close({ deadlineMs: Number.NaN });
+    expect([client.telemetry.stats.sent, dropped]).toEqual([1, []]);
+  });
+
   test('stays queued when the key is rejected, because the key may be rotated', async () => {
     const { client, emit, unsent } = clientWithCallbacks();
     server.setHandlers(respond.reject(401, 'unauthorized'), respond.good());
