@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { parseLine } from '../../src/domain/export-line.ts';
+
+test.each([
+  ['{"a":1,"b":[{"a":1.5}]}', { row: { a: 1, b: [{ a: 1.5 }] } }],
+  ['{"a":1,"a":2}', { fault: '"a" is given twice (at /a)' }],
+  ['{"a; b":1,"a; b":2}', { fault: '"a; b" is given twice (at /a; b)' }],
+  ['{"a":[0,-0]}', { fault: '-0 has no exact value as a JSON number (at /a/1)' }],
+  ['{"a":12345678901234567890}', { fault: '12345678901234567890 has no exact value as a JSON number (at /a)' }],
+  ['"\\ud800"', { fault: 'the string contains half of a surrogate pair' }],
+  ['{"a":', { fault: 'the line is not JSON: Unexpected end of JSON input' }],
+])('parseLine(%s) gives %j', (text, expected) => {
+  expect(parseLine(text)).toEqual(expected);
+});
