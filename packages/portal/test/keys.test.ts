@@ -44,7 +44,7 @@ test('an admin mints and rotates a key, changes its scopes and revokes it, with 
   await page.getByRole('textbox', { name: 'Name' }).fill('ci-deploy');
   await page.getByLabel('Expires').fill('2020-01-01T00:00');
   await page.getByRole('button', { name: 'Mint', exact: true }).click();
-  await page.getByText(/This is in the past/).waitFor();
+  await page.getByText(/Must be in the future/).waitFor();
   expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('ci-deploy');
   await page.getByLabel('Expires').fill('2999-01-01T00:00');
   await page.getByRole('button', { name: 'Mint', exact: true }).click();

@@ -19,7 +19,7 @@ interface Facts {
 
 /**
  * Requires a database in which the tables can be created.
- * @throws ExitError, before any change, if the encoding is not UTF8, or if the schema belongs to another role or has other tables.
+ * @throws ExitError, before any change, if the encoding is not UTF8, if the schema has other tables, or if the role may not create tables in it.
  */
 export async function requireNewSchema(client: pg.Client): Promise<void> {
   const { encoding, isOpen, otherTable } = (await client.query<Facts>(FACTS)).rows[0]!;
@@ -37,7 +37,7 @@ export async function requireNewSchema(client: pg.Client): Promise<void> {
   if (!isOpen)
     throw new ExitError(
       'refused',
-      'the schema countersign of this database belongs to another role; use another database, or make the role that creates the ' +
-        'tables the owner of the schema (nothing was changed)',
+      'the role that creates the tables may not do so in the schema countersign of this database; make this role the owner of the ' +
+        'schema, or use another database (nothing was changed)',
     );
 }

@@ -59,6 +59,6 @@ const withoutIds = (spans: number): ApiError =>
     {
       path: '',
       code: 'not_otlp',
-      message: `none of the ${spans} spans has a valid trace_id (16 bytes) and span_id (8 bytes); nothing was stored`,
+      message: `no span (of ${spans}) has a valid trace_id (16 bytes) and span_id (8 bytes); nothing was stored`,
     },
   ]);

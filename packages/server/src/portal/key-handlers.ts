@@ -88,7 +88,7 @@ function expiryOf(text: string | null): string | null {
   if (text === null) return null;
   const expiry = new Date(Number(parseDateTime(text)! / 1000n));
   const wrong = (code: 'too_small' | 'too_large', message: string) => validationFailed({ path: '/expires_at', code, message });
-  if (expiry.getTime() <= Date.now()) throw wrong('too_small', 'expires_at is in the past; such a key could never be used');
+  if (expiry.getTime() <= Date.now()) throw wrong('too_small', 'expires_at must be in the future');
   if (expiry.getUTCFullYear() > 9999) throw wrong('too_large', 'expires_at is beyond the year 9999');
   return expiry.toISOString();
 }
