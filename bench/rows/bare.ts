@@ -5,7 +5,8 @@ import { loadRequestsOf, measuresOf, requestRate } from './requests.ts';
 
 /**
  * Compares audit appends with storing only the body (bare-storage.ts), and promotion checks with reading the evidence and storing only the
- * body. To explain the results, also compares each of these two limits with a tiny POST that stores nothing.
+ * body. The second operation of each comparison is its limit. To explain the results, the function also compares both limits with a tiny
+ * POST that stores nothing.
  */
 export async function bare(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   await environment.superuser.query(CREATE_BARE_TABLE);

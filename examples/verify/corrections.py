@@ -17,7 +17,7 @@ def step_in(entry, log):
 
 
 def allows(step, seq, before, at):
-    """Whether a step allows row `seq` to have the time `at` after a row with the later time `before`."""
+    """Whether a step allows row `seq` to have the time `at`, although the row before it has the later time `before`."""
     return step is not None and step['size'] == seq - 1 and step['before'] == before and step['after'] <= at
 
 

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type Account, accountOf, canReach, currentAccount, unprivilegedAccount } from './database-account.ts';
 import { EmbeddedDatabaseError, errno, remedyFor } from './embedded-database-error.ts';
 
-/** The data folder of a database, and the users that keeper and PostgreSQL run as. */
+/** The data folder of a database, and the users that the keeper and PostgreSQL run as. */
 export interface DataFolder {
   /** Absolute, without symbolic links. */
   readonly dataDir: string;
@@ -78,7 +78,7 @@ function reachableFolder(dataDir: string, notify: (line: string) => void): strin
   const reachable = canReach(postgresAccount(dataDir), dataDir);
   if (existsSync(clusterFolder(dataDir))) {
     if (reachable) return dataDir;
-    // With an empty database in another folder, the data of this database would seem to be lost.
+    // If a new database were created in the fallback folder, the data of this database would seem to be lost.
     throw new EmbeddedDatabaseError(
       'unreachable_folder',
       `PostgreSQL runs as the user "${postgresAccount(dataDir).name}", who can no longer reach the database in ${dataDir}: ` +

@@ -40,7 +40,7 @@ test('the set-up link creates a workspace and its admin, signs the admin in and 
   const other = await openWindow({ baseURL: server.url });
   await other.page.goto('/link#%E0%A4%A');
   await other.page.getByText(/was already used, has expired/).waitFor();
-  // Pasting a link over another one changes only the fragment of the URL.
+  // Pasting a link over another one changes only the fragment of the URL, so the browser does not load the page again.
   const browser = new Browser(server, (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`)[0]);
   const workspace = new URL(page.url()).pathname.split('/')[2];
   const invited = await browser.call('POST', `/workspaces/${workspace}/invitations`, {
@@ -72,7 +72,7 @@ test('a person with an account enters its password and becomes the admin of anot
   expect(pageErrors).toEqual([]);
 });
 
-test('the sign-in rejects a wrong password and returns to the page that required the sign-in', async () => {
+test('the sign-in page rejects a wrong password, and after sign-in shows the page that was requested', async () => {
   const server = await startEmptyServer();
   const { page } = await openWindow({ baseURL: server.url });
   await page.goto('/');

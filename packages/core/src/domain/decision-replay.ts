@@ -95,7 +95,10 @@ function evidenceFor(state: EvidenceState, decision: Record<string, unknown>) {
   return ofHarness.evaluation?.id === evaluationId ? ofHarness : undefined;
 }
 
-/** Returns how a decision differs from the verdict with the first of AGE_LIMITS; undefined if it equals the verdict with any of them. */
+/**
+ * Returns undefined if the decision equals the verdict with one of AGE_LIMITS. Otherwise returns how it differs from the verdict with the
+ * first one.
+ */
 function differenceFrom(decision: Record<string, unknown>, document: EvidenceDocument): string | undefined {
   const [first, ...others] = AGE_LIMITS.map((limit) => differenceWithin(decision, document, limit));
   return others.includes(undefined) ? undefined : first;

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { dateTime, flag, label, nullable, uuid } from '../contract/scalars.ts';
+import { dateTime, flag, label, uuid } from '../contract/scalars.ts';
 import { emailAddress, OneTimeLink, personName, role } from './identity-fields.ts';
 import { WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
@@ -19,7 +19,7 @@ const Invitation = Type.Object({
   id: uuid({ description: 'ID of the invitation.' }),
   email: emailAddress(),
   role: role(),
-  invited_by: nullable(label({ description: 'Who created it: `operator` or `user:<id>`.' })),
+  invited_by: label({ description: 'Who created it: `operator` or `user:<id>`.' }),
   created_at: dateTime({ description: 'When it was created.' }),
   expires_at: dateTime({ description: 'When it expires.' }),
 });

@@ -65,7 +65,7 @@ const ATTESTATION_FAULTS: Record<string, string> = {
 };
 
 describe('golden proofs of the independent implementation', () => {
-  test('the computed IDs and verifier keys of keys equal the golden ones', () => {
+  test('the computed key IDs and note verifier keys equal the golden ones', () => {
     for (const [place, { kid, note_key }] of (golden.keys as GoldenKey[]).entries()) {
       expect(signers[place]!.keyid).toBe(kid);
       expect(noteVerifierKey(signers[place]!, sha256)).toBe(note_key);
@@ -118,7 +118,7 @@ describe('golden proofs of the independent implementation', () => {
       expect(hashKeyEvent(event, digests).hash).toBe(keys.leaf_data[place]);
   });
 
-  test('the computed header with two heads equals the golden one', () => {
+  test('the computed header Countersign-Checkpoint with two heads equals the golden one', () => {
     const heads = (['audit', 'decisions'] as const).map((log) => {
       const { roots } = (golden.logs as GoldenLog[]).find((each) => each.log === log)!;
       return unsignedHeadText(log, roots.length - 1, bytes(roots.at(-1)!));
@@ -143,7 +143,7 @@ describe('golden proofs of the independent implementation', () => {
     },
   );
 
-  test('attestations open, and those that only the first key signed are reproduced exactly', () => {
+  test('valid attestations are accepted, and those that only the first key signed are reproduced exactly', () => {
     expect(attestations.cases.length).toBeGreaterThan(0);
     const key = { keyid: first.keyid, publicKey: first.publicKey };
     for (const { envelope, what } of attestations.cases) {

@@ -36,7 +36,7 @@ export function addRestore(program: Command, session: Session): void {
       'Restore a backup into an empty database, and verify every log. Exit 1: the backup is damaged or a log is not valid.',
     )
     .requiredOption('--input <path>', 'the file or folder that `backup` wrote')
-    .option('--with-secrets', 'restore the secrets too, with COUNTERSIGN_BACKUP_PASSPHRASE')
+    .option('--with-secrets', 'restore the secrets too; COUNTERSIGN_BACKUP_PASSPHRASE decrypts them')
     .option(
       '--secrets-output <folder>',
       'with --with-secrets: the folder for the secrets; required if DATABASE_URL is set (default: "secrets" in the data folder)',

@@ -20,7 +20,7 @@ const RESPONSE_TIMEOUT_MS = 15_000;
  *
  * - Generic plans (planner.ts). With Citus the settings of citus-connections.ts follow.
  * - The settings on which the meaning of statements depends (statement-settings.ts).
- * - No just-in-time compilation of plans: it took most of the time of reading a list of the portal.
+ * - No just-in-time compilation of plans: it took most of the time that a list of the portal needed.
  * - The timeouts of the database are shorter than RESPONSE_TIMEOUT_MS. Otherwise a connection that the server has closed would still wait
  *   for its lock. Each retry would add such a connection, until PostgreSQL accepts no more.
  * - An idle transaction, whose process hangs or whose network is down, is ended, so that it releases the locks of its tenant.
@@ -38,7 +38,10 @@ const CHECK_CLIENT = 'SET client_connection_check_interval = 5000';
 export const openPool = (address: DatabaseAddress, options: PoolOptions): pg.Pool =>
   withErrorListeners(new pg.Pool(poolConfig(address, options)));
 
-/** A pool for statements on the shards of one node of Citus. PostgreSQL plans them, so the settings for Citus are left out. */
+/**
+ * A pool for statements on the shards of one node of Citus. PostgreSQL plans these statements without Citus, so the settings for Citus are
+ * left out.
+ */
 export const openShardPool = (address: DatabaseAddress, options: PoolOptions): pg.Pool =>
   withErrorListeners(new pg.Pool(poolConfig(address, options)), () => undefined);
 
@@ -57,7 +60,9 @@ interface PoolOptions {
   lifetimeSeconds?: number;
 }
 
-/** The limits of waiting transactions, of one owner and in total, and the longest wait. Pages send up to six requests at once. */
+/**
+ * The limits of waiting transactions, of one tenant or person and in total, and the longest wait. Pages send up to six requests at once.
+ */
 const FAIR_WAIT = { waitingOfOneMax: 128, waitingMax: 1024, waitMs: 10_000 };
 
 /** A pool whose transactions wait for the turn of their tenant or person before they request a connection (transaction.ts). */

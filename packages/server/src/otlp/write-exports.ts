@@ -27,8 +27,9 @@ export function writeExports(
 }
 
 /**
- * Looks up the traces in the round trip that looks up stored responses. Returns undefined if the exports have no traces, or if log records
- * report exceptions. The traces of these records must be locked first, because all transactions lock in the same order.
+ * Locks and reads the stored traces in the round trip that looks up stored responses. Returns undefined if the exports have no traces. Also
+ * returns undefined if log records report exceptions, because `lockFailingTraces` must lock the traces of these records before other
+ * traces.
  */
 function lookUpEarly(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<StoredTraces> | undefined {
   const traces = items.flatMap((item) => item.traces);
@@ -102,6 +103,6 @@ async function storeExports(
   return outcomes;
 }
 
-/** The error that rejects the exports of rejected traces. */
+/** The error that rejects every export that contains a rejected trace. */
 const rejectedExports = (rejected: ReadonlyMap<Item, ApiError>, itemOf: ReadonlyMap<Item, QueuedExport>): RejectedItemsError =>
   new RejectedItemsError(new Map([...rejected].map(([trace, error]) => [itemOf.get(trace)!, error])));

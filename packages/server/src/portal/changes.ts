@@ -32,5 +32,5 @@ const modelsOf = ({ models }: ComparedFacts): string | null =>
         .toSorted()
         .join(', ');
 
-/** Removes the digits that binary fractions add. */
+/** Removes the rounding error of binary floating point. */
 const rounded = (difference: number): number => Math.round(difference * 1e6) / 1e6;

@@ -148,7 +148,10 @@ const verifyAgainst = async (kept: string) => {
   return command('ledger', 'verify', '--workspace', 'mixed', '--checkpoint', kept, '--key', vkey);
 };
 
-/** Verifies an export against a kept checkpoint. If the checkpoint does not match, the export's entry about the restore explains why. */
+/**
+ * Verifies an export against a kept checkpoint. If the checkpoint does not match, the output explains why, from the entry about the restore
+ * in the export.
+ */
 async function verifyExportAgainst(kept: string) {
   const [file, vkey] = [join(folder, 'audit.ndjson'), join(folder, 'instance.vkey')];
   await run('ledger', 'export', '--workspace', 'mixed', '--output', file);

@@ -7,7 +7,7 @@ import { paths, testServer } from '../harness/test-server.ts';
 const server = await testServer();
 const workspace = await server.workspace();
 
-/** Longer than a body may take before the server checks its key a second time. */
+/** Longer than LATE_MS of http/authenticate.ts, after which the server checks the key of a request again. */
 const LATE_MS = 1_200;
 
 /** Sends a request without the end of its body, waits, calls `meanwhile`, and sends the rest. Returns the status of the response. */

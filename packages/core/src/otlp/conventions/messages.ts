@@ -21,7 +21,9 @@ const ROLES: ReadonlyMap<string, Message['role']> = new Map([
 export const roleOf = (role: Value | undefined, fallback: Message['role']): Message['role'] =>
   (typeof role === 'string' ? (ROLES.get(role) ?? ROLES.get(role.toLowerCase())) : undefined) ?? fallback;
 
-/** Messages of the GenAI conventions: a list of `{role, parts}`, or its JSON text. Text other than a JSON object or array is one message. */
+/**
+ * Messages of the GenAI conventions: a list of `{role, parts}`, or its JSON text. Text other than a JSON object or array is one message.
+ */
 export function messagesOfList(value: Value | undefined, fallback: Message['role']): Message[] {
   const list = fromJson(value ?? null);
   if (!Array.isArray(list)) return typeof list === 'string' && list !== '' ? [{ role: fallback, content: list }] : [];
@@ -49,7 +51,7 @@ export function plainMessage(source: Value, fallback: Message['role']): Message 
   };
 }
 
-/** A tool call as messages of traces contain it. Without a name it is called `unnamed`. */
+/** A tool call in the form that messages of traces have. Without a name it is called `unnamed`. */
 export const toolCall = (id: Value | undefined, name: Value | undefined, args: Value | undefined): Value => ({
   ...(typeof id === 'string' ? { id } : {}),
   type: 'function',
