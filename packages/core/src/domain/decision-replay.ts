@@ -7,7 +7,7 @@ import { EvidenceState } from './evidence-state.ts';
 import { verdictDifference } from './evidence-verifier.ts';
 import { decodeUtf8, parseLine } from './export-line.ts';
 
-/** One minute plus the rounding to 0.0001 hours. The evidence was read at most one minute before or after the decision's timestamp. */
+/** One minute plus the rounding to 0.0001 hours. The evidence may be read up to one minute before or after the decision's timestamp. */
 const AGE_DIFFERENCE_MAX_HOURS = 0.0168;
 
 /** An age limit that no age exceeds, and one that every age exceeds. Decisions do not contain the limit, so both are tried. */
