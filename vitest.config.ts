@@ -50,8 +50,8 @@ export default defineConfig({
   test: {
     // One database cluster for all tiers of a run.
     globalSetup: ['packages/server/test/harness/global-setup.ts'],
-    // Two more than there are cores, at most four. Many tests wait: with three workers on two cores, the whole suite took 427 s and used 85 %
-    // of the cores. With four workers it took 403 s and used 93 %.
+    // Two more than there are cores, at most four. Many tests wait: with three workers on two cores, the whole suite took 427 s and used
+    // 85 % of the cores. With four workers it took 403 s and used 93 %.
     maxWorkers: Math.min(4, availableParallelism() + 2),
     sequence: { sequencer: LongestFirst },
     projects: TEST_TIERS.map((tier) => ({ test: { ...shared, ...patternsOf(tier), name: tier.name, isolate: tier.isIsolated } })),

@@ -71,7 +71,10 @@ class EventLog:
         self.tree.append(data)
 
     def conflicts(self, event):
-        """How the event contradicts the earlier ones, as a list of (code, message). If the list is empty, a subclass may have stored the event."""
+        """How the event contradicts the earlier ones, as a list of (code, message).
+
+        If the list is empty, a subclass may have stored the event.
+        """
         return []
 
 

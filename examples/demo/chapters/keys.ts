@@ -30,7 +30,8 @@ export async function createWorkspaceAndKeys(narrator: Narrator, operator: Opera
   if (body.error === 'unauthorized')
     throw new TourImpossibleError(
       `the server at ${url.origin} does not know the key that the command has just minted, ` +
-        'because the server and the command use different databases. Run the tour in the folder and with the environment of the server (COUNTERSIGN_DATA_DIR, DATABASE_URL)',
+        'because the server and the command use different databases. Run the tour in the folder of the server and with its environment ' +
+        '(COUNTERSIGN_DATA_DIR, DATABASE_URL)',
     );
   narrator.check('a request with a key that lacks the scope is rejected', [401, 'insufficient_scope'], [status, body.error]);
   narrator.why(

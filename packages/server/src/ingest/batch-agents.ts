@@ -26,8 +26,8 @@ export class BatchAgents {
   }
 
   /**
-   * Resolves the agents of one record. Returns the ID for each claim, in order (null if the claim names no agent), and the agents that this
-   * record registers. If there are issues, returns only them, at most ISSUES_MAX.
+   * Resolves the agents of one record. Returns the ID for each claim, in order, or null for a claim that names no agent. Also returns the
+   * agents that the record registers. If there are issues, returns only these, at most ISSUES_MAX.
    * @param recordedBy who sent the record.
    * @param otherIssues returns further issues of the record, given the IDs of its agents. Called only if no claim has an issue.
    */

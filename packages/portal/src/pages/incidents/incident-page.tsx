@@ -107,7 +107,11 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
   const others = (closing?.incident_ids.length ?? 1) - 1;
   const act = async (rationale: string) => {
     await call('recertifications.close', { params: { workspace: workspace.id, agent: agent.id }, body: { rationale } });
-    toast.done('Re-certification closed. It no longer blocks the agent.');
+    toast.done(
+      others > 0
+        ? 'Re-certifications closed. They no longer block the agent.'
+        : 'Re-certification closed. It no longer blocks the agent.',
+    );
     await queries.invalidateQueries();
   };
   // The dialog is outside the notice, so it stays open and shows the error if someone else closes the re-certification meanwhile.
