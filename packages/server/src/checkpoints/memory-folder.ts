@@ -64,9 +64,11 @@ function memoryFolder(folder: string): HeadStore {
       const note = await readFile(path, 'utf8').catch(noFile);
       return note === undefined ? undefined : headOf(note, path, originOf(tenantId, log));
     },
-    write: async (tenantId, log, { size, note }) => {
+    write: async (tenantId, log, { size, note }, { isRestoreAccepted = false } = {}) => {
       const path = pathOf(tenantId, log);
-      if ((written.get(path) ?? -1) >= size) return;
+      const isWritten = (written.get(path) ?? -1) >= size;
+      // Another server may have stored a larger one.
+      if (!isRestoreAccepted && (isWritten || (await storedSize(path)) > size)) return;
       const temporary = `${path}.${randomBytes(6).toString('hex')}`;
       if (makeFolder(dirname(path))) await syncFolder(folder);
       try {
@@ -81,8 +83,16 @@ function memoryFolder(folder: string): HeadStore {
   };
 }
 
+/** The size of the checkpoint in a file; -1 if there is no file, or if it does not contain a checkpoint. */
+async function storedSize(path: string): Promise<number> {
+  const note = await readFile(path, 'utf8').catch(noFile);
+  return note === undefined ? -1 : (parseNote(note)?.size ?? -1);
+}
+
+const parseNote = (note: string) => parseCheckpointText(note.slice(0, note.lastIndexOf('\n\n') + 1));
+
 function headOf(note: string, path: string, origin: string): KeptHead {
-  const head = parseCheckpointText(note.slice(0, note.lastIndexOf('\n\n') + 1));
+  const head = parseNote(note);
   if (head?.origin !== origin)
     throw new Error(
       `${path} is not a checkpoint of ${origin}: restore this file, or see docs/operating.md, "Continuing from an older state"`,

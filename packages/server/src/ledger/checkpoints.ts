@@ -16,6 +16,8 @@ export interface CheckpointRequest {
   youngerThanSeconds?: number | undefined;
   /** The newest checkpoint is also enough if it covers this many rows. */
   rows?: number | undefined;
+  /** Whether the operator has accepted a restore, so that the HeadStore may replace a larger checkpoint. */
+  isRestoreAccepted?: boolean | undefined;
 }
 
 /**
@@ -61,7 +63,7 @@ export async function makeCheckpoint(
     tenantId,
     async (tx) => [await checkpointOf(tx, signers, request), headStore(tx)] as const,
   );
-  await store?.write(tenantId, request.log, checkpoint);
+  await store?.write(tenantId, request.log, checkpoint, request);
   return checkpoint;
 }
 

@@ -20,8 +20,16 @@ export interface KeptHead {
 export interface HeadStore {
   /** The stored checkpoint of a log; undefined if there is none. */
   latest(tenantId: string, log: LogName): Promise<KeptHead | undefined>;
-  /** Replaces the stored checkpoint. Resolves when the new one would survive a crash. */
-  write(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void>;
+  /**
+   * Replaces the stored checkpoint, unless that one is larger. Resolves when the new one would survive a crash.
+   * @param options.isRestoreAccepted replaces a larger one too, because the operator has accepted that its rows were abandoned.
+   */
+  write(
+    tenantId: string,
+    log: LogName,
+    checkpoint: { size: number; note: string },
+    options?: { isRestoreAccepted?: boolean | undefined },
+  ): Promise<void>;
 }
 
 /** A head that this process has seen, or that a HeadStore has. Its root is computed on demand. */
