@@ -82,6 +82,15 @@ describe('runs while the service is unreachable', () => {
     ]);
   });
 
+  test('are sent by a close whose time limit is not a number, as with the default limit', async () => {
+    server = await failingServer();
+    const { client, end, dropped } = clientWithCallbacks({}, { retries: { attemptsMax: 5, pauseMs: 20 } });
+    server.setHandlers(respond.drop, respond.drop, accepted);
+    void end('last');
+    await client.close({ deadlineMs: Number.NaN });
+    expect([client.traces.stats.sent, dropped]).toEqual([1, []]);
+  });
+
   test('send retries a trace after each of nine failures, and close waits for it', async () => {
     server = await failingServer();
     const { client } = clientWithCallbacks({}, { retries: { pauseMs: 2 } });

@@ -96,7 +96,7 @@ export const inTenantTransaction = <T>(pool: Pool, tenantId: string, work: (tx: 
  * Like inTenantTransaction, for a person whose membership is not known yet. On a FairPool it waits for a turn of the person, because anyone
  * can name any tenant.
  */
-export const inTenantTransactionOf = <T>(
+export const inTenantTransactionForPerson = <T>(
   pool: Pool,
   { tenantId, turnOf }: { tenantId: string; turnOf: string },
   work: (tx: Transaction) => Promise<T>,

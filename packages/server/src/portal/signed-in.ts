@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { mayActAs, type PortalRoute, ROLES, type Role } from '@countersign/core/portal/route';
 import { clockOf } from '../database/clock.ts';
-import { inTenantTransactionOf } from '../database/transaction.ts';
+import { inTenantTransactionForPerson } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { hashOfToken } from '../people/secret-token.ts';
 import { findSession, findSessionInTenant, type LiveSession, touchSession } from '../storage/sessions.ts';
@@ -39,7 +39,7 @@ export async function authorize(
   const { workspace } = params;
   if (workspace === undefined) throw new Error('a route for members has no workspace in its path');
   const scope = { tenantId: workspace, turnOf: known.personId };
-  const session = await inTenantTransactionOf(parts.sessionPool, scope, (tx) => findSessionInTenant(tx, tokenSha256));
+  const session = await inTenantTransactionForPerson(parts.sessionPool, scope, (tx) => findSessionInTenant(tx, tokenSha256));
   const person = personOf(parts, session);
   const role = session?.role ?? undefined;
   if (role === undefined) throw new ApiError('not_found');

@@ -10,7 +10,6 @@ import pg from 'pg';
 import pino from 'pino';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { Anchoring } from '../../src/checkpoints/anchoring.ts';
-import { openMemoryFolder } from '../../src/checkpoints/memory-folder.ts';
 import { sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { checkpointOf } from '../../src/ledger/checkpoints.ts';
@@ -384,28 +383,5 @@ describe('a checkpoint signed before a signing key was added', () => {
       expect(openCheckpoint(after.note, [key], verifyEd25519, sha256)).toMatchObject({ head: { size: 2 } });
     expect(after.note.startsWith(before.note)).toBe(true);
     expect((await checkpointSignedBy([old!])).note).toBe(before.note);
-  });
-});
-
-describe('the memory folder', () => {
-  const tenantId = crypto.randomUUID();
-  const memoryDir = join(folder, 'memory');
-  const openStore = () => openMemoryFolder({ memoryDir, isMemoryDirConfigured: true }, () => undefined)!;
-  const checkpointOfSize = (size: number) => ({
-    size,
-    note: `${originOf(tenantId, 'audit')}\n${size}\n${toBase64(new Uint8Array(32))}\n\n`,
-  });
-  const latestSize = async () => (await openStore().latest(tenantId, 'audit'))?.size;
-
-  test('keeps the largest checkpoint of several servers, unless the operator has accepted a restore', async () => {
-    const [first, second] = [openStore(), openStore()];
-    await first.write(tenantId, 'audit', checkpointOfSize(90));
-    await second.write(tenantId, 'audit', checkpointOfSize(110));
-    await first.write(tenantId, 'audit', checkpointOfSize(100));
-    expect(await latestSize()).toBe(110);
-    await first.write(tenantId, 'audit', checkpointOfSize(111));
-    expect(await latestSize()).toBe(111);
-    await openStore().write(tenantId, 'audit', checkpointOfSize(50), { isRestoreAccepted: true });
-    expect(await latestSize()).toBe(50);
   });
 });

@@ -1,0 +1,30 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { originOf } from '@countersign/core/domain/checkpoint';
+import { toBase64 } from '@countersign/core/domain/signed-note';
+import { afterAll, expect, test } from 'vitest';
+import { openMemoryFolder } from '../../src/checkpoints/memory-folder.ts';
+
+const memoryDir = mkdtempSync(join(tmpdir(), 'countersign-memory-'));
+afterAll(() => rmSync(memoryDir, { recursive: true, force: true }));
+
+const tenantId = crypto.randomUUID();
+const openStore = () => openMemoryFolder({ memoryDir, isMemoryDirConfigured: true }, () => undefined)!;
+const checkpointOfSize = (size: number) => ({
+  size,
+  note: `${originOf(tenantId, 'audit')}\n${size}\n${toBase64(new Uint8Array(32))}\n\n`,
+});
+const latestSize = async () => (await openStore().latest(tenantId, 'audit'))?.size;
+
+test('the memory folder keeps the largest checkpoint of several servers, unless the operator has accepted a restore', async () => {
+  const [first, second] = [openStore(), openStore()];
+  await first.write(tenantId, 'audit', checkpointOfSize(90));
+  await second.write(tenantId, 'audit', checkpointOfSize(110));
+  await first.write(tenantId, 'audit', checkpointOfSize(100));
+  expect(await latestSize()).toBe(110);
+  await first.write(tenantId, 'audit', checkpointOfSize(111));
+  expect(await latestSize()).toBe(111);
+  await openStore().write(tenantId, 'audit', checkpointOfSize(50), { isRestoreAccepted: true });
+  expect(await latestSize()).toBe(50);
+});
