@@ -81,17 +81,31 @@ test('the portal shows a loading indicator on the first load and during navigati
 test('after the session has ended, a form keeps its input, and another page redirects to the sign-in page', async () => {
   const workspace = await newWorkspace();
   const { page, id } = await workspace.visit('admin', 'settings');
+  // The panel below is loaded after the name. Without it, the 401 would also appear there.
+  await page.getByRole('heading', { name: 'Change retention' }).waitFor();
   await page.getByLabel('Name').fill('typed already');
   await workspace.server.database.sql('DELETE FROM countersign.sessions WHERE person_id = $1', [id]);
   await page.evaluate(COME_BACK);
   await page.getByRole('region', { name: 'Messages' }).getByText('Your input is kept').waitFor();
   expect(await page.getByLabel('Name').inputValue()).toBe('typed already');
   await page.getByRole('button', { name: 'Rename' }).click();
-  await page.getByRole('main').getByText('You are signed out. Your input is kept.').waitFor();
+  const form = page.locator('form').filter({ has: page.getByLabel('Name') });
+  await form.getByText('You are signed out. Your input is kept.').waitFor();
   expect(await page.getByLabel('Name').inputValue()).toBe('typed already');
   await page.getByRole('link', { name: 'Runs' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   expect(new URL(page.url()).searchParams.get('to')).toContain('/runs');
+});
+
+test('after the session has ended, "Sign out" redirects to the sign-in page and does not mention any input', async () => {
+  const workspace = await newWorkspace();
+  const { page, id } = await workspace.visit('viewer');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.getByRole('button', { name: 'Account and sign out' }).click();
+  await workspace.server.database.sql('DELETE FROM countersign.sessions WHERE person_id = $1', [id]);
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(await page.getByRole('region', { name: 'Messages' }).innerText()).toBe('');
 });
 
 test('a dialog keeps its input while the server responds with 401, and can be submitted afterwards', async () => {

@@ -13,15 +13,14 @@ export const setSignedOutHandler = (act: (problem: Problem) => void): void => {
 
 /** The cache of server responses. A read that fails with a retryable problem is retried up to twice. Writes are never retried. */
 export const queryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: (error) => leaveIfSignedOut(error) }),
+  queryCache: new QueryCache({ onError: (error) => void leaveIfSignedOut(error) }),
   mutationCache: new MutationCache({
     onError: (error, _variables, _context, mutation) => {
       // A conflict means that the page shows an outdated state.
       if (toProblem(error).kind === 'conflict') void queryClient.invalidateQueries();
       // A form shows its own problems next to its fields. Leaving the page would lose the input.
       if (mutation.meta?.errorShownInForm === true) return;
-      leaveIfSignedOut(error);
-      toast.problem(toProblem(error).message);
+      if (!leaveIfSignedOut(error)) toast.problem(toProblem(error).message);
     },
   }),
   defaultOptions: {
@@ -36,7 +35,10 @@ export const queryClient = new QueryClient({
   },
 });
 
-function leaveIfSignedOut(error: unknown): void {
+/** Calls the handler if no person is signed in. Otherwise returns false. */
+function leaveIfSignedOut(error: unknown): boolean {
   const problem = toProblem(error);
-  if (problem.kind === 'signed-out') onSignedOut(problem);
+  if (problem.kind !== 'signed-out') return false;
+  onSignedOut(problem);
+  return true;
 }
