@@ -7,6 +7,7 @@ const TABLES: Readonly<Record<string, string>> = {
   evaluations: 'Evaluation',
   approvals: 'Approval of evaluation',
   recertifications: 'Re-certification of incident',
+  ingestion_keys: 'Ingestion key',
   traces: 'Run',
   trace_submissions: 'Run',
   merged_spans: 'Run',

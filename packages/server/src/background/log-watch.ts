@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ChainReport } from '@countersign/core/domain/chain-report';
 import type { Logger } from 'pino';
 import type { Pools } from '../database/pools.ts';
-import { type RowFinding, RowFindings } from '../ledger/row-findings.ts';
+import { type LogReport, type RowFinding, RowFindings, tableSource } from '../ledger/row-findings.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 
@@ -20,9 +19,6 @@ const TABLE_OF: Readonly<Record<LogName, string>> = {
   keys: 'key_events',
   traces: 'trace_events',
 };
-
-/** The report of a verified log. For some logs it also lists rows of other tables that differ from the log. */
-export type LogReport = ChainReport & { findings?: readonly RowFinding[] };
 
 /** How a log of a workspace is verified. `pause` is awaited after each page. */
 export type VerifyLog = (tenantId: string, log: LogName, pause: () => Promise<void>) => Promise<LogReport>;
@@ -112,12 +108,11 @@ function pauseAfterPage(signal: AbortSignal): () => Promise<void> {
   };
 }
 
-/**
- * The findings of a report. If the report lists rows of other tables, its contradiction is left out, because it usually repeats the first
- * of these rows.
- */
+/** The findings of a report. A contradiction with a table is left out if rows of tables are listed, because it repeats one of them. */
 function findingsOf(log: LogName, { findings = [], firstBad, contradiction }: LogReport): readonly RowFinding[] {
-  const fault = firstBad?.reason ?? (findings.length === 0 ? contradiction?.reason : undefined);
-  if (fault === undefined) return findings;
-  return [{ table: TABLE_OF[log], id: String(firstBad?.seq ?? contradiction?.source), fault }, ...findings];
+  const table = TABLE_OF[log];
+  if (firstBad !== undefined) return [{ table, id: String(firstBad.seq), fault: firstBad.reason }, ...findings];
+  if (contradiction === undefined || findings.some((finding) => contradiction.source === tableSource(finding.table)))
+    return findings;
+  return [{ table, id: contradiction.source, fault: contradiction.reason }, ...findings];
 }

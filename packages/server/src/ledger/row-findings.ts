@@ -1,3 +1,5 @@
+import type { ChainReport } from '@countersign/core/domain/chain-report';
+
 /** The number of findings of one workspace after which a comparison stops. */
 export const FINDINGS_PER_WORKSPACE_MAX = 20;
 
@@ -9,12 +11,18 @@ export interface RowFinding {
   fault: string;
 }
 
+/** The report of a verified log. For some logs it also lists rows of other tables that differ from the log. */
+export type LogReport = ChainReport & { findings?: readonly RowFinding[] };
+
 /** Says which row differs from its log, and how many other rows do. A search that has reached the maximum may have missed some. */
 export function differenceReason(first: RowFinding, count: number): string {
   const atLeast = count >= FINDINGS_PER_WORKSPACE_MAX ? 'at least ' : '';
   const more = count > 1 ? ` (and ${atLeast}${count - 1} more)` : '';
   return `the row ${first.id} differs from the log: ${first.fault}${more}`;
 }
+
+/** The source of a contradiction between a log and a table. */
+export const tableSource = (table: string): string => `the table ${table}`;
 
 /** The name of a submission of a trace in a finding. */
 export const submissionName = (trace: string, number: number): string => `${trace}, submission ${number}`;

@@ -8,7 +8,7 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import { readEvidenceEvents, type StoredEvidenceEvent } from '../storage/evidence-events.ts';
 import { type EvaluationFacts, readEvaluationFactsPage } from '../storage/evidence-tables.ts';
 import { compareTables, evaluationFault, type TableFinding } from './evidence-tables.ts';
-import { differenceReason, FINDINGS_PER_WORKSPACE_MAX } from './row-findings.ts';
+import { differenceReason, FINDINGS_PER_WORKSPACE_MAX, tableSource } from './row-findings.ts';
 import { readStoredEvent } from './stored-event.ts';
 import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 
@@ -51,7 +51,7 @@ export async function verifyEvidence(pool: Pool, tenantId: string, options: Walk
   const shown = findings.slice(0, FINDINGS_PER_WORKSPACE_MAX);
   if (first === undefined || report.contradiction !== undefined) return { ...report, findings: shown };
   const reason = differenceReason(first, findings.length);
-  return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
+  return { ...report, findings: shown, contradiction: { source: tableSource(first.table), size: report.entries, reason } };
 }
 
 /** Adds the findings of `compareTables`, except those about evaluations that are in the list already. */

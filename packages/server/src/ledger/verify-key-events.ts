@@ -1,4 +1,3 @@
-import type { ChainReport } from '@countersign/core/domain/chain-report';
 import type { RowTimes } from '@countersign/core/domain/clock-correction';
 import { applyEvent } from '@countersign/core/domain/event-conflict';
 import { readKeyEvent } from '@countersign/core/domain/key-event';
@@ -8,16 +7,20 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import { type KeyFacts, readKeyFacts } from '../storage/ingestion-keys.ts';
 import { readKeyEvents, type StoredKeyEvent } from '../storage/key-events.ts';
 import { credentialOf, keyStates } from './key-states.ts';
+import { type LogReport, type RowFinding, tableSource } from './row-findings.ts';
 import { lockSealedHeads } from './sealed-heads.ts';
 import { columnFault } from './stored-document.ts';
 import { readStoredEvent } from './stored-event.ts';
 import { type WalkOptions, walkLog } from './walk-log.ts';
 
+/** The table whose rows must match the trail. */
+const KEYS_TABLE = 'ingestion_keys';
+
 /**
  * Verifies a tenant's stored key audit trail: the hash of each event, the order of events, columns, gaps, head, tree and checkpoints. Then
  * it compares the rows of the keys with the trail.
  */
-export async function verifyKeyEvents(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<ChainReport> {
+export async function verifyKeyEvents(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<LogReport> {
   const state = new KeyState();
   const check = (row: StoredKeyEvent, seq: number, times: RowTimes) => {
     const fault = rowFault(row, seq, tenantId, state) ?? times.next(seq, row.recorded_at.replace(/000Z$/, 'Z'), 'recorded_at');
@@ -25,24 +28,25 @@ export async function verifyKeyEvents(pool: Pool, tenantId: string, options: Wal
   };
   const report = await walkLog(pool, tenantId, { log: 'keys', chained: false, read: readKeyEvents, check }, options);
   if (report.firstBad !== undefined || report.contradiction !== undefined) return report;
-  const reason = await keyRowFault(pool, tenantId);
-  return reason === undefined
-    ? report
-    : { ...report, contradiction: { source: 'the table ingestion_keys', size: report.entries, reason } };
+  const finding = await keyRowFinding(pool, tenantId);
+  if (finding === undefined) return report;
+  const reason = `the row ${finding.id} differs from the trail: ${finding.fault}`;
+  return { ...report, findings: [finding], contradiction: { source: tableSource(KEYS_TABLE), size: report.entries, reason } };
 }
 
-/** Describes the first row that differs from the trail, if any. Locks the trail's head, so that nothing changes meanwhile. */
-const keyRowFault = (pool: Pool, tenantId: string): Promise<string | undefined> =>
+/** Finds the first row of a key that differs from the trail, if any. Locks the trail's head, so that nothing changes meanwhile. */
+const keyRowFinding = (pool: Pool, tenantId: string): Promise<RowFinding | undefined> =>
   inTenantTransaction(pool, tenantId, async (tx) => {
     const { keys: head } = await lockSealedHeads(tx, ['keys']);
     const state = await keyStates.atHead(tx, head);
     const rows = await readKeyFacts(tx);
-    const differing = rows.find((row) => differenceOf(row, state.key(row.prefix)) !== undefined);
-    if (differing !== undefined)
-      return `the row ${differing.prefix} differs from the trail: ${differenceOf(differing, state.key(differing.prefix))}`;
+    for (const row of rows) {
+      const fault = differenceOf(row, state.key(row.prefix));
+      if (fault !== undefined) return { table: KEYS_TABLE, id: row.prefix, fault };
+    }
     const prefixes = new Set(rows.map(({ prefix }) => prefix));
     const missing = [...state.keys()].find(({ prefix }) => !prefixes.has(prefix));
-    return missing === undefined ? undefined : `the row ${missing.prefix} differs from the trail: it is gone`;
+    return missing === undefined ? undefined : { table: KEYS_TABLE, id: missing.prefix, fault: 'it is gone' };
   });
 
 function differenceOf(row: KeyFacts, known: KnownKey | undefined): string | undefined {

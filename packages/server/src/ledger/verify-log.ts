@@ -1,20 +1,16 @@
-import type { ChainReport } from '@countersign/core/domain/chain-report';
 import type { KeptHead } from '@countersign/core/domain/tree-verifier';
 import type { Pool } from 'pg';
 import { deriveDecisionKey } from '../crypto/digests.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { lastSeen } from './head-memory.ts';
-import type { RowFinding } from './row-findings.ts';
+import type { LogReport } from './row-findings.ts';
 import { verifyAuditLedger } from './verify-audit-ledger.ts';
 import { verifyDecisions } from './verify-decisions.ts';
 import { verifyEvidence } from './verify-evidence.ts';
 import { verifyKeyEvents } from './verify-key-events.ts';
 import { verifyTraces } from './verify-traces.ts';
 import type { WalkOptions } from './walk-log.ts';
-
-/** The report on a log, with the rows of tables that do not match it. */
-type LogReport = ChainReport & { findings?: readonly RowFinding[] };
 
 /** A log of a tenant. */
 interface TenantLog {

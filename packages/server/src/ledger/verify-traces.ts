@@ -21,7 +21,13 @@ import {
 } from '../storage/trace-rows.ts';
 import { DropRecords, readTraceLog } from './drop-records.ts';
 import { agentsNamedUpTo, isNamedAgent } from './named-agents.ts';
-import { differenceReason, FINDINGS_PER_WORKSPACE_MAX, submissionName, UNREADABLE_DOCUMENT } from './row-findings.ts';
+import {
+  differenceReason,
+  FINDINGS_PER_WORKSPACE_MAX,
+  submissionName,
+  tableSource,
+  UNREADABLE_DOCUMENT,
+} from './row-findings.ts';
 import { readStoredEvent } from './stored-event.ts';
 import { type ColumnFinding, compareTraceColumns } from './trace-columns.ts';
 import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
@@ -78,7 +84,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
   const [first] = shown;
   if (first === undefined) return { ...report, findings: shown };
   const reason = differenceReason(first, findings.length);
-  return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
+  return { ...report, findings: shown, contradiction: { source: tableSource(first.table), size: report.entries, reason } };
 }
 
 /** Adds a finding for each row that differs from its document, except for rows of traces that already have a finding. */
