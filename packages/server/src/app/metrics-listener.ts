@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Config } from '../config/config.ts';
+import { allowedHosts } from '../config/public-address.ts';
 import { httpServer } from '../http/bare-app.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { buildMetricsApp } from '../http/metrics-endpoint.ts';
@@ -17,13 +18,13 @@ export const metricsAddress = (port: number) => ({ host: '127.0.0.1', port, vari
 
 /** Serves /metrics on its own port; undefined if no such port is configured. @throws ExitError if the port cannot be used. */
 export async function openMetricsListener(
-  { metricsPort, metricsToken }: Pick<Config, 'metricsPort' | 'metricsToken'>,
+  { metricsPort, metricsToken, ...names }: Pick<Config, 'metricsPort' | 'metricsToken' | 'publicUrl' | 'allowedHosts'>,
   metrics: Metrics,
   log: FastifyBaseLogger,
 ): Promise<MetricsListener | undefined> {
   if (metricsPort === undefined) return undefined;
-  const app = buildMetricsApp(metrics, metricsToken, log);
   const { host, port, variable } = metricsAddress(metricsPort);
+  const app = buildMetricsApp(metrics, { token: metricsToken, hosts: [host, ...allowedHosts(names)] }, log);
   try {
     await app.listen({ host, port });
   } catch (error) {

@@ -40,13 +40,20 @@ export function registerMetrics(app: FastifyInstance, metrics: Metrics, access: 
 /** The limits of the separate listener: a few scrapers, which may read slowly. */
 const LISTENER_LIMITS = { connectionsMax: 64, perAddressMax: undefined, sendTimeoutMs: 30_000 };
 
-/** Builds the application that serves only /metrics. Its connections do not count towards the limits of the main listener. */
-export function buildMetricsApp(metrics: Metrics, token: string | undefined, log: FastifyBaseLogger): FastifyInstance {
+/**
+ * Builds the application that serves only /metrics. Its connections do not count towards the limits of the main listener.
+ * @param hosts the host names that requests may have, besides loopback names. With a token, requests may have any host.
+ */
+export function buildMetricsApp(
+  metrics: Metrics,
+  { token, hosts }: { token: string | undefined; hosts: readonly string[] },
+  log: FastifyBaseLogger,
+): FastifyInstance {
   const app = bareApp({
     connections: new Connections(LISTENER_LIMITS),
     log,
     tls: undefined,
-    checkRequest: hostCheck({ names: [], behindProxy: false }),
+    checkRequest: hostCheck({ names: hosts, behindProxy: false }),
   });
   registerMetrics(app, metrics, token === undefined ? 'open' : { token });
   return app;

@@ -109,6 +109,11 @@ async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
       'refused',
       'this database has no signing keys: restore the rows of signing_keys from a backup; nothing was changed',
     );
+  if (lost.length === 0 && own === undefined)
+    throw new ExitError(
+      'refused',
+      'no signing key of this database is current: all rows of signing_keys were retired outside the server; restore them from a backup; nothing was changed',
+    );
   if (lost.length === 0 || (own !== undefined && own.resetFrom === null))
     throw new ExitError(
       'refused',

@@ -116,6 +116,20 @@ describe('a key signed by its predecessor', () => {
   });
 });
 
+test('`signing-key reset` is refused with a reason when all keys were retired in the database', async () => {
+  const { sql } = server.database;
+  await sql('UPDATE countersign.signing_keys SET retired_at = clock_timestamp()');
+  await resealRows(server, SIGNING_KEYS);
+  const COUNTERSIGN_SIGNING_KEY = newKey().export({ format: 'pem', type: 'pkcs8' }).toString();
+  expect(await runCommand({ ...environmentOf(server), COUNTERSIGN_SIGNING_KEY }, 'signing-key', 'reset', '--yes')).toMatchObject({
+    status: 9,
+    err: expect.stringContaining('no signing key of this database is current'),
+  });
+  await sql('UPDATE countersign.signing_keys SET retired_at = NULL');
+  await resealRows(server, SIGNING_KEYS);
+  expect(await kids()).toEqual([genuine]);
+});
+
 test('`signing-key reset` is refused with a reason when all rows of signing_keys were deleted', async () => {
   const { sql } = server.database;
   await sql('CREATE TABLE public.kept_signing_keys AS TABLE countersign.signing_keys');

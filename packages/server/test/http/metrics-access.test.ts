@@ -1,5 +1,7 @@
+import { get as httpGet } from 'node:http';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
+import { freePort } from '../../../../attack/loopback.ts';
 import { listenFailure } from '../../src/app/listen-address.ts';
 import { metricsAddress } from '../../src/app/metrics-listener.ts';
 import { readConfig } from '../../src/config/config.ts';
@@ -99,6 +101,29 @@ test('a separate metrics port serves /metrics and no other path, also when the s
     expect(server.output).not.toContain(TOKEN);
   }
 });
+
+test('a separate metrics port without a token rejects the host names of other sites, and with a token accepts any', async () => {
+  const database = (await testServer()).database;
+  const settings = { database, allowedHosts: ['scraper.internal'] };
+  const open = await freePort('127.0.0.1');
+  await testServer({ ...settings, metricsPort: open });
+  for (const host of ['127.0.0.1', `localhost:${open}`, 'scraper.internal'])
+    expect([host, await statusForHost(open, host)]).toEqual([host, 200]);
+  expect(await statusForHost(open, 'rebound.example')).toBe(421);
+  const withToken = await freePort('127.0.0.1');
+  await testServer({ ...settings, metricsPort: withToken, metricsToken: TOKEN });
+  expect(await statusForHost(withToken, 'rebound.example', TOKEN)).toBe(200);
+});
+
+/** The status of /metrics on this port for a request with this Host header. */
+const statusForHost = (port: number, host: string, token = ''): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const headers = { host, authorization: `Bearer ${token}` };
+    httpGet({ host: '127.0.0.1', port, path: '/metrics', headers, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode!);
+    }).on('error', reject);
+  });
 
 test('a server does not start if its metrics port is in use, and the error names the variable', async () => {
   const occupant = createServer().listen(0, '127.0.0.1');
