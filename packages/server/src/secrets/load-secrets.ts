@@ -32,8 +32,8 @@ export function loadSecrets(config: Config, mayCreate: boolean): Secrets {
     embedded ? ensureSecretFile(config.dataDir, name, mayCreate ? create : undefined) : undefined;
   const master = config.masterSecret ?? own('master-secret', createMasterSecret);
   const signing = config.signingKey ?? own('signing-key.pem', createSigningKey);
-  if (master === undefined) throw missing('COUNTERSIGN_MASTER_SECRET', 'create one with `openssl rand -base64 32`');
-  if (signing === undefined) throw missing('COUNTERSIGN_SIGNING_KEY', 'create one with `openssl genpkey -algorithm ed25519`');
+  if (master === undefined) throw missing('COUNTERSIGN_MASTER_SECRET', 'openssl rand -base64 32');
+  if (signing === undefined) throw missing('COUNTERSIGN_SIGNING_KEY', 'openssl genpkey -algorithm ed25519');
   const previous =
     config.previousSigningKey ?? (embedded ? readSecretFile(config.dataDir, 'signing-key-previous.pem') : undefined);
   const [masterName, signingName, previousName] = [
@@ -69,8 +69,13 @@ export const fingerprints = ({ masterSecret, signingKey }: Secrets): { master: s
   signing: hash('sha256', createPublicKey(signingKey).export({ type: 'spki', format: 'der' }), 'hex'),
 });
 
-const missing = (name: string, remedy: string): ExitError =>
-  new ExitError('wrong_secret', `${name} (or ${name}_FILE) must be set together with DATABASE_URL; ${remedy}`);
+/** @param create the command that creates such a secret. */
+const missing = (name: string, create: string): ExitError =>
+  new ExitError(
+    'wrong_secret',
+    `${name} (or ${name}_FILE) must be set together with DATABASE_URL; for a new database, create one with \`${create}\`; ` +
+      'otherwise use the one of this database',
+  );
 
 function parseMasterSecret(text: string, name: string): Uint8Array {
   const bytes = Buffer.from(text.trim(), 'base64');

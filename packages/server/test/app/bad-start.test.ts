@@ -79,8 +79,8 @@ describe('serve with an external database', () => {
   test.for([
     ['another master secret', { COUNTERSIGN_MASTER_SECRET: masterSecret() }, /COUNTERSIGN_MASTER_SECRET/],
     ['another signing key', { COUNTERSIGN_SIGNING_KEY: signingKey() }, /COUNTERSIGN_SIGNING_KEY/],
-    ['no master secret', { COUNTERSIGN_MASTER_SECRET: '' }, /COUNTERSIGN_MASTER_SECRET/],
-    ['no signing key', { COUNTERSIGN_SIGNING_KEY: '' }, /COUNTERSIGN_SIGNING_KEY/],
+    ['no master secret', { COUNTERSIGN_MASTER_SECRET: '' }, /COUNTERSIGN_MASTER_SECRET.*otherwise use the one of this database/],
+    ['no signing key', { COUNTERSIGN_SIGNING_KEY: '' }, /COUNTERSIGN_SIGNING_KEY.*otherwise use the one of this database/],
   ] as const)('exits with the exit code of wrong_secret and names the variable when started with %s', async ([, wrong, line]) => {
     await expectRefusal({ ...environment, ...wrong }, 'wrong_secret', line);
   });
