@@ -21,7 +21,7 @@ test.each([
   expect(await readProblem(limited(seconds))).toMatchObject({ kind: 'limited', message });
 });
 
-test('the message of a missing record does not repeat the title of its notice', async () => {
+test('the message about a missing record does not repeat the title of the notice', async () => {
   const response = Response.json({ error: 'not_found', issues: [] }, { status: 404 });
   const message = 'The record does not exist, or it belongs to another workspace.';
   expect(await readProblem(response)).toMatchObject({ kind: 'missing', message });

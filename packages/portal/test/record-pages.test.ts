@@ -13,7 +13,7 @@ test('the page of a decision shows the exact times of the decision and its evide
   for (const time of times) expect(time).toMatch(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d GMT\+5:30 \((just now|1 min\. ago)\)$/);
 });
 
-/** The elements of the page that are visible now, by name. */
+/** Whether each of these parts of the page is visible now, by name. */
 const VISIBLE = `Object.fromEntries(Object.entries({
   navigation: 'nav[aria-label="Workspace"], #navigation',
   menu: 'button[aria-controls="navigation"]',

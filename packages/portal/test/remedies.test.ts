@@ -3,7 +3,7 @@ import { newWorkspace, paths } from './harness.ts';
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}/;
 
-test('every failed condition links to its remedy on the overview and on the pages of the agent and the decision', async () => {
+test('on the overview and on the pages of the agent and the decision, every failed condition links to its remedy', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly-safety', agent_name: 'grave', status: 'failing', pass_rate: 40 });
   for (const name of ['later', 'sooner'])
@@ -76,7 +76,7 @@ test('the overview links to the open re-certifications, and shows a count that r
   expect(await page.getByLabel('Re-certification', { exact: true }).inputValue()).toBe('open');
 });
 
-test('the table of the runs by day shows both counts in the same format', async () => {
+test('the table of runs by day shows the number of runs and of runs without success in the same format', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'failure', agent_name: 'bot' });
   const { page } = await workspace.visit('viewer');

@@ -33,7 +33,7 @@ test('in a cycle of parents, the last step has no children, because all are alre
   ]);
 });
 
-test('the next failed step follows the order of the tree and starts again after the last one', () => {
+test('the search for the next failed step follows the order of the tree; after the last step, it continues at the first step', () => {
   const failed = (each: Span): Span => ({ ...each, error: 'gone' });
   const done = (each: Span): Span => ({ ...each, error: null });
   const nodes = spanTree([

@@ -33,10 +33,10 @@ export async function sendDemoData(send: Send): Promise<void> {
   await send('/api/public/evaluations', { name: 'first', agent_name: 'Refund-Agent', status: 'passing', pass_rate: 91 });
 }
 
-/** The part of a name that says the day. `backdate` finds the rows of a day by this part. */
+/** The part of a trace_id or of an evaluation's name that says the day. `backdate` finds the rows of a day by this part. */
 const dayLabel = (day: number): string => `day-${String(day).padStart(2, '0')}`;
 
-/** The telemetry events of a day: fewer at the weekend, and some of them failures. */
+/** The telemetry events of a day: fewer on two of seven days, and some of them failures. */
 function eventsOf(day: number): object[] {
   const runs = 24 + ((day * 11) % 17) - (day % 7 > 4 ? 14 : 0);
   return Array.from({ length: runs }, (_each, index) => ({
@@ -177,7 +177,7 @@ function longRun(): object {
   return { trace_id: 'run-research-market', agent_name: 'research-agent', outcome: 'escalated', spans };
 }
 
-/** Moves the events and nightly evaluations into the past, by the day in their names. Only for screenshots. */
+/** Moves the events and nightly evaluations into the past, by the day in their trace_ids and names. Only for screenshots. */
 export async function backdate(client: pg.Client): Promise<void> {
   for (const table of ['telemetry_events', 'evaluations'])
     await client.query(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
