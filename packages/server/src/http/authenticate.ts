@@ -17,7 +17,10 @@ import { KeysOnNodes } from '../storage/keys-on-nodes.ts';
 /** A hash that no known secret has. Secrets with an unknown prefix are compared with it, so that every comparison takes the same time. */
 const NO_SECRET = Buffer.alloc(32);
 
-/** The time after which a body is late, so that its key is checked again. Checking every key again would cost a lookup per request. */
+/**
+ * If reading a body takes longer than this, the key of its request is checked again. Checking every key again would cost a lookup per
+ * request.
+ */
 const LATE_MS = 1_000;
 
 /** Resolves keys to principals. A key's row is read for every request, and must match the key audit trail. */
@@ -26,7 +29,7 @@ export class Authenticator {
   readonly #lookups: KeyLookups;
   readonly #lastNoted = new Map<string, number>();
 
-  /** @param nodes the nodes of Citus on which keys are looked up; undefined without Citus. */
+  /** @param nodes the nodes of Citus on which keys are looked up; undefined if there are none (open-tenant-nodes.ts). */
   constructor(pool: Pool, nodes: TenantNodes | undefined) {
     this.#pool = pool;
     const onNodes = nodes === undefined ? undefined : new KeysOnNodes(pool, nodes);

@@ -5,9 +5,9 @@ import { newId } from '../storage/new-id.ts';
 import type { Connections } from './connections.ts';
 import {
   answerClientError,
-  answerParserErrors,
   drainBody,
   type EarlyRejection,
+  handleConnectAndExpect,
   noteEarlyRejections,
   replyError,
   replyUnreadablePath,
@@ -53,7 +53,7 @@ export function bareApp({ connections, log, tls, checkRequest, noteEarlyRejectio
     exposeHeadRoutes: false,
     ...(tls === undefined ? { http: NODE_SETTINGS } : { https: { ...tls, ...NODE_SETTINGS } }),
   } as object) as unknown as FastifyInstance;
-  answerParserErrors(httpServer(app));
+  handleConnectAndExpect(httpServer(app));
   deferContinue(httpServer(app));
   connections.watch(httpServer(app), tls !== undefined);
   const connected = tls === undefined ? 'connection' : 'secureConnection';

@@ -7,7 +7,7 @@ import { isDatabaseUnavailable } from '../database/pool.ts';
 import { ApiError, unavailable } from '../errors/api-error.ts';
 import { newId } from '../storage/new-id.ts';
 
-/** A rejection by the HTTP parser or the router, of CONNECT, or because of a timeout. The application's error handler does not see it. */
+/** A rejection that the application's error handler does not see: of a malformed or late request, of an unreadable path, or of CONNECT. */
 export interface EarlyRejection {
   code: ErrorCode;
   status: number;
@@ -76,7 +76,7 @@ function noteRejection(socket: Duplex, { code, status, cause }: ApiError, reques
 }
 
 /** Handles CONNECT and unknown expectations, which Node would otherwise reject by itself, without body or request ID. */
-export function answerParserErrors(server: Server): void {
+export function handleConnectAndExpect(server: Server): void {
   // RFC 9112, section 9.6: a client may close its side and still read. Its connection is closed after the last response.
   (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
   // RFC 9110, section 10.1.1: an expectation other than 100-continue may be ignored.

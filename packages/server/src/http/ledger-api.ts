@@ -40,8 +40,8 @@ type ReadHandler = (
 ) => Promise<FastifyReply>;
 
 /**
- * Registers GET /api/ledger/…, by which auditors and automation read the logs with read tokens (`aa_read_`), and the public keys at
- * /.well-known/jwks.json. Only admins may read the entries of the key audit trail, in the portal. For this log, the API serves only
+ * Registers GET /api/ledger/…, by which auditors and automation read the logs with read tokens (`aa_read_`). Also registers the public keys
+ * at /.well-known/jwks.json. Only admins may read the entries of the key audit trail, in the portal. For this log, the API serves only
  * checkpoints and proofs.
  */
 export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, authenticator, rateLimit }: LedgerApi): void {

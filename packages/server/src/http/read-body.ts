@@ -169,7 +169,11 @@ const expandsTooMuch = (bytesMax: number): ApiError =>
 
 const notEncoded = (encoding: 'gzip' | 'deflate'): ApiError =>
   new ApiError('invalid_json', [
-    { path: '', code: 'not_json', message: `the body is not ${encoding}, or other bytes follow the compressed data` },
+    {
+      path: '',
+      code: 'not_json',
+      message: `the body is not ${encoding}, is cut off, or has other bytes after the compressed data`,
+    },
   ]);
 
 /** Yields the decompressed bytes. Throws 422 if the bytes do not match the encoding, and 413 if they expand more than EXPANSION_MAX. */
