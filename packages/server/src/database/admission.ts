@@ -49,7 +49,7 @@ export class Admission {
     add(this.#usedBy, tenantId, bytes);
   }
 
-  /** A tenant without bytes is rejected only if nine tenths are used and its bytes do not fit into the rest. */
+  /** A tenant without bytes is rejected only if more than nine tenths are used and its bytes do not fit into the rest. */
   #isFullForNewTenant(bytes: number): boolean {
     return this.#used + bytes > this.bytesMax && this.#used > this.bytesMax * SHARE_OF_ALL_TENANTS;
   }

@@ -91,7 +91,10 @@ export class FreeSpace {
     }
   }
 
-  /** Call it for each request that creates records, unless it has `usesReserve`. @throws ApiError `unavailable` while space is low. */
+  /**
+   * Call it for each request that changes data, unless its operation or route has `usesReserve`.
+   * @throws ApiError `unavailable` while space is low.
+   */
   requireSpace(): void {
     if (!this.isLow) return;
     const error = new ApiError('unavailable', [{ path: '', code: 'disk_space', message: LOW }], {

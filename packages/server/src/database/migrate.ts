@@ -59,7 +59,7 @@ export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<Schem
 export interface MigrateOptions {
   /** The role that the server runs as, if it is not the one that migrates. */
   serverRole?: string | undefined;
-  /** Whether an older schema is migrated (the default). If false, `migrate` throws, because another server may be running on it. */
+  /** Whether an older schema is migrated (the default). If false, `migrate` refuses it, because another server may be running on it. */
   mayUpgrade?: boolean;
   /**
    * The maximum number of migrations that run; by default all. A restore runs fewer in an empty database before it loads rows of an older

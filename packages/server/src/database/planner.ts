@@ -43,7 +43,7 @@ interface PlanState {
 const planStates = new WeakMap<PoolClient, PlanState>();
 
 /**
- * Whether a connection must plan again. Its plans are old at an age of half the time between its first plans and the current ones, but at
+ * Whether a connection must plan again: its plans are older than half the time from its first plans to the current ones. This limit is at
  * least 50 ms and at most two seconds. Called at the start of each transaction, which sends `DISCARD_PLANS` if the result is true.
  *
  * PostgreSQL caches plans per connection. If a table was empty when the plan was made, an index over all rows of the tenant looks as cheap

@@ -92,8 +92,8 @@ const poolConfig = (
   }) as pg.PoolConfig;
 
 function withErrorListeners<P extends pg.Pool>(pool: P, onConnected: typeof detectCitus = detectCitus): P {
-  // The pool replaces a broken connection, and its statements fail with the reason. Without the listeners, the additional error events of
-  // idle connections (from the pool) and of used ones (from the connection) would end the process.
+  // The pool replaces a broken connection, and the statements on that connection fail with the reason. An error event is emitted too: by
+  // the pool for an idle connection, by the connection for a used one. Without a listener, it would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => {
     client.on('error', () => undefined);

@@ -6,7 +6,7 @@ import { type EvaluationBody, preparedEvaluation, withDocument } from './evaluat
 
 /**
  * POST /api/v1/evaluations: records an evaluation with its cases, time and suite. It is stored in the table of
- * POST /api/public/evaluations, so the evaluation that either endpoint recorded last is the agent's latest.
+ * POST /api/public/evaluations, so the agent's latest evaluation is the last one that either endpoint recorded.
  */
 export const recordDetailedEvaluation: Endpoint<DetailedEvaluation, EvaluationBody> = {
   prepare: (request, evaluation) =>

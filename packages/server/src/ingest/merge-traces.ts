@@ -76,7 +76,7 @@ export const factsOf = ({ item, id, agentId }: ResolvedTrace, supplied: Usage, t
 /** The number of a request among the submissions of its trace. */
 export const submissionNumber = ({ known }: ResolvedTrace): number => (known?.submissionCount ?? 0) + 1;
 
-/** The sums from the database, as functions that return numbers. They throw SumTooLargeError for a sum that is too large. */
+/** The sums from the database, as functions. They throw SumTooLargeError for a sum that is too large. */
 const summedUsage = (sums: SpanSums): Sums => ({
   promptTokens: () => tokens('prompt_tokens', sums.promptTokens),
   completionTokens: () => tokens('completion_tokens', sums.completionTokens),

@@ -27,9 +27,9 @@ export function replayability({ idempotencyKey, document }: IngestRequest): {
 export type Outcome = IngestReply | ApiError;
 
 /**
- * Writes a batch so that no request is stored twice while the response to its Idempotency-Key is stored, and commits. A request whose key
- * has a stored response gets that response again, 422 if its body is different, or an error if the row of the response was changed. The
- * other requests are written. The responses to those with a key are stored in the same transaction.
+ * Writes a batch and commits it. A request whose Idempotency-Key has a stored response is not written again. It gets that response, 422 if
+ * its body is different, or an error if the row of the response was changed. The other requests are written. The responses to those with a
+ * key are stored in the same transaction.
  * @param path the path of the endpoint. Keys of different paths are independent.
  * @param write writes the given items, and returns their outcomes in order.
  * @returns the outcomes of all items, in order.

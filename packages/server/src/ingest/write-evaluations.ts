@@ -88,8 +88,8 @@ function factOf(row: EvaluationRow): NewFact[] {
 }
 
 /**
- * The issue of an evaluation whose time is in the future: it would stay fresh for too long. The database's clock decides, because it also
- * determines the age of evaluations.
+ * The issue of an evaluation whose time is too far in the future: it would stay fresh for too long. The database's clock decides, because
+ * it also determines the age of evaluations.
  */
 function futureIssues({ evaluatedAt }: Pick<EvaluationRow, 'evaluatedAt'>, microsNow: bigint): Issue[] {
   if (evaluatedAt === null || evaluatedAt <= microsNow + BigInt(FUTURE_MINUTES_MAX) * 60_000_000n) return [];
