@@ -204,7 +204,7 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { r
   if (stored.masterFingerprint !== own.master) {
     throw new ExitError(
       'wrong_secret',
-      'COUNTERSIGN_MASTER_SECRET is not the secret of this database; set the right one (nothing was changed)',
+      'COUNTERSIGN_MASTER_SECRET (or the file master-secret) is not the secret of this database; set the right one (nothing was changed)',
     );
   }
   if (!stored.isSealed) {

@@ -1,5 +1,5 @@
 import type { BackupReader } from '../backup/backup-reader.ts';
-import { migrationsOf, requireEmpty, restoreRows } from '../backup/restore-rows.ts';
+import { requireEmpty, requireKnownMigrations, restoreRows } from '../backup/restore-rows.ts';
 import type { Config } from '../config/config.ts';
 import { isDistributed } from '../database/citus.ts';
 import { connectClient } from '../database/client.ts';
@@ -19,7 +19,7 @@ interface RestoreOutput {
 /**
  * Loads a backup into the configured database, which must be empty. The embedded one is created if it does not exist. Rows of an older
  * version are migrated afterwards.
- * @returns the database. The embedded one runs until `release`, so that it is not started twice.
+ * @returns the database. The embedded one runs at least until `release`, so that it is not started twice.
  * @throws ExitError if the database cannot be used, if it or the configured secrets do not fit the backup, or if the backup is damaged.
  */
 export async function restoreDatabase(
@@ -27,7 +27,7 @@ export async function restoreDatabase(
   reader: BackupReader,
   { say, progress }: RestoreOutput,
 ): Promise<AcquiredDatabase> {
-  const count = migrationsOf(reader.manifest, knownMigrations());
+  const count = requireKnownMigrations(reader.manifest, knownMigrations());
   requireSecretsOf(reader, loadSecrets(config, false));
   const acquired = await acquireDatabase(config, say, 'set-up');
   try {
@@ -54,9 +54,15 @@ const ON_CITUS =
 /** Compares the configured secrets with those of the backup, before anything is written. */
 function requireSecretsOf({ manifest: { instance } }: BackupReader, secrets: Secrets): void {
   if (fingerprints(secrets).master !== instance.masterFingerprint)
-    throw new ExitError('wrong_secret', 'COUNTERSIGN_MASTER_SECRET is not that of the backup; nothing was changed');
+    throw new ExitError(
+      'wrong_secret',
+      'COUNTERSIGN_MASTER_SECRET (or the file master-secret) is not that of the backup; nothing was changed',
+    );
   const { signingKey: current, previousSigningKey: previous } = secrets;
   const given = [current, ...(previous === undefined ? [] : [previous])].map((key) => signingKey('', key).keyid);
   if (!given.some((keyid) => instance.liveSigningKeys.includes(keyid)))
-    throw new ExitError('wrong_secret', 'COUNTERSIGN_SIGNING_KEY is not that of the backup; nothing was changed');
+    throw new ExitError(
+      'wrong_secret',
+      'COUNTERSIGN_SIGNING_KEY (or signing-key.pem) is not that of the backup; nothing was changed',
+    );
 }

@@ -59,7 +59,7 @@ export interface StartOptions {
   alsoRegister?: (app: FastifyInstance, api: PublicApi) => void;
   /** The maximum age of the text of /metrics, in milliseconds. */
   metricsRenderMs?: number;
-  /** The workers that prepare large bodies; by default new ones. They are closed with the server. */
+  /** Prepares large bodies; by default a new instance. It is closed with the server. */
   workers?: BodyWorkers;
 }
 

@@ -71,7 +71,7 @@ function report(tenantId: string, { traces, telemetry, exports, held, unreadable
     log.error({ tenantId, segments: unreadable }, 'these segments of documents were changed outside the server, and were kept');
 }
 
-/** Pauses after each batch, to slow senders down less. */
+/** Returns a function that pauses after each batch, so that retention slows senders down less. */
 function pauseAfterBatch(signal: AbortSignal): () => Promise<void> {
   let startedAt = performance.now();
   return async () => {

@@ -3,7 +3,10 @@ import type { Logger } from 'pino';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { mergeRunIdSegments } from '../storage/run-id-segments.ts';
 
-/** The segments of a workspace are merged after this many batches, because a search reads each small segment as a row. */
+/**
+ * The segments of a workspace are merged after this many batches. Each batch adds a small segment, and a search reads one row for each
+ * segment.
+ */
 const BATCHES_BETWEEN = 512;
 
 /**

@@ -85,7 +85,8 @@ async function fromTar(file: FileHandle): Promise<ReadFile> {
   const places = await indexTar(file);
   return async (name, bytesMax) => {
     const place = places.get(name);
-    if (place === undefined) throw damaged(`it has no ${name}; the file may be cut off`);
+    if (place === undefined)
+      throw damaged(`it has no ${name}; the file may be cut off${name === MANIFEST_FILE ? ', or it is not a backup' : ''}`);
     if (place.bytes > bytesMax) throw tooLong(name, place.bytes, bytesMax);
     const content = Buffer.allocUnsafe(place.bytes);
     const { bytesRead } = await file.read(content, 0, place.bytes, place.at);

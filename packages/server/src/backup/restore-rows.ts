@@ -14,10 +14,10 @@ import { type BackupReader, decompressPart } from './backup-reader.ts';
 import { type BackupManifest, type BackupTable, damaged } from './manifest.ts';
 
 /**
- * Counts the migrations of the backup's schema. They must be the first ones in `known`.
+ * Requires the migrations of the backup's schema to be the first ones in `known`, and returns their number.
  * @throws ExitError if the backup is of a newer version, of a version before 0.1.0, or of no known version.
  */
-export function migrationsOf({ migrations }: BackupManifest, known: readonly string[]): number {
+export function requireKnownMigrations({ migrations }: BackupManifest, known: readonly string[]): number {
   if (isUnreleased(migrations))
     throw new ExitError(
       'refused',

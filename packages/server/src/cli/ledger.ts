@@ -85,7 +85,7 @@ function addCheckpoint(group: Command, session: Session): void {
 function addProve(group: Command, session: Session): void {
   group
     .command('prove')
-    .description('Print the proof that a row is in its log (C2SP tlog-proof), with its checkpoint.')
+    .description('Print the proof that a row is in a log, with a signed checkpoint (C2SP tlog-proof).')
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--seq <number>', 'number of the row', parseSeq)
     .addOption(LOG_OPTION())

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type OpenDatabase, openDatabase } from '../app/open-database.ts';
 import { restoreDatabase } from '../app/restore-database.ts';
 import { type BackupReader, openBackup } from '../backup/backup-reader.ts';
-import { checkParts, migrationsOf } from '../backup/restore-rows.ts';
+import { checkParts, requireKnownMigrations } from '../backup/restore-rows.ts';
 import { openSecrets } from '../backup/sealed-secrets.ts';
 import { requireZstandard } from '../backup/zstandard.ts';
 import type { Config } from '../config/config.ts';
@@ -61,7 +61,7 @@ export function addRestore(program: Command, session: Session): void {
 }
 
 async function restore(session: Session, options: RestoreOptions, reader: BackupReader): Promise<void> {
-  migrationsOf(reader.manifest, knownMigrations());
+  requireKnownMigrations(reader.manifest, knownMigrations());
   await checkParts(reader);
   const config =
     options.withSecrets === true ? await restoreSecrets(session, options, reader) : await requireSecrets(session, reader);

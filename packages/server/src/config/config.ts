@@ -142,7 +142,7 @@ function checkCombinations(config: Config): void {
     );
   }
   if (config.readingBytesMax < 2 * Math.max(config.reportBytesMax, config.recordBytesMax)) {
-    // Bodies of unknown length use at most half of this memory (database/admission.ts). With less, the largest would always get 503.
+    // Bodies of unknown length use at most half of this memory (database/admission.ts). With less, the largest one would always get 503.
     throw variableError(
       'COUNTERSIGN_READING_BYTES_MAX',
       'must be at least twice the maximum body size (the larger of COUNTERSIGN_REPORT_BYTES_MAX and COUNTERSIGN_RECORD_BYTES_MAX)',

@@ -130,7 +130,7 @@ export const VARIABLES = {
   metricsToken: variable(
     'COUNTERSIGN_METRICS_TOKEN',
     undefined,
-    'Bearer token for /metrics, at least 16 characters. If other machines can reach the server, /metrics needs a token or a separate port. Without both, /metrics responds with 404. File: COUNTERSIGN_METRICS_TOKEN_FILE.',
+    'Bearer token for /metrics, at least 16 characters. If other machines can reach the server, /metrics needs a token or a separate port. With neither, it responds with 404. File: COUNTERSIGN_METRICS_TOKEN_FILE.',
     optionally(bearerToken),
   ),
   rateLimitPerMinute: variable(
