@@ -47,7 +47,7 @@ describe('the reader of protobuf', () => {
   });
 
   test.each(CASES)(
-    'reads mutated %s as protobufjs does, unless one of the two rejects them',
+    'reads mutated %s as protobufjs does, unless the reader or protobufjs rejects them',
     { timeout: 3_600_000 },
     (_, bodies, read, reference) => {
       let accepted = 0;

@@ -102,6 +102,6 @@ function nanoseconds(time: Int64 | undefined): bigint | undefined {
   return (BigInt(time.high >>> 0) << 32n) | BigInt(time.low >>> 0);
 }
 
-/** An ID in lower-case hex; empty if it has another length or is all zeros. */
+/** An ID in lower-case hex; empty if it is absent, has another length or is all zeros. */
 const hexId = (bytes: Uint8Array | undefined, length: number): string =>
   bytes === undefined || bytes.length !== length || bytes.every((byte) => byte === 0) ? '' : Buffer.from(bytes).toString('hex');

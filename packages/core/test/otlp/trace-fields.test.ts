@@ -26,7 +26,7 @@ describe('fields of a run', () => {
       ['gen_ai.conversation.id', 'session.id', 'langfuse.session.id', 'traceloop.association.properties.session_id'],
     ],
     ['external_user_id', ['user.id', 'enduser.id', 'langfuse.user.id', 'traceloop.association.properties.user_id']],
-  ])('%s comes from the first of %j', (field, names) => {
+  ])('%s comes from the first attribute of %j that is present', (field, names) => {
     for (const [index, name] of names.entries()) {
       const rest = names.slice(index).reverse();
       expect(mapOne(Object.fromEntries(rest.map((each) => [each, `by ${each}`]))).trace[field]).toBe(`by ${name}`);
