@@ -98,7 +98,7 @@ function copyPackage(native: string, copy: string): void {
     if (name.startsWith('postgresql-')) rmSync(join(parent, name), { recursive: true, force: true });
   }
   const unfinished = mkdtempSync(join(parent, 'postgresql-unfinished-'));
-  // The paths in pg-symlinks.json are relative to the parent folder and begin with `native/`.
+  // The paths in pg-symlinks.json begin with `native/`: they are relative to the parent of that folder.
   const copiedNative = join(unfinished, 'native');
   for (const folder of ['bin', 'lib', 'share']) copyReadable(join(native, folder), join(copiedNative, folder));
   copyFileSync(join(native, 'pg-symlinks.json'), join(copiedNative, 'pg-symlinks.json'));

@@ -55,7 +55,7 @@ export function resolveDataFolder(requested: string, notify: (line: string) => v
   } catch (error) {
     const code = errno(error);
     if (error instanceof EmbeddedDatabaseError || code === undefined) throw error;
-    const remedy = `${remedyFor(absolute, code)}, or choose another with COUNTERSIGN_DATA_DIR`;
+    const remedy = `${remedyFor(absolute, code)}, or choose another folder with COUNTERSIGN_DATA_DIR`;
     throw new EmbeddedDatabaseError('unreachable_folder', `the data folder ${absolute} cannot be used (${code}): ${remedy}`);
   }
 }
@@ -103,7 +103,7 @@ function reachableFolder(dataDir: string, notify: (line: string) => void): strin
   return fallback;
 }
 
-/** As root: the owner of the existing cluster, else the user that will own a new one. Throws if there is no such user, or if it is root. */
+/** As root: the owner of the cluster, or the user that will own a new one. Throws if there is no such user, or if root owns the cluster. */
 function postgresAccount(dataDir: string): Account {
   const cluster = statOrUndefined(clusterFolder(dataDir));
   if (cluster === undefined) return unprivilegedAccount();

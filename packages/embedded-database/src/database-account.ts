@@ -63,7 +63,10 @@ export function accountOf(uid: number): Account {
   return found;
 }
 
-/** Whether the account can enter the folder. A shell that runs as the account tries to, so modes, access lists and mounts all count. */
+/**
+ * Whether the account can enter the folder; always true for the user of this process. Otherwise a shell runs `cd` as the account, so modes,
+ * access lists and mounts all count.
+ */
 export function canReach(account: Account, folder: string): boolean {
   if (account.uid === process.geteuid?.()) return true;
   const result = spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], { ...runAs(account), cwd: '/', stdio: 'ignore' });

@@ -48,7 +48,7 @@ export class KeeperClients {
     for (const socket of this.#connections) sendMessage(socket, message);
   }
 
-  /** Sends the state to every client, and later to each new one. undefined means that the state is not known yet: nothing is sent. */
+  /** Sends the state to every client, and later to each new one. If it is undefined, sends nothing: the clients wait for the next state. */
   setState(state: KeeperMessage | undefined): void {
     this.#state = state;
     if (state === undefined) return;

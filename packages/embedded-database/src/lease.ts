@@ -12,7 +12,7 @@ const pollMs = 10;
 /** The start fails after this many keepers have exited with an error. One failure is not enough, because its cause may be temporary. */
 const startAttemptsMax = 3;
 
-/** How long a release waits for the keeper. The keeper stops PostgreSQL sooner than that; only a suspended keeper takes longer. */
+/** How long a release waits for the keeper. The keeper stops a running PostgreSQL sooner, unless the keeper is suspended. */
 const releaseTimeoutMs = 9_000;
 
 /** A lease on the database. PostgreSQL runs as long as the lease's connection to the keeper stays open. */

@@ -22,8 +22,8 @@ read -r _
 ${escalation.join('\n')}`;
 
 /**
- * Starts a shell that reads a pipe from the keeper. The pipe ends when the keeper is killed, even together with every other Node process,
- * and the shell then stops PostgreSQL. Start the watchdog before PostgreSQL, because the keeper may be killed at any moment after
+ * Starts a shell that reads a pipe from the keeper. The pipe ends when the keeper is killed, even if every other Node process is killed
+ * too. The shell then stops PostgreSQL. Start the watchdog before PostgreSQL, because the keeper may be killed at any moment after
  * PostgreSQL has started.
  * @param cluster only for the process list, so that people see which database the shell belongs to
  */

@@ -203,7 +203,7 @@ test.runIf(isRoot)('copies a package that the database user cannot access', conc
   await holder.release();
 });
 
-test.runIf(isRoot)('copies a read-only package without library links', concurrent, async ({ folders }) => {
+test.runIf(isRoot)('copies a package that is read-only and lacks its library links', concurrent, async ({ folders }) => {
   const dataDir = folders.newDataDir();
   const module = installCopy(join(dirname(dataDir), 'installed'));
   const alice = accountOf(65534);
