@@ -2,7 +2,7 @@ import { attestDecision, publicJwk } from '@countersign/core/domain/attestation'
 import { signDecision } from '@countersign/core/domain/decision-signature';
 import { describe, expect, test } from 'vitest';
 import { keyPair } from '../../core/test/node-digests.ts';
-import { digests, sha256 } from '../src/proof/browser-digests.ts';
+import { digests, sha256 } from '../src/proof/browser-cryptography.ts';
 import { checkDecision } from '../src/proof/check-decision.ts';
 
 const { publicKey, sign } = keyPair(new Uint8Array(32).fill(1));

@@ -4,7 +4,7 @@ import { decisionDigest, decisionFault } from '@countersign/core/domain/decision
 import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
 import { parseLine } from '@countersign/core/domain/export-line';
 import { openAttestation } from '@countersign/core/domain/open-attestation';
-import { digests, verifyEd25519 } from './browser-digests.ts';
+import { digests, verifyEd25519 } from './browser-cryptography.ts';
 
 /** The result of one check. */
 export interface Finding {

@@ -6,7 +6,7 @@ import { sameBytes } from '@countersign/core/domain/signed-note';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { formatCountOf } from '../components/number-format.ts';
-import { digests, sha256, verifyEd25519 } from './browser-digests.ts';
+import { digests, sha256, verifyEd25519 } from './browser-cryptography.ts';
 import type { VerificationResult } from './verification-messages.ts';
 
 /** The values that a ledger is checked against. */
@@ -24,7 +24,8 @@ interface ExpectedLedger {
 /**
  * Verifies the NDJSON of a ledger line by line, with the same verifier as the command line. It checks the hash and the position of each
  * row. It compares the number of rows with the head, and the root of the tree with the signed checkpoint. It stops at the first row that
- * is not valid, or at which the tree differs from the checkpoint. After each other row it calls `progress` with the number of valid rows.
+ * is not valid, or at which the tree differs from the checkpoint. After each row that passes, it calls `progress` with the number of
+ * valid rows.
  */
 export async function verifyChain(
   lines: AsyncIterable<string>,

@@ -3,7 +3,7 @@ import type { ResponseBody } from '../../api/call.ts';
 import { Identifier } from '../../components/identifier.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { digests } from '../../proof/browser-digests.ts';
+import { digests } from '../../proof/browser-cryptography.ts';
 import styles from './entry-proof.module.css';
 
 type Entry = ResponseBody<'ledger.read'>;
