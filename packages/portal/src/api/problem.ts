@@ -22,7 +22,7 @@ export class Problem extends Error {
     | 'limited'
     | 'server'
     | 'page';
-  /** The HTTP status; 0 if the server did not respond, or for an error of the page itself. */
+  /** The HTTP status; 0 if there was no complete response, or for an error of the page itself. */
   readonly status: number;
   readonly code: string;
   readonly issues: readonly FieldIssue[];

@@ -7,7 +7,7 @@ import { Notice } from '../../components/notice.tsx';
 /** If there are more approvers and admins, only this many are named. */
 const NAMED_MAX = 5;
 
-/** Tells a person who cannot approve which members can. Shows nothing to approvers and admins. */
+/** Tells viewers which members can approve. Shows nothing to approvers and admins. */
 export function Approvers() {
   const { workspace } = useWorkspace();
   const approver = useHasRole('approver');

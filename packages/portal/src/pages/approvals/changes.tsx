@@ -24,7 +24,7 @@ function Value({ what, value }: { what: Detail['changes'][number]['what']; value
   return what === 'recorded_by' ? <Actor by={value} /> : <span className="break">{value}</span>;
 }
 
-/** The differences between this evaluation and the last approved one of the agent's earlier evaluations. */
+/** The differences between this evaluation and the agent's last approved evaluation before it. */
 export function Changes({ detail: { changes, last_approved: last } }: { detail: Detail }) {
   const { workspace } = useWorkspace();
   if (last === null) {

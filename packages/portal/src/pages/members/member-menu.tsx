@@ -10,7 +10,7 @@ import { toast } from '../../toasts/toasts.tsx';
 
 type Member = ListItem<'members.list'>;
 
-/** The menu of an admin for a member: a password reset link and the removal. On their own row, admins can only leave. */
+/** The actions of an admin for a member: create a password reset link, or remove the member. On their own row, admins can only leave. */
 export function MemberMenu({
   member,
   onShow,

@@ -26,8 +26,8 @@ export interface TimeFrame {
 
 /**
  * Returns all steps, depth first. Siblings are sorted by start, and by arrival if the start is the same. A step is at the top level if it
- * has no parent, or if its parent is unknown or is the step itself. The steps in or below a longer cycle of parents come last. In the order
- * of arrival, each step that is not yet in the tree is added at the top level, with its subtree.
+ * has no parent, or if its parent is unknown or is the step itself. The steps in or below a longer cycle of parents come last: in the order
+ * of arrival, each of them that is not yet in the tree is added at the top level, with its subtree.
  */
 export function spanTree(spans: readonly Span[]): SpanNode[] {
   const known = new Set(spans.map(({ span_id }) => span_id));

@@ -126,7 +126,7 @@ export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
         action={retire}
       >
         <p className="soft">
-          From then on, the other key signs new decisions. Verifiers without the other key will reject new decisions.
+          After you retire this key, the other key signs new decisions. Verifiers without the other key will reject them.
         </p>
       </ConfirmDialog>
     </Panel>
