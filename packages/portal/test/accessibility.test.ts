@@ -80,7 +80,7 @@ async function waitForTransitions(page: Page): Promise<void> {
     document.getAnimations().filter((each) => each instanceof CSSTransition).map((transition) => transition.finished))`);
 }
 
-/** The serious and critical violations that axe-core finds on the page, each with its elements. */
+/** The serious and critical violations that axe-core finds on the page, one text for each element. */
 async function violations(page: Page, rules: Rules = 'all'): Promise<string[]> {
   await waitForTransitions(page);
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
@@ -164,7 +164,7 @@ const longAnimations = (page: Page): Promise<string[]> =>
     .filter(({ effect }) => effect.getComputedTiming().activeDuration > 1)
     .map((animation) => animation.animationName ?? animation.transitionProperty)`);
 
-test('with reduced motion, neither the loading screen nor the placeholders of a list and a page move', async () => {
+test('with reduced motion, the loading screen and the placeholders of a list and of a page do not move', async () => {
   const { page } = await workspace.visit('viewer', 'keys');
   await page.route('**/assets/index-*.js', () => undefined);
   await page.goto(`/w/${workspace.id}/`, { waitUntil: 'commit' });

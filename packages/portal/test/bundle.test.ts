@@ -32,7 +32,7 @@ const pageOf = (name: string): string[] => {
   );
 };
 
-/** The files that the page with this name needs before its first paint, without fonts. */
+/** The files that a page needs before its first paint, without fonts, and the style sheet that names the fonts. */
 function filesOf(name: string): { files: string[]; styleSheet: string } {
   const html = readFileSync(`${dist}index.html`, 'utf8');
   const start = [...html.matchAll(/(?:src|href)="\/([^"]+\.(?:js|css))"/g)].map(([, path]) => path as string);

@@ -81,7 +81,7 @@ test('the portal shows a loading indicator on the first load and during navigati
 test('after the session has ended, a form keeps its input, and another page redirects to the sign-in page', async () => {
   const workspace = await newWorkspace();
   const { page, id } = await workspace.visit('admin', 'settings');
-  // The panel below is loaded after the name. Without it, the 401 would also appear there.
+  // The retention is loaded after the name. If it were still loading, its panel would also show the 401.
   await page.getByRole('heading', { name: 'Change retention' }).waitFor();
   await page.getByLabel('Name').fill('typed already');
   await workspace.server.database.sql('DELETE FROM countersign.sessions WHERE person_id = $1', [id]);

@@ -29,10 +29,10 @@ export interface Workspace {
   ) => Promise<Window & Person>;
 }
 
-/** The port of the portal in every test file of this process. With the same URL, a window of an earlier file can reuse compiled code. */
+/** The port of the portal in every test file of this process. If the URL stays the same, windows of earlier files can be used again. */
 let port: Promise<number> | undefined;
 
-/** Starts a server whose windows later test files use again. Only one such server can run at a time. */
+/** Starts a server. Its browser windows stay open for later test files. Only one such server can run at a time. */
 export async function startPortalServer(): Promise<TestServer> {
   port ??= freePort('127.0.0.1');
   const server = await testServer({ port: await port });
@@ -77,7 +77,7 @@ export async function newWorkspace(name = `acme-${randomBytes(3).toString('hex')
   };
 }
 
-/** Registers an agent by an evaluation, sets the agent to high risk and returns its ID. */
+/** Registers an agent with an evaluation, sets the agent to high risk and returns its ID. */
 export async function createHighRiskAgent({ server, id, send }: Workspace, name: string): Promise<string> {
   await send(paths.evaluations, { name: 'first', agent_name: name, status: 'passing', pass_rate: 95 });
   const admin = await createPerson(server, { [id]: 'admin' });
