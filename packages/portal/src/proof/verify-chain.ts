@@ -70,7 +70,8 @@ function parseLine(line: string): { row: unknown } | { reason: string } {
   try {
     const row: unknown = JSON.parse(line);
     const [inexact] = inexactnessOf(line);
-    return inexact === undefined ? { row } : { reason: inexact.message };
+    // The last clause of the message is a remedy for senders, which does not apply to a stored row.
+    return inexact === undefined ? { row } : { reason: inexact.message.slice(0, inexact.message.lastIndexOf('; ')) };
   } catch (error) {
     return { reason: `the line is not JSON: ${(error as Error).message}` };
   }
