@@ -1,3 +1,4 @@
+import { parseLine } from '@countersign/core/domain/export-line';
 import { expect, test } from 'vitest';
 import { vectors } from '../../core/test/vectors.ts';
 import { verifyChain } from '../src/proof/verify-chain.ts';
@@ -47,6 +48,22 @@ test('a checkpoint of another log is rejected, even for the same tree', async ()
     kind: 'invalid',
     reason: 'the checkpoint belongs to a different log',
   });
+});
+
+test('a line that the other verifiers reject is rejected for the same reason', async () => {
+  const [first] = entries;
+  const nested = first!.replace(/}$/, `,"x":${'['.repeat(20_000)}${']'.repeat(20_000)}}`);
+  const repeated = first!.replace(/}$/, ',"actor":"mallory"}');
+  for (const line of [nested, repeated, '', '{']) {
+    const expected = { tenantId, entries: 1, checkpoint: checkpointsOf('audit')[1]!, keys: JSON.stringify(jwks) };
+    const lines = async function* () {
+      yield line;
+    };
+    const parsed = parseLine(line);
+    const reason = 'fault' in parsed ? parsed.fault : undefined;
+    expect(reason).toMatch(/^(the line is (nested deeper than 200$|empty$|not JSON: )|"actor" is given twice)/);
+    expect(await verifyChain(lines(), expected, () => undefined)).toEqual({ kind: 'invalid', checked: 0, seq: 1, reason });
+  }
 });
 
 test.each([

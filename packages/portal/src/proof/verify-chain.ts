@@ -1,6 +1,6 @@
 import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
 import { openCheckpoint, originOf } from '@countersign/core/domain/checkpoint';
-import { inexactnessOf } from '@countersign/core/domain/exact-json';
+import { parseLine } from '@countersign/core/domain/export-line';
 import { Frontier } from '@countersign/core/domain/merkle-tree';
 import { sameBytes } from '@countersign/core/domain/signed-note';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
@@ -45,7 +45,7 @@ export async function verifyChain(
   for await (const line of lines) {
     const seq = verifier.head.seq + 1;
     const parsed = parseLine(line);
-    const fault = 'reason' in parsed ? { seq, reason: parsed.reason } : verifier.next(parsed.row);
+    const fault = 'fault' in parsed ? { seq, reason: parsed.fault } : verifier.next(parsed.row);
     if (fault !== undefined) return invalid(fault.seq, fault.reason);
     tree.append(hexToBytes(verifier.head.rowHash ?? ''));
     if (!('fault' in note) && note.head.size === tree.size && !sameBytes(tree.root(), note.head.root))
@@ -64,15 +64,3 @@ export async function verifyChain(
 }
 
 const entryCount = (count: number): string => formatCountOf(count, 'entry', 'entries');
-
-/** The row in a line, or the reason why the line is not JSON or is ambiguous JSON. */
-function parseLine(line: string): { row: unknown } | { reason: string } {
-  try {
-    const row: unknown = JSON.parse(line);
-    const [inexact] = inexactnessOf(line);
-    // The last clause of the message is a remedy for senders, which does not apply to a stored row.
-    return inexact === undefined ? { row } : { reason: inexact.message.slice(0, inexact.message.lastIndexOf('; ')) };
-  } catch (error) {
-    return { reason: `the line is not JSON: ${(error as Error).message}` };
-  }
-}
