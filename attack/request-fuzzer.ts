@@ -66,7 +66,7 @@ const MEDIA_TYPES = ['application/json', 'text/plain', 'application/json; charse
 /** The body for endpoints without an example: an OpenTelemetry export. */
 const SPANS = jsonExport([{ traceId: '1'.repeat(32), spanId: '1'.repeat(16), attributes: { 'gen_ai.request.model': 'm' } }]);
 
-/** Templates for every operation of the OpenAPI document, one for each example body, and one for every route of the portal. */
+/** One template for each example body of the OpenAPI document, for each operation without examples, and for each route of the portal. */
 function requestTemplates(): RequestTemplate[] {
   const document = openApiDocument() as Json;
   const documented = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>

@@ -88,8 +88,8 @@ function boundViolations(
   const exceeds = (what: string, value: number, bound: number | undefined, unit: string) =>
     bound === undefined || value <= bound ? [] : [`${what} is ${value.toFixed(0)} ${unit}, above ${bound} ${unit}`];
   return [
-    ...exceeds("the others' p99", p99, bounds.victimP99Ms, 'ms'),
-    ...exceeds("the others' slowest request", slowest, bounds.victimSlowestMs, 'ms'),
+    ...exceeds('the p99 of the other senders', p99, bounds.victimP99Ms, 'ms'),
+    ...exceeds('the slowest request of the other senders', slowest, bounds.victimSlowestMs, 'ms'),
     ...exceeds('the memory of the server', memoryMiB, bounds.memoryMiB, 'MiB'),
   ];
 }
@@ -98,9 +98,9 @@ function boundViolations(
 async function generalViolations(target: Target, report: VictimReport, lost: number): Promise<string[]> {
   return [
     ...(target.isAlive ? [] : ['the server process ended']),
-    ...(report.acknowledged.length > 0 ? [] : ['no record of others was acknowledged']),
+    ...(report.acknowledged.length > 0 ? [] : ['no record of the other senders was acknowledged']),
     ...(lost === 0 ? [] : [`${lost} acknowledged records are not in the database`]),
-    ...((await areLogsValid(target)) ? [] : ["the others' logs are not valid"]),
+    ...((await areLogsValid(target)) ? [] : ['the logs of the other senders are not valid']),
     ...new Set(report.unexpectedResponses),
     ...target.errorLogLines.slice(0, 3),
   ];

@@ -69,7 +69,7 @@ export const slowSenders: Attack = {
 
 /** Clients that send whole or partial requests or nothing, close their side of the connection, and wait. */
 export const halfOpenSockets: Attack = {
-  what: '500 connections that end their side after no request, a part of one, a whole one, or one and a part of another',
+  what: '500 connections that send nothing, part of a request, a whole one, or a whole one and part of the next, and then close their side',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
   run: async (target, { seconds }) => {
     const whole = httpText('GET', '/livez', {});

@@ -37,7 +37,7 @@ async function storeDocument(target: Target): Promise<void> {
   documents.set(target, `/api/portal/workspaces/${target.attacker.tenantId}/runs/traces/${trace!.id}/submissions/1`);
 }
 
-/** In an earlier version, 300 clients that never read the document they requested made the server keep 6.5 GB in memory. */
+/** In an earlier version, the server kept 6.5 GB in memory for 300 clients that requested a document and never read it. */
 export const unreadDocuments: Attack = {
   what: '300 connections that request a document of 19 MiB in the portal and do not read it',
   bounds: { victimP99Ms: 300, memoryMiB: 1024 },

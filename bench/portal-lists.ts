@@ -68,7 +68,7 @@ async function valuesIn({ superuser }: BenchEnvironment, workspace: string): Pro
   };
 }
 
-/** Creates an admin of a workspace with a session, and returns the session cookie. */
+/** Creates an admin of a workspace, and a session of this admin. Returns the session cookie. */
 async function signIn({ database: { pool } }: BenchEnvironment, workspace: string): Promise<string> {
   const id = newId();
   const person = { id, email: `${id}@example.com`, name: 'bench', password: null };
