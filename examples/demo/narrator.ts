@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 
-/** A check of the tour failed. The message names the expected and the actual result. */
+/** A check of the tour failed. The message names the expected result, and the actual one unless it may contain a secret. */
 export class CheckFailedError extends Error {
   override name = 'CheckFailedError';
 }

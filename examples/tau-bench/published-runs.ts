@@ -34,7 +34,7 @@ const ROLES = ['system', 'user', 'assistant', 'tool'];
 
 /**
  * Parses the text of a published file and checks its structure, so that a wrong file is rejected before anything is sent.
- * @throws InvalidRunsError if it is not JSON or has another structure.
+ * @throws InvalidRunsError if the text is not JSON, has another structure, or contains a trial of a task twice.
  */
 export function readPublishedRuns(json: string): PublishedRun[] {
   const runs = parse(json);

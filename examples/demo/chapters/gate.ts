@@ -27,6 +27,8 @@ export async function requestFourDecisions(narrator: Narrator, api: Api): Promis
   narrator.next('The team improves the agent and evaluates it again:');
   await evaluate(api, { name: 'nightly', status: 'passing', pass_rate: 94 });
   const decision = await api.requestDecision(AGENT, 'all_conditions_met');
-  narrator.why('people do not have to remember the rule. A blocked deploy job fails with the reason and what to do next.');
+  narrator.why(
+    'people do not have to remember to check the evaluation. A blocked deploy job fails with the reason and what to do next.',
+  );
   return decision;
 }
