@@ -99,8 +99,11 @@ def _decision_in(payload):
         raise Invalid([('unknown_statement', f'the payload is not an in-toto statement v1 with the predicate type {PREDICATE_TYPE}')])
     response = parsed.get('predicate')
     decision.checked_digest(response)
-    if parsed != statement(response):
-        raise Invalid([('subject_mismatch', 'the subject is not the decision in the predicate')])
+    expected = statement(response)
+    if parsed != expected:
+        has_its_subject = parsed.get('subject') == expected['subject']
+        message = 'the statement has an unknown member' if has_its_subject else 'the subject is not the decision in the predicate'
+        raise Invalid([('subject_mismatch', message)])
     if jcs.canonicalize(parsed) != payload:
         raise Invalid([('not_canonical', 'the payload is not in canonical form')])
     return response

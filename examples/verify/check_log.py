@@ -92,7 +92,7 @@ def _check(arguments, log, verify, summarize, audit=None):
         facts['problems'] = [{'code': code, 'message': message} for code, message in problems]
         rest = f' (and {count(len(problems) - 3, "problem")} more)' if len(problems) > 3 else ''
         message = '; '.join(message for _, message in problems[:3])
-        return Verdict(BROKEN, f'broken: every line is valid, but {message}{rest}', facts)
+        return Verdict(BROKEN, f'broken: every line is valid; {message}{rest}', facts)
     unchecked = '' if times_checked else '; times were not checked: give --audit'
     return Verdict(VALID, f'valid: {line}{_summary_of_kept(heads, root, result.entries)}{unchecked}', facts)
 
@@ -162,7 +162,8 @@ def _summary_of_kept(heads, root, entries):
 def trusted_keys(key_arguments, tenant_id=None):
     """The keys of all --key arguments: verifier keys, or files with verifier keys, a JWKS or a trust file. None without an argument.
 
-    Also returns the tenant that `tenant_id` or a trust file names, or None. Raises Unusable if they name several.
+    Also returns the tenant that `tenant_id` or a trust file names, or None. Raises Unusable if they name several tenants,
+    or if an argument is invalid.
     """
     if not key_arguments:
         return None, tenant_id

@@ -38,17 +38,17 @@ def check_inclusion(arguments):
 
 
 def _require_tenant(expected, tenant_id, what):
-    """Raises Invalid if a trust file names a tenant, and the document is not of it. One key signs for all tenants of an instance."""
+    """Raises Invalid if a trust file names a tenant that the document does not belong to. One key signs for all tenants of an instance."""
     if expected is not None and tenant_id != expected:
         named = 'names no tenant' if tenant_id is None else f'is of the tenant {shown(tenant_id)}'
         raise Invalid([('other_tenant', f'{what} {named}, but the trust file is of the tenant {expected}')])
 
 
 def _leaf_data_of_entry(path, proof):
-    """The leaf data of the entry in a file, which is read as an entry of the log of the proof.
+    """The leaf data of the entry in a file. The entry is read as one of the log that the proof names.
 
-    Raises Invalid if the entry has another seq or tenant than the proof. The tenant of a decision is not compared. The seq of a
-    decision is compared only if the file contains a line of an export.
+    Raises Invalid if the entry is malformed, or has another seq or tenant than the proof. The tenant of a decision is not compared. The
+    seq of a decision is compared only if the file contains a line of an export.
     """
     tenant_id, log = log_proof.log_of(proof.checkpoint.origin)
     if log is None:

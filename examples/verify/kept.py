@@ -75,6 +75,10 @@ def _rows(log, number):
     return f'{number} {_WORDS[log][0]}{"" if number == 1 else "s"}'
 
 
+def _kind(head):
+    return 'head' if head.origin is None else 'checkpoint'
+
+
 def _foreign(head, log, origin):
     wanted = ascii(origin)[1:-1] if origin else f'a log of the kind {log}'
     return f'{head.source} is of {ascii(head.origin)[1:-1][:120]}, not of {wanted}: it says nothing about this export'
@@ -92,12 +96,12 @@ def _not_met(head, log, root, good):
     whole = f'; the first {_rows(log, good)} match another kept head' if good else ''
     return (
         f'{head.source} (size {head.size}) does not match: the root of the first {_rows(log, head.size)} is {note.to_base64(root)}, '
-        f'not {note.to_base64(head.root)}: the {chain} was rewritten, or this checkpoint is of another {ledger}{whole}'
+        f'not {note.to_base64(head.root)}: the {chain} was rewritten, or this {_kind(head)} is of another {ledger}{whole}'
     )
 
 
 def _cut_off(head, log, size):
     return (
         f'{head.source} covers {_rows(log, head.size)}, but the export ends after {size}: '
-        'the tail was cut off, or the export is older than the checkpoint'
+        f'the tail was cut off, or the export is older than the {_kind(head)}'
     )

@@ -94,7 +94,7 @@ def read_trust(data):
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
     if not isinstance(jwks.get('keys'), list) or not all(isinstance(jwk, dict) for jwk in jwks['keys']):
-        raise Invalid([('bad_key', 'the JWKS has no array "keys" of objects')])
+        raise Invalid([('bad_key', 'the file has no array "keys" of objects')])
     if 'version' in jwks:
         return succession.keys_of_trust_file(jwks), jwks['workspace']['id']
     listed = [(jwk, key_of_jwk(jwk)) for jwk in jwks['keys'] if is_ed25519(jwk)]
@@ -124,7 +124,7 @@ def key_of_jwk(jwk):
     if 'note_key' in jwk:
         note_key = read_verifier_key(jwk['note_key']) if isinstance(jwk['note_key'], str) else None
         if note_key is None or note_key.public_key != public_key:
-            raise Invalid([('bad_key', f'the key {kid}: note_key is another key')])
+            raise Invalid([('bad_key', f'the key {kid}: note_key is not the verifier key of this key')])
         name = note_key.name
     return _require_usable(Key(public_key, name, retired_at))
 

@@ -87,7 +87,7 @@ def keys_of_trust_file(value):
     check_listed(listed)
     live = [key for _, key in listed if key.retired_at is None]
     if not live:
-        raise Invalid([('bad_key', 'the trust file has no key without retired_at')])
+        raise Invalid([('bad_key', 'the trust file has no live key')])
     proven, refused = follow(live, _listed(value, 'successors') if 'successors' in value else [])
     if refused:
         raise Invalid([('bad_succession', f'the trust file has a successor that is not proven: {refused[0]}')])

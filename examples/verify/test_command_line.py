@@ -42,7 +42,7 @@ class CommandLine(unittest.TestCase):
             self.assertNotIn(b'\x1b', output)  # so text from a file cannot control the terminal
         return process
 
-    def test_a_broken_export_of_the_audit_ledger_is_broken_and_not_unusable(self):
+    def test_an_invalid_export_given_with_audit_gives_the_result_broken(self):
         hostile = HERE / 'hostile'
         for name in ('audit-extra-member.ndjson', 'keys-whole.ndjson'):
             process = self.run_verifier('decisions', str(hostile / 'decisions-whole.ndjson'), '--audit', str(hostile / name), '--json')
@@ -125,11 +125,11 @@ class CommandLine(unittest.TestCase):
 
         process = self.run_verifier('ledger', '-', *both, stdin=b'\n'.join(golden_lines()[:5]))
         self.assertEqual(process.returncode, 1)
-        output = f"broken: every line is valid, but checkpoint '{six}' covers 6 rows, but the export ends after 5: the tail was cut off"
+        output = f"broken: every line is valid; checkpoint '{six}' covers 6 rows, but the export ends after 5: the tail was cut off"
         self.assertTrue(process.stdout.decode().startswith(output), process.stdout)
         forged = self.run_verifier('ledger', '-', '--head', golden['header'].replace('IDJ0', 'IDJ1'), stdin=data)
         self.assertEqual((forged.returncode, len(forged.stdout.splitlines())), (1, 1))
-        self.assertIn(b'the chain was rewritten, or this checkpoint is of another ledger', forged.stdout)
+        self.assertIn(b'the chain was rewritten, or this head is of another ledger', forged.stdout)
 
     def test_the_verdict_on_a_proof_or_attestation_says_what_it_proves(self):
         golden = vectors('checkpoints.json')

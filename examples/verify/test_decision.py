@@ -42,7 +42,7 @@ class Decisions(unittest.TestCase):
             decision.verify(data, key)
         self.assertEqual(tuple(code for code, _ in found.exception.problems), codes, str(found.exception))
 
-    def test_the_golden_decisions_are_valid_on_one_line_and_indented_with_sorted_members(self):
+    def test_the_golden_decisions_are_valid_both_on_one_line_and_indented_with_sorted_members(self):
         for case in self.golden['cases']:
             key = bytes.fromhex(case['decision_key_hex'])
             for spelled in (

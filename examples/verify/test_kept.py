@@ -44,7 +44,7 @@ class KeptOfALedger(VerifierTest):
         self.assertEqual(self.good('ledger', self.export, *self.with_all())['kept'][6]['signed_by'], [])
         self.bad('checkpoint_not_met', 'ledger', self.file(export(self.rewritten())), '--checkpoint', self.kept[6])
 
-    def test_key_can_be_a_file_of_keys_or_a_jwks_and_can_be_repeated(self):
+    def test_the_option_key_takes_a_file_of_keys_or_a_jwks_and_can_be_repeated(self):
         for key in (self.file(self.KEY + '\n'), self.file(json.dumps(self.golden['jwks'])), self.file(json.dumps(self.golden['jwks_after_rotating']))):
             self.good('ledger', self.export, '--checkpoint', self.kept[6], '--key', key)
         both = ['--key', self.STRANGERS_KEY, '--key', self.KEY]
@@ -146,7 +146,7 @@ class KeptOfALedger(VerifierTest):
         moved = self.file(export(rehashed(rows)))
         self.good('ledger', moved)
         self.bad('other_origin', 'ledger', moved, '--checkpoint', self.kept[6], '--key', self.KEY)
-        # The same with a checkpoint of that tenant that the instance signed by mistake over the old rows.
+        # Also with a checkpoint of that tenant, which the instance signed over the old rows by mistake.
         mistaken = self.file(checkpoint(f'countersign/{OTHER_TENANT}', tree_data(golden_rows())))
         self.bad('checkpoint_not_met', 'ledger', moved, '--checkpoint', mistaken, '--key', self.KEY)
 
