@@ -13,7 +13,7 @@ import { createVisitorLink } from './visitor.ts';
 
 /**
  * Exit codes: 0 if every check passed, 1 if a check failed or an unexpected error occurred, 2 if the tour could not start or continue, or
- * if its output was closed.
+ * if its output was closed. If SIGINT or SIGTERM interrupts the tour, the exit code is 130 or 143.
  */
 const EXIT = { passed: 0, failed: 1, impossible: 2 } as const;
 

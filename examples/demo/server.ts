@@ -113,8 +113,10 @@ async function startServer(url: URL, onStarting: (server: Server) => void): Prom
 
 async function untilReady(url: URL, child: ChildProcess, lastError: () => string): Promise<void> {
   for (const deadline = Date.now() + READY_TIMEOUT_MS; Date.now() < deadline; await sleep(50)) {
-    if (child.exitCode !== null || child.signalCode !== null)
-      throw new TourImpossibleError(`the server did not start (exit code ${child.exitCode}): ${lastError()}`);
+    if (child.exitCode !== null || child.signalCode !== null) {
+      const ending = child.exitCode === null ? `signal ${child.signalCode}` : `exit code ${child.exitCode}`;
+      throw new TourImpossibleError(`the server did not start (${ending}): ${lastError()}`);
+    }
     if ((await get(url, '/readyz'))?.status === 200) return;
   }
   throw new TourImpossibleError(`the server was not ready after ${READY_TIMEOUT_MS / 1000} seconds: ${lastError()}`);
