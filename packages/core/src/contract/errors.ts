@@ -23,9 +23,15 @@ export const ERRORS = {
     status: 403,
     when: 'Portal: the request would change something, but was not sent by a page of the portal (`Origin`, `Sec-Fetch-Site`).',
   },
-  not_found: { status: 404, when: 'The path does not exist, or the workspace has no such record.' },
+  not_found: {
+    status: 404,
+    when: 'The path does not exist, or the workspace has no such record. Portal: also if the person is not a member of the workspace.',
+  },
   method_not_allowed: { status: 405, when: 'The path does not accept this method. `Allow` lists the accepted ones.' },
-  refused: { status: 409, when: 'Portal: the rules or the state of the workspace do not allow the action. The issue says why.' },
+  refused: {
+    status: 409,
+    when: 'Portal: the rules or the state of the workspace do not allow the action, or another person has signed in with this browser. The issue says why.',
+  },
   link_not_valid: {
     status: 410,
     when: 'Portal: the one-time link is unknown, used, withdrawn or expired. The response does not say which.',

@@ -6,7 +6,7 @@ import { INTEGER_MAX } from './scalars.ts';
 type Body = Readonly<Record<string, unknown>>;
 
 /** Returns the violations of rules that the schema cannot express: rules for counts, rates, completeness and `evaluated_at`. */
-export function contradictions(body: Body): Issue[] {
+export function evaluationRuleViolations(body: Body): Issue[] {
   const cases = caseCountsOf(body.cases);
   const counts = cases === undefined ? [] : countIssues(cases);
   const rates = cases === undefined || counts.length > 0 ? [] : rateIssues(body, cases);

@@ -21,7 +21,8 @@ const NUMBER_FORMATS = new Map<unknown, string>([
 /**
  * Returns a schema in a form that all readers of the document understand:
  * - The validator's own formats become patterns.
- * - The copy of a named schema becomes an `anyOf` of that schema and null, and a list of several types becomes an `anyOf`.
+ * - The copy of a named schema becomes an `anyOf` of that schema and null.
+ * - A list of types becomes an `anyOf` if it has two or more types besides null.
  * - Numbers get a format, and lists of any values get `items`.
  */
 function forReaders(schema: Node): Node {

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { AuditEntry, AuditEntryAppended } from './audit-entry.ts';
 import { DetailedEvaluation, DetailedEvaluationAccepted } from './detailed-evaluation.ts';
 import { Evaluation, EvaluationAccepted } from './evaluation.ts';
-import { contradictions } from './evaluation-rules.ts';
+import { evaluationRuleViolations } from './evaluation-rules.ts';
 import type { Issue } from './issue.ts';
 import { ISSUES_MAX, jsonPointer } from './json-pointer.ts';
 import { PromotionCheck, PromotionDecision } from './promotion-check.ts';
@@ -144,7 +144,7 @@ const recordDetailedEvaluation: Operation<DetailedEvaluation, DetailedEvaluation
     'future is rejected with 422.',
   bodies: [DetailedEvaluation],
   formOf: () => DetailedEvaluation,
-  ruleViolations: contradictions,
+  ruleViolations: evaluationRuleViolations,
   response: DetailedEvaluationAccepted,
   kind: 'record',
   depthMax: 1000,
@@ -163,7 +163,7 @@ export const operations = {
 } as const;
 export type OperationId = keyof typeof operations;
 
-/** Issues for repeated span_ids, at most ISSUES_MAX. Of two spans with the same span_id in a request, only one would be stored. */
+/** Issues for repeated span_ids, at most ISSUES_MAX. If two spans of a request had the same span_id, only one would be stored. */
 function repeatedSpanIds({ spans }: { spans?: unknown }): Issue[] {
   const firstIndexes = new Map<string, number>();
   const issues: Issue[] = [];

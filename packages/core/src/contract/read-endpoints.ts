@@ -88,7 +88,7 @@ const consistencyOf = (log: Log): ReadEndpoint => ({
   summary: `Proof that the ${LOGS[log]} has only grown`,
   description:
     '`hashes` prove that the tree of `first` rows is a prefix of the tree of `second` rows (RFC 6962, section 2.1.2). `checkpoint` is ' +
-    'the checkpoint of `second` rows, or null.',
+    'the checkpoint of `second` rows, or null if none was signed.',
   token: true,
   signs: true,
   parameters: [
