@@ -41,7 +41,7 @@ export interface ChainReport {
   head: string | null;
   /** Undefined if every row is valid. */
   firstBad: FirstBad | undefined;
-  /** Undefined if the rows match every other source, or if a row is not valid. */
+  /** Undefined if the rows match every other source. If a row is not valid, only a contradiction with a database table is reported. */
   contradiction?: Contradiction | undefined;
   /** The corrections of the clock in an audit ledger; absent if there are none. */
   corrections?: readonly ClockCorrection[];

@@ -55,8 +55,9 @@ export function openCheckpoint(
 }
 
 /**
- * Returns why a note is no checkpoint, or names another log than `log`; otherwise undefined. Signatures are not verified. Workspace and
- * service are not compared: a checkpoint of another one can mean that the ledger was exchanged, which the verifier must report.
+ * Returns the reason if a note is not a checkpoint, or if its origin names another log than `log`; otherwise undefined. Signatures are not
+ * verified. The workspace and the service are not compared: if they differ, the ledger may have been exchanged, and the verifier must
+ * report that.
  */
 export function checkpointMismatch(note: string, log: TreeLog): string | undefined {
   const end = note.indexOf('\n\n');

@@ -37,7 +37,7 @@ export function correctionIn({ action, recorded_by: by, metadata }: Entry): Cloc
   return correction;
 }
 
-/** Whether a step permits row `seq` to have the time `at` after a row with the later time `before`. */
+/** Whether a step permits row `seq` to have the time `at`, although the previous row has the later time `before`. */
 export const allowsStep = (step: StepBack | undefined, seq: number, before: string, at: string): boolean =>
   step !== undefined && step.size === seq - 1 && step.before === before && step.after <= at;
 

@@ -69,8 +69,8 @@ function replayFault(state: EvidenceState, decision: Record<string, unknown>, te
   const found = evidenceFor(state, decision);
   if (found === undefined)
     return (
-      `evaluation_id does not follow from the evidence log: the evaluation is not the latest one of its agent or harness ` +
-      `at event ${state.size}`
+      `evaluation_id does not follow from the evidence log: in its first ${state.size} events, ` +
+      'the evaluation is not the latest one of its agent or harness'
     );
   const document = evidenceDocument(
     tenantId,

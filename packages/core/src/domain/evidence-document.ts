@@ -135,7 +135,7 @@ export function decideFromEvidence(document: EvidenceDocument): DecidedMembers {
 export const agentLabelOf = ({ agent, asked }: Pick<EvidenceDocument, 'agent' | 'asked'>): string =>
   agent?.name ?? asked.agent_name ?? asked.agent_id ?? '';
 
-/** Returns the input of decidePromotion: the facts, with ages instead of times. */
+/** Returns the input of decidePromotion: the facts, and the ages of the evaluations. */
 export function evidenceOf(read: EvidenceInput & { similar_names?: readonly string[] }): Evidence {
   const { agent, approval } = read;
   const now = microsOf(read.read_at);

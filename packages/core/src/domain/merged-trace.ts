@@ -62,7 +62,7 @@ const reportsCall = ({ prompt_tokens, completion_tokens, total_tokens, parentOfC
 /** Computes the columns of one trace from its submissions, in order (docs/decisions/0054). */
 export class MergedTrace {
   readonly #spans = new Map<string, MergedSpan>();
-  /** For each parent, the span_ids of the spans whose `parentOfCall` it is or was. */
+  /** For each span_id, the span_ids of the spans that have or had it as their `parentOfCall`. */
   readonly #callsBelow = new Map<string, Set<string>>();
   #columns: Omit<TraceColumns, 'totals' | 'spanCount'> | undefined;
 
@@ -138,7 +138,7 @@ function outcomeOf({ outcome }: Trace, isPartial: boolean): Pick<TraceColumns, '
   return { outcome, outcomeRank: isPartial ? OUTCOME_RANK.root : OUTCOME_RANK.sent };
 }
 
-/** Whether a submission reports an error: a trace in its `error`, an OpenTelemetry export in the status of a span. */
+/** Whether a submission reports an error. A sent trace reports it in `error`, an OpenTelemetry export in the status of a span. */
 const hasError = ({ error, spans }: Trace, isPartial: boolean): boolean =>
   isPartial ? (spans ?? []).some(({ status }) => status === 'error') : error != null && error !== '';
 

@@ -9,7 +9,7 @@ export type Sha256 = (bytes: Uint8Array) => Uint8Array;
 /** The length of a hash in bytes. */
 export const HASH_BYTES = 32;
 
-/** Buffers for the input of `sha256`, reused because each row needs about two. `sha256` reads its input before it returns. */
+/** Buffers for the input of `sha256`, reused because each row needs about two hashes. `sha256` reads its input before it returns. */
 const leafBytes = new Uint8Array(1 + HASH_BYTES);
 const nodeBytes = new Uint8Array(1 + 2 * HASH_BYTES);
 
@@ -82,7 +82,7 @@ export class Frontier {
     return this.#roots;
   }
 
-  /** Appends one leaf by its data. @param completed is called for each node above the leaves that the new leaf completes. */
+  /** Appends one leaf by its data. @param completed is called for each inner node that the new leaf completes. */
   append(data: Uint8Array, completed?: (node: TreeNode) => void): void {
     let hash = leafHash(data, this.#sha256);
     let index = this.size;

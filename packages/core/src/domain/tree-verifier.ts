@@ -45,7 +45,7 @@ export class TreeVerifier {
     this.#compare();
   }
 
-  /** Appends the leaf data of the next row. @param completed is called for each node above the leaves that the new leaf completes. */
+  /** Appends the leaf data of the next row. @param completed is called for each inner node that the new leaf completes. */
   append(leafData: Uint8Array, completed?: (node: TreeNode) => void): void {
     this.#tree.append(leafData, completed);
     this.#compare();
@@ -119,18 +119,19 @@ export class TreeVerifier {
   }
 }
 
-/** The contradiction between two heads of one log with the same size and different roots. It proves a fork if both are signed. */
+/** The contradiction between two heads with the same origin and size, but different roots. It proves a fork if both are signed. */
 function forkIn(heads: readonly KeptHead[]): Contradiction | undefined {
   for (const [place, { source, origin, size, root }] of heads.entries()) {
     const other = heads
       .slice(0, place)
       .find((before) => before.origin === origin && before.size === size && !sameBytes(before.root, root));
     if (other !== undefined) {
-      const signed = origin === undefined ? '' : '; both are signed, keep them as evidence';
+      const rest =
+        origin === undefined ? ', or these heads belong to different logs' : '; both are signed, keep them as evidence';
       return {
         source,
         size,
-        reason: `it and ${other.source} have the same size but different roots: the log was forked${signed}`,
+        reason: `it and ${other.source} have the same size but different roots: the log was forked${rest}`,
       };
     }
   }
