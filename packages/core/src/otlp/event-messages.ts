@@ -27,7 +27,7 @@ const DETAILS = 'gen_ai.client.inference.operation.details';
 /** Whether an event contains messages. */
 export const isContentEvent = (name: string): boolean => name === DETAILS || Object.hasOwn(ROLES, name);
 
-/** The messages of events, in their order. If the events DETAILS contain a conversation, only its messages. */
+/** The messages of events, in their order. If DETAILS events contain a conversation, only the messages of that conversation. */
 export const messagesOfEvents = (events: readonly ContentEvent[]): Message[] => parsingWithinLimit(() => readMessages(events));
 
 function readMessages(events: readonly ContentEvent[]): Message[] {
@@ -35,7 +35,10 @@ function readMessages(events: readonly ContentEvent[]): Message[] {
   return read?.messages ?? events.flatMap((event) => (Object.hasOwn(ROLES, event.name) ? messagesOf(event) : []));
 }
 
-/** The members of all events DETAILS. If a name repeats, the first event counts; within one event, the attributes come before the body. */
+/**
+ * The members of all DETAILS events. If a name repeats, the first event takes precedence; within one event, the attributes take precedence
+ * over the body.
+ */
 function membersOfDetails(events: readonly ContentEvent[]): Attributes {
   const members: Attributes = new Map();
   for (const { name, attributes, body } of events) {

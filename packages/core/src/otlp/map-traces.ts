@@ -18,7 +18,7 @@ export interface MappedTrace {
   agentRank: AgentRank;
   /**
    * The agent name to show until the root span or an agent span arrives. Null if the trace has `agent_name`. Null also if no span names an
-   * agent and the first span has no service name.
+   * agent and the first span has no usable service name (see `serviceName`).
    */
   provisionalAgentName: string | null;
   /** Whether a span has the status `error`. */
@@ -27,7 +27,7 @@ export interface MappedTrace {
   findings: { spanId: string; time: bigint | undefined; finding: Finding }[];
 }
 
-/** Groups the spans of an export by trace. Of two spans with the same ID, the one that comes later in the export is used. */
+/** Groups the spans of an export by trace. If two spans have the same ID, the later one in the export is used. */
 export function mapTraces(records: readonly SpanRecord[]): MappedTrace[] {
   const byTrace = new Map<string, Map<string, SpanRecord>>();
   for (const record of records) {
@@ -78,8 +78,8 @@ function callsWithUsage(records: readonly SpanRecord[], matches: readonly KindMa
 
 /**
  * Marks the model calls with tokens whose parent may report the same call: the parent is a model call with tokens, or is not in this
- * export. In the first case, `mapSpan` has removed the tokens of the span. The mark then still shows that
- * the span reports a call, which matters for calls below it in other exports.
+ * export. In the first case, `mapSpan` has removed the tokens of the span. The mark then still shows that the span reports a call, which
+ * matters for calls below it in other exports.
  */
 function markCallsBelowOthers(spans: readonly Span[], calls: ReadonlySet<string>): void {
   const ids = new Set(spans.map(({ span_id }) => span_id));

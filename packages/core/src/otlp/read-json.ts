@@ -24,7 +24,7 @@ export function readJsonSpans(body: unknown, counts = noCounts()): SpanRecord[] 
   return records;
 }
 
-/** The log records of a parsed OTLP/JSON body, in order. In other respects like `readJsonSpans`. */
+/** The log records of a parsed OTLP/JSON body, in order. Unknown members, errors and `counts` are handled as in `readJsonSpans`. */
 export function readJsonLogs(body: unknown, counts = noCounts()): LogRecord[] {
   const records: LogRecord[] = [];
   forEachRecord(body, { members: ['resourceLogs', 'scopeLogs', 'logRecords'], counts }, (record, { at, resource }) => {

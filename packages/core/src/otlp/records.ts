@@ -1,7 +1,7 @@
 /** An AnyValue of OTLP in JSON types. Integers beyond ±(2^53-1), NaN, infinity and bytes (Base64) are strings. */
 export type Value = string | number | boolean | null | Value[] | { [name: string]: Value };
 
-/** Attributes by name. Of duplicate names the last value is used. */
+/** Attributes by name. If a name is repeated, the last value is used. */
 export type Attributes = Map<string, Value>;
 
 /** For each name, the values that a later attribute with this name replaced. The body of the export still contains them. */

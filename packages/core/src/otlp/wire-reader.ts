@@ -26,7 +26,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Reads the wire format of protobuf. `countProtobuf` must have accepted the bytes before: tags and lengths are not checked here.
- * Only a text that is not UTF-8 throws MalformedExportError.
+ * MalformedExportError is thrown only for a text that is not UTF-8.
  */
 export class WireReader {
   /** Position of the next byte. */

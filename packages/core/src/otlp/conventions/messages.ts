@@ -37,7 +37,10 @@ export function systemInstructions(value: Value | undefined): Message[] {
   return Array.isArray(parts) ? messagesOfMessage({ role: 'system', parts }, 'system') : [];
 }
 
-/** A message in the form of the OpenAI API or a similar one: `{role, content, name, tool_calls, tool_call_id}`. */
+/**
+ * A message in the form of the OpenAI API or a similar one: `{role, content, name, tool_calls, tool_call_id}`. A tool message may have `id`
+ * instead of `tool_call_id`. A value that is not an object becomes the content.
+ */
 export function plainMessage(source: Value, fallback: Message['role']): Message {
   if (!isObject(source)) return { role: fallback, content: textOf(source) };
   const { role, content, name, tool_call_id, id, tool_calls } = source;
