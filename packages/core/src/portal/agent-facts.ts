@@ -31,7 +31,9 @@ export const EvaluationSummary = Type.Object({
   harness_id: nullable(uuid({ description: 'The harness that ran it.' })),
   recorded_at: dateTime({ description: 'When the service recorded it.' }),
   recorded_by: label({ description: 'Who submitted it: key:<prefix>.' }),
-  approval: nullable(oneOf(APPROVAL_STATUSES, { description: 'The state of its approval; null if none was requested.' })),
+  approval: nullable(
+    oneOf(APPROVAL_STATUSES, { description: 'The state of its approval; null if none was requested or decided.' }),
+  ),
 });
 export type EvaluationSummary = Static<typeof EvaluationSummary>;
 

@@ -25,7 +25,9 @@ export const PassRatePoint = Type.Object({
   status: oneOf(EVALUATION_STATUSES, { description: 'Its status.' }),
   pass_rate: nullable(percentage({ description: 'In percent; null if none was reported.' })),
   harness_id: nullable(uuid({ description: 'Its harness.' })),
-  approval: nullable(oneOf(APPROVAL_STATUSES, { description: 'The state of its approval; null if none was requested.' })),
+  approval: nullable(
+    oneOf(APPROVAL_STATUSES, { description: 'The state of its approval; null if none was requested or decided.' }),
+  ),
 });
 export type PassRatePoint = Static<typeof PassRatePoint>;
 
@@ -46,7 +48,9 @@ export const PromotionPreview = Type.Object({
   actual_threshold: nullable(percentage({ description: 'The pass rate of the evaluation; null if none was reported.' })),
   max_age_hours: count({ minimum: 1, maximum: 8760, description: 'The maximum age of the evaluation, in hours.' }),
   evaluation: Type.Union([EvaluationSummary, Type.Null()], {
-    description: "The agent's latest evaluation, or its latest by the harness of the query; null without one.",
+    description:
+      "The agent's latest evaluation, or its latest by the harness of the query; null without one. Its `approval` is also null while " +
+      'the approval is pending.',
   }),
   evaluation_age: nullable(
     amount({ description: 'Its age in hours, rounded away from zero to at most 4 decimals; null without an evaluation.' }),

@@ -33,7 +33,7 @@ export const ApprovalDetail = Type.Object({
   evaluation: EvaluationSummary,
   details: EvaluationDetails,
   notes: nullable(text({ description: 'Notes from the sender of the evaluation.' })),
-  approval: Type.Union([Approval, Type.Null()], { description: 'The approval; null if none was requested.' }),
+  approval: Type.Union([Approval, Type.Null()], { description: 'The approval; null if none was requested or decided.' }),
   is_latest: flag({
     description: "Whether this evaluation is the agent's latest, the only one that promotion checks without a harness use.",
   }),
@@ -41,7 +41,7 @@ export const ApprovalDetail = Type.Object({
   last_approved: Type.Union(
     [Type.Object({ evaluation: EvaluationSummary, approval: Approval, runs: RelatedRuns }), Type.Null()],
     {
-      description: "Of the agent's earlier evaluations, the one that was approved last; null if none is approved.",
+      description: "The one of the agent's earlier evaluations that was approved last; null if none is approved.",
     },
   ),
   changes: Type.Array(Change, { description: 'What changed since the last approved evaluation; empty without one.' }),
@@ -77,7 +77,8 @@ export const approvalRoutes = {
     access: 'viewer',
     compressed: true,
     summary:
-      'The pending approvals, oldest request first; approvals with another status, last decided first; or all, latest evaluation first.',
+      'Approvals with one status, or all. Pending approvals: oldest request first. Approved or rejected: last decided first. ' +
+      'All: latest evaluation first.',
     query: pageQuery({
       status: filter.oneOf([...APPROVAL_STATUSES, 'all'], 'Only this status, or `all`; default pending.'),
       agent_id: filter.agent(),

@@ -40,9 +40,10 @@ export type EvaluationDetails = Static<typeof EvaluationDetails>;
 /** The approval of an evaluation and its history. */
 export const Approval = Type.Object({
   status: oneOf(APPROVAL_STATUSES, { description: 'Its state.' }),
-  requested_at: dateTime({ description: 'When it was requested.' }),
+  requested_at: dateTime({ description: 'When it was requested; without a request, when it was first decided.' }),
   requested_by: label({
-    description: 'Who requested it: key:<prefix> of a promotion check; without a request, who decided (user:<uuid> or operator).',
+    description:
+      'Who requested it: key:<prefix> of a promotion check; without a request, who first decided (user:<uuid> or operator).',
   }),
   decided_at: nullable(dateTime({ description: 'When it was decided; null while it is pending.' })),
   decided_by: nullable(label({ description: 'Who decided: user:<uuid> or operator.' })),
@@ -91,7 +92,7 @@ export const EvaluationDetail = Type.Object({
   latest_of_agent: nullable(
     uuid({ description: "The agent's latest evaluation, which promotion checks without a harness use; null without an agent." }),
   ),
-  approval_record: Type.Union([Approval, Type.Null()], { description: 'Its approval; null if none was requested.' }),
+  approval_record: Type.Union([Approval, Type.Null()], { description: 'Its approval; null if none was requested or decided.' }),
   runs: Type.Union([RelatedRuns, Type.Null()], { description: 'The runs that it may have examined; null without an agent.' }),
   document: unboundedText({ description: 'The original body of the request.' }),
 });

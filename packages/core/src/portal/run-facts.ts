@@ -59,7 +59,7 @@ export type RunSummary = Static<typeof RunSummary>;
 /** Sums over the runs of a period. Each trace and each telemetry event is one run. */
 export const RunTotals = Type.Object({
   runs: count({ description: 'Traces and telemetry events.' }),
-  failures: count({ description: 'Runs with an outcome other than `success` and `incomplete`.' }),
+  failures: count({ description: 'Runs with an outcome other than `success`. Unfinished traces are not counted.' }),
   unfinished: count({
     description:
       'Traces whose root span has not arrived, including those with the outcome `incomplete`. They are neither successes nor failures.',

@@ -33,7 +33,7 @@ export type RunFinding = Static<typeof RunFinding>;
 
 /**
  * One trace without its steps, which are a separate list. `detail`, `error` and `metadata` come from the latest 20 submissions only, of
- * which at most 8 MiB are read.
+ * which at most 8 MiB are read, unless the latest one is larger.
  */
 export const TraceDetail = Type.Object({
   id: uuid({ description: 'ID of the trace.' }),
@@ -72,8 +72,9 @@ export const SpanRow = Type.Object({
 export type SpanRow = Static<typeof SpanRow>;
 
 /**
- * The steps of a trace. A page ends after 1,000 steps, 1,000 submissions, 8 MiB of documents, or 2 MiB of steps without their documents. If
- * later submissions replaced all steps that were read, the page is empty but may have a next page.
+ * The steps of a trace. A page ends after 1,000 steps, 1,000 submissions, 8 MiB of documents, or 2 MiB of steps without their documents. It
+ * can be larger only if its first submission is larger. If later submissions replaced all steps that were read, the page is empty but may
+ * have a next page.
  */
 export const SpanPage = page(SpanRow);
 export type SpanPage = Static<typeof SpanPage>;
