@@ -101,7 +101,7 @@ describe('inexactness of JSON', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 2n ** 53n, max: 2n ** 80n }), (integer) => {
         const exact = BigInt(Number(integer)) === integer;
-        // The converse does not hold: JavaScript prints at most 17 significant digits, so the integer of an exact double can be rejected.
+        // The converse does not hold: JavaScript prints at most 17 significant digits, so inexactnessOf rejects some exact integers.
         if (inexactnessOf(String(integer)).length === 0) expect(exact).toBe(true);
       }),
     );

@@ -36,7 +36,7 @@ describe('ingestion keys', () => {
     expect(parseKeyPrefix('5f0c2a9be67')).toBeUndefined();
   });
 
-  test('prefers a Bearer token to X-Service-Key, even a malformed one, and ignores other schemes of Authorization', () => {
+  test('prefers a Bearer token, even a malformed one, to X-Service-Key, and ignores other schemes of Authorization', () => {
     expect(sentKey('Bearer a', 'b')).toBe('a');
     expect(sentKey('bearer a', undefined)).toBe('a');
     expect(sentKey(undefined, 'b')).toBe('b');

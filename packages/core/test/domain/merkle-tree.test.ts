@@ -73,7 +73,7 @@ describe('Merkle tree (RFC 6962)', () => {
     }
   });
 
-  test('the frontier has the root of the naive tree at every size up to 300, also when created from saved roots', () => {
+  test('the frontier has the recursively computed root at every size up to 300, also when created from saved roots', () => {
     const frontier = new Frontier(sha256);
     const { leaves } = tree(300);
     for (let size = 0; size <= 300; size += 1) {
@@ -83,7 +83,7 @@ describe('Merkle tree (RFC 6962)', () => {
     }
   });
 
-  test('an append reports each node that it completes, as in the naive tree', () => {
+  test('an append reports each node that it completes, with the recursively computed hash', () => {
     const frontier = new Frontier(sha256);
     const nodes: TreeNode[] = [];
     for (let place = 0; place < 64; place += 1) frontier.append(data(place), (node) => nodes.push(node));

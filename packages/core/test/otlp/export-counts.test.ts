@@ -68,14 +68,14 @@ describe('the readers of protobuf and JSON', () => {
     ],
     ['the body of a log record', LOGS, log({ body: list({}, {}), attributes }), { records: 1, values: 7 }],
     ['an empty body of a log record', LOGS, log({ body: {} }), { records: 1, values: 1 }],
-  ])('count %s alike', (_, count, request, counts) => {
+  ])('agree on the counts of %s', (_, count, request, counts) => {
     expect(count(request).map(countsOf)).toEqual([counts, counts]);
   });
 
   test.each([
     ['spans', randomTraces, TRACES],
     ['log records', randomLogs, LOGS],
-  ])('count random %s alike', { timeout: 3_600_000 }, (_, requests: fc.Arbitrary<object>, count) => {
+  ])('agree on the counts of random %s', { timeout: 3_600_000 }, (_, requests: fc.Arbitrary<object>, count) => {
     fc.assert(
       fc.property(requests, (request) => {
         const [protobuf, json] = count(request).map(countsOf);

@@ -111,7 +111,7 @@ describe('fields of a step', () => {
     ['prompt_tokens', { 'langfuse.observation.usage_details': '{"input":' }],
     ['model', { 'gen_ai.request.model': 'm'.repeat(513) }],
     ['model', { 'gen_ai.request.model': 'line\nbreak' }],
-  ])('%s stays in metadata when the contract rejects its value: %j', (field, attributes) => {
+  ])('the attribute for %s stays in metadata when the contract rejects its value: %j', (field, attributes) => {
     const span = mapped({ ...LLM, ...attributes });
     expect(span).not.toHaveProperty(field);
     expect(span.metadata).toMatchObject(attributes);
@@ -207,7 +207,7 @@ describe('retrieval step', () => {
   test.each([
     ['RETRIEVER', 'retrieval.documents'],
     ['RERANKER', 'reranker.output_documents'],
-  ])('of OpenInference (%s) has the documents in %s as its output, unless it has an output', (kind, prefix) => {
+  ])('of OpenInference (%s) has the documents in %s as its output, unless the span has output.value', (kind, prefix) => {
     const attributes = { 'openinference.span.kind': kind, 'input.value': 'refunds', ...listed(prefix) };
     const span = mapped(attributes);
     expect(span).toMatchObject({ kind: 'retrieval', input: 'refunds', output: DOCUMENTS });
