@@ -20,8 +20,8 @@ export const Change = Type.Object({
   what: oneOf(['name', 'pass_rate', 'status', 'category', 'harness_id', 'severity_threshold', 'recorded_by', 'models'], {
     description: 'Which fact.',
   }),
-  before: nullable(text({ description: 'Its value at the last approved evaluation; null if unknown.' })),
-  now: nullable(text({ description: 'Its value at this evaluation; null if unknown.' })),
+  before: nullable(text({ description: 'Its value at the last approved evaluation; null if there was none.' })),
+  now: nullable(text({ description: 'Its value at this evaluation; null if there is none.' })),
   difference: nullable(amount({ description: 'For numbers: `now` minus `before`; null otherwise.' })),
 });
 export type Change = Static<typeof Change>;
@@ -51,7 +51,7 @@ export const ApprovalDetail = Type.Object({
       approve: flag({ description: 'Whether it can be approved now.' }),
       reject: flag({ description: 'Whether it can be rejected now, even after an approval. A rejection is final.' }),
       withdraw: flag({
-        description: 'Whether its approval can be withdrawn: it is approved, and no allowed decision is based on it.',
+        description: 'Whether its approval can be withdrawn: it is approved, and no allowed decision has used the approval.',
       }),
     },
     { description: 'What an approver may do with the evaluation now.' },
@@ -119,7 +119,7 @@ export const approvalRoutes = {
     compressed: true,
     usesReserve: true,
     summary:
-      'Withdraws an approval that no allowed decision is based on, so that the approval is pending again. Recorded in the ledger as ' +
+      'Withdraws an approval that no allowed decision has used, so that the approval is pending again. Recorded in the ledger as ' +
       'approval.withdrawn.',
     body: Rationale,
     response: ApprovalStanding,

@@ -51,7 +51,7 @@ export const Approval = Type.Object({
   used_by: nullable(
     uuid({
       description:
-        'The first allowed decision based on this evaluation; null if there is none. An approval that was used cannot be withdrawn.',
+        'The first allowed decision that used the approval; null if there is none. An approval that was used cannot be withdrawn.',
     }),
   ),
 });

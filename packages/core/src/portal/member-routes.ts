@@ -72,7 +72,7 @@ export const memberRoutes = {
     compressed: false,
     usesReserve: true,
     summary:
-      'Create a one-time link with which a member sets a new password; the caller must be admin of all workspaces of the member',
+      'Create a one-time link with which another member sets a new password; the caller must be admin of all workspaces of that member',
     response: OneTimeLink,
   },
   'invitations.list': {
