@@ -18,14 +18,14 @@ export interface AttestationKeys {
 }
 
 /** An attestation, or the reason why there is none. */
-export type AttestableDecision = { envelope: Envelope } | { fault: string };
+export type AttestationResult = { envelope: Envelope } | { fault: string };
 
 /**
  * Attests a stored decision if it is unchanged since it was signed and is in the sealed log. A valid HMAC is not sufficient: every gate
  * with the decision key can compute it, and anyone with write access to the database can add a row. Returns undefined if there is no such
  * decision.
  */
-export async function attestStored(tx: Transaction, id: string, keys: AttestationKeys): Promise<AttestableDecision | undefined> {
+export async function attestStored(tx: Transaction, id: string, keys: AttestationKeys): Promise<AttestationResult | undefined> {
   // The decision is read before the head, because a committed decision is in every head that is read later.
   const place = findDecisionPlace(tx, id);
   const head = readSealedHead(tx, 'decisions').catch(faultOfLog);

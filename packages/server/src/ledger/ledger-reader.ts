@@ -9,7 +9,7 @@ import { inTenantTransaction, type Transaction } from '../database/transaction.t
 import { findDecision, findDecisionEvidence } from '../storage/decisions.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findCheckpoint, readLeafData, type StoredCheckpoint } from '../storage/tree.ts';
-import { type AttestableDecision, type AttestationKeys, attestStored } from './attested-decision.ts';
+import { type AttestationKeys, type AttestationResult, attestStored } from './attested-decision.ts';
 import { exportLog } from './export.ts';
 import { LogRewrittenError, proveConsistency, proveInclusion } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
@@ -119,7 +119,7 @@ export class LedgerReader {
   }
 
   /** The decision's attestation, or the reason why there is none. Undefined if there is no such decision. */
-  attested(tenantId: string, id: string): Promise<AttestableDecision | undefined> {
+  attestationResult(tenantId: string, id: string): Promise<AttestationResult | undefined> {
     return this.#read(tenantId, (tx) => attestStored(tx, id, this.#parts));
   }
 
@@ -128,10 +128,10 @@ export class LedgerReader {
    * @throws LogRewrittenError if the decision is not as the server signed it, or is not in the sealed log.
    */
   async attestation(tenantId: string, id: string): Promise<Envelope | undefined> {
-    const attested = await this.attested(tenantId, id);
-    if (attested === undefined) return undefined;
-    if ('fault' in attested) throw new LogRewrittenError(`decision ${id} of tenant ${tenantId}: ${attested.fault}`);
-    return attested.envelope;
+    const result = await this.attestationResult(tenantId, id);
+    if (result === undefined) return undefined;
+    if ('fault' in result) throw new LogRewrittenError(`decision ${id} of tenant ${tenantId}: ${result.fault}`);
+    return result.envelope;
   }
 
   /** The public keys of the instance as a JWK set, including retired ones. */

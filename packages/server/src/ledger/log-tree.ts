@@ -91,8 +91,8 @@ interface TreeRoot {
 }
 
 /**
- * Whether the stored rows and nodes show that a log of the size and root `second` begins with the rows of `first`. The stored hashes are
- * untrusted, so both roots are computed from the same hashes. Throws like `storedRoot`.
+ * Whether the stored rows and nodes show that the log with the size and root of `second` begins with the rows of `first`. The stored
+ * hashes are untrusted, so both roots are computed from the same hashes. Throws like `storedRoot`.
  */
 export async function isExtension(tx: Transaction, log: LogName, first: TreeRoot, second: TreeRoot): Promise<boolean> {
   if (first.size === 0) return sameBytes(first.root, sha256(new Uint8Array()));

@@ -6,7 +6,7 @@ const REMEMBERED_MS = 60_000;
 /** Above this drift between wall clock and monotonic clock, a head is read again. Gradual corrections by NTP stay below it. */
 const CLOCK_DRIFT_MAX_MS = 1_000;
 
-/** How long every batch reads the head after a wrong guess, because another process also appends to this log. */
+/** For this time after a wrong guess, every batch reads the head, because another process also appends to this log. */
 const SHARED_MS = 1_000;
 
 /** The largest number of remembered tenants. Above it, all are dropped. */

@@ -66,7 +66,7 @@ export async function verifyKnownLog(
 }
 
 const KNOWN_HEAD = 'the newest head that the server has seen';
-const ACCEPT_RESTORE = '; if you restored it, or a replica took over, see `ledger accept-restore --help`';
+const ACCEPT_RESTORE = '; if you restored an older state, or a replica took over, see `ledger accept-restore --help`';
 
 async function knownHeads(pool: Pool, { tenantId, log }: TenantLog): Promise<KeptHead[]> {
   const seen = await inTenantTransaction(pool, tenantId, async (tx) => lastSeen(tx, log));

@@ -12,8 +12,8 @@ import type { LogName } from '../storage/log-heads.ts';
 import { readTreeNodes, STORED_LEVEL_STEP } from '../storage/tree.ts';
 import { openFrontier } from './log-tree.ts';
 import { sealFault } from './sealed-heads.ts';
+import { StoredCheckpoints } from './stored-checkpoints.ts';
 import { readCorrections } from './stored-corrections.ts';
-import { StoredHeads } from './stored-heads.ts';
 import { storedPages } from './stored-pages.ts';
 
 /** The options of a walk. */
@@ -56,7 +56,7 @@ export async function walkLog<Row extends { seq: number }>(
   { log, chained, read, check }: LogRows<Row>,
   { keys, kept = [], progress, pause }: WalkOptions = {},
 ): Promise<ChainReport> {
-  const stored = await StoredHeads.open(pool, { tenantId, log, keys });
+  const stored = await StoredCheckpoints.open(pool, { tenantId, log, keys });
   // The corrections are read after the extent, so that they include every correction before its last row.
   const { extent, corrections } = await inTenantTransaction(pool, tenantId, async (tx) => ({
     extent: await readSealedExtent(tx, log),
@@ -117,7 +117,7 @@ async function readSealedExtent(tx: Transaction, log: LogName): Promise<SealedEx
 const sealContradiction = ({ sealFault, lastSeq }: SealedExtent): Contradiction | undefined =>
   sealFault === undefined ? undefined : { source: 'the stored head', size: lastSeq, reason: sealFault };
 
-async function addStored(tree: TreeVerifier, stored: StoredHeads, size: number): Promise<void> {
+async function addStored(tree: TreeVerifier, stored: StoredCheckpoints, size: number): Promise<void> {
   const { heads, contradiction } = await stored.upTo(size);
   tree.add(heads);
   if (contradiction !== undefined) tree.contradict(contradiction);
@@ -162,7 +162,7 @@ function headFault(
   if (chained && head.rowHash !== walked.hash)
     return {
       seq: walked.seq,
-      reason: `the head says that the last row has row_hash ${head.rowHash}, but it has ${walked.hash}`,
+      reason: `the head says that the last row has the hash ${head.rowHash}, but the row has ${walked.hash}`,
     };
   return undefined;
 }

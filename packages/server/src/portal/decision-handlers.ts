@@ -33,13 +33,13 @@ export const decisionHandlers = handlers({
     const { document, ...listed } = found(
       await inReadTransaction(parts.readPool, workspace, (tx) => findListedDecision(tx, params.decision)),
     );
-    const attested = found(await parts.reader.attested(workspace, params.decision));
+    const result = found(await parts.reader.attestationResult(workspace, params.decision));
     return {
       ...listed,
       decision: JSON.parse(document) as PromotionDecision,
       document,
-      attestation: 'fault' in attested ? null : attested.envelope,
-      altered: 'fault' in attested ? attested.fault : null,
+      attestation: 'fault' in result ? null : result.envelope,
+      altered: 'fault' in result ? result.fault : null,
     };
   },
 

@@ -5,8 +5,8 @@ import { validationFailed } from '../errors/api-error.ts';
 /** The largest value of PostgreSQL's type integer. */
 const INT4_MAX = 0x7fff_ffff;
 /**
- * The form of times in cursors (fragments.ts, `instantKey`). The year 0 and leap seconds are excluded, because PostgreSQL rejects the year
- * 0 and fractions of leap seconds.
+ * The form of times in cursors (storage/portal/fragments.ts, `instantKey`). The year 0 and leap seconds are excluded, because PostgreSQL
+ * rejects the year 0 and fractions of leap seconds.
  */
 const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{6}Z$/;
 
@@ -15,7 +15,7 @@ const FORMS = {
   uuid: (part: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(part),
   whole: (part: string) => /^(0|[1-9]\d{0,14})$/.test(part),
   place: (part: string) => /^(0|[1-9]\d{0,9})$/.test(part) && Number(part) <= INT4_MAX,
-  /** A row number. The number after it must be a valid integer of PostgreSQL too. */
+  /** The number of a submission. The number after it must be a valid integer of PostgreSQL too. */
   number: (part: string) => /^(0|[1-9]\d{0,9})$/.test(part) && Number(part) < INT4_MAX,
   instant: (part: string) => INSTANT.test(part) && isDateTime(part),
   label: (part: string) => part.isWellFormed() && !/\p{Cc}/u.test(part),

@@ -24,7 +24,7 @@ export interface PortalParts {
   reader: LedgerReader;
   /** Rows that differ from the evidence log. */
   evidenceFindings: Pick<RowFindings<RowFinding>, 'of'>;
-  /** The first fault of each log except the trace log, and rows of other tables that differ from their log. */
+  /** The first fault of each log except the trace log, and rows of other tables that differ from one of these logs. */
   ledgerFindings: Pick<RowFindings<RowFinding>, 'of'>;
   /** The first fault of the trace log, and rows that differ from this log. */
   traceFindings: Pick<RowFindings<RowFinding>, 'of'>;

@@ -112,7 +112,7 @@ describe('swapped heads of two tenants', () => {
     for (const workspace of ['victim', 'other'])
       expect(await scenario.run('ledger', 'verify', '--workspace', workspace), workspace).toEqual({
         status: 1,
-        output: expect.stringMatching(/^broken at seq 330: the head says that the last row has row_hash/),
+        output: expect.stringMatching(/^broken at seq 330: the head says that the last row has the hash/),
       });
   });
 

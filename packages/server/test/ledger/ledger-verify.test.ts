@@ -133,8 +133,8 @@ describe('verifyAuditLedger', () => {
       /ends at 4, but there are more rows/,
     ],
     ['the head moved forward', head('seq = 7'), 7, /its tail was cut off/],
-    ['the hash of the head', head(`row_hash = sha256('x')`), 6, /the head says that the last row has row_hash/],
-    ['the hash of the head, set to null', head('row_hash = NULL'), 6, /the head says that the last row has row_hash null/],
+    ['the hash of the head', head(`row_hash = sha256('x')`), 6, /the head says that the last row has the hash/],
+    ['the hash of the head, set to null', head('row_hash = NULL'), 6, /the head says that the last row has the hash null/],
     ['the head removed', `DELETE FROM countersign.log_heads WHERE $T AND log = 'audit'`, 7, /head row is gone/],
   ])('names the first bad row after a change: %s', async (_, statement, seq, reason) => {
     const tenantId = await createSixRows(server);

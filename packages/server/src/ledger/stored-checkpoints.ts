@@ -16,8 +16,10 @@ interface CheckpointSelection {
   keys: readonly NoteKey[] | undefined;
 }
 
-/** Reads the stored checkpoints of a log by size. It reads them in pages, because a log can get a checkpoint every minute for years. */
-export class StoredHeads {
+/**
+ * Reads the stored checkpoints of a log, smallest first. It reads them in pages, because a log can get a checkpoint every minute for years.
+ */
+export class StoredCheckpoints {
   readonly #pool: Pool;
   readonly #selection: CheckpointSelection;
   /** The size of the largest checkpoint at the start; -1 if there was none. */
@@ -33,9 +35,9 @@ export class StoredHeads {
   }
 
   /** Starts reading. Call it before the log's extent is read, so that no valid checkpoint covers more rows than the extent. */
-  static async open(pool: Pool, selection: CheckpointSelection): Promise<StoredHeads> {
+  static async open(pool: Pool, selection: CheckpointSelection): Promise<StoredCheckpoints> {
     const latest = await inTenantTransaction(pool, selection.tenantId, (tx) => findLatestCheckpoint(tx, selection.log));
-    return new StoredHeads(pool, selection, latest?.size ?? -1);
+    return new StoredCheckpoints(pool, selection, latest?.size ?? -1);
   }
 
   /** Returns the next checkpoints, up to a size. Stops at an invalid checkpoint, and returns its contradiction too. */
