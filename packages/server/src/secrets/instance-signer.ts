@@ -17,7 +17,7 @@ import {
 } from '../storage/signing-keys.ts';
 import { fingerprints, type Secrets } from './load-secrets.ts';
 
-/** A current key of the instance. It signs notes under the name of the instance, and attestations under its thumbprint. */
+/** A current key of the instance. It signs notes under the name of the instance, and attestations under the thumbprint of the key. */
 export interface SigningKey {
   /** The name in the signatures of notes. */
   name: string;
@@ -61,9 +61,10 @@ export async function openSigner(
   if (!listed.has(current.keyid)) {
     const mayFollow = listed.size > 0 ? isCurrent(previous) : fingerprints(secrets).signing === instance.signingFingerprint;
     if (!mayFollow) {
+      const remedy = listed.size > 0 ? SET_A_KNOWN_KEY : SET_THE_FIRST_KEY;
       throw new ExitError(
         'wrong_secret',
-        'COUNTERSIGN_SIGNING_KEY is not a key of this database; set the right key. For a new key, also set COUNTERSIGN_SIGNING_KEY_PREVIOUS to the key before it; if that key is lost, see `signing-key reset --help`',
+        `COUNTERSIGN_SIGNING_KEY (or signing-key.pem) is not a key of this database; ${remedy}`,
       );
     }
     await insertSigningKey(pool, newSigningKey(instance.id, current, listed.size > 0 ? previous : undefined));
@@ -72,6 +73,11 @@ export async function openSigner(
   const both = isCurrent(previous) && previous!.keyid !== current.keyid;
   return { instanceId: instance.id, keys: both ? [current, previous!] : [current] };
 }
+
+const SET_A_KNOWN_KEY =
+  'set the right key. For a new key, also set COUNTERSIGN_SIGNING_KEY_PREVIOUS to the key before it; if that key is lost, see `signing-key reset --help`';
+
+const SET_THE_FIRST_KEY = 'the database lists no key, so set the key with which the instance was created';
 
 /**
  * All listed keys. If the key `kid` is stored but not listed, another server may have stored it after the list was read. So the list is

@@ -40,17 +40,20 @@ export function ensureSecretFile(dataDir: string, name: string, create: (() => s
   const path = join(folder, name);
   return withReason(path, () => {
     if (!exists(path)) {
-      if (create === undefined)
-        throw new ExitError(
-          'wrong_secret',
-          `${path} is missing; restore it from your backup, because this database cannot be used without it`,
-        );
+      if (create === undefined) {
+        const reason = name === SECRET_FILES.signingKey ? SEE_RESET : NEEDED;
+        throw new ExitError('wrong_secret', `${path} is missing; restore it from your backup${reason}`);
+      }
       createFolder(folder);
       writeOnce(path, create());
     }
     return readFileSync(path, 'utf8');
   });
 }
+
+/** A lost signing key can be replaced. A lost master secret cannot. */
+const SEE_RESET = '; if the key is lost, see `signing-key reset --help`';
+const NEEDED = ', because this database cannot be used without it';
 
 /** Whether the file exists. Throws if this user has no access to its folder. In that case existsSync would return false. */
 const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;

@@ -35,7 +35,7 @@ function expectNoSecrets(output: string, environment: Environment): void {
   expect(output).not.toContain('PRIVATE KEY');
 }
 
-describe('serve with an external database', () => {
+describe('countersign-server with an external database', () => {
   let external: ExternalPostgres;
   let environment: Environment;
 
@@ -90,7 +90,7 @@ describe('serve with an external database', () => {
     await expectRefusal(
       { ...environment, COUNTERSIGN_SIGNING_KEY: signingKey() },
       'wrong_secret',
-      /COUNTERSIGN_SIGNING_KEY is not a key of this database/,
+      /COUNTERSIGN_SIGNING_KEY \(or signing-key\.pem\) is not a key of this database.*set the key with which the instance was created/,
     );
     const server = await ServerProcess.start(environment);
     expect(await server.end('SIGTERM')).toBe(0);
@@ -149,7 +149,7 @@ describe('serve with an external database', () => {
     expect(await third.end('SIGTERM')).toBe(0);
   });
 
-  test('`workspace list` reports an empty database and creates no tables; `workspace create` creates them and says so', async () => {
+  test('reports an empty database on `workspace list` without creating tables; `workspace create` creates them and says so', async () => {
     await external.sql('CREATE DATABASE empty OWNER app');
     const there = { ...SECRETS, DATABASE_URL: external.url('app', 'empty') };
     const list = await runHere(['workspace', 'list'], there);
@@ -190,7 +190,7 @@ describe('serve with the embedded database', () => {
     await folder.clear();
   });
 
-  test('exits and names a port in use before it creates a database', async () => {
+  test('exits before it creates a database if its port is in use, and names the port', async () => {
     await expectRefusal(
       { ...folder.environment, COUNTERSIGN_PORT: port },
       'port_in_use',
@@ -270,7 +270,7 @@ describe('serve with a bad configuration', () => {
     ['COUNTERSIGN_SIGNING_KEY', generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()],
   ];
 
-  test('the table of bad values covers every variable except those that accept any text', () => {
+  test('is tested for every variable except COUNTERSIGN_DATA_DIR, which accepts any text', () => {
     const tried = new Set(bad.map(([variable]) => variable.replace(/_FILE$/, '')));
     const untried = Object.values(VARIABLES).filter(({ name }) => !tried.has(name.replace(/_FILE$/, '')));
     expect(untried.map(({ name }) => name)).toEqual(['COUNTERSIGN_DATA_DIR']);
