@@ -1,8 +1,8 @@
 import { hasInvisibleCharacters } from '@countersign/core/domain/invisible-characters';
 
 /**
- * A plausible address: one @ with text before it and a domain with a dot after it, and no spaces, brackets, quotes, control or format
- * characters. Only a message to the address can prove that it exists.
+ * A plausible address: one @ with 1 to 64 characters before it and a domain with a dot after it. It contains no spaces, brackets, quotes,
+ * backslashes, commas, colons, semicolons, control or format characters. Only a message to the address can prove that it exists.
  */
 const FORM = /^[^\s@<>"(),:;[\]\\\p{Cc}\p{Cf}]{1,64}@[^\s@<>"(),:;[\]\\\p{Cc}\p{Cf}]+\.[^\s@<>"(),:;[\]\\.\p{Cc}\p{Cf}]+$/u;
 

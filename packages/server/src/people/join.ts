@@ -94,8 +94,8 @@ async function startMembership(
 
 /**
  * Makes an account a member. The account is new, or locked by `claimAccount` or by the foreign key of the membership. Pending links that
- * reset the person's password or sign them in become invalid, because their creator must not gain access to this workspace. So do pending
- * invitations to the workspace, because the person could return with one after being removed.
+ * reset the person's password or sign them in become invalid, because their creator must not gain access to this workspace. Pending
+ * invitations to the workspace become invalid too, because the person could return with one after being removed.
  * @throws RuleViolationError if the account is a member already.
  */
 export async function makeMember(

@@ -58,8 +58,8 @@ export const changeRole = (pool: Pool, tenantId: string, personId: string, to: R
   });
 
 /**
- * Removes a member; false if there is no such member. Their next request to this workspace is rejected. Without another workspace they
- * are signed out.
+ * Removes a member; false if there is no such member. The person's next request to this workspace is rejected. A person who belongs to no
+ * other workspace is signed out.
  * @throws RuleViolationError for the last admin.
  */
 export const removeMember = (pool: Pool, tenantId: string, personId: string, by: Actor): Promise<boolean> =>

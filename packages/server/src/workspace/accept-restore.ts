@@ -28,8 +28,8 @@ const ACTION = RESTORE_ACCEPTED satisfies ServiceAction;
  * Accepts that an older state of a workspace's logs was restored. One entry of the audit ledger names the logs that do not continue from
  * their remembered checkpoints. For each of these logs, the entry has the abandoned head and the head from which the log continues. The
  * caller must then make checkpoints, which replace the remembered ones.
- * @throws RuleViolationError if every log continues from its remembered checkpoint, if there is no memory folder, or if a head is missing
- * or has an invalid seal.
+ * @throws RuleViolationError if no log contradicts its remembered checkpoint, if there is no memory folder, or if a head is missing or has
+ * an invalid seal.
  * @param write false to return the heads without writing the entry.
  */
 export async function acceptRestore(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<RestoredLogs> {
@@ -54,7 +54,7 @@ export async function acceptRestore(pool: Pool, tenantId: string, { write }: { w
     }
     if (Object.keys(logs).length === 0)
       throw new RuleViolationError(
-        'every log of this workspace continues from its remembered checkpoint, so there is no restore to accept',
+        'no log of this workspace contradicts its remembered checkpoint, so there is no restore to accept',
       );
     if (!write) return logs;
     const { audit } = await lockLogs(tx, ['audit']);

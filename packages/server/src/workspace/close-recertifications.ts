@@ -55,7 +55,7 @@ export async function closeRecertifications(
 }
 
 /**
- * Why an agent's open re-certifications cannot be closed on its latest evaluation, with the remedy; undefined if they can.
+ * Why an agent's open re-certifications cannot be closed now, with the remedy; undefined if they can be closed.
  * @param now the current time by the database's clock, ISO 8601.
  */
 export function closingObstacle({ name, latest, openRecertifications }: KnownAgent, now: string): string | undefined {

@@ -33,7 +33,9 @@ export async function findEvaluationToDecide(
   const logged = evidence.usableEvaluation(evaluationId);
   const row = await findEvaluatedAgent(tx, evaluationId);
   if (logged === undefined && row === undefined)
-    throw new NotFoundError(`this workspace has no evaluation ${evaluationId}; its ID is in the response that recorded it`);
+    throw new NotFoundError(
+      `this workspace has no evaluation ${evaluationId}; the ID of an evaluation is in the response to the request that recorded it`,
+    );
   const agentId = logged?.agentId ?? row?.agentId ?? null;
   if (agentId === null) throw new RuleViolationError(`evaluation ${evaluationId} belongs to no agent, so it needs no approval`);
   const agent = evidence.agent(agentId);

@@ -28,8 +28,9 @@ export function requireName(what: string, text: string): string {
 }
 
 /**
- * Checks free text for the ledger: not blank, at most 65,536 code points. Lone surrogates have no bytes to hash, and PostgreSQL's text
- * cannot store U+0000. Returns it unchanged.
+ * Checks free text for the ledger, and returns it unchanged: not blank, at most 65,536 code points, no U+0000, no lone surrogates.
+ * PostgreSQL's text cannot store U+0000, and lone surrogates have no bytes to hash.
+ * @throws InvalidInputError
  */
 export function requireText(what: string, text: string): string {
   if (text.trim() === '') throw new InvalidInputError(`${what} must not be empty`);
