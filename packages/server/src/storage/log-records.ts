@@ -83,7 +83,7 @@ const markFailing = (traceIds: string): string =>
 
 const MARK = sql('mark_failing_traces', markFailing('SELECT trace_id FROM unnest($2::text[]) AS sent (trace_id)'));
 
-/** Sets has_error on those of these traces that are stored. */
+/** Sets has_error on the stored traces with these trace_ids. */
 export function markFailingTraces(tx: Transaction, traceIds: readonly string[]): void {
   tx.send(MARK, [tx.tenantId, textArray(traceIds)]);
 }

@@ -6,12 +6,12 @@ const OPEN = sql(
    SELECT tenant_id, id, agent_id, opened_at, seq FROM countersign.incidents WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** Opens the re-certification of an incident. A person can close it on a passing evaluation that was recorded after the incident. */
+/** Opens the re-certification of an incident. `closingObstacle` (workspace/close-recertifications.ts) says when a person can close it. */
 export const openRecertification = (tx: Transaction, incidentId: string): Promise<unknown> =>
   tx.run(OPEN, [tx.tenantId, incidentId]);
 
 /** Who closes the open re-certifications of an agent, when and why, and the evaluation that permits it. */
-export interface Closure {
+export interface RecertificationClosure {
   agentId: string;
   evaluationId: string;
   closedAt: string;
@@ -26,5 +26,5 @@ const CLOSE = sql(
 );
 
 /** Closes all open re-certifications of the agent. The caller has locked the head of the evidence log. */
-export const closeOpenRecertifications = (tx: Transaction, closure: Closure): Promise<unknown> =>
+export const closeOpenRecertifications = (tx: Transaction, closure: RecertificationClosure): Promise<unknown> =>
   tx.run(CLOSE, [tx.tenantId, closure.agentId, closure.evaluationId, closure.closedAt, closure.closedBy, closure.rationale]);

@@ -80,7 +80,7 @@ const ALL = listOf(
   'p.evaluation_id DESC',
 );
 
-/** Approvals in every state after a place, latest evaluation first, at most `limit`. Of the place, only the evaluation is used. */
+/** Approvals in every state after a place, latest evaluation first, at most `limit`. Uses only the evaluation of the place. */
 export const listAllApprovals = (
   tx: Transaction,
   agentId: string | null,
@@ -120,7 +120,7 @@ const LAST_APPROVED = sql<{ evaluation_id: string }>(
     ORDER BY p.decided_seq DESC LIMIT 1`,
 );
 
-/** Of an agent's evaluations with a number below `beforeSeq`, the ID of the one that was approved last; undefined if none is approved. */
+/** The ID of the evaluation that was approved last, among an agent's evaluations with a number below `beforeSeq`; undefined if none was. */
 export const findLastApproved = async (tx: Transaction, agentId: string, beforeSeq: number): Promise<string | undefined> =>
   (await tx.run(LAST_APPROVED, [tx.tenantId, agentId, beforeSeq]))[0]?.evaluation_id;
 

@@ -1,9 +1,9 @@
 import { HIGHEST_ID, LOWEST_ID } from '../id-range.ts';
 
 /**
- * IDs are UUIDs of version 7 (new-id.ts): their first 48 bits are milliseconds, so a range of time is a range of the primary key. The clock
- * of the server, which made the ID, can differ from the clock of the database, which made `received_at`. So the range of IDs is wider by a
- * minute on each side. A condition on `received_at` excludes the rows outside the range of time.
+ * IDs are UUIDs of version 7 (storage/new-id.ts): their first 48 bits are milliseconds, so a range of time is a range of the primary key.
+ * The clock of the server, which made the ID, can differ from the clock of the database, which made `received_at`. So the range of IDs is
+ * wider by a minute on each side. A condition on `received_at` excludes the rows outside the range of time.
  */
 const SKEW_MS = 60_000;
 
