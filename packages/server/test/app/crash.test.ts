@@ -53,9 +53,9 @@ const rounds = DELAYS_MS.flatMap((delayMs) =>
   (Object.keys(victims) as (keyof typeof victims)[]).map((victim) => ({ delayMs, victim })),
 );
 
-describe('kill -9 during writes', () => {
+describe('kill -9', () => {
   test.for(rounds)(
-    'after kill -9 of $victim, $delayMs ms into the load, every acknowledged or resent request is stored once and the audit chain is valid',
+    'of $victim $delayMs ms after 48 acknowledged requests: each acknowledged or resent request is stored once and the audit chain is valid',
     async ({ delayMs, victim }) => {
       const callers = new Callers({ url: server.url, key }, CALLERS);
       const enough = CALLERS * 3;

@@ -169,7 +169,7 @@ async function restore(backup: string): Promise<void> {
   for (const place of [0, 1]) await start(place);
 }
 
-test('two servers with mixed load and kills lose only records acknowledged between backup and restore, and report no finding', {
+test('two servers that are killed under mixed load lose only records acknowledged between backup and restore, and report no finding', {
   timeout: LOAD_MS * 3 + 600_000,
 }, async () => {
   const before = await load(LOAD_MS / 2, servers.length);

@@ -60,8 +60,8 @@ async function flood(text: string, times: number): Promise<number> {
   return (performance.now() - startedAt) / 1000;
 }
 
-describe('rejected requests in the log', () => {
-  test('are counted in one line per second and kind, with the ID of a request and its endpoint', async () => {
+describe('rejected requests', () => {
+  test('are counted in one log line per second and kind, with the ID of a request and its endpoint', async () => {
     const post = (key: string) =>
       httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', `X-Service-Key: ${key}`, 'Content-Length: 0']);
     const get = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
@@ -119,7 +119,7 @@ describe('rejected requests in the log', () => {
     expect(await countResponses(status)).toBe(metricBefore + 1);
   });
 
-  test('are written before the server exits', async () => {
+  test('are written to the log before the server exits', async () => {
     const before = rejectionCount('method_not_allowed');
     await fetch(server.url + paths.audit, { method: 'PUT' });
     await sleep(50);
