@@ -53,6 +53,12 @@ test('an existing secret is kept', () => {
   expect(readFileSync(join(dataDir, 'secrets', 'master-secret'), 'utf8')).toBe(secret);
 });
 
+test('the error about a missing secret says that only a lost signing key can be replaced', () => {
+  const required = (name: string) => () => ensureSecretFile(dataDir, name, undefined);
+  expect(required('master-secret')).toThrow(/is missing; restore it from your backup, because this database cannot be used/);
+  expect(required('signing-key.pem')).toThrow(/is missing; restore it from your backup; .*`signing-key reset --help`/);
+});
+
 // Root can read every file, so this test uses symbolic links that point to themselves instead of files without read permission.
 test('a secret that cannot be read is not reported as missing', () => {
   mkdirSync(join(dataDir, 'secrets'));
