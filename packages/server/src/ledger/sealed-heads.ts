@@ -33,7 +33,7 @@ const EMPTY = { seq: 0, rowHash: null, tree: { size: 0, frontier: new Uint8Array
 /**
  * Locks the heads of a tenant's logs, in the same order everywhere.
  * @param sendAfterLocks sends a statement that runs after the locks, in the same round trip.
- * @throws LogRewrittenError if a head is missing, its seal is not valid, or it does not continue the last known state of the log.
+ * @throws LogRewrittenError if a head is missing, is not valid (`sealFault`), or does not continue the last known state of the log.
  */
 export async function lockSealedHeads<L extends LogName>(
   tx: Transaction,
@@ -124,7 +124,7 @@ export function sealFault(tx: Transaction, log: LogName, head: StoredHead): stri
   return head.tree.size === head.seq ? undefined : `its tree covers ${head.tree.size} of ${head.seq} rows`;
 }
 
-/** Returns the head if its seal is valid and it continues the last known state of the log. Otherwise throws LogRewrittenError. */
+/** Returns the head if it is valid (`sealFault`) and continues the last known state of the log. Otherwise throws LogRewrittenError. */
 async function verifyHead<H extends StoredHead>(
   tx: Transaction,
   log: LogName,

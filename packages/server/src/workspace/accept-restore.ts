@@ -28,8 +28,8 @@ const ACTION = RESTORE_ACCEPTED satisfies ServiceAction;
  * Accepts that an older state of a workspace's logs was restored. One entry of the audit ledger names the logs that do not continue from
  * their remembered checkpoints. For each of these logs, the entry has the abandoned head and the head from which the log continues. The
  * caller must then make checkpoints, which replace the remembered ones.
- * @throws RuleViolationError if no log contradicts its remembered checkpoint, if there is no memory folder, or if a head is missing or has
- * an invalid seal.
+ * @throws RuleViolationError if no log contradicts its remembered checkpoint, if there is no memory folder, or if a head is missing or not
+ * valid (`sealFault`).
  * @param write false to return the heads without writing the entry.
  */
 export async function acceptRestore(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<RestoredLogs> {
