@@ -1,13 +1,13 @@
 import { attestDecision, type Envelope } from '@countersign/core/domain/attestation';
-import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { rootOfInclusion } from '@countersign/core/domain/merkle-proof';
 import { leafHash } from '@countersign/core/domain/merkle-tree';
 import { sameBytes } from '@countersign/core/domain/signed-note';
-import { digests, sha256 } from '../crypto/digests.ts';
+import { sha256 } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { findDecisionPlace } from '../storage/decisions.ts';
 import { LogRewrittenError, openFrontier, proveInclusion } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
+import { readSignedDecision } from './signed-decision.ts';
 
 /** The keys for attesting decisions. */
 export interface AttestationKeys {
@@ -31,9 +31,9 @@ export async function attestStored(tx: Transaction, id: string, keys: Attestatio
   const head = readSealedHead(tx, 'decisions').catch(faultOfLog);
   const [found, sealed] = await Promise.all([place, head]);
   if (found === undefined) return undefined;
-  const decision = JSON.parse(found.document) as { decision_id: string; response_sha256: string; key_id: string };
-  const fault = decisionFault({ ...decision }, keys.decisionKey(tx.tenantId, decision.key_id), digests);
-  if (fault !== undefined) return { fault };
+  const read = readSignedDecision(found.document, (keyId) => keys.decisionKey(tx.tenantId, keyId));
+  if ('fault' in read) return read;
+  const decision = read.decision as { decision_id: string; response_sha256: string };
   if (decision.decision_id !== id) return { fault: 'its id was changed' };
   if ('fault' in sealed) return sealed;
   if (found.seq > sealed.seq) return { fault: NOT_IN_LOG };

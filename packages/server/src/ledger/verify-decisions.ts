@@ -1,13 +1,11 @@
-import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
-import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
+import type { ChainReport } from '@countersign/core/domain/chain-report';
 import type { RowTimes } from '@countersign/core/domain/clock-correction';
-import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
-import { isNestedDeeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
 import { digests } from '../crypto/digests.ts';
 import { type DecisionColumns, readDecisionColumns } from '../storage/decisions.ts';
 import { EvidenceReplay } from './evidence-replay.ts';
+import { readSignedDecision } from './signed-decision.ts';
 import { columnFault, parsedDocument } from './stored-document.ts';
 import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 
@@ -46,12 +44,9 @@ export async function verifyDecisions(
 
 function rowFault(row: DecisionColumns, seq: number, keyOf: (keyId: string) => Uint8Array, times: RowTimes): string | undefined {
   if (row.seq !== seq) return `seq is ${row.seq}, expected ${seq}: a decision is missing`;
-  const decision = parsedDocument(row.document);
-  if (decision === undefined) return 'the stored document is not a JSON object';
-  if (isNestedDeeperThan(decision, NESTING_MAX)) return `the stored document is nested deeper than ${NESTING_MAX}`;
-  if (typeof decision.key_id !== 'string') return 'key_id is not a string';
-  const fault = signatureFault(decision, keyOf(decision.key_id));
-  if (fault !== undefined) return fault;
+  const read = readSignedDecision(row.document, keyOf);
+  if ('fault' in read) return read.fault;
+  const { decision } = read;
   // The signature covers the content of the text. This comparison finds duplicate members, and values in another notation.
   if (JSON.stringify(decision) !== row.document) return 'the stored document is not as it was written: its text was altered';
   const { decision_id: id, timestamp, asked_by: askedBy } = decision;
@@ -62,15 +57,6 @@ function rowFault(row: DecisionColumns, seq: number, keyOf: (keyId: string) => U
     columnFault(columns, row, COLUMNS) ??
     evidenceFault(decision, row.evidence, digests)
   );
-}
-
-function signatureFault(decision: Record<string, unknown>, key: Uint8Array): string | undefined {
-  try {
-    return decisionFault(decision, key, digests);
-  } catch (error) {
-    if (error instanceof NotCanonicalError) return `the decision has no canonical form: ${error.message}`;
-    throw error;
-  }
 }
 
 /** The columns for search. The portal shows them, so they must match the signed document. */

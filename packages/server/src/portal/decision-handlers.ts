@@ -1,5 +1,7 @@
 import { type PromotionDecision, REASONS } from '@countersign/core/contract/promotion-check';
 import { inReadTransaction } from '../database/transaction.ts';
+import { LogRewrittenError } from '../ledger/log-tree.ts';
+import { readDecision } from '../ledger/signed-decision.ts';
 import { findListedDecision, listDecisions } from '../storage/portal/decisions.ts';
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
@@ -34,9 +36,11 @@ export const decisionHandlers = handlers({
       await inReadTransaction(parts.readPool, workspace, (tx) => findListedDecision(tx, params.decision)),
     );
     const result = found(await parts.reader.attestationResult(workspace, params.decision));
+    const read = readDecision(document);
+    if ('fault' in read) throw new LogRewrittenError(`the decision ${params.decision}: ${read.fault}`);
     return {
       ...listed,
-      decision: JSON.parse(document) as PromotionDecision,
+      decision: read.decision as unknown as PromotionDecision,
       document,
       attestation: 'fault' in result ? null : result.envelope,
       altered: 'fault' in result ? result.fault : null,

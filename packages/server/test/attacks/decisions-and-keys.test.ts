@@ -7,6 +7,7 @@ import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
+import { portalClient } from '../harness/portal-client.ts';
 import { CHECKS, LedgerUnderAttack, type ToolResult } from './ledger-under-attack.ts';
 
 let scenario: LedgerUnderAttack;
@@ -178,12 +179,12 @@ describe("a signature made with another tenant's key", () => {
 });
 
 describe('an attestation', () => {
-  const envelopes = async () => {
+  const envelopes = async (blockedId?: string) => {
     const reader = { name: 'auditor', scopes: ['read'] as const, expiresAt: null };
     const { open, url } = await scenario.server();
     const token = await mintKey(open.pool, scenario.tenantId, reader, 'operator');
     const get = async (path: string) => (await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })).json();
-    const blocked = (await decisionAt(2)).decision_id;
+    const blocked = blockedId ?? (await decisionAt(2)).decision_id;
     return {
       allowed: (await get(`/api/ledger/decisions/${scenario.allowedId}/attestation`)) as Envelope,
       blocked: (await get(`/api/ledger/decisions/${blocked}/attestation`)) as Envelope,
@@ -226,6 +227,25 @@ describe('an attestation', () => {
     await putDecision(2, withDigest({ ...(await decisionAt(2)), allowed: true }));
     const { blocked } = await envelopes();
     expect(blocked).toMatchObject({ error: 'log_rewritten' });
+  });
+
+  test.each([
+    ['is not JSON', () => '{', 'log_rewritten'],
+    ['is not an object', () => '[]', 'log_rewritten'],
+    ['has half of a surrogate pair', (text: string) => text.replace('"message":"', '"message":"\\ud800'), undefined],
+    ['has no key_id', (text: string) => text.replace('"key_id":', '"other":'), undefined],
+    [
+      'is nested too deeply',
+      (text: string) => text.replace(/}$/, `,"x":${'['.repeat(5_000)}${']'.repeat(5_000)}}`),
+      'log_rewritten',
+    ],
+  ])('neither the attestation nor the portal fails if the stored document of a decision %s', async (_what, change, error) => {
+    const decision = await decisionAt(2);
+    const viewer = await portalClient(await scenario.server(), scenario.tenantId, 'viewer');
+    await sql('UPDATE countersign.decisions SET document = $1::text WHERE $T AND seq = 2', [change(JSON.stringify(decision))]);
+    expect((await envelopes(String(decision.decision_id))).blocked).toMatchObject({ error: 'log_rewritten' });
+    const { body } = await viewer.callRoute('decisions.read', { params: { decision: String(decision.decision_id) } });
+    expect(error === undefined ? (body.altered ?? body) : body.error).toEqual(error ?? expect.any(String));
   });
 });
 
