@@ -144,7 +144,7 @@ export class Cluster {
     return this.#citus?.query<Row>(text, values) ?? queryFolder<Row>(this.folder, text, values);
   }
 
-  /** Stops all processes. Deletes the data, except in a `dataDir` of the caller. */
+  /** Stops all processes and deletes the data. Leaves a `dataDir` of the caller, and the nodes of CITUS_NODES with their data. */
   async end(): Promise<void> {
     this.proxy?.close();
     await Promise.all(

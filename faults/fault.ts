@@ -6,7 +6,7 @@ import type { Cluster } from './cluster.ts';
 export interface FaultOptions {
   /** The number of rounds, each with one failure. `several-servers` and `overload` ignore it. */
   rounds: number;
-  /** The duration of the steady load of `overload`, or of the whole fault `several-servers`. */
+  /** The duration of the steady load of `overload`, or of the kills of `several-servers`, which kills each server at least once. */
   seconds: number;
   /** The number of servers on one database. */
   servers: number;
@@ -45,7 +45,7 @@ export function startSenders({ proxy, victim }: Cluster, senders: number): Victi
 }
 
 /**
- * Checks the promises of every fault.
+ * Checks the promises that all faults share.
  * @param expectedErrors matches the log lines of level error that the fault itself causes.
  */
 export async function checkRecords(

@@ -10,7 +10,7 @@ const OTHERS_SECONDS_MAX = 5;
 /** What a round kills. The last kind needs a second server. */
 const KILLS = ['the servers', 'the database', 'the database and the servers', 'one of the servers'] as const;
 
-/** kill -9 of processes in turn, at random moments, while other senders write. */
+/** kill -9 of processes in turn, at random moments, while senders write. */
 export const kills: Fault = {
   what: 'kill -9 in turn of the servers, of PostgreSQL, of both at once, and of one of several servers, while 8 senders write',
   promise: [

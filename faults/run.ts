@@ -1,6 +1,6 @@
 /**
- * `npm run faults`: starts servers on this machine and causes failures. Exits with 1 if a promise does not hold, and with 2 if a fault was
- * not run or after an error.
+ * `npm run faults`: starts servers on this machine and causes failures. Exits with 1 if a promise does not hold, and with 2 if a fault
+ * could not be run or an error ended the command.
  */
 import { interruption } from '../attack/interruption.ts';
 import { markdownTable } from '../attack/table.ts';

@@ -46,7 +46,7 @@ class Notes(RejectionTest):
         seed = note.from_base64(published['signer_key'].split('+', 4)[4])[1:]
         self.assertEqual(proof_vectors.signed_note(published['text'], seed, name='PeterNeumann'), published['note'])
 
-    def test_a_text_with_empty_lines_ends_at_the_last_one(self):
+    def test_the_last_empty_line_ends_a_text_that_contains_empty_lines(self):
         text = 'one\n\n\n\u2014 not a signature\n\ntwo\n'
         parsed = note.read_note(proof_vectors.signed_note(text, FIRST).encode('utf-8'))
         self.assertEqual((parsed.text, len(note.verify_note(parsed, [key_of(FIRST)]))), (text, 1))

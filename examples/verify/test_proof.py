@@ -61,7 +61,7 @@ class InclusionProofs(VerifierTest):
             del altered['row_hash']
             self.bad('disproved', 'proof', self.proof(), '--entry', self.entry(altered), '--key', self.KEY)
 
-    def test_another_row_index_or_tenant_is_rejected(self):
+    def test_another_row_another_index_and_another_tenant_are_rejected(self):
         self.bad('disproved', 'proof', self.proof(), '--row-hash', self.data[3].hex(), '--key', self.KEY)
         self.bad('disproved', 'proof', self.proof(), '--entry', self.entry(self.rows[3]), '--key', self.KEY)
         other = rehashed([{**row, 'tenant_id': OTHER_TENANT} for row in golden_rows()])
@@ -178,7 +178,7 @@ class ConsistencyProofs(VerifierTest):
         self.expect_broken('lone_surrogate', checkpoint='\ud800')
         self.expect_broken('signature_mismatch', checkpoint=self.notes[6].replace('\n6\n', '\n7\n'))
 
-    def test_another_key_log_or_size_is_rejected(self):
+    def test_another_key_another_log_and_another_size_are_rejected(self):
         self.expect_broken('unknown_signer', key=self.STRANGERS_KEY)
         self.expect_broken('unknown_signer', self.file(checkpoint(self.ORIGIN, self.data[:3], SEEDS['stranger'])))
         self.expect_broken('other_origin', self.file(checkpoint(f'countersign/{OTHER_TENANT}', self.data[:3])))

@@ -13,9 +13,9 @@ _MEMBER = re.compile(rf'([A-Za-z*][!#$%&\'*+\-.^_`|~:/0-9A-Za-z]*)((?:{_PARAMETE
 
 
 def read_heads(text):
-    """Reads a Countersign-Checkpoint header, with or without the name of the header. Maps log names to (size, root).
+    """Reads a Countersign-Checkpoint header, with or without the name of the header. Returns (size, root) by the name of the log.
 
-    Raises Invalid if it is not a list of tree heads.
+    Raises Invalid if the text is not a list of tree heads, or lists a log twice.
     """
     value = re.sub(r'(?i)\A\s*countersign-checkpoint:', '', text).strip(' \t\r\n')
     heads, at = {}, 0

@@ -66,7 +66,10 @@ def read_bounded(stream, limit):
 
 
 def document(path):
-    """The bytes of a file with one signed or proved document. Raises Invalid if it is longer than LARGEST_DOCUMENT_BYTES."""
+    """The bytes of a file with one signed or proved document.
+
+    Raises Unusable if the file cannot be opened, and Invalid if it is longer than LARGEST_DOCUMENT_BYTES.
+    """
     with open_input(path) as stream:
         data = read_bounded(stream, LARGEST_DOCUMENT_BYTES)
     if data is None:
