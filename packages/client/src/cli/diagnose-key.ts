@@ -18,8 +18,8 @@ export interface ScopeCheck {
 }
 
 /**
- * Tests whether the key has a scope by sending an empty object. The service checks key and scope before the body, and an empty object
- * is always invalid, so nothing is recorded or decided.
+ * Sends an empty object to test whether the key has a scope. The service checks key and scope before the body, and an empty object is
+ * always invalid, so nothing is recorded or decided.
  */
 export async function diagnoseScope(
   terminal: Terminal,
@@ -62,6 +62,12 @@ function verdictOn(status: number, code: string | undefined, isRequired: boolean
       ok: false,
       says: 'the service does not accept this key: it may be mistyped, revoked, rotated, expired or of another instance',
       remedy: 'mint a new key and set it as COUNTERSIGN_API_KEY',
+    };
+  if (code === 'wrong_host')
+    return {
+      ok: false,
+      says: 'the server does not accept the host in this address',
+      remedy: 'give an address with an accepted host, or ask the operator to add this host to COUNTERSIGN_ALLOWED_HOSTS',
     };
   if (status === 429) return { ok: null, says: 'too many requests with this key; try again in a minute' };
   return {

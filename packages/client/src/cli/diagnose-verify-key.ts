@@ -22,7 +22,8 @@ export async function diagnoseVerifyKey(
       says: `readable; only a decision shows whether this service uses ${decisionKeys.length === 1 ? 'this key' : 'one of these keys'}`,
     };
   const live = await liveKeys(terminal, address, timeoutMs);
-  if (live === undefined) return { what, ok: null, says: 'readable; the list of the keys of this service cannot be read' };
+  if (live === undefined)
+    return { what, ok: null, says: 'readable, but not compared: this service returned no list of its keys' };
   if (publicKeys.some(({ x }) => live.has(x))) return { what, ok: true, says: 'matches a signing key of this service' };
   return {
     what,

@@ -8,8 +8,8 @@ export class CountersignError extends Error {
 }
 
 /**
- * An invalid option, argument, key, runtime or body. Nothing was sent, except by earlier attempts of the call for which `apiKey()`
- * returned a valid key.
+ * An invalid option, argument, key, runtime or body. Nothing was sent, unless `apiKey()` returned a valid key for an earlier attempt of
+ * the same call.
  */
 export class ConfigurationError extends CountersignError {
   override name = 'ConfigurationError';

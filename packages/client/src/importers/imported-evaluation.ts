@@ -78,13 +78,16 @@ export function requireWhole(completeness: Completeness, why: string, { allowPar
 export const passRateOf = ({ passed, total }: { passed: number; total: number }): number =>
   Math.floor((passed * 1_000_000) / total) / 10_000;
 
-/** Throws an ImportError for invalid, contradictory or zero counts: an empty result never passes. */
-export function checkCounts(tool: Tool, total: unknown, passed: unknown): void {
-  if (!isCount(total) || !isCount(passed))
+/**
+ * Throws an ImportError for invalid, contradictory or zero counts: an empty result never passes.
+ * @param outcome the outcome of the cases in `part`, for the message
+ */
+export function checkCounts(tool: Tool, total: unknown, part: unknown, outcome: 'passed' | 'completed' = 'passed'): void {
+  if (!isCount(total) || !isCount(part))
     throw new ImportError('not_this_format', `the counts of this ${tool} file are not whole numbers`);
   if (total === 0) throw new ImportError('no_cases', `this ${tool} file has no cases: a run without cases is not recorded`);
-  if (passed > total)
-    throw new ImportError('contradictory', `this ${tool} file counts ${passed} cases as passed, of ${total} in all`);
+  if (part > total)
+    throw new ImportError('contradictory', `this ${tool} file counts ${part} cases as ${outcome}, but only ${total} in all`);
 }
 
 /** Whether a value is a whole number of at least 0. */

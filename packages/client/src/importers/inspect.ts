@@ -73,7 +73,7 @@ function finishedOutcome(
   choice: MetricChoice & ImportChoice,
 ): Outcome {
   const [total, completed] = [results.total_samples, results.completed_samples] as [number, number];
-  checkCounts('inspect_ai', total, completed);
+  checkCounts('inspect_ai', total, completed, 'completed');
   const { completeness, why } = inspectCompleteness(spec, results);
   requireWhole(completeness, why, choice);
   const metric = chosenMetric(results, choice);

@@ -14,7 +14,7 @@ export interface JUnitCounts extends BinaryCounts {
 /**
  * The worse of the listed cases and the totals of each suite. No more cases count as passed than the totals say. Listed cases beyond
  * the totals, and counted cases that are not listed, count as not passed.
- * @throws ImportError if totals are not numbers, because the number of passed cases is then unknown.
+ * @throws ImportError if a total is not a whole number, because the number of passed cases is then unknown.
  */
 export function countsOf(report: Element): JUnitCounts {
   const nodeTest = nodeTestTotals(report);

@@ -26,7 +26,7 @@ export function rootOf(text: string): Element {
 /** Also matches every numeric character reference. */
 const INVALID_OR_REFERENCE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|&#(?:x([\da-f]{1,8})|(\d{1,8}));/gi;
 
-/** Stands for an invalid character. It is not allowed in names and tags, so a document with such a character there stays malformed. */
+/** Replaces an invalid character. `*` is not allowed in names and tags, so a document with such a character there stays malformed. */
 const REPLACEMENT = '*';
 
 const withoutInvalidCharacters = (text: string): string =>

@@ -62,7 +62,7 @@ interface Statistics {
 /** Reads the statistics of a file. Older versions of promptfoo count errors as failures. */
 function statistics({ successes, failures, errors = 0 }: Members): Statistics {
   if (isCount(successes) && isCount(failures) && isCount(errors)) return { passed: successes, failed: failures, errored: errors };
-  throw notThisFormat('promptfoo', 'results.stats has no counts of successes and failures');
+  throw notThisFormat('promptfoo', 'results.stats has no valid counts of successes, failures and errors');
 }
 
 /**

@@ -31,8 +31,8 @@ function asyncStorage(): Storage | undefined {
 }
 
 /**
- * For runtimes without AsyncLocalStorage. The context is known until the work first awaits. After that it is unknown, because
- * concurrent runs would mix their spans. Start spans from the span that the work receives instead.
+ * For runtimes without AsyncLocalStorage. The context is known until the work first awaits. After that it is unknown;
+ * otherwise concurrent runs would mix their spans. Start spans from the span that the work receives instead.
  */
 export function synchronousStorage(): Storage {
   let current: SpanContext | undefined;

@@ -155,6 +155,17 @@ describe('doctor', () => {
     expect(await remedyFor(stub.url)).toContain('final address');
   });
 
+  test('gives the remedy for a host that the server does not accept', async () => {
+    const stub = await stubServer();
+    stub.respond = ({ url }, _body, response) => {
+      const [status, body] = url === '/readyz' ? [200, '{"status":"ready"}'] : [421, '{"error":"wrong_host","issues":[]}'];
+      response.writeHead(status, { 'content-type': 'application/json', 'x-request-id': 'req-1' }).end(body);
+    };
+    const { bad } = await doctor({ COUNTERSIGN_URL: stub.url });
+    expect(bad).toHaveLength(4);
+    for (const { remedy } of bad) expect(remedy).toContain('COUNTERSIGN_ALLOWED_HOSTS');
+  });
+
   test('reports clocks that differ by 45 seconds as a note and by 10 minutes as bad', async () => {
     const clock = async (ms: number) =>
       (await doctor({}, [], { now: () => Date.now() + ms })).findings.find(({ what }) => what === 'clock');
