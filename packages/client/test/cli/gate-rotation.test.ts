@@ -73,7 +73,7 @@ function changeKeyList(change: (keys: Record<string, unknown>[]) => unknown[]): 
   };
 }
 
-test('a gate with an older trust file accepts a new key that its predecessor has signed, and rejects the key of a reset', {
+test('a gate with an older trust file accepts a new key that its predecessor has signed, and rejects the key that a reset created', {
   timeout: 240_000,
 }, async () => {
   const old = await trustShow('old.json');

@@ -100,7 +100,7 @@ describe('attack I of docs/threat-model.md: the key of another workspace with an
   });
 });
 
-describe('attack J of docs/threat-model.md: replaying a decision', () => {
+describe('the gate under attack J of docs/threat-model.md (a replayed decision)', () => {
   /** Makes the stub server repeat its first response for all later requests. */
   const startReplay = () => {
     let first: { text: string; headers: Record<string, string> } | undefined;

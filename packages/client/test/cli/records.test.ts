@@ -29,7 +29,7 @@ const stored = async (id: string) =>
   (await server.database.sql<Record<string, unknown>>('SELECT * FROM countersign.evaluations WHERE id = $1', [id]))[0];
 
 describe('a request that the service rejects', () => {
-  test('exits with 2; a 422 without an error code, as from a proxy, exits with 3', async () => {
+  test('makes the command exit with 2, or with 3 after a 422 without an error code, as from a proxy', async () => {
     const append = ['audit', 'append', '--actor', 'ci', '--action', 'x', '--retention-until', 'soon'];
     const rejected = await run(append);
     expect([rejected.status, rejected.err]).toEqual([2, expect.stringMatching(/422 .*retention_until/)]);

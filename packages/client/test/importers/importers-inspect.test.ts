@@ -68,7 +68,7 @@ describe('Inspect AI', () => {
   test.each([
     ['with the number of scored samples', { scored_samples: 6, unscored_samples: 0 }],
     ['of an older version, without the number of scored samples', { scored_samples: undefined, unscored_samples: undefined }],
-  ])('assumes that each epoch in error lowers the value of a passed sample, in a log %s', (_what, samples) => {
+  ])('assumes that each epoch in error belongs to a passed sample, in a log %s', (_what, samples) => {
     const log = (epochs: number, completed: number) =>
       changed(({ eval: spec, results }) => {
         spec.config.epochs = epochs;

@@ -131,7 +131,7 @@ describe('DeepEval', () => {
     expect(importDeepEval(worse).cases).toMatchObject({ total: 3, passed: 0 });
   });
 
-  test('imports a run that is the member testRunData, as in the folder .deepeval', () => {
+  test('imports a run that is the member testRunData, as in .deepeval/.latest_test_run.json', () => {
     const wrapped = Buffer.from(
       `{"testRunData":${Buffer.from(resultsFile('deepeval.json')).toString()},"testRunLink":"https://example.test"}`,
     );

@@ -60,7 +60,7 @@ describe('telemetry while the service is unreachable', () => {
     vi.restoreAllMocks();
   });
 
-  test('is sent only by the active requests and their retries; the other batches stay queued', async () => {
+  test('causes only the concurrent requests and their retries, and stays queued', async () => {
     const { client, emit } = clientWithCallbacks({ batchEventsMax: 1, requestsMax: 2 });
     server.setHandlers(respond.reject(503, 'unavailable'));
     emit(...Array.from({ length: 50 }, (_, index) => index));
@@ -70,7 +70,7 @@ describe('telemetry while the service is unreachable', () => {
     await client.close({ deadlineMs: 50 });
   });
 
-  test('is sent by a close whose time limit is not a number, as with the default limit', async () => {
+  test('is sent by a close with the time limit NaN, as with the default limit', async () => {
     const { client, emit, dropped } = clientWithCallbacks({}, { retries: { attemptsMax: 5, pauseMs: 20 } });
     server.setHandlers(respond.drop, respond.drop, respond.good());
     emit('last');

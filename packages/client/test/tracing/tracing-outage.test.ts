@@ -82,7 +82,7 @@ describe('runs while the service is unreachable', () => {
     ]);
   });
 
-  test('are sent by a close whose time limit is not a number, as with the default limit', async () => {
+  test('are sent by a close with the time limit NaN, as with the default limit', async () => {
     server = await failingServer();
     const { client, end, dropped } = clientWithCallbacks({}, { retries: { attemptsMax: 5, pauseMs: 20 } });
     server.setHandlers(respond.drop, respond.drop, accepted);
@@ -91,7 +91,7 @@ describe('runs while the service is unreachable', () => {
     expect([client.traces.stats.sent, dropped]).toEqual([1, []]);
   });
 
-  test('send retries a trace after each of nine failures, and close waits for it', async () => {
+  test('`traces.send` retries a trace after each of nine failures, and close waits for it', async () => {
     server = await failingServer();
     const { client } = clientWithCallbacks({}, { retries: { pauseMs: 2 } });
     vi.spyOn(Math, 'random').mockReturnValue(0);

@@ -102,7 +102,7 @@ describe('a run', () => {
     expect(sent.length).toBe(3);
   });
 
-  test('can be continued by its ID below one of its spans, as from another process', async () => {
+  test('can be continued with its trace ID below one of its spans, as by another process', async () => {
     const { client, sent } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     const caller = run.startSpan({ kind: 'agent', name: 'caller' });

@@ -150,7 +150,7 @@ describe('an attestation', () => {
   });
 });
 
-describe('an export of a ledger', () => {
+describe('an export', () => {
   test('verifies as a text, in chunks of 7 bytes and as the body of a response', async () => {
     const text = await get('/api/ledger/audit/entries');
     const whole = {
