@@ -47,6 +47,9 @@ export function readOptions(args: string[]): (FaultOptions & { only: readonly Fa
 
 function nameOf(given: string, names: readonly FaultName[]): FaultName {
   const found = names.find((name) => name === given);
-  if (found === undefined) throw new Error(`--only takes ${names.join(', ')}; got ${JSON.stringify(given)}`);
+  if (found === undefined)
+    throw new Error(
+      `${names === ON_CITUS ? 'with --citus, ' : ''}--only takes ${names.join(', ')}; got ${JSON.stringify(given)}`,
+    );
   return found;
 }

@@ -29,7 +29,7 @@ const SHORT: [name: string, ...args: string[]][] = [
 describe('npm run faults', () => {
   test('rejects invalid options', () => {
     const citus = ['--citus', '--only', 'open-files'];
-    expect(() => readOptions(citus)).toThrow('--only takes kills, several-servers, overload; got "open-files"');
+    expect(() => readOptions(citus)).toThrow('with --citus, --only takes kills, several-servers, overload; got "open-files"');
     expect(() => readOptions(['--servers', '5'])).toThrow('--servers must be a whole number from 1 to 4');
     expect(() => readOptions(['--rounds', '0'])).toThrow('--rounds must be a whole number from 1 to 1000');
   });

@@ -68,6 +68,8 @@ def check_members(event):
 
 def _check_elements(event, member, members, kind):
     for number, element in enumerate(event[member], 1):
+        if not isinstance(element, dict):
+            raise InvalidLine([('not_an_object', f'{kind} {number} is not a JSON object')], seq=event['seq'])
         try:
             ndjson.check_members(element, members, f'{kind} {number}')
         except InvalidLine as error:
