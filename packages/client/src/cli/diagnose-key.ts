@@ -57,7 +57,7 @@ function verdictOn(status: number, code: string | undefined, isRequired: boolean
           remedy: 'mint a key with this scope, or add the scope to this key (Administration, Ingestion keys)',
         }
       : { ok: null, says: 'this key lacks the scope' };
-  if (status === 401)
+  if (code === 'unauthorized')
     return {
       ok: false,
       says: 'the service does not accept this key: it may be mistyped, revoked, rotated, expired or of another instance',

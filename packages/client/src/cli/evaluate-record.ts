@@ -109,7 +109,7 @@ async function sendEvaluation(
 const hasDetails = (details: Partial<DetailedEvaluation>): boolean => Object.keys(details).length > 0;
 
 /**
- * If the server lacks the endpoint for details or rejected a file, adds that nothing was recorded and what to do. Returns other errors
+ * If the endpoint for details is missing, or the server rejected a file, adds that nothing was recorded and what to do. Returns other errors
  * unchanged.
  */
 function withExplanation(
@@ -121,7 +121,7 @@ function withExplanation(
   if (error instanceof NotFoundError && hasDetails(details))
     return new CommandError(
       'undecided',
-      'this server does not have POST /api/v1/evaluations yet, so nothing was recorded: update it, or record without a file and without details, with --name and --pass-rate',
+      'the service at this address does not have POST /api/v1/evaluations, so nothing was recorded: check the address, update an older server, or record without a file and without details, with --name and --pass-rate',
       { cause: error },
     );
   if (file === undefined || !(error instanceof Error) || !isContentRejection(error)) return error;

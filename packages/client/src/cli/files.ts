@@ -26,7 +26,7 @@ export function readFile(path: string, bytesMax = FILE_BYTES_MAX): Uint8Array {
     const file = openSync(path, 'r');
     try {
       const { size } = fstatSync(file);
-      if (size > bytesMax) throw wrongUse(`${JSON.stringify(path)} has ${size} bytes; the limit is ${bytesMax}`);
+      if (size > bytesMax) throw wrongUse(`${JSON.stringify(path)} has ${size} bytes, but the limit is ${bytesMax}`);
       return readUpTo(file, path, bytesMax);
     } finally {
       closeSync(file);

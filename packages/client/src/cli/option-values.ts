@@ -28,7 +28,7 @@ export function readWhole(option: string, text: string, minimum: number, maximum
 /** A UUID, in lower case. */
 export function readUuid(option: string, text: string): string {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return text.toLowerCase();
-  throw wrongUse(`${option} takes a UUID of 36 characters; got ${JSON.stringify(text)}`);
+  throw wrongUse(`${option} must be a UUID of 36 characters, but is ${JSON.stringify(text)}`);
 }
 
 /** A label: 1 to 512 code points without control characters, as the service accepts it. */

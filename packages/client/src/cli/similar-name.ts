@@ -15,8 +15,9 @@ export function similarNameLines(header: string | null): string[] {
       return [
         `warning: ${displayName(registered)} was registered as a new agent; its name looks like that of the known agent ${displayName(known)}. If you meant the known agent, record again with its name.`,
       ];
-    return more === undefined
-      ? []
+    if (more === undefined) return [];
+    return more === '1'
+      ? ['warning: 1 more new agent has a name that looks like that of a known agent.']
       : [`warning: ${shortLine(more, 10)} more new agents have names that look like those of known agents.`];
   });
 }

@@ -47,7 +47,7 @@ export async function waitForApproval(
     const line = waitingLine(finding, portalUrl, leftMs);
     if (finding.ending !== reportedEnding) session.say(line);
     reportedEnding = finding.ending;
-    // After an outage the pauses are short again, because the approval may have been given meanwhile.
+    // An outage resets the pause, because the approval may have been given meanwhile.
     if (finding.isTransient) pauseMs = FIRST_PAUSE_MS;
     await sleep(Math.min(pauseMs, leftMs));
   }
