@@ -8,7 +8,9 @@ export function readDuration(option: string, text: string, minimum = 1): number 
   const [, amount = '', unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? [];
   const ms = Number(amount) * (UNITS[unit] ?? Number.NaN);
   if (ms >= minimum && ms <= 7 * 24 * UNITS.h!) return ms;
-  throw wrongUse(`${option} takes a time such as 30s, 30m or 2h, at most 7 days; got ${JSON.stringify(text)}`);
+  throw wrongUse(
+    `${option} takes a time such as 30s, 30m or 2h, ${minimum > 0 ? 'above 0 and ' : ''}at most 7 days; got ${JSON.stringify(text)}`,
+  );
 }
 
 /** A percentage from 0 to 100 with at most four decimals. */

@@ -76,11 +76,17 @@ async function verifyStream(session: Session, path: string, trust: Parameters<ty
   try {
     return await verifyExport(lines, trust);
   } catch (error) {
-    if (error instanceof ConfigurationError)
-      throw wrongUse(error.message.replace('publicKeys', '--verify-key').replace('replay is', '--replay is'), error);
+    if (error instanceof ConfigurationError) throw wrongUse(withOptionNames(error.message), error);
     throw error;
   }
 }
+
+/** Replaces the option names of the library by those of the command. */
+const withOptionNames = (message: string): string =>
+  message
+    .replace('publicKeys', '--verify-key')
+    .replace('replay is', '--replay is')
+    .replace(/^(head|checkpoint)s\[(\d+)\]/, (_, name, index) => `--${name} number ${Number(index) + 1}`);
 
 function keptHeadsText(count: number): string {
   if (count === 0) return '';
