@@ -103,7 +103,7 @@ function contradiction(decision: PromotionDecision, request: GateRequest): strin
   if (decision.reason !== reason) return `its reason is ${decision.reason}, but its conditions give ${reason}`;
   const evaluation = evaluationOf(decision);
   if (decision.evaluation_id !== (evaluation?.id ?? null) || decision.actual_threshold !== (evaluation?.pass_rate ?? null))
-    return 'its members contradict each other about its evaluation';
+    return 'its members about the evaluation contradict each other';
   if (!decision.allowed) return undefined;
   if (evaluation === undefined || decision.agent_id === null) return 'it allows the promotion without an evaluation or an agent';
   return insufficientEvidence(decision, evaluation, request);

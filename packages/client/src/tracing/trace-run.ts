@@ -72,7 +72,8 @@ export class TraceRun {
 
   /**
    * Runs work as a step and returns its result. The step ends when the work returns, throws, or its promise settles. An error is
-   * recorded and thrown again. Steps that the work starts are nested, by the span that it receives or by AsyncLocalStorage.
+   * recorded and thrown again. Steps that the work starts are nested in it if they are started on the span that the work receives, or if
+   * the runtime has AsyncLocalStorage.
    */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
     return this.startSpan(start).around(work);

@@ -149,7 +149,7 @@ describe('gate with forged responses', () => {
     [
       'another pass rate',
       (decision) => (decision.actual_threshold = 99),
-      /its members contradict each other about its evaluation/,
+      /its members about the evaluation contradict each other/,
     ],
     ['a missing condition', (decision) => (decision.checks as unknown[]).pop(), /checks is invalid/],
   ])('rejects an unsupported or contradictory decision although its signature is valid: %s', (_what, change, why) =>
