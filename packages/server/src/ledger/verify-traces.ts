@@ -118,7 +118,7 @@ async function compareDropped(pool: Pool, { tenant_id, traces }: TraceDropEvent)
   const ids = traces.map(({ id }) => id);
   const stored = await inTenantTransaction(pool, tenant_id, (tx) => findStoredTraces(tx, ids));
   const fault = 'the log says that it was dropped, so the row was added outside the server';
-  return stored.map((id) => ({ table: 'trace_submissions', id, fault }));
+  return stored.map(({ trace, table }) => ({ table, id: trace, fault }));
 }
 
 /** Finds the submissions of an event whose rows differ from the event. A row may be absent if a later event dropped it. */

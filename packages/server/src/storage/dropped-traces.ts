@@ -40,13 +40,22 @@ const FIND = sql<{ trace: string; seq: number }>(
 export const findDroppedTraces = (tx: Transaction, traces: readonly string[]): Promise<{ trace: string; seq: number }[]> =>
   tx.run(FIND, [tx.tenantId, uuidArray(traces)]);
 
-const STORED = sql<{ trace: string }>(
+const STORED = sql<{ trace: string; is_submitted: boolean }>(
   'find_stored_traces',
-  `SELECT input.trace FROM unnest($2::uuid[]) AS input (trace)
-    WHERE EXISTS (SELECT FROM countersign.trace_submissions AS s WHERE s.tenant_id = $1 AND s.trace = input.trace)
-       OR EXISTS (SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.id = input.trace)`,
+  `SELECT trace, is_submitted
+     FROM (SELECT input.trace,
+                  EXISTS (SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.id = input.trace) AS is_listed,
+                  EXISTS (SELECT FROM countersign.trace_submissions AS s WHERE s.tenant_id = $1 AND s.trace = input.trace)
+                    AS is_submitted
+             FROM unnest($2::uuid[]) AS input (trace)) AS found
+    WHERE is_listed OR is_submitted`,
 );
 
-/** Those of the given traces that have a row in `traces` or `trace_submissions`. */
-export const findStoredTraces = async (tx: Transaction, traces: readonly string[]): Promise<string[]> =>
-  (await tx.run(STORED, [tx.tenantId, uuidArray(traces)])).map(({ trace }) => trace);
+/** Those of the given traces that have a row in `trace_submissions` or `traces`, each with the first of these tables that has one. */
+export async function findStoredTraces(
+  tx: Transaction,
+  traces: readonly string[],
+): Promise<{ trace: string; table: 'trace_submissions' | 'traces' }[]> {
+  const rows = await tx.run(STORED, [tx.tenantId, uuidArray(traces)]);
+  return rows.map(({ trace, is_submitted }) => ({ trace, table: is_submitted ? 'trace_submissions' : 'traces' }));
+}

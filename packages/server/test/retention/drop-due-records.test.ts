@@ -335,20 +335,19 @@ describe('retention of altered rows', () => {
     expect(out).toContain('the row is gone');
   });
 
-  test('`ledger verify` names a dropped trace that was added again', async () => {
-    await keepFor({ traceDays: 365 });
-    const added = await sendTrace('run-1');
-    const [row] = await sql<Record<string, unknown>>('SELECT * FROM countersign.trace_submissions WHERE tenant_id = $1', [
-      tenantId,
-    ]);
-    await drop(366);
-    const columns = Object.keys(row!);
-    await sql(
-      `INSERT INTO countersign.trace_submissions (${columns.join(', ')}) VALUES (${columns.map((_, at) => `$${at + 1}`).join(', ')})`,
-      Object.values(row!),
-    );
-    const { findings } = await verifyTraces(server.open.ledgerPool, tenantId);
-    expect(findings).toContainEqual({ table: 'trace_submissions', id: added, fault: expect.stringContaining('was dropped') });
-    expect((await verify('traces'))[0]).toBe(1);
-  });
+  test.each(['traces', 'trace_submissions'])(
+    '`ledger verify` names a row of a dropped trace that was added again to %s',
+    async (table) => {
+      await keepFor({ traceDays: 365 });
+      const added = await sendTrace('run-1');
+      const kept = `kept_${table}`;
+      await sql(`CREATE TABLE public.${kept} AS SELECT * FROM countersign.${table} WHERE tenant_id = '${tenantId}'`);
+      await drop(366);
+      await sql(`INSERT INTO countersign.${table} SELECT * FROM public.${kept}`);
+      await sql(`DROP TABLE public.${kept}`);
+      const { findings } = await verifyTraces(server.open.ledgerPool, tenantId);
+      expect(findings).toContainEqual({ table, id: added, fault: expect.stringContaining('was dropped') });
+      expect((await verify('traces'))[0]).toBe(1);
+    },
+  );
 });
