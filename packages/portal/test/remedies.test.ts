@@ -60,6 +60,19 @@ test('the overview shows promotable agents and links to the agents that it omits
   await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
 });
 
+test('the overview says that it counts only the first agents of a large workspace', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
+  const { page } = await workspace.visit('viewer');
+  await page.getByText('0 of 1 agent can be promoted now; 1 cannot.').waitFor();
+  await page.context().route('**/api/portal/**/overview', async (route) => {
+    const overview = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...overview, agents_total: 1_200, promotable: 997, blocked: 3 } });
+  });
+  await page.reload();
+  await page.getByText('997 of the first 1,000 agents can be promoted now; 3 cannot.').waitFor();
+});
+
 test('the overview links to the open re-certifications, and shows a count that reached its limit as "1,000 or more"', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'bot' });

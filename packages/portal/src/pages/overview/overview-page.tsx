@@ -5,6 +5,7 @@ import { overviewQuery } from '../../api/overview.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { BlockSkeleton } from '../../components/block-skeleton.tsx';
 import { DifferingRows } from '../../components/differing-rows.tsx';
+import { formatCountOf } from '../../components/number-format.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
@@ -94,10 +95,10 @@ function Lead({ overview }: { overview: ResponseBody<'overview.read'> }) {
   if (all === 0 && (has.runs || has.evaluations))
     return 'No active agents. To see archived agents, use the filter on the Agents page.';
   if (all === 0) return 'No data yet.';
+  const counted = formatCountOf(promotable + blocked, 'agent', 'agents');
   return (
     <>
-      <strong>{promotable}</strong> of {promotable + blocked} {promotable + blocked === 1 ? 'agent' : 'agents'} can be promoted
-      now
+      <strong>{promotable}</strong> of {promotable + blocked < all ? `the first ${counted}` : counted} can be promoted now
       {blocked > 0 ? `; ${blocked} cannot.` : '.'}
     </>
   );
