@@ -1,7 +1,7 @@
 import { openApiDocument } from '@countersign/core/contract/openapi';
 import { PORTAL_ROUTES } from '@countersign/core/portal/routes';
 import { type ExampleChoice, exampleOf, type JsonSchema } from '../packages/server/test/fixtures/example-values.ts';
-import { jsonExport } from '../packages/server/test/otlp/exporter.ts';
+import { jsonExport } from '../packages/server/test/otlp/test-exports.ts';
 import type { Random } from './random.ts';
 import { httpText } from './requests.ts';
 import type { Workspace } from './workspaces.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chatRun, id, jsonExport, newTrace, pairs, type TestSpan } from '../../server/test/otlp/exporter.ts';
+import { chatRun, id, jsonExport, newTrace, pairs, type TestSpan } from '../../server/test/otlp/test-exports.ts';
 import { newWorkspace, paths, type Workspace } from './harness.ts';
 
 /** On a busy machine, a refresh can take longer than its five-second interval. */

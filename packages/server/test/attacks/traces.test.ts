@@ -6,8 +6,8 @@ import { HIGHEST_ID, LOWEST_ID } from '../../src/storage/id-range.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { chatRun, jsonExport } from '../otlp/exporter.ts';
 import { exporter } from '../otlp/sending.ts';
+import { chatRun, jsonExport } from '../otlp/test-exports.ts';
 
 /** Members of a run that columns are computed from. */
 const DETAILS = {

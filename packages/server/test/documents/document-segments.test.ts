@@ -5,8 +5,8 @@ import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { storedDocuments } from '../harness/stored-documents.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { chatRun, jsonExport } from '../otlp/exporter.ts';
 import { exporter } from '../otlp/sending.ts';
+import { chatRun, jsonExport } from '../otlp/test-exports.ts';
 
 let server: TestServer;
 let workspace: string;

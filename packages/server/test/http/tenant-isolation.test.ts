@@ -7,7 +7,7 @@ import { exampleOf } from '../fixtures/example-values.ts';
 import { EVERYWHERE, storeOneOfEach } from '../fixtures/one-of-each.ts';
 import { createPerson } from '../harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { jsonExport } from '../otlp/exporter.ts';
+import { jsonExport } from '../otlp/test-exports.ts';
 
 /** MARK and SECRET are texts in the records of the other workspace. Requests contain MARK but never SECRET. */
 const MARK = `other-${randomBytes(6).toString('hex')}`;
@@ -63,9 +63,9 @@ interface NamingRequest {
 }
 
 /**
- * Returns requests for a route, with the given values in the path. A route with bodies gets one request for each schema, with all values in
- * the body; /v1/traces gets an export. Any other route gets one request with only the required query parameters, and one more for each
- * parameter that has a value.
+ * Returns requests for a route, with the given values in the path. A route with bodies gets one request for each schema, with the required
+ * members and every member that has a value; /v1/traces gets an export. Any other route gets one request with only the required query
+ * parameters, and one more for each parameter that has a value.
  */
 function requestsOf(route: ServedRoute, workspace: string, values: Record<string, string>): NamingRequest[] {
   const path = route.path

@@ -10,8 +10,8 @@ import { verifyTraces } from '../../src/ledger/verify-traces.ts';
 import { eraseRun } from '../../src/retention/erase-run.ts';
 import { correctClock } from '../../src/workspace/correct-clock.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { chatRun, id, jsonExport, newTrace } from '../otlp/exporter.ts';
 import { exporter } from '../otlp/sending.ts';
+import { chatRun, id, jsonExport, newTrace } from '../otlp/test-exports.ts';
 
 let server: TestServer;
 let owner: Pool;

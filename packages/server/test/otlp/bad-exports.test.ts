@@ -11,8 +11,8 @@ import {
   repeatedLists,
   repeatedObjects,
 } from './costly-exports.ts';
-import { chatRun, id, jsonExport, newTrace, protobufExport } from './exporter.ts';
 import { type Exporter, type ExportResponse, exporter, JSON_TYPE, PROTOBUF, statusOf } from './sending.ts';
+import { chatRun, id, jsonExport, newTrace, protobufExport } from './test-exports.ts';
 
 let server: TestServer;
 let workspace: string;
@@ -34,7 +34,7 @@ const countRows = async () =>
 
 const INVALID_ARGUMENT = 3;
 const trace = (): Uint8Array => protobufExport(chatRun(newTrace()));
-describe('a request that the OTLP endpoints reject', () => {
+describe('a rejected OTLP request', () => {
   test.each<[string, () => Promise<ExportResponse>, number, RegExp]>([
     ['a text that is not protobuf', () => good.send(Buffer.from('hello, world'), PROTOBUF), 400, /not protobuf of OTLP/],
     ['truncated protobuf', () => good.send(trace().subarray(0, -7), PROTOBUF), 400, /cut off/],

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { verifyTraces } from '../../src/ledger/verify-traces.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { id, jsonExport, newTrace } from './exporter.ts';
 import { type Exporter, exporter } from './sending.ts';
+import { id, jsonExport, newTrace } from './test-exports.ts';
 
 // These tests check that the columns of a stored trace equal the values derived from its documents, so `ledger verify` has no finding.
 const folder = new URL('./recorded/', import.meta.url);

@@ -1,5 +1,5 @@
 import protobuf from 'protobufjs/minimal.js';
-import { id, jsonExport, newTrace } from './exporter.ts';
+import { id, jsonExport, newTrace } from './test-exports.ts';
 
 const wrap = (tag: number, content: Uint8Array): Uint8Array => protobuf.Writer.create().uint32(tag).bytes(content).finish();
 
@@ -53,14 +53,14 @@ function withRepetitions(tag: number, content: Uint8Array, repetitions: number):
   return exportOf(wrap(0x4a, wrap(0x12, value)));
 }
 
-/** An export of spans of one trace whose scope has a long name. Each step of the mapped run contains a copy of the name. */
+/** An export of one trace with many spans. Their scope has a long name, and each step of the mapped run contains a copy of it. */
 export function copiedScope(nameLength: number, count: number): object {
   const traceId = newTrace();
   const spans = Array.from({ length: count }, (_, index) => ({ traceId, spanId: id(index + 1) }));
   return { resourceSpans: [{ scopeSpans: [{ scope: { name: 'x'.repeat(nameLength) }, spans }] }] };
 }
 
-/** An export of traces of one span each, whose resource has a long attribute. Each mapped run contains a copy of the attribute. */
+/** An export of traces with one span each. Their resource has a long attribute, and each mapped run contains a copy of it. */
 export const copiedResource = (attributeLength: number, traces: number): object =>
   jsonExport(
     Array.from({ length: traces }, () => ({ traceId: newTrace(), spanId: id(1) })),

@@ -4,9 +4,9 @@ import { gunzipSync, inflateSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
 import { storedDocuments } from '../harness/stored-documents.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
-import { chatRun, newTrace, protobufExport } from './exporter.ts';
 import { type FuzzedExport, fuzzedExports } from './fuzzed-exports.ts';
 import { type ExportResponse, exporter, PROTOBUF, partialSuccessOf, statusOf } from './sending.ts';
+import { chatRun, newTrace, protobufExport } from './test-exports.ts';
 
 /** COUNTERSIGN_FUZZ_RUNS sets the number of requests. COUNTERSIGN_FUZZ_SEED repeats the requests of an earlier run. */
 const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 4000);

@@ -10,7 +10,7 @@ import {
   repeatedLists,
   repeatedObjects,
 } from './costly-exports.ts';
-import { chatRun, id, jsonExport, newTrace, pairs, protobufExport } from './exporter.ts';
+import { chatRun, id, jsonExport, newTrace, pairs, protobufExport } from './test-exports.ts';
 
 /** A request of the fuzzer, and the statuses that it may get besides 503. */
 export interface FuzzedExport {

@@ -5,8 +5,8 @@ import { joinRecordsOfStoredTraces } from '../../src/storage/log-records.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { chatRun, id, jsonExport, newTrace, pairs } from './exporter.ts';
 import { type Exporter, exporter } from './sending.ts';
+import { chatRun, id, jsonExport, newTrace, pairs } from './test-exports.ts';
 
 let server: TestServer;
 let workspace: string;

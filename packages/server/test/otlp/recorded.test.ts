@@ -179,7 +179,7 @@ test('the tables list every recording', () => {
 });
 
 describe('exports of real instrumentations', () => {
-  test.each(COMPLETE)('%s: gives every step and the outcome of the run', async (name) => {
+  test.each(COMPLETE)('%s: every step and the outcome of the run are stored', async (name) => {
     const run = await replay(name);
     const { id: trace } = run;
     expect(run).toMatchObject({
@@ -214,7 +214,7 @@ describe('exports of real instrumentations', () => {
 });
 
 describe('exports of instrumentations that are configured to omit content', () => {
-  test.each(SILENT)('%s: gives the same steps and tokens without any content', async (name) => {
+  test.each(SILENT)('%s: the same steps and tokens are stored, without any content', async (name) => {
     const { id: trace, total_tokens } = await replay(name);
     expect(total_tokens).toBe(240);
     const { items } = await viewer.get('runs.spans', { params: { trace } });

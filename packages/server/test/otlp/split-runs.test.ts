@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { chatRun, id, jsonExport, newTrace, type TestSpan } from './exporter.ts';
 import { type Exporter, exporter } from './sending.ts';
+import { chatRun, id, jsonExport, newTrace, type TestSpan } from './test-exports.ts';
 
 let server: TestServer;
 let workspace: string;
@@ -141,7 +141,7 @@ describe('a model call that is reported by a span and by its child span', () => 
     expect(await runOf(traceId)).toMatchObject(once);
   });
 
-  test('all calls count that are below an agent span, or below a call without tokens', async () => {
+  test('the calls below an agent span, or below a call without tokens, are all counted', async () => {
     const traceId = newTrace();
     await sendSpans([call(traceId, 3, 2)]);
     await sendSpans([call(traceId, 4, 2)]);

@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { storedDocuments } from '../harness/stored-documents.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
-import { chatRun, id, jsonExport, newTrace, protobufExport } from './exporter.ts';
 import { type Exporter, exporter, PROTOBUF } from './sending.ts';
+import { chatRun, id, jsonExport, newTrace, protobufExport } from './test-exports.ts';
 
 let server: TestServer;
 let workspace: string;

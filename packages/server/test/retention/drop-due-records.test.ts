@@ -10,8 +10,8 @@ import { readRetentionPeriods } from '../../src/storage/retention-periods.ts';
 import { type RetentionChange, setRetention } from '../../src/workspace/set-retention.ts';
 import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { chatRun, id, jsonExport, newTrace, pairs } from '../otlp/exporter.ts';
 import { exporter } from '../otlp/sending.ts';
+import { chatRun, id, jsonExport, newTrace, pairs } from '../otlp/test-exports.ts';
 
 let server: TestServer;
 let pool: Pool;
@@ -185,7 +185,7 @@ describe('retention', () => {
 
   test.each([
     ['', 0],
-    [' and does not count it as held by an incident that names it', 1],
+    [', and does not count it as held although an incident names it', 1],
   ])('keeps a trace whose last submission is not due%s', async (_, incidents) => {
     await keepFor({ traceDays: 365 });
     await sendTrace('run-1');

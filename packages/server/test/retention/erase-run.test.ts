@@ -6,8 +6,8 @@ import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-c
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { chatRun, id, jsonExport, newTrace, pairs } from '../otlp/exporter.ts';
 import { exporter } from '../otlp/sending.ts';
+import { chatRun, id, jsonExport, newTrace, pairs } from '../otlp/test-exports.ts';
 
 let server: TestServer;
 let environment: ReturnType<typeof environmentOf>;

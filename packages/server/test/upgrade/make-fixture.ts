@@ -13,7 +13,7 @@ import { VERSION } from '../../src/cli/version.ts';
 import { newKey } from '../fixtures/run-command.ts';
 import { DataFolder, run, ServerProcess } from '../fixtures/server-process.ts';
 import { Browser } from '../harness/portal-browser.ts';
-import { chatRun, id, jsonExport, newTrace, pairs, protobufExport } from '../otlp/exporter.ts';
+import { chatRun, id, jsonExport, newTrace, pairs, protobufExport } from '../otlp/test-exports.ts';
 import { DATABASES, type DatabaseFacts, LOGS, PASSPHRASE } from './released-databases.ts';
 
 const ACME = ['--workspace', 'acme'];

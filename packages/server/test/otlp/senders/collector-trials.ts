@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Target } from '../../../../../attack/target.ts';
-import { chatRun, id, newTrace, protobufExport } from '../exporter.ts';
+import { chatRun, id, newTrace, protobufExport } from '../test-exports.ts';
 import { type Collector, startCollector, until } from './collector.ts';
 import { type CountingProxy, countingProxy } from './counting-proxy.ts';
 import { installProgram } from './install.ts';
