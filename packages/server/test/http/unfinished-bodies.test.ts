@@ -13,7 +13,7 @@ const otherKey = await server.key(await server.workspace());
 
 const open: Socket[] = [];
 
-/** Starts chunked bodies and never finishes them, until the server rejects one. */
+/** Starts chunked bodies until the server rejects one. None of them is finished. */
 async function startBodies(path: string, headers: readonly string[]): Promise<void> {
   let response = '';
   for (let count = 0; count < 40 && response === ''; count += 1) {

@@ -15,7 +15,7 @@ beforeAll(async () => {
   key = await server.key(tenantId);
 });
 
-/** Requests that register agents: name, path, JSON Pointer of the object that names the agent, and the body. */
+/** Requests that register agents: name, path, JSON Pointer of the object that names the agent, and a function that returns the body. */
 const REGISTERING = [
   ['a trace', paths.traces, '', (agent_name: string) => ({ trace_id: randomUUID(), agent_name })],
   ['a telemetry event', paths.telemetry, '', (agent_name: string) => ({ ...event(), agent_name })],
@@ -131,7 +131,7 @@ describe('a promotion check with an unknown name', () => {
       'gated-bot ',
       'No agent named "gated-bot " is known here (the requested name begins or ends with white space: U+0020 SPACE at position 10); did you mean "gated-bot"?',
     ],
-    ['everything', 'quite another', 'No agent quite another is known here; record an evaluation that names it.'],
+    ['many characters', 'quite another', 'No agent quite another is known here; record an evaluation that names it.'],
   ])('that differs from a known name by %s is blocked, and the message says what to do', async (_, agent_name, message) => {
     const { status, body } = await check({ agent_name });
     expect([status, body.allowed, body.reason, body.message]).toEqual([200, false, 'no_recent_evaluation', message]);
@@ -146,7 +146,7 @@ describe('a promotion check with an unknown name', () => {
 
 describe('a new name that resembles a known one', () => {
   test.each(REGISTERING)(
-    'in %s registers a new agent, and the response has a warning that names the known agent',
+    'registers a new agent when sent in %s, and the response has a warning that names the known agent',
     async (what, path, _, body) => {
       const known = `${what} agent`;
       await evaluate(known);

@@ -45,7 +45,7 @@ describe('the signed decision', () => {
     ['too long', 'a'.repeat(65)],
     ['empty', ''],
     ['not base64url', `${'a'.repeat(16)}+/=`],
-    ['a list of two', `${'a'.repeat(16)}, ${'b'.repeat(16)}`],
+    ['a list of two nonces', `${'a'.repeat(16)}, ${'b'.repeat(16)}`],
   ])('is not made for a nonce that is %s, and the response explains the fault', async (_what, nonce) => {
     const before = await server.database.sql('SELECT count(*) FROM countersign.decisions');
     const response = await server.post(paths.promotionCheck, key, { agent_name: 'named' }, { 'countersign-nonce': nonce });
@@ -172,7 +172,7 @@ describe('the evidence document', () => {
     }
   });
 
-  test('is readable only with a read token of its workspace; unknown decisions are 404', async () => {
+  test('is readable only with a read token of its workspace; an unknown decision gets a 404', async () => {
     const { decision_id: id } = await check({ agent_name: 'good' });
     const response = await read(`${id}/evidence`);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);

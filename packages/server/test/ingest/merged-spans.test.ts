@@ -91,14 +91,14 @@ test.each([1, 2, 3, 4])(
   },
 );
 
-test('the sum is unknown and not zero after the only span with a value is replaced', async () => {
+test('a sum is unknown, not zero, after the only span with a value is replaced by one without a value', async () => {
   const step = { span_id: 'a', kind: 'llm', name: 'step' };
   await send('unknown', [{ ...step, total_tokens: 5, cost_usd: 0.25 }]);
   expect(await send('unknown', [step])).toMatchObject({ tokens: null, cost_usd: null });
   expect(await send('unknown', [{ ...step, total_tokens: 0, cost_usd: 0 }])).toMatchObject({ tokens: 0, cost_usd: 0 });
 });
 
-test('a submission whose sum is too large is rejected and changes nothing', async () => {
+test('a submission that would make a sum of the trace too large is rejected and changes nothing', async () => {
   const large = (span_id: string) => ({ span_id, kind: 'llm', name: 'step', total_tokens: Number.MAX_SAFE_INTEGER });
   await send('large', [large('a')]);
   const { status, body } = await server.post(paths.traces, key, { trace_id: 'large', spans: [large('b')] });

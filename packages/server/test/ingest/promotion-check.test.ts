@@ -54,7 +54,7 @@ describe('promotion check', () => {
     });
   });
 
-  test('stores, decides and signs minus zero as zero', async () => {
+  test('minus zero is stored, compared and signed as zero', async () => {
     const sent = '{"name":"n","agent_name":"minus zero","pass_rate":-0.0,"severity_threshold":-0}';
     expect((await server.post(paths.evaluations, key, sent)).status).toBe(200);
     const stored = `SELECT pass_rate::text, severity_threshold::text FROM countersign.evaluations AS e JOIN countersign.agents AS a

@@ -197,7 +197,7 @@ describe('the importer without a file', () => {
   });
 });
 
-describe('exit codes of the importer', () => {
+describe('the importer', () => {
   test('exits with 2 for a missing key and for a key given as an option', async () => {
     expect(await runImport({}, '--file', file)).toMatchObject({
       code: 2,
@@ -211,7 +211,7 @@ describe('exit codes of the importer', () => {
     expect(await runImport({ COUNTERSIGN_API_KEY: key }, '--file', 'package.json')).toMatchObject({ code: 3 });
   });
 
-  test('exits with 4 for a key without the scope, and names the error without printing the key', async () => {
+  test('exits with 4 for a key without a required scope, and names the error without printing the key', async () => {
     const narrow = await server.key(tenantId, ['evaluations']);
     const ended = await runImport({ COUNTERSIGN_API_KEY: narrow }, '--file', file, '--url', server.url);
     expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining('insufficient_scope') });

@@ -176,7 +176,7 @@ describe('a trace sent again', () => {
     expect(await trace('totals', { total_tokens: 3 })).toMatchObject({ tokens: 3, cost_usd: 2 });
   });
 
-  test('a supplied total takes precedence over any sum of spans, even one that is too large, in one request or in two', async () => {
+  test('a total that is sent with the spans or before them takes precedence over their sum, even if the sum is too large', async () => {
     const MAX = Number.MAX_SAFE_INTEGER;
     const spans = [span('a', { cost_usd: MAX, total_tokens: MAX }), span('b', { cost_usd: 5, total_tokens: 5 })];
     expect(await trace('needless', { cost_usd: 1, total_tokens: 2, spans })).toMatchObject({ ok: true, tokens: 2, cost_usd: 1 });

@@ -70,7 +70,7 @@ describe('the pages of an export', () => {
     },
   );
 
-  test('contain a row above the limit of a page in a separate page, and enough bytes are reserved for it', async () => {
+  test('have a separate page for a row that is larger than a page, and enough bytes are reserved for it', async () => {
     const tenantId = await server.workspace();
     await store(tenantId, 'traces', new Map([1000, 9 * 1024 * 1024, 1000].map((bytes, index) => [index + 1, bytes])));
     const { pages, reserved } = await readExport(tenantId, 'traces');

@@ -26,7 +26,7 @@ async function exportLedger(tenantId: string): Promise<string> {
   return text;
 }
 
-/** The results for an export of this project's verifier and of the independent verifier, which share no code. */
+/** Verifies an export with this project's verifier and with the independent verifier, which share no code. Returns both results. */
 async function bothVerdicts(bytes: Uint8Array): Promise<{ ours: unknown; theirs: unknown; reason: string }> {
   const { firstBad, entries } = await verifyExport(chunksOf(bytes, 65_536), { digests, sha256 });
   const file = join(folder, 'export.ndjson');
@@ -103,10 +103,10 @@ describe('an export of the ledger', () => {
     ['an empty line at the end', (lines) => `${joinLines(lines)}\n`, 7],
     ['a byte order mark', (lines) => `\ufeff${joinLines(lines)}`, 1],
     ['a line that is not an object', replaceLine(2, () => '"row"'), 3],
-    ['null', replaceLine(2, () => 'null'), 3],
+    ['a line that is null', replaceLine(2, () => 'null'), 3],
     ['two values in a line', replaceLine(2, (line) => `${line} ${line}`), 3],
     ['a line that is not JSON', replaceLine(2, (line) => line.replace('"actor"', 'actor')), 3],
-    ['NaN', replaceLine(2, (line) => line.replace(':0.1', ':NaN')), 3],
+    ['the number NaN', replaceLine(2, (line) => line.replace(':0.1', ':NaN')), 3],
     ['a duplicate member', replaceLine(2, (line) => line.replace('"actor"', '"actor":"me","actor"')), 3],
     [
       'a duplicate member spelled with escapes',
@@ -114,7 +114,7 @@ describe('an export of the ledger', () => {
       3,
     ],
     ['a duplicate member deep in metadata', replaceLine(2, (line) => line.replace('"deep"', '"deep":2,"deep"')), 3],
-    ['__proto__', replaceLine(2, (line) => line.replace('{', '{"__proto__":{},')), 3],
+    ['a member named __proto__', replaceLine(2, (line) => line.replace('{', '{"__proto__":{},')), 3],
     [
       'a number with more digits than a double holds',
       replaceLine(2, (line) => line.replace(':0.1', ':0.1000000000000000000001')),
@@ -131,8 +131,8 @@ describe('an export of the ledger', () => {
       (lines) => Buffer.concat([Buffer.from(joinLines(lines.slice(0, 2))), Buffer.from([0xff, 0x0a])]),
       3,
     ],
-    ['UTF-16', (lines) => Buffer.from(joinLines(lines), 'utf16le'), 1],
-    ['an executable file', () => Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 0, 0x0a]), 1],
+    ['text in UTF-16', (lines) => Buffer.from(joinLines(lines), 'utf16le'), 1],
+    ['the bytes of an executable file', () => Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 0, 0x0a]), 1],
     ['a rehashed actor that is a number', rehashThirdRow({ actor: 5 }), 3],
     ['rehashed metadata that is an array', rehashThirdRow({ metadata: [1] }), 3],
     ['rehashed metadata that is a string', rehashThirdRow({ metadata: 'x' }), 3],
@@ -153,7 +153,7 @@ describe('an export of the ledger', () => {
       rehashChain((entry, index) => (index === 0 ? { ...entry, prev_hash: '0'.repeat(64) } : entry)),
       1,
     ],
-  ])('both verifiers report the line of %s', async (_, alter, line) => {
+  ])('both verifiers report the first bad line of an export with %s', async (_, alter, line) => {
     const lines = text.trimEnd().split('\n');
     const verdicts = await bothVerdicts(
       Buffer.from(

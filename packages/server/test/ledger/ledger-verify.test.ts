@@ -17,9 +17,9 @@ beforeAll(async () => {
 });
 
 test.each([
-  ['with more rows', 7, /^it covers 7 rows, but the log ends after 6.*accept-restore/],
-  ['with another root', 6, /^the first 6 rows make the root .*accept-restore/],
-])('verifyKnownLog reports a log that does not continue a stored head %s', async (_, size, reason) => {
+  ['more rows than the log', 7, /^it covers 7 rows, but the log ends after 6.*accept-restore/],
+  ['another root', 6, /^the first 6 rows make the root .*accept-restore/],
+])('verifyKnownLog reports a log if the stored head has %s', async (_, size, reason) => {
   const tenantId = await createSixRows(server);
   // This server has seen no head yet.
   const { pool, secrets } = (await testServer({ checkpointSeconds: undefined, database: server.database })).open;

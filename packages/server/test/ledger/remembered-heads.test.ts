@@ -190,7 +190,7 @@ describe('appending after a remembered head', () => {
     expect(response.status).toBe(200);
   });
 
-  test('rejects a database that was reset to an earlier state; a server without remembered heads accepts it', async () => {
+  test('rejects a database that was reset to an earlier state; a server that has not seen the later state accepts it', async () => {
     const last = await append('kept');
     await server.database.sql('CREATE TABLE backup AS SELECT * FROM countersign.log_heads WHERE tenant_id = $1', [tenantId]);
     await append('lost');

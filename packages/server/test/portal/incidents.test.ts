@@ -79,7 +79,7 @@ describe('an incident', () => {
     ]);
   });
 
-  test('for an unknown agent gets a 404, and so does closing the re-certifications of this agent', async () => {
+  test('for an unknown agent gets a 404, and so does closing the re-certifications of an unknown agent', async () => {
     const body = { agent_id: randomUUID(), severity: 'low', description: 'x', recertify: false };
     expect((await admin.callRoute('incidents.open', { body })).status).toBe(404);
     expect((await close(randomUUID())).status).toBe(404);

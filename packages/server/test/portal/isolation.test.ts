@@ -115,7 +115,7 @@ describe("row-level security of the portal's queries", () => {
     }
   });
 
-  test('without row-level security and their tenant filter, all queries would read something, so the previous test can fail', async () => {
+  test('all queries read something without row-level security and without their tenant filter, so the previous test can fail', async () => {
     const ineffective: string[] = [];
     for (const statement of await statements()) {
       const nothing = await inEmpty(statement.text, [empty, ...statement.values.slice(1)]);

@@ -96,8 +96,8 @@ describe('a password reset', () => {
   });
 
   /**
-   * Creates three people: an admin of both workspaces, a member of both, and a second admin of the other workspace. The first can reset the
-   * password of the member, and the second admin can demote the first.
+   * Creates an admin of both workspaces, a member of both, and another admin of only the other workspace. `reset` requests a password
+   * reset of the member as the first admin. `demote` changes the role of the first admin in the other workspace to viewer.
    */
   async function adminOfTwo() {
     const elsewhere = await server.workspace();

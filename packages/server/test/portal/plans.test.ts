@@ -40,7 +40,7 @@ beforeAll(async () => {
   server = await testServer();
   workspace = await server.workspace();
   await insertManyRecords(server.database.sql, workspace, MANY);
-  // The rows of a second workspace reveal indexes that do not start with the tenant.
+  // A statement that uses an index without the tenant as its first column also reads the rows of this second workspace.
   await insertManyRecords(server.database.sql, await server.workspace(), SECOND);
   sent = recordStatements(server.open.readPool);
   admin = await portalClient(server, workspace, 'admin');

@@ -79,7 +79,7 @@ describe('access of every caller to every route', () => {
     );
   });
 
-  test('viewers can change nothing except leave the workspace', () => {
+  test('the only change that the rule viewer allows is leaving the workspace', () => {
     const changing = routes.filter(([, { access, method }]) => access === 'viewer' && method !== 'GET');
     expect(changing.map(([name]) => name)).toEqual(['members.leave']);
   });

@@ -235,7 +235,7 @@ describe('one trace', () => {
 describe('the steps of a trace', () => {
   const span = (span_id: string, more: object = {}) => ({ span_id, kind: 'llm', name: `step ${span_id}`, ...more });
 
-  test('are merged, in the order of their last arrival, with parents, usage, errors and whether they have a payload', async () => {
+  test('are merged, sorted by their last arrival, and returned with parent, usage, error and has_payload', async () => {
     const id = await trace({
       trace_id: 'steps',
       spans: [

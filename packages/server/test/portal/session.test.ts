@@ -18,8 +18,8 @@ beforeAll(async () => {
 
 const signIn = (browser: Browser, email: string, password: string) => browser.call('POST', '/session', { email, password });
 
-describe('signing in', () => {
-  test('with an email address in any letter case and a password sets an HttpOnly cookie and returns the memberships', async () => {
+describe('sign-in and sign-out', () => {
+  test('signing in with an email address in any letter case sets an HttpOnly cookie and returns the memberships', async () => {
     const browser = new Browser(server);
     const response = await signIn(browser, ' Ada@Example.COM ', PASSWORD);
     expect(response.status).toBe(200);

@@ -98,7 +98,7 @@ describe('rotation of the decision key', () => {
     ]);
   });
 
-  test('a check that waits for the retirement of a key is signed by the new key', async () => {
+  test('the decision of a check that waits for the retirement of a key is signed by the new key', async () => {
     const { pool } = server.open;
     const tenantId = await server.workspace();
     const sender = await server.key(tenantId);

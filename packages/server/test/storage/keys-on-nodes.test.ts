@@ -109,7 +109,7 @@ describe('the lookup of keys on nodes', () => {
     expect(forgotten).toEqual(forgets);
   });
 
-  test('reads the key through the coordinator if the connection to the node fails, and then does not use the node', async () => {
+  test('after a failed connection to the node, reads the key through the coordinator, and does not use the node for a while', async () => {
     cluster.onNode = () => fail('ECONNRESET');
     expect(await find(['a'])).toEqual([keyOf('a', 'tenant-1', 1)]);
     sent = [];

@@ -253,7 +253,7 @@ describe('texts by people', () => {
     ['one code point too long', '🦉'.repeat(65_537), /at most 65,536/],
     ['with U+0000', 'a\u0000b', /U\+0000/],
     ['with a lone surrogate', `a${half}`, /surrogate/],
-  ])('rejects a rationale or description and writes nothing: %s', async (_, text, message) => {
+  ])('are rejected as a rationale or description, and nothing is written: %s', async (_, text, message) => {
     const id = await evaluate('worded');
     await risk('worded', 'high');
     await incident('worded');
@@ -262,7 +262,7 @@ describe('texts by people', () => {
     await expectRefusedAndUnchanged(() => incident('worded', { description: text }), message, InvalidInputError);
   });
 
-  test('stores other unusual characters unchanged in the ledger', async () => {
+  test('are stored unchanged in the ledger if they contain other unusual characters', async () => {
     const text = '🦉'.repeat(65_000) + ' "quoted" \\ \u0001\u2028\u202e é e\u0301 <b> \r\n\t';
     const id = await evaluate('verbatim');
     await risk('verbatim', 'high');
@@ -278,7 +278,7 @@ describe('texts by people', () => {
     ['of control characters', 'a\u001b[2J'],
     ['with U+0000', 'a\u0000'],
     ['with a lone surrogate', half],
-  ])('rejects the name of a workspace, a key or an agent: %s', async (_, name) => {
+  ])('are rejected as the name of a workspace, a key or an agent: %s', async (_, name) => {
     const { pool } = server.open;
     const options = { name, scopes: ['audit'] as const, expiresAt: null };
     for (const act of [
