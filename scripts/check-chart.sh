@@ -1,6 +1,6 @@
 #!/bin/sh
-# Lints the Helm chart and renders it three times: with its default values, with every optional part, and with no optional part.
-# Needs helm, but no cluster.
+# Lints and renders the Helm chart with its default values, with every optional part, and with no optional part. Then checks the
+# allowed hosts, and that existingSecret is required. Needs helm, but no cluster.
 set -eu
 cd "$(dirname "$0")/.."
 chart=deploy/helm/countersign
@@ -13,7 +13,8 @@ for options in "" "$all" "$none"; do
   helm lint --strict --quiet "$chart" $options
   helm template release "$chart" --namespace governance $options | grep -c '^kind:'
 done
-# The value environment adds to the allowed hosts of the chart. A variable that is set twice has only its last value.
+# One variable must contain both the hosts of the chart and those of the value environment. If it were set twice, only its last
+# value would be used.
 hosts=$(helm template release "$chart" --namespace governance --set environment.COUNTERSIGN_ALLOWED_HOSTS=agents.example.com |
   grep -A1 'name: COUNTERSIGN_ALLOWED_HOSTS' | grep value: | sort -u)
 names='release-countersign,release-countersign.governance,release-countersign.governance.svc'

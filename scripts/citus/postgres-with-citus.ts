@@ -9,11 +9,15 @@ export interface PostgresPrograms {
   readonly postgres: string;
 }
 
-/** What to do if there is no Citus. */
+const NODES_REMEDY = 'Or set CITUS_NODES to superuser URLs of running nodes, separated by commas, coordinator first.';
+
+/** What to do if there is no PostgreSQL. */
+const POSTGRES_REMEDY = `Set PG_CONFIG to the pg_config of an installed PostgreSQL. ${NODES_REMEDY}`;
+
+/** What to do if the PostgreSQL has no Citus. */
 const CITUS_REMEDY =
-  'Install PostgreSQL with Citus and set PG_CONFIG to its pg_config. ' +
-  'Or set CITUS_SOURCE to the folder with the sources of Citus, which are then built and installed. ' +
-  'Or set CITUS_NODES to the URLs of the superuser on running nodes, separated by commas, coordinator first.';
+  'Install Citus into it, or set PG_CONFIG to the pg_config of a PostgreSQL with Citus. ' +
+  `Or set CITUS_SOURCE to the folder with the sources of Citus, which are then built and installed. ${NODES_REMEDY}`;
 
 /**
  * Finds the PostgreSQL of PG_CONFIG, or else of the pg_config on the PATH. If it has no Citus and CITUS_SOURCE is set, builds and installs
@@ -23,7 +27,7 @@ const CITUS_REMEDY =
 export function postgresWithCitus(): PostgresPrograms {
   const { PG_CONFIG: pgConfig = 'pg_config', CITUS_SOURCE: source } = process.env;
   const { status, stdout } = spawnSync(pgConfig, ['--bindir', '--sharedir', '--version'], { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${pgConfig} cannot be run. ${CITUS_REMEDY}`);
+  if (status !== 0) throw new Error(`${pgConfig} cannot be run. ${POSTGRES_REMEDY}`);
   const [bin = '', share = '', version = ''] = stdout.trim().split('\n');
   const hasCitus = () => existsSync(join(share, 'extension/citus.control'));
   if (!hasCitus() && source !== undefined) buildCitus(source, pgConfig);

@@ -55,7 +55,7 @@ export const SKIPPED_ON_CITUS: readonly SkippedTest[] = [
     reason: 'removes the tenant filter, but Citus cannot plan such statements; test/citus/isolation.citus.ts is the counterpart',
   },
   {
-    test: 'without row-level security and their tenant filter, all queries would',
+    test: 'all queries read something without row-level security and without their tenant filter',
     reason: 'shows that the previous test can fail; skipped with it',
   },
   { test: 'a submission to a long trace reads less than twice as many buffers', reason: 'counts the buffers of one PostgreSQL' },
@@ -65,7 +65,7 @@ const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\
 const files = SKIPPED_ON_CITUS.flatMap((each) => each.files ?? []);
 const tests = SKIPPED_ON_CITUS.flatMap((each) => (each.test === undefined ? [] : escaped(each.test)));
 
-/** What runs on Citus: the suite of the server without the skipped tests, and the tests of Citus itself. */
+/** What runs on Citus: the suite of the server without the skipped tests, and the tests that run only on Citus. */
 export const CITUS_TESTS = {
   include: ['packages/server/test/**/*.test.ts', 'packages/server/test/citus/*.citus.ts'],
   exclude: ['**/node_modules/**', ...files],
