@@ -77,13 +77,13 @@ const expected = ({ verdict, row }: Case): Verdict => ({ verdict, row });
 /** The verdict, with the row only if the manifest has one. Otherwise a verifier may report any row or none. */
 const comparable = (each: Case, { verdict, row }: Verdict): Verdict => ({ verdict, row: each.row === null ? null : row });
 
-describe('each verifier in TypeScript returns the verdict of the manifest', () => {
+describe('the verifiers in TypeScript', () => {
   test('the corpus has more than 120 exports and more than 60 other documents', () => {
     expect(logs.length).toBeGreaterThan(120);
     expect(documents.length).toBeGreaterThan(60);
   });
 
-  test.each(logs)('the server for $name', async (each) => {
+  test.each(logs)('the server returns the verdict of the manifest for $name', async (each) => {
     const { status, out } = await runCommand(
       {},
       'ledger',
@@ -97,7 +97,7 @@ describe('each verifier in TypeScript returns the verdict of the manifest', () =
     expectRemark(each, out);
   });
 
-  test.each(logs)('the client for $name', async (each) => {
+  test.each(logs)('the client returns the verdict of the manifest for $name', async (each) => {
     const { status, out } = await runCli([
       'verify',
       'ledger',
@@ -120,14 +120,14 @@ describe('each verifier in TypeScript returns the verdict of the manifest', () =
     },
   );
 
-  test.each(documents)('the client for $name', async (each) => {
+  test.each(documents)('the client returns the verdict of the manifest for $name', async (each) => {
     const key = each.kind === 'decision' ? at('decision.key') : keyOf(each);
     const { status } = await runCli(['verify', 'decision', at(each.file), '--verify-key', key]);
     expect(verdictOf(status, '{}', () => undefined)).toEqual(expected(each));
   });
 
   test.each(documents.filter(({ key }) => key?.endsWith('.jwks') !== true))(
-    'the domain with the cryptography of the server for $name',
+    'the domain, with the cryptography of the server, returns the verdict of the manifest for $name',
     (each) => {
       const fault =
         each.kind === 'decision'
