@@ -87,8 +87,9 @@ def _foreign(head, log, origin):
 def _forks(heads):
     for one, other in zip(heads, heads[1:]):
         if one.size == other.size and one.root != other.root:
-            signed = '; the instance signed both, keep them as evidence' if one.signers and other.signers else ''
-            yield f'{one.source} and {other.source} have the same size ({one.size}) and different roots: the log was forked{signed}'
+            signed = one.signers and other.signers
+            rest = '; the instance signed both, keep them as evidence' if signed else ', or these heads belong to different logs'
+            yield f'{one.source} and {other.source} have the same size ({one.size}) and different roots: the log was forked{rest}'
 
 
 def _not_met(head, log, root, good):

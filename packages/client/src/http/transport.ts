@@ -97,8 +97,11 @@ export class Transport {
   ): Promise<object> {
     const { baseUrl, fetch } = this.#settings;
     const url = baseUrl + endpoint.path;
-    return withTimeout(timeoutMs, options.signal, `${url} did not respond within ${Math.round(timeoutMs)} ms`, async (signal) => {
+    let outcome = 'apiKey() returned no key';
+    const timeoutMessage = () => `${outcome} within ${Math.round(timeoutMs)} ms`;
+    return withTimeout(timeoutMs, options.signal, timeoutMessage, async (signal) => {
       const headers = { ...(await this.#headers(idempotencyKey)), ...options.headers };
+      outcome = `${url} did not respond`;
       const response = await withConnectionErrors(`${url} cannot be reached`, () =>
         fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal }),
       );

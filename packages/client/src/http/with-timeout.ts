@@ -4,11 +4,12 @@ import { TimeoutError } from './errors.ts';
 /**
  * Runs work with a signal that is aborted when the time is over or the caller's signal is aborted. The returned promise then rejects with
  * a TimeoutError or the caller's reason, even if the work ignores the signal.
+ * @param timeoutMessage is called when the time is over.
  */
 export async function withTimeout<T>(
   timeoutMs: number,
   callerSignal: AbortSignal | undefined,
-  timeoutMessage: string,
+  timeoutMessage: () => string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   if (callerSignal?.aborted) throw callerSignal.reason;
@@ -21,7 +22,7 @@ export async function withTimeout<T>(
     };
   });
   const abort = () => end(callerSignal?.reason);
-  const timer = setTimeout(() => end(new TimeoutError(timeoutMessage)), timerMs(timeoutMs));
+  const timer = setTimeout(() => end(new TimeoutError(timeoutMessage())), timerMs(timeoutMs));
   callerSignal?.addEventListener('abort', abort, { once: true });
   try {
     const running = work(controller.signal);

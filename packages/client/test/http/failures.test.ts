@@ -173,6 +173,13 @@ test('a response without a stream, which a fetch of the host application may ret
   expect(await record({ fetch })).toEqual({ ok: true, id: 'read' });
 });
 
+test('a call throws a TimeoutError that names the apiKey function if that function takes too long', async () => {
+  const apiKey = () => new Promise<string>(() => undefined);
+  const error = await failure(record({ apiKey, timeoutMs: 20, retries: { attemptsMax: 1 } }));
+  expect(error.name).toBe('TimeoutError');
+  expect(error.message).toBe('apiKey() returned no key within 20 ms');
+});
+
 test('a call throws a ConnectionError with the reason if the apiKey function fails', async () => {
   const apiKey = async () => Promise.reject(new Error('the vault is sealed'));
   const error = await failure(record({ apiKey, retries: { attemptsMax: 1 } }));
