@@ -33,12 +33,12 @@ const NOT_OBJECTS: [string, unknown][] = [
 ];
 
 /** JSON values that are not objects, at each endpoint. */
-export const WHOLE_BODIES: RejectedRequest[] = Object.entries(paths).flatMap(([endpoint, path]) =>
+export const NON_OBJECT_BODIES: RejectedRequest[] = Object.entries(paths).flatMap(([endpoint, path]) =>
   NOT_OBJECTS.map(([what, body]) => ({ what: `${endpoint}: ${what}`, path, body, issues: [' wrong_type'] })),
 );
 
 /** Lists that are too long, too short, or contain wrong values; bodies with many faults; telemetry without events. */
-export const LISTS: RejectedRequest[] = [
+export const INVALID_LISTS: RejectedRequest[] = [
   trace('501 spans', { spans: spans(501) }, ['/spans too_many_items']),
   trace('a span that is null', { spans: [span('a'), null] }, ['/spans/1 wrong_type']),
   trace('spans that are lists', { spans: [[], []] }, ['/spans/0 wrong_type', '/spans/1 wrong_type']),
@@ -192,7 +192,7 @@ const half = 2 ** 52;
  * Sums above 2^53-1, the limit of the contract. The span `big` of the trace `full` already has 2^53-1 tokens and a cost of 1. The trace
  * `half` already has one supplied prompt token.
  */
-export const SUMS: RejectedRequest[] = [
+export const EXCESSIVE_SUMS: RejectedRequest[] = [
   trace('total_tokens of two spans', { spans: [span('a', { total_tokens: MAX }), span('b', { total_tokens: 1 })] }, [
     '/total_tokens sum_too_large',
   ]),

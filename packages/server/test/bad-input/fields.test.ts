@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll } from 'vitest';
 import { paths } from '../harness/test-server.ts';
-import { CONTRADICTIONS, LISTS, SUMS, UNKNOWN_MEMBERS, WHOLE_BODIES } from './bodies.ts';
+import { CONTRADICTIONS, EXCESSIVE_SUMS, INVALID_LISTS, NON_OBJECT_BODIES, UNKNOWN_MEMBERS } from './bodies.ts';
 import { GOOD, type RejectedRequest, setUpRejections, testRejections } from './rejections.ts';
-import { BAD_CHARACTERS, DATE_TIMES, DATES, PERSONAL_DATA, TOO_LONG, UUIDS } from './values.ts';
+import { BAD_CHARACTERS, INVALID_DATE_TIMES, INVALID_DATES, INVALID_UUIDS, PERSONAL_DATA, TOO_LONG } from './values.ts';
 
 const target = setUpRejections();
 const KNOWN = randomUUID();
@@ -18,15 +18,15 @@ beforeAll(async () => {
 
 testRejections('rejects control characters and lone surrogates in labels', target, BAD_CHARACTERS);
 testRejections('counts lengths in code points and rejects texts of megabytes', target, TOO_LONG);
-testRejections('rejects date-times that do not exist or do not follow RFC 3339', target, DATE_TIMES);
-testRejections('rejects retention dates that do not exist or have another format', target, DATES);
-testRejections('rejects UUIDs that are not in the plain format', target, UUIDS);
+testRejections('rejects date-times that do not exist or do not follow RFC 3339', target, INVALID_DATE_TIMES);
+testRejections('rejects retention dates that do not exist or have another format', target, INVALID_DATES);
+testRejections('rejects UUIDs that are not in the plain format', target, INVALID_UUIDS);
 testRejections('rejects personal data in a user identifier', target, PERSONAL_DATA);
-testRejections('rejects bodies that are not objects', target, WHOLE_BODIES);
-testRejections('enforces the limits of lists and reports up to 100 issues', target, LISTS);
+testRejections('rejects bodies that are not objects', target, NON_OBJECT_BODIES);
+testRejections('enforces the limits of lists and reports up to 100 issues', target, INVALID_LISTS);
 testRejections('rejects unknown members of evaluations, audit entries and promotion checks', target, UNKNOWN_MEMBERS);
 testRejections('rejects a detailed evaluation that contradicts itself or has an impossible time', target, CONTRADICTIONS);
-testRejections('rejects sums beyond 2^53-1, also when a merge causes them', target, SUMS);
+testRejections('rejects sums beyond 2^53-1, also when a merge causes them', target, EXCESSIVE_SUMS);
 
 const rejectionCase = (what: string, path: string, body: object, issues: string[]): RejectedRequest => ({
   what,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { paths } from '../harness/test-server.ts';
-import { ALL, AUDIT, BODY, LENGTH, MALFORMED, METHODS, MISSING_OR_TWICE, PATHS, SPELLINGS, without } from './http.ts';
+import { ALL, AUDIT, BODY, LENGTH, MALFORMED, METHODS, MISSING_OR_TWICE, SPELLINGS, UNKNOWN_PATHS, without } from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
 import { digestOf, expectRejected, setUpRejections } from './rejections.ts';
 
@@ -10,7 +10,7 @@ describe.each([
   ['rejects malformed HTTP', MALFORMED],
   ['rejects missing and duplicate parts', MISSING_OR_TWICE],
   ['rejects other methods', METHODS],
-  ['rejects unknown paths', PATHS],
+  ['rejects unknown paths', UNKNOWN_PATHS],
 ] as const)('%s', (_title, cases) => {
   test.each(cases)('$what: $error', async ({ error, text, issues }) => {
     const before = await digestOf(target.server.database);
@@ -90,7 +90,7 @@ describe('accepts valid HTTP', () => {
     expect(responses.map(({ status }) => status)).toEqual([200, 422]);
   });
 
-  test('responds to HEAD as to GET without a body (405 where GET streams), and rejects CONNECT', async () => {
+  test('responds to HEAD like GET but without a body (405 if the route streams), and rejects CONNECT', async () => {
     const head = await fetch(target.server.url + paths.audit, { method: 'HEAD' });
     expect([head.status, head.headers.get('allow'), await head.text()]).toEqual([405, 'POST', '']);
     for (const path of [

@@ -157,7 +157,7 @@ export const METHODS = ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PR
 export const SPELLINGS = ['/api/public/aud%69t', `http://x${paths.audit}`, `${paths.audit}#f`, `${paths.audit}?x=%zz`];
 
 /** Paths that have no route for POST. */
-export const PATHS = [
+export const UNKNOWN_PATHS = [
   ...[
     '/',
     '/api',

@@ -49,7 +49,7 @@ export const TOO_LONG: RejectedRequest[] = [
 ];
 
 /** Date-times that do not exist, or that are not in the part of RFC 3339 that the contract allows. */
-export const DATE_TIMES: RejectedRequest[] = [
+export const INVALID_DATE_TIMES: RejectedRequest[] = [
   ['29 February of a common year', '2025-02-29T00:00:00Z'],
   ['29 February 1900', '1900-02-29T00:00:00Z'],
   ['month 0', '2026-00-10T00:00:00Z'],
@@ -84,7 +84,7 @@ export const DATE_TIMES: RejectedRequest[] = [
 ].map(([what, value]) => trace(what!, { ended_at: value }, ['/ended_at bad_format']));
 
 /** Retention dates that do not exist or have another format. */
-export const DATES: RejectedRequest[] = [
+export const INVALID_DATES: RejectedRequest[] = [
   ['31 November', '2026-11-31'],
   ['29 February 2100', '2100-02-29'],
   ['slashes', '2026/11/20'],
@@ -96,7 +96,7 @@ export const DATES: RejectedRequest[] = [
 
 const ID = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';
 /** Texts that resemble a UUID but are not in the plain format. */
-export const UUIDS: RejectedRequest[] = [
+export const INVALID_UUIDS: RejectedRequest[] = [
   ['in braces', `{${ID}}`],
   ['as a URN', `urn:uuid:${ID}`],
   ['one digit short', ID.slice(0, -1)],
