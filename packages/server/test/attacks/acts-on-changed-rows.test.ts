@@ -134,7 +134,7 @@ test('the pages for approvers show completeness and severity threshold from the 
   expect(approval.details.completeness).toBe('partial');
 });
 
-describe('after the names of two agents were swapped in their table, the ledger names the agent of the log', () => {
+describe('after the names of two agents were swapped in their table, the ledger names the agent as the evidence log does', () => {
   test('in the entry of a violation', async () => {
     const [other] = await createHighRiskAgent();
     await swapNames(agent, other);

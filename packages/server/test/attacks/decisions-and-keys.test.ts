@@ -239,7 +239,7 @@ describe('an attestation', () => {
       (text: string) => text.replace(/}$/, `,"x":${'['.repeat(5_000)}${']'.repeat(5_000)}}`),
       'log_rewritten',
     ],
-  ])('neither the attestation nor the portal fails if the stored document of a decision %s', async (_what, change, error) => {
+  ])('the attestation and the portal report an altered decision if its stored document %s', async (_what, change, error) => {
     const decision = await decisionAt(2);
     const viewer = await portalClient(await scenario.server(), scenario.tenantId, 'viewer');
     await sql('UPDATE countersign.decisions SET document = $1::text WHERE $T AND seq = 2', [change(JSON.stringify(decision))]);

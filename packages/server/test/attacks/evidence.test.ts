@@ -144,7 +144,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
   });
 
-  test('refuses to close a re-certification on an evaluation whose row was changed', async () => {
+  test('refuses to close a re-certification if the latest evaluation is failing in the log and passing only in its row', async () => {
     await evaluate(99);
     await operate(
       ...['incidents', 'open', '--workspace', 'victim', '--agent', agent],

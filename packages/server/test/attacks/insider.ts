@@ -76,7 +76,7 @@ export class Insider {
     await this.pool.end();
   }
 
-  /** The entries of a ledger as stored. */
+  /** The stored entries of a ledger, without the members that link them. */
   async entries(tenantId: string): Promise<ForgedEntry[]> {
     const rows = await this.sql<{ document: string }>(
       'SELECT document FROM countersign.audit_entries WHERE $T ORDER BY seq',

@@ -34,7 +34,7 @@ const dropAfter = (days: number) =>
 const NEWEST = `$T AND action = 'retention.changed' AND recorded_by = 'operator'
   AND seq = (SELECT max(seq) FROM countersign.audit_entries WHERE $T AND action = 'retention.changed' AND recorded_by = 'operator')`;
 
-describe('after an attacker deletes the newest retention period in the database, so that an older and shorter one applies,', () => {
+describe('after an attacker deletes the newest retention period in the database, so that an older and shorter one would apply,', () => {
   beforeEach(async () => {
     await keepFor(1);
     await append('before');
@@ -70,7 +70,7 @@ describe('after an attacker deletes the newest retention period in the database,
   });
 });
 
-test('retention drops due records if the ledger has the newest period, whatever senders have appended since', async () => {
+test('retention drops due records if the ledger has the newest period; `retention.changed` entries of senders change nothing', async () => {
   await keepFor(1);
   for (let count = 0; count < 5; count += 1) await append('retention.changed');
   await server.post(paths.traces, key, { trace_id: 'run-1', agent_name: 'bot', outcome: 'success', spans: [] });

@@ -59,7 +59,7 @@ describe('the comparison of the schema with that of the migrations', () => {
   });
 
   test.each(ACTS)(
-    '`ledger verify` names the finding and the remedy for $act; /readyz and the metrics report a change until it is undone',
+    '`ledger verify` names the finding and the remedy for $act; /readyz and the metrics report the change until it is undone',
     async ({ act, undo, finding, remedy }) => {
       await server.database.sql(act);
       await server.compareSchema();

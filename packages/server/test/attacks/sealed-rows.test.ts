@@ -166,7 +166,7 @@ describe('an attacker without the master secret', () => {
     expect((await command('workspace', 'list')).status).toBe(0);
   });
 
-  test('cannot give the instance a new identity by deleting its keys too; if only they are gone, a command restores them', async () => {
+  test('cannot give the instance a new identity by deleting its row and keys; a command restores keys if only they are gone', async () => {
     const keys = async () =>
       (await server.database.sql<{ kid: string }>('SELECT kid FROM countersign.signing_keys')).map(({ kid }) => kid);
     const listed = await keys();
@@ -183,7 +183,7 @@ describe('an attacker without the master secret', () => {
     await restoreTable('signing_keys');
   });
 
-  test('cannot reseal heads: nothing is appended, and `ledger verify` names the seal', async () => {
+  test('cannot reseal heads: nothing is appended, and `ledger verify` reports the invalid seal', async () => {
     await reseal(pool, tenantId);
     const fresh = await testServer({ database: server.database });
     const refused = await fresh.post(paths.audit, key, { actor: 'ci', action: 'deployed' });
@@ -236,7 +236,7 @@ describe('a response that is stored for an idempotency key, but not written by t
     )[0].count;
   const refused = { status: 500, body: { error: 'seal_broken' } };
 
-  test('is not replayed if its response, headers, body digest or time was changed, and the request stores nothing', async () => {
+  test('is not replayed after a change of its body, headers, time or request digest, and the request stores nothing', async () => {
     for (const [name, set] of [
       ['answer', `answer = '{"ok":true,"forged":true}'`],
       ['headers', `headers = '{"x-forged":"1"}'`],

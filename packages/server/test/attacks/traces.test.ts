@@ -163,7 +163,7 @@ describe('the trace log', () => {
     expect(out).toContain('the column spans differs from its document');
   });
 
-  test('`ledger verify` names changed spans of a document', async () => {
+  test('`ledger verify` names a submission whose column spans was changed', async () => {
     const { body } = await send('run-1', DETAILS);
     const { id } = body as { id: string };
     const replaceInSpans = (model: string, other: string) =>

@@ -29,7 +29,7 @@ const sql = (statement: string, values: unknown[] = []) =>
     values,
   );
 
-describe('`ledger verify` names a row that differs from the evidence log', () => {
+describe('`ledger verify`', () => {
   const verify = async (log: string) => {
     const { status, out } = await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', workspace, '--log', log);
     return [status, out];
@@ -63,7 +63,7 @@ describe('`ledger verify` names a row that differs from the evidence log', () =>
     ['in the status of the latest evaluation', 2, `status = 'failing'`, /status is "failing", the log says "passing"/],
     ['in the agent of an evaluation', 1, 'agent_id = NULL', /differs from the log: the row is gone/],
     ['in the sender of an evaluation', 2, `recorded_by = 'operator'`, /recorded_by is "operator"/],
-  ])('%s', async (_, index, set, why) => {
+  ])('names a row that differs from the evidence log %s', async (_, index, set, why) => {
     const { id } = (await evaluations())[index]!;
     await sql(`UPDATE countersign.evaluations SET ${set} WHERE id = $1`, [id]);
     const [status, out] = await verify('evidence');
@@ -94,7 +94,7 @@ describe('`ledger verify` names a row that differs from the evidence log', () =>
     },
   );
 
-  test('names a removed evaluation if another one was inserted with the highest 64-bit integer as its seq', async () => {
+  test('names a removed evaluation even if another one was inserted with the highest 64-bit integer as its seq', async () => {
     const [first] = await evaluations();
     await insertEvaluation(first!.id.replace(/^.{4}/, 'ffff'), '9223372036854775807');
     await sql('DELETE FROM countersign.evaluations WHERE id = $1', [first!.id]);
@@ -132,7 +132,7 @@ describe('`ledger verify` names a row that differs from the evidence log', () =>
       `INSERT INTO countersign.recertifications (tenant_id, incident_id, agent_id, opened_at, opened_seq) SELECT tenant_id, gen_random_uuid(), id, now(), 1 FROM countersign.agents WHERE id = $AGENT`,
       /the table recertifications: .* it is open, and the log says/,
     ],
-  ])('%s', async (_, attack, why) => {
+  ])('names a row that differs from the evidence log %s', async (_, attack, why) => {
     await sql(attack);
     expect(await verify('evidence')).toEqual([1, expect.stringMatching(why)]);
   });
