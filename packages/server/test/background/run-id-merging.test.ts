@@ -41,7 +41,7 @@ test('the server merges the run ID segments of a workspace after 512 batches, bu
   expect(await segmentsOf(server, idle)).toHaveLength(20);
 });
 
-test('servers that merge at once lose no run and duplicate none', async () => {
+test('concurrent merges lose no run and duplicate none', async () => {
   const server = await testServer();
   const workspace = await server.workspace();
   const ids = await send(server, workspace, 40);

@@ -75,8 +75,8 @@ function serverHelpers(server: TestServer) {
         ])
       ).map(({ size }) => Number(size)),
     /**
-     * Expects all stored checkpoints of a log to have the roots that `naiveRoot` computes, and the last one to cover all rows. Returns
-     * their sizes in ascending order.
+     * Signs a checkpoint of a log. Expects all stored checkpoints of the log to have the roots that `naiveRoot` computes, and the last one
+     * to cover all rows. Returns their sizes in ascending order.
      */
     expectCorrectCheckpoints: async (tenantId: string, log: LogName) => {
       await signedHead(tenantId, log);

@@ -264,7 +264,7 @@ test('`ledger verify` and the Python verifier accept an export of the key audit 
   }
 });
 
-describe('a file that is not a complete export', () => {
+describe('a file that is not a valid export of the log', () => {
   const verifyContent = (name: string, content: string | Uint8Array) => {
     writeFileSync(at(name), content);
     return run('ledger', 'verify', '--file', at(name), '--checkpoint', at('kept'), '--key', at('vkey'));
@@ -313,7 +313,7 @@ describe('a file that is not a complete export', () => {
     expect(out).toMatch(reason);
   });
 
-  test('an export of another log is a usage error, and the message names the option', async () => {
+  test('is a usage error if it is an export of another log, and the message names the option', async () => {
     await ledger('export', '--log', 'decisions', '--output', at('decisions.ndjson'));
     const decisions = await run('ledger', 'verify', '--file', at('decisions.ndjson'));
     expect(decisions).toEqual({

@@ -64,7 +64,7 @@ describe('--workspace', () => {
     expect([(await keys(victim.id)).length, (await keys(attacker.id)).length]).toEqual([1, 0]);
   });
 
-  test('with an unknown ID is refused, even if a workspace has it as its name', async () => {
+  test('with an unknown ID is refused, even if a workspace has this ID as its name', async () => {
     const { admin } = await newWorkspace();
     const unknownId = '00000000-0000-7000-8000-000000000000';
     await admin.get('workspace.rename', { body: { name: unknownId } });

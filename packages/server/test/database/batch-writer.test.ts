@@ -10,7 +10,7 @@ const itemWithKey = (key: string): Item => ({ bytes: 1, foldKeys: [key] });
 /** The error of a batch whose rows another transaction has inserted first. */
 const conflict = () => Object.assign(new pg.DatabaseError('duplicate key', 0, 'error'), { code: '23505' });
 
-test('a writer splits 64 waiting requests into two batches, and writes 16, the smallest limit of a batch, in one', async () => {
+test('a writer splits 64 waiting requests into two batches, and writes up to 16 in one', async () => {
   const sizes: number[] = [];
   const writer = new BatchWriter<Item, true>({
     name: 'test',

@@ -41,7 +41,7 @@ test('a transaction that waits for the lock of a head reads the clock after the 
   expect((await waited!) >= before).toBe(true);
 });
 
-test('IDs follow a clock of the process that is set back by an hour, but not one that is set back by a second', () => {
+test('IDs follow the clock of the process if it is set back by an hour, but not if it is set back by a second', () => {
   const msOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
   const now = Date.now();
   vi.spyOn(Date, 'now').mockReturnValue(now + 3_600_000);

@@ -50,7 +50,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
     expect(await check(agent, { harness_id })).toMatchObject({ allowed: true, evaluation_id: id });
   });
 
-  test('an evaluation recorded before an incident does not close its re-certification', async () => {
+  test("an evaluation recorded before an incident does not close the incident's re-certification", async () => {
     const agent = newAgent();
     await evaluate(agent);
     await setEvaluationTime(server, agent, IN_TWENTY_YEARS);
