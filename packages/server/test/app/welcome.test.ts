@@ -18,7 +18,7 @@ test('a checkout, an installed package and the container image each name the com
   expect(commandOf('file:///app/own-command.js', node)).toBe('countersign-server');
 });
 
-test('the welcome text mentions docker exec only in the image, and the demo only in a checkout', () => {
+test('the welcome text mentions docker exec only if the command is on the PATH, and the demo only in a checkout', () => {
   const config = readConfig({ COUNTERSIGN_BEHIND_PROXY: 'true', DATABASE_URL: 'postgres://a@database/a' });
   const textFor = (command: string) =>
     welcome({ port: 7300, where: 'database', config, setUp: undefined, workspace: undefined, command });

@@ -50,7 +50,7 @@ export class LedgerUnderAttack {
     this.environment = environmentOf(server);
   }
 
-  /** Fills the workspaces and keeps two checkpoints of the first workspace's ledger, decisions and key events. */
+  /** Fills the workspaces, and keeps two checkpoints of each of the logs audit, decisions and keys of the first workspace. */
   static async make(): Promise<LedgerUnderAttack> {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-attack-'));
     const scenario = new LedgerUnderAttack(await testServer({ checkpointSeconds: undefined }), folder);

@@ -23,7 +23,7 @@ describe.each([
   });
 });
 
-describe('every spelling of a path accepts the same methods, and the response names them in Allow', () => {
+describe('every spelling of a path accepts the same methods, and a 405 response names them in Allow', () => {
   const request = async (method: string, path: string) => {
     const [response] = await sendRaw(
       target.server.url,

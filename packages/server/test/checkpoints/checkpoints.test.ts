@@ -107,7 +107,7 @@ const until = async (what: string, holds: () => unknown) => {
   }
 };
 
-/** A logger whose lines the test can read. */
+/** A logger of warnings and errors, whose lines the test can read. */
 function capturedLog(): { log: pino.Logger; lines: string[] } {
   const lines: string[] = [];
   return { log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }), lines };
@@ -163,7 +163,7 @@ describe('the checkpoint schedule', () => {
     await server.stop();
   });
 
-  test('logs nothing when the server stops during a round', async () => {
+  test('logs no warning when the server stops during a round', async () => {
     const { log, lines } = capturedLog();
     const server = await testServer({ checkpointSeconds: 1, log });
     const tenantId = await server.workspace();

@@ -275,7 +275,7 @@ describe('a file that is not a valid export of the log', () => {
   test.each<[string, () => string | Uint8Array, RegExp]>([
     ['truncated within a line', () => joinLines(lines()).slice(0, -100), /^broken at seq 36: the line is not JSON/],
     [
-      'truncated at a line',
+      'truncated between two lines',
       () => joinLines(lines().slice(0, 15)),
       /kept: it covers 21 rows, but the log ends after 15: its tail was cut off/,
     ],
