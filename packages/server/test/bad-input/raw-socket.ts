@@ -11,14 +11,15 @@ export interface RawSendOptions {
 
 /**
  * Sends bytes unchanged, even if fetch or node:http would refuse them. Returns all responses after the server has closed the connection.
- * @throws if the server does not close the connection in time, or if the connection fails before any byte of a response.
+ * @throws if the server does not close the connection in time, if the connection fails before any byte of a response, or if the server
+ * sends something else than HTTP.
  */
-export function sendRaw(
+export async function sendRaw(
   url: string,
   bytes: string | Buffer,
   { closesSending = false, timeoutMs = 5_000 }: RawSendOptions = {},
 ): Promise<TestResponse[]> {
-  return new Promise((resolve, reject) => {
+  const received = await new Promise<Buffer>((resolve, reject) => {
     const chunks: Buffer[] = [];
     const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true }, () => {
       if (closesSending) socket.end(bytes);
@@ -33,9 +34,10 @@ export function sendRaw(
     socket.on('error', (error) => chunks.length === 0 && reject(error));
     socket.on('close', () => {
       clearTimeout(tooLong);
-      resolve(parseResponses(Buffer.concat(chunks)));
+      resolve(Buffer.concat(chunks));
     });
   });
+  return parseResponses(received);
 }
 
 /** The responses in a stream, in order, without interim responses of status 100. */
