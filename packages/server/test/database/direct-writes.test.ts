@@ -23,7 +23,7 @@ const pools = openNodePools(server.database.server, server.open, 2);
 const endPools = ({ write, lookup }: NodePools) => Promise.all([write.end(), lookup.end()]);
 afterAll(() => endPools(pools));
 
-test('a rewritten statement names the shards of its tables and of the tables in its views; its other text is unchanged', () => {
+test('a rewritten statement has shards instead of distributed tables and queries instead of views; its other text is unchanged', () => {
   const text = `INSERT INTO countersign.traces (id) SELECT countersign.instant_of(e.id) FROM countersign.trace_events AS e
     JOIN countersign.tenants AS t ON t.id = e.tenant_id WHERE current_setting('countersign.tenant_id') <> 'traces'`;
   expect(group.onShards(sql('copy', text))).toEqual({
@@ -99,7 +99,7 @@ test('the address of a node can be an IPv6 address', () => {
   expect(onNode(settings, { host: 'fd00::7', port: 5433 })).toEqual({ ...settings, host: 'fd00::7', port: 5433 });
 });
 
-test('a node is used after a connection has succeeded, and its failure is reported once', async () => {
+test('a node is used only after a statement on it has succeeded, and a node that cannot be reached is reported once', async () => {
   const reports: string[] = [];
   const listen = { unreachable: (name: string) => void reports.push(name), reachable: () => void reports.push('again') };
   const there: NodeAddress = server.database.server;

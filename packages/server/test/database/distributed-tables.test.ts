@@ -35,7 +35,7 @@ describe('isDistributed', () => {
     expect(await isDistributed(pool)).toBe(false);
   });
 
-  test('is false if all tables that Citus stores are reference tables, and true if one table is distributed', async () => {
+  test('is false if Citus lists only reference tables, and true if it also lists a distributed table', async () => {
     await listTable('people', 'n');
     expect(await isDistributed(pool)).toBe(false);
     await database.sql(`INSERT INTO pg_catalog.pg_dist_partition VALUES ('countersign.traces', 'h', 's')`);

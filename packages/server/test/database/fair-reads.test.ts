@@ -116,7 +116,7 @@ describe('FairTurns', () => {
     const turns = new FairTurns(bounds);
     const releases = await Promise.all([turns.take('a'), turns.take('a'), turns.take('b')]);
     const order: string[] = [];
-    // Two of these five callers get no turn. They are rejected after the test, when their wait ends.
+    // Two of these five callers get no turn in this test. Their later rejection is ignored.
     const queued = ['a', 'a', 'a', 'b', 'c'].map((name) =>
       turns.take(name).then(
         () => order.push(name),

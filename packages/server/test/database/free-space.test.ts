@@ -38,7 +38,7 @@ test('FreeSpace refuses growth below the floor, accepts it again a quarter above
   expect(changes).toEqual([true, false]);
 });
 
-test('the floor covers the write-ahead log and the request bodies, and is at most a fifth of a small disk', () => {
+test('the default floor is the space for the write-ahead log and the request bodies, but at most a fifth of the disk', () => {
   expect(defaultFloor(400 * MIB, 192 * MIB)).toBe(80 * MIB);
   expect(defaultFloor(16 * GIB, 192 * MIB)).toBe(GIB + 192 * MIB);
   expect(defaultFloor(1000 * GIB, 192 * MIB)).toBe(2 * GIB + 192 * MIB);

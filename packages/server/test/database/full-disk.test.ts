@@ -128,7 +128,7 @@ const mayMount = (() => {
   return disk !== undefined;
 })();
 
-group.runIf(mayMount)('a full disk', () => {
+group.runIf(mayMount)('the disk of the embedded database', () => {
   let disk: SmallDisk | undefined;
   let filling: NodeJS.Timeout | undefined;
   afterEach(async () => {
@@ -148,8 +148,8 @@ group.runIf(mayMount)('a full disk', () => {
   }
 
   /**
-   * Fills the disk until PostgreSQL refuses connections. PostgreSQL may then exit, or recover in the space of its old files until
-   * the disk is full again.
+   * Fills the disk every 10 ms until `filling` is cleared, and waits until PostgreSQL refuses connections. PostgreSQL may then exit, or
+   * recover in the space of its old files until the disk is full again.
    */
   async function fillUntilDown(disk: SmallDisk): Promise<void> {
     filling = setInterval(() => disk.fill(), 10);
@@ -206,7 +206,7 @@ group.runIf(mayMount)('a full disk', () => {
   }
 
   test.for(['is left alone', 'is killed'] as const)(
-    'the server recovers within 10 seconds after space is freed, loses no acknowledged record, and exits on SIGTERM (PostgreSQL %s)',
+    'the server recovers within 10 seconds after the full disk has space, loses no acknowledged record, and exits on SIGTERM (PostgreSQL %s)',
     {
       timeout: 180_000,
       // In a few hundred runs, one outage lasted more than 15 seconds; its cause is not known. The first attempt prints such an outage.
@@ -246,7 +246,7 @@ group.runIf(mayMount)('a full disk', () => {
 
       await fillUntilDown(disk);
       if (how === 'is killed') await endPostgresql(disk);
-      // The keeper is killed too. The next one must register on the full disk.
+      // The keeper is killed. The next one must register on the full disk.
       killAll(...processesOf(disk.dataDir).keepers);
       await sleep(2_000);
       const signalledAt = Date.now();

@@ -23,7 +23,7 @@ const headOf = ({ tenant_id, log, size, last_hash, last_moment, frontier }: Case
   frontier: new Uint8Array(Buffer.from(frontier, 'hex')),
 });
 
-describe.each(golden.cases as Case[])('the head of $size rows of the log $log', (each) => {
+describe.each(golden.cases as Case[])('the head of the log $log with $size entries', (each) => {
   test('has the seal that the independent program computes', () => {
     expect(Buffer.from(headSealMessage(headOf(each))).toString('hex')).toBe(each.message);
     expect(seals.ofHead(headOf(each)).toString('hex')).toBe(each.seal);

@@ -154,7 +154,7 @@ describe('Idempotency-Key', () => {
     expect((await server.post(paths.traces, key, { trace_id: body.trace_id })).body.tokens).toBe(99);
   });
 
-  test('a replay also requires a valid key with the scope of the endpoint', async () => {
+  test('a replay also requires a valid ingestion key with the scope of the endpoint', async () => {
     const id = randomUUID();
     await send(paths.audit, AUDIT, id);
     expect((await send(paths.audit, AUDIT, id, server, await server.key(tenantId, ['telemetry']))).status).toBe(401);

@@ -28,7 +28,7 @@ const settled = async (promises: Promise<unknown>[]) =>
   (await Promise.allSettled(promises)).map((each) => (each.status === 'fulfilled' ? each.value : (each.reason as Error).message));
 
 describe('statements of a transaction', () => {
-  test('return their rows in order, the first time and when prepared', async () => {
+  test('return their rows in order, when first run and when already prepared', async () => {
     const two = sql<{ a: number; b: boolean }>('two', 'SELECT n AS a, n > $1::int AS b FROM generate_series(1, 2) AS n');
     for (let round = 0; round < 2; round += 1) {
       const all = inTransaction((tx) => settled([tx.run(ECHO, ['a']), tx.run(two, [1]), tx.run(ECHO, [null])]));
@@ -87,7 +87,7 @@ describe('statements of a transaction', () => {
     ]);
   });
 
-  test('after a failed statement change nothing, fail with its error, and can be used in a later transaction', async () => {
+  test('sent after a failed statement change nothing, fail with its error, and can be used in a later transaction', async () => {
     await pool.query('CREATE TEMP TABLE seen (n int)');
     const late = sql('late', 'INSERT INTO pg_temp.seen VALUES (1)');
     const count = sql<{ n: number }>('count_seen', 'SELECT count(*)::int AS n FROM pg_temp.seen');

@@ -138,7 +138,10 @@ describe('a segment that was changed outside the server', () => {
       `UPDATE countersign.document_segments SET compressed = overlay(compressed PLACING '\\x000000' FROM 9) WHERE id = $1`,
     ],
     ['is gone', 'DELETE FROM countersign.document_segments WHERE id = $1'],
-    ['is shorter', 'UPDATE countersign.document_segments SET bytes = bytes - 1 WHERE id = $1'],
+    [
+      'has a stated length that is one byte too short',
+      'UPDATE countersign.document_segments SET bytes = bytes - 1 WHERE id = $1',
+    ],
     ['has a document at another offset', 'UPDATE countersign.trace_submissions SET segment_offset = 1 WHERE segment = $1'],
     [
       'starts with the document and is far longer',
@@ -146,7 +149,7 @@ describe('a segment that was changed outside the server', () => {
         Buffer.concat([Buffer.from(runOf('run-1'))], 50_000_000),
       ).toString('hex')}' WHERE id = $1`,
     ],
-  ])('when it %s, `ledger verify` names the row and the portal shows no wrong document', async (_, tamper) => {
+  ])('when it %s, `ledger verify` names the row that refers to it, and the portal shows no wrong document', async (_, tamper) => {
     const { id } = await send('run-1');
     expect(await verify()).toEqual([0, expect.stringMatching(/^valid/)]);
     const [segment] = await segments();
@@ -165,7 +168,7 @@ describe('a segment that was changed outside the server', () => {
     expect((await viewer.callRoute('runs.span', { params: { trace: id }, query: { span_id: 'a' } })).status).toBe(500);
   });
 
-  test('when it contains another text, `ledger verify` names the row', async () => {
+  test('when it contains another text, `ledger verify` names the row that refers to it', async () => {
     const { id } = await send('run-1');
     const [first] = await segments();
     await send('run-2');
@@ -180,7 +183,7 @@ describe('a segment that was changed outside the server', () => {
     ]);
   });
 
-  test('the portal does not show a segment of another workspace', async () => {
+  test('the portal shows no document of another workspace, even if a row refers to its segment', async () => {
     const { id } = await send('run-1');
     const otherWorkspace = await server.workspace();
     await server.post(paths.traces, await server.key(otherWorkspace, ['telemetry']), runOf('secret'));

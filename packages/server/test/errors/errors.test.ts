@@ -15,7 +15,7 @@ function rowsUnder(heading: string): string[][] {
   return lines.slice(2).map((line) => line.slice(2, -2).split(' | '));
 }
 
-/** The errors that only the portal's API returns, written by hand, so that a change of the server's table fails a test. */
+/** The errors that only the portal's API returns, written by hand, so that a change of ERRORS fails a test. */
 const PORTAL_STATUS = {
   not_signed_in: 401,
   sign_in_failed: 401,
@@ -54,7 +54,7 @@ describe('the table of errors', () => {
     ]);
   });
 
-  test('has unique conditions, codes in snake_case and only 4xx and 5xx', () => {
+  test('has unique conditions, codes in snake_case, and only 4xx and 5xx statuses', () => {
     for (const code of [...Object.keys(ERRORS), ...Object.keys(ISSUE_CODES)]) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
     for (const { status } of Object.values(ERRORS)) expect(status >= 400 && status < 600).toBe(true);
     expect(new Set(Object.values(ERRORS).map(({ when }) => when)).size).toBe(Object.keys(ERRORS).length);
