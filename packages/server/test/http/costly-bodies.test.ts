@@ -17,8 +17,8 @@ const bound = (text: string) => exceededBound(Buffer.from(text), bounds, 1);
 const names = (count: number, name: (index: number) => string) =>
   `{${Array.from({ length: count }, (_, index) => `${JSON.stringify(name(index))}:1`).join()}}`;
 
-describe('limits checked before JSON is parsed', () => {
-  test('counts values: items, and each list or object that is opened', () => {
+describe('the check of limits before JSON is parsed', () => {
+  test('counts each comma, opening bracket and opening brace as a value', () => {
     expect(bound(`[${'1,'.repeat(990)}1]`)).toBeUndefined();
     expect(bound(`[${'1,'.repeat(1000)}1]`)).toBe('valuesMax');
     expect(bound(`[${'{},'.repeat(600)}1]`)).toBe('valuesMax');
@@ -251,7 +251,7 @@ describe('the worker thread for large bodies', () => {
     expect((await fetch(`${serverWithEndingWorker.url}/readyz`)).status).toBe(200);
   });
 
-  test('bodies close to the limits of values and names fit into half of the heap of the thread', async () => {
+  test('needs at most half of its heap for bodies close to the limits of values and names', async () => {
     const workers = new BodyWorkers({ heapMb: WORKER_HEAP_MB / 2 });
     const { valuesMax, namesMax } = BODY_BOUNDS.report;
     const members = (object: number) =>

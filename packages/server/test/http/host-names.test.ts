@@ -86,6 +86,6 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
   });
 });
 
-test('without COUNTERSIGN_PUBLIC_URL, the server accepts every well-formed or empty host', async () => {
+test('without COUNTERSIGN_PUBLIC_URL and COUNTERSIGN_ALLOWED_HOSTS, the server accepts every well-formed or empty host', async () => {
   for (const host of [...OWN, ...OTHERS]) expect([host, await statusFor(open, host)]).toEqual([host, 200]);
 });

@@ -60,7 +60,7 @@ describe('the order of checks', () => {
     expect(outcome(await server.post(paths.audit, key, BROKEN_JSON, TEXT))).toBe('415 unsupported_media_type');
   });
 
-  test('checks the queue last: 503 with Retry-After for a valid body, 422 for an invalid one', async () => {
+  test('checks the queue last: if it is full, a valid body gets 503 with Retry-After, and an invalid one gets 422', async () => {
     const small = await testServer({ database: server.database, queueBytesMax: 4000 });
     const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const holding = inTenantTransaction(server.open.pool, tenantId, async (tx) => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { isDatabaseUnavailable } from '../../src/database/pool.ts';
 import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
-import { CuttingProxy } from '../fixtures/cutting-proxy.ts';
+import { type CutPoint, CuttingProxy } from '../fixtures/cutting-proxy.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
 import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -58,12 +58,12 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
     )[0]!.n;
 
   /** Sends ten requests at once, each with its own Idempotency-Key, cuts the connections of their batches, and expects 503. */
-  async function cutOff(how: CuttingProxy['how']): Promise<(() => Promise<TestResponse>)[]> {
+  async function cutOff(cutPoint: CutPoint): Promise<(() => Promise<TestResponse>)[]> {
     const requests = Array.from({ length: 10 }, () => {
       const [body, idempotencyKey] = [makeBody(), randomUUID()];
       return () => server.post(paths[kind], key, body, { 'idempotency-key': idempotencyKey });
     });
-    [proxy.how, proxy.cuts] = [how, 10];
+    [proxy.cutPoint, proxy.cuts] = [cutPoint, 10];
     const responses = await Promise.all(requests.map((request) => request()));
     expect(proxy.cuts, 'the remaining cuts').toBeLessThan(10);
     proxy.cuts = 0;

@@ -48,7 +48,7 @@ test.each([
   expect(isPublic(readConfig(environment as Record<string, string>))).toBe(expected);
 });
 
-test('on loopback with a public URL of another host, /metrics is 404 without a token, because a proxy may forward requests', async () => {
+test('on loopback with a public URL of another host, /metrics is 404 if no token is set: a proxy may forward requests', async () => {
   const database = (await testServer()).database;
   const settings = { database, publicUrl: 'https://countersign.example.com' };
   const { url } = await testServer(settings);
@@ -102,7 +102,7 @@ test('a separate metrics port serves /metrics and no other path, also when the s
   }
 });
 
-test('a separate metrics port without a token rejects the host names of other sites, and with a token accepts any', async () => {
+test('a separate metrics port without a token rejects the host names of other sites, and with a token accepts any host name', async () => {
   const database = (await testServer()).database;
   const settings = { database, allowedHosts: ['scraper.internal'] };
   const open = await freePort('127.0.0.1');

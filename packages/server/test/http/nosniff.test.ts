@@ -21,7 +21,7 @@ beforeAll(async () => {
   cookie = (await createPerson(server, { [workspace]: 'admin' })).browser.cookie!;
 });
 
-/** Sends a request and returns the header X-Content-Type-Options of the response, which may have any status. */
+/** Sends a request and returns the header X-Content-Type-Options. The response may have any status. */
 const nosniff = async (path: string, init: RequestInit) => {
   const response = await fetch(server.url + path, { redirect: 'manual', ...init });
   await response.arrayBuffer();
