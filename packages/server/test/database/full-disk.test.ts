@@ -206,7 +206,7 @@ group.runIf(mayMount)('the disk of the embedded database', () => {
   }
 
   test.for(['is left alone', 'is killed'] as const)(
-    'the server recovers within 10 seconds after the full disk has space, loses no acknowledged record, and exits on SIGTERM (PostgreSQL %s)',
+    'the server recovers within 10 seconds after a full disk is freed, loses no acknowledged record, and exits on SIGTERM (PostgreSQL %s)',
     {
       timeout: 180_000,
       // In a few hundred runs, one outage lasted more than 15 seconds; its cause is not known. The first attempt prints such an outage.
