@@ -70,7 +70,8 @@ export async function dropDueRecords(pool: Pool, tenantId: string, options: Drop
   const [traces, telemetry] = rangesOf(await newestPeriods(pool, tenantId, periods, afterPage), now);
   const drop = (range: DueRange, batch: (tx: Transaction, ids: readonly [string, string]) => Promise<DroppedBatch>) =>
     dropRange(pool, tenantId, { range, batch, result, options });
-  for (const range of traces) result.traces += await drop(range, (tx, ids) => dropTraces(tx, ids, range, today));
+  for (const range of traces)
+    result.traces += await drop(range, (tx, ids) => dropTraces(tx, ids, { range, allRanges: traces }, today));
   for (const range of traces) result.exports += await drop(range, (tx, ids) => dropExports(tx, ids, range));
   for (const range of telemetry) result.telemetry += await drop(range, (tx, ids) => dropTelemetry(tx, ids, range, today));
   return result;

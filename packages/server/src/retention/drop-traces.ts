@@ -10,21 +10,23 @@ import { removeDocuments } from './remove-documents.ts';
 
 /**
  * Drops the next traces of a range, with their submissions, steps and log records. The trace log and the audit ledger record the drop.
- * A trace is kept if something names it (storage/run-holds.ts), or if its last submission is not due. A trace without submissions is kept
+ * A trace is kept if something names it (storage/run-holds.ts), or if one of its submissions is not due. A trace without submissions is kept
  * too: it was changed outside the server, and an event of the log cannot describe it.
  * @param ids the bounds of their IDs: the first excluded, the last included.
+ * @param range the due range in which the first submissions of the traces were received.
+ * @param allRanges all due ranges of traces. Each submission of a trace must be in one of them.
  * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run, unless its action is
  *   `incident.created`.
  */
 export async function dropTraces(
   tx: Transaction,
   ids: readonly [string, string],
-  range: DueRange,
+  { range, allRanges }: { range: DueRange; allRanges: readonly DueRange[] },
   today: string,
 ): Promise<DroppedBatch> {
   const locked = await lockDueTraces(tx, ids, range);
   const next = locked.length === DROPPED_TRACES_MAX ? locked.at(-1) : undefined;
-  const traces = await readDueTraces(tx, locked, range.before, today);
+  const traces = await readDueTraces(tx, locked, allRanges, today);
   const possible = traces.filter(({ isLate }) => !isLate);
   const due = possible.filter(({ isHeld, submissions: count }) => !isHeld && count > 0);
   const held = possible.length - due.length;

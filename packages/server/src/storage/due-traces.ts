@@ -1,5 +1,5 @@
 import type { DueRange } from '@countersign/core/domain/retention';
-import { textArray, uuidArray } from '../database/binary-array.ts';
+import { textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
 import { FENCE } from '../database/planner.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import type { StoredDocument } from './document-segments.ts';
@@ -32,7 +32,7 @@ export interface DueTrace {
   traceId: string;
   /** The number of its submissions. */
   submissions: number;
-  /** Whether a later submission is not due yet. */
+  /** Whether one of its submissions is not due. */
   isLate: boolean;
   /** Whether something names the trace, so that it must be kept (run-holds.ts). */
   isHeld: boolean;
@@ -40,18 +40,30 @@ export interface DueTrace {
 
 const READ = sql<DueTrace>(
   'read_due_traces',
-  `SELECT t.id, t.trace_id AS "traceId", sent.submissions, sent.last >= $3 AS "isLate", ${isHeld('t.trace_id', '$4')} AS "isHeld"
+  `SELECT t.id, t.trace_id AS "traceId", sent.submissions, sent.due < sent.submissions AS "isLate",
+          ${isHeld('t.trace_id', '$5')} AS "isHeld"
      FROM unnest($2::uuid[]) AS input (id)
      JOIN countersign.traces AS t ON t.tenant_id = $1 AND t.id = input.id
     CROSS JOIN LATERAL (
-      SELECT count(*)::integer AS submissions, max(s.received_at) AS last
+      SELECT count(*)::integer AS submissions,
+             count(*) FILTER (WHERE EXISTS (SELECT FROM unnest($3::timestamptz[], $4::timestamptz[]) AS range (since, before)
+                                             WHERE s.received_at >= range.since AND s.received_at < range.before)) AS due
         FROM countersign.trace_submissions AS s WHERE s.tenant_id = $1 AND s.trace = t.id ${FENCE}) AS sent
     ORDER BY t.id`,
 );
 
-/** Reads the facts that decide whether locked traces are dropped. @param before the end of the due range. @param today `YYYY-MM-DD`. */
-export const readDueTraces = (tx: Transaction, ids: readonly string[], before: string, today: string): Promise<DueTrace[]> =>
-  tx.run(READ, [tx.tenantId, uuidArray(ids), before, today]);
+/** Reads the facts that decide whether locked traces are dropped. @param ranges all due ranges of traces. @param today `YYYY-MM-DD`. */
+export function readDueTraces(
+  tx: Transaction,
+  ids: readonly string[],
+  ranges: readonly DueRange[],
+  today: string,
+): Promise<DueTrace[]> {
+  const [since, before] = [ranges.map(({ from }) => from), ranges.map((range) => range.before)].map(instants);
+  return tx.run(READ, [tx.tenantId, uuidArray(ids), since, before, today]);
+}
+
+const instants = (times: readonly string[]): Buffer => timestampArray(times.map((time) => BigInt(Date.parse(time)) * 1000n));
 
 /** A deleted submission: the place of its document in a segment, and the ID of its export. */
 export type DeletedSubmission = StoredDocument & { export: string | null };

@@ -183,6 +183,27 @@ describe('retention', () => {
     expect(await verify('traces')).toEqual([0, '']);
   });
 
+  test('drops a trace when the period of each of its submissions is over, although the periods changed between two of them', async () => {
+    const traces = ['forever-later', 'longer-later', 'same-later'];
+    await keepFor({ traceDays: 365 });
+    for (const each of traces) await sendTrace(each);
+    await keepFor({ telemetryDays: 200 });
+    await sendTrace('same-later', { outcome: 'failure' });
+    await keepFor({ traceDays: 730 });
+    await sendTrace('longer-later', { outcome: 'failure' });
+    await keepFor({ traceDays: null });
+    await sendTrace('forever-later', { outcome: 'failure' });
+    await keepFor({ traceDays: 365 });
+    await sendTrace('forever-later', { outcome: 'success' });
+    await drop(364);
+    expect(await traceIds()).toEqual(traces);
+    await drop(366);
+    expect(await traceIds()).toEqual(['forever-later', 'longer-later']);
+    await drop(731);
+    expect(await traceIds()).toEqual(['forever-later']);
+    expect(await verify('traces')).toEqual([0, '']);
+  });
+
   test.each([
     ['', 0],
     [', and does not count it as held although an incident names it', 1],
