@@ -259,6 +259,9 @@ describe('gate with forged responses', () => {
       return forward((text) => text)(request, ...call);
     };
     await expectUndecided(without, /has no attestation/, ['--agent', 'good'], overrides);
+    // Every gate with the decision key could have signed the decision.
+    const both = { environment: { ...environment, COUNTERSIGN_TRUST: trust } };
+    await expectUndecided(without, /has no attestation/, ['--agent', 'good'], both);
     const unwritten = join(tmpdir(), `countersign-never-${process.pid}.json`);
     await expectUndecided(without, /which --attestation needs/, ['--agent', 'good', '--attestation', unwritten]);
     expect(existsSync(unwritten)).toBe(false);
