@@ -58,7 +58,7 @@ export const VARIABLES = {
   databaseConnections: variable(
     'COUNTERSIGN_DATABASE_CONNECTIONS',
     '8',
-    'Database connections for writing, at most 200, or 32 with the embedded database. The server opens up to thirteen more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance, one for retention (daily). On Citus, the server opens up to as many for writing, and two for keys, to each node with rows.',
+    'Database connections for writing, at most 200, or 32 with the embedded database. The server opens up to thirteen more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance, one for retention (daily). On Citus, the server also opens up to this number for writing, and two for keys, to each node with rows.',
     whole(2, 200),
   ),
   directWrites: variable(
