@@ -17,10 +17,10 @@ export type AttestationVerdict = { ok: true; decision: PromotionDecision; keyId:
 
 /**
  * Checks a decision's attestation (`/api/ledger/decisions/ID/attestation`), an in-toto statement in a DSSE envelope. A valid attestation
- * matches its decision. It is signed with a key of the service that was not retired before the decision. Third parties can check an
+ * matches its decision. Its signing key belongs to the service and was not retired before the decision. Third parties can check an
  * attestation but not forge it.
  * @param attestation the envelope, its JSON text, or the text of the header `Countersign-Attestation`
- * @param decision the decision, or its JSON text. Needed with the header. With an envelope, it must be the attested decision.
+ * @param decision the attested decision, or its JSON text. Required with the header, optional with an envelope.
  * @throws ConfigurationError if the keys contain no Ed25519 key.
  */
 export function verifyAttestation(
@@ -33,7 +33,7 @@ export function verifyAttestation(
   try {
     const expected = typeof decision === 'string' ? JSON.parse(decision) : decision;
     if (expected !== undefined && (typeof expected !== 'object' || expected === null))
-      return { ok: false, fault: 'it is not a decision' };
+      return { ok: false, fault: 'the decision is not a JSON object' };
     if (isHeader(attestation) && expected === undefined)
       return {
         ok: false,
@@ -42,14 +42,15 @@ export function verifyAttestation(
     const read = isHeader(attestation) ? { envelope: envelopeOfHeader(expected, attestation) } : envelopeIn(attestation);
     if ('fault' in read) return { ok: false, fault: read.fault };
     const { envelope } = read;
-    if (envelope === undefined) return { ok: false, fault: 'it does not have the form of the header Countersign-Attestation' };
+    if (envelope === undefined)
+      return { ok: false, fault: 'the attestation does not have the form of the header Countersign-Attestation' };
     const opened = openAttestation(envelope, keys, verifyEd25519, (decision) => decisionDigest(decision, digests));
     if ('fault' in opened) return { ok: false, fault: opened.fault };
     if (expected !== undefined && decisionDigest(expected, digests) !== opened.decision.response_sha256)
       return { ok: false, fault: 'the attestation is about another decision, or the decision was altered' };
     return { ok: true, decision: opened.decision as unknown as PromotionDecision, keyId: opened.keyid };
   } catch (error) {
-    if (error instanceof SyntaxError) return { ok: false, fault: `it is not JSON: ${error.message}` };
+    if (error instanceof SyntaxError) return { ok: false, fault: `the decision is not JSON: ${error.message}` };
     if (error instanceof NotCanonicalError || error instanceof RangeError)
       return { ok: false, fault: `the decision has no canonical form: ${error.message}` };
     throw error;
@@ -63,7 +64,7 @@ const isHeader = (attestation: object | string): attestation is string =>
 const envelopeIn = (attestation: object | string): { envelope: unknown } | { fault: string } =>
   typeof attestation === 'string' ? readEnvelope(attestation) : { envelope: attestation };
 
-/** The key of a JWK with its computed ID; none for other types of keys, because later versions may add some. */
+/** The key of a JWK with its computed ID, in a list. The list is empty if the JWK has another type, which later versions may add. */
 function readJwk(jwk: object): AttestationKey[] {
   const { kty, crv, x, retired_at: retiredAt } = jwk as Record<string, unknown>;
   if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string') return [];

@@ -102,7 +102,7 @@ describe('a run', () => {
     expect(sent.length).toBe(3);
   });
 
-  test('can be continued with its trace ID below one of its spans, as by another process', async () => {
+  test('can be continued with its trace ID and the ID of a parent span, for example by another process', async () => {
     const { client, sent } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     const caller = run.startSpan({ kind: 'agent', name: 'caller' });
@@ -114,7 +114,7 @@ describe('a run', () => {
     expect(sent[0]!.body.spans[0].parent_span_id).toBe(caller.id);
   });
 
-  test('records an exception of a step in the step and in the run, and rethrows it', async () => {
+  test('records an exception of a span in the span and in the run, and rethrows it', async () => {
     const { client, sent } = await clientOfNewWorkspace();
     const thrown = new TypeError('no such order');
     const run = client.traces.run({ agent_name: 'bot' }, () =>
@@ -137,7 +137,7 @@ describe('a run', () => {
     });
   });
 
-  test('is sent with the fields of its start and of set, for example the outcome escalated', async () => {
+  test('is sent with the fields given to `traces.run` and to `run.set`, for example the outcome `escalated`', async () => {
     const { client, sent } = await clientOfNewWorkspace();
     await client.traces.run({ agent_name: 'bot', metadata: { release: 1 } }, async (run) => {
       run.set({ outcome: 'escalated', detail: 'a person took over' });
@@ -151,7 +151,7 @@ describe('a run', () => {
     });
   });
 
-  test('records a step as it was at its end, despite later changes', async () => {
+  test('records a span as it was at its end, despite later changes', async () => {
     const { client, sent } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     const messages = [{ role: 'user', content: 'first' }];
@@ -165,7 +165,7 @@ describe('a run', () => {
 });
 
 describe('a run that is used incorrectly', () => {
-  test('is sent once when it is ended twice; a step keeps its first end, and a later step is not recorded', async () => {
+  test('is sent once when it is ended twice; a span keeps its first end, and a later span is not recorded', async () => {
     const { client, sent } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     const span = run.startSpan(llm('plan'));
@@ -177,7 +177,7 @@ describe('a run that is used incorrectly', () => {
     expect(sent.map(({ body }) => [body.outcome, body.spans.length, body.spans[0].output])).toEqual([['blocked', 1, 'first']]);
   });
 
-  test('sends steps that were not ended as unfinished, without an end time', async () => {
+  test('gives spans that were not ended the status `unfinished` and no end time', async () => {
     const { client, sent } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     run.startSpan(llm('forgotten'));
@@ -218,7 +218,7 @@ describe('a run that is used incorrectly', () => {
     expect(spans[1].input).toBeUndefined();
   });
 
-  test('adds messages to a step whose messages were set to a value that is not a list', async () => {
+  test('adds messages to a span whose messages were set to a value that is not a list', async () => {
     const { client, sent } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     const message = { role: 'user', content: 'Where is my order?' };
@@ -227,7 +227,7 @@ describe('a run that is used incorrectly', () => {
     expect(sent[0]!.body.spans[0]).toMatchObject({ messages: [message] });
   });
 
-  test('runs all steps, but records only the first spansMax steps and how many it left out', async () => {
+  test('runs the functions of all spans, but records only the first spansMax spans and how many were left out', async () => {
     const { client, sent } = await clientOfNewWorkspace({ traces: { spansMax: 3 } });
     const run = client.traces.start({ agent_name: 'bot' });
     let executed = 0;
@@ -238,7 +238,7 @@ describe('a run that is used incorrectly', () => {
     expect(sent[0]!.body.metadata).toEqual({ countersign_spans_left_out: 2 });
   });
 
-  test('does not throw when the service rejects it: it calls onRejected, or warns once without that callback', async () => {
+  test('does not throw when the service rejects it: the client calls onRejected, or warns once if there is no such callback', async () => {
     const { client, rejected, dropped } = await clientOfNewWorkspace();
     const wrong = client.traces.start({ agent_name: 'bot', external_user_id: 'someone@example.com' });
     wrong.span(llm('plan'), () => undefined);
@@ -282,7 +282,7 @@ describe('a trace that is sent in several requests', () => {
     expect(large).toMatchObject({ spans_ingested: 10, tokens: 10 });
   });
 
-  test('adds the number of the request to the Idempotency-Key, and sends nothing if the result would be too long', async () => {
+  test('adds the request number to the Idempotency-Key from the second request on, and sends nothing if a key is too long', async () => {
     const { client, sent } = await clientOfNewWorkspace();
     await client.traces.send({ trace_id: 'parts', spans: spans(501) }, { idempotencyKey: 'k'.repeat(253) });
     expect(sent.map(({ key }) => key)).toEqual(['k'.repeat(253), `${'k'.repeat(253)}.2`]);
