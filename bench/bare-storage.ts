@@ -54,7 +54,7 @@ export function bareStorage(pool: Pool, slots: Slots, queueBytesMax: number) {
     slots,
     write: (tenantId, bodies) => inTenantTransaction(pool, tenantId, (tx) => write(tx, bodies)),
   });
-  const body = (document: Buffer): Body => ({ bytes: document.length, foldKeys: [], text: document.toString() });
+  const body = (document: Buffer): Body => ({ bytes: document.length, batchKeys: [], text: document.toString() });
   return {
     store: (tenantId: string, document: Buffer) => writer.submit(tenantId, body(document)),
     storeCheck: (tenantId: string, document: Buffer, { agent_id, agent_name, harness_id }: PromotionCheck) =>

@@ -67,10 +67,10 @@ export interface LogPosition {
 /** Checks the next event of a log. Returns it with its canonical text and hash, or its fault. The event is untrusted. */
 export function readEvidenceEvent(
   value: unknown,
-  place: LogPosition,
+  expected: LogPosition,
   digests: Pick<Digests, 'sha256Hex'>,
 ): { event: EvidenceEvent; canonical: string; hash: string } | { fault: string } {
-  const result = checkEvidenceEvent(value, place);
+  const result = checkEvidenceEvent(value, expected);
   if ('fault' in result) return result;
   const { event } = result;
   try {

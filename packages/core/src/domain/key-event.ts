@@ -49,10 +49,10 @@ export interface LogPosition {
 /** Checks the next event of a trail. Returns it with its canonical text and hash, or its fault. The event is untrusted. */
 export function readKeyEvent(
   value: unknown,
-  place: LogPosition,
+  expected: LogPosition,
   digests: Pick<Digests, 'sha256Hex'>,
 ): { event: KeyEvent; canonical: string; hash: string } | { fault: string } {
-  const result = checkKeyEvent(value, place);
+  const result = checkKeyEvent(value, expected);
   if ('fault' in result) return result;
   const { event } = result;
   try {

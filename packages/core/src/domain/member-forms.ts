@@ -1,4 +1,4 @@
-// The forms of members of rows and events (docs/formats.md, "Forms"). No check tests whether a day or an hour exists.
+// The forms of members of rows and events (docs/formats.md, "Forms"). The functions do not check whether a day or an hour exists.
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const WHOLE_UUID = new RegExp(`^${UUID}$`);
 const RECORDED_BY = new RegExp(`^(?:operator|system:(?:promotion-gate|retention)|key:[0-9a-f]{12}|user:${UUID})$`);

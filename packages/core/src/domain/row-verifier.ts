@@ -133,7 +133,7 @@ interface Event {
 interface EventReading<E extends Event> {
   read(
     value: unknown,
-    place: { seq: number; tenantId: string | undefined },
+    expected: { seq: number; tenantId: string | undefined },
     digests: TextDigests,
   ): { event: E; hash: string } | { fault: string };
   /** The state that the events are applied to; undefined for a log whose events are not compared with each other. */

@@ -39,7 +39,8 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
  * Overwrites the given texts in a protobuf body with asterisks, one for each byte, in place. A text is overwritten where it is the whole
- * text of a value. Other bytes are not compared, because any bytes of a body can look like the tag and length of a text.
+ * text of a value. The body is read field by field, because a search through the raw bytes could overwrite bytes that only look like such
+ * a text.
  */
 export function blankInProtobuf(signal: Signal, body: Uint8Array, texts: ReadonlySet<string>): void {
   const encoder = new TextEncoder();
@@ -50,8 +51,9 @@ export function blankInProtobuf(signal: Signal, body: Uint8Array, texts: Readonl
 }
 
 /**
- * The text of a JSON body in which every string value that equals one of the texts is replaced by asterisks. The texts come from
- * the records, in which U+FFFD replaces half of a surrogate pair. Printing the parsed body instead would change numbers that are not exact.
+ * Returns a JSON body in which every string value that equals one of the texts is replaced by asterisks. Half of a surrogate pair is
+ * compared as U+FFFD, as in the records that the texts come from. The body is not parsed and serialized again, because this could change
+ * its numbers.
  */
 export function blankInJson(body: string, texts: ReadonlySet<string>): string {
   let blanked = '';

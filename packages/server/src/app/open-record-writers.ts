@@ -47,7 +47,7 @@ interface BatchParts<I> {
   takeMore: TakeMore<I>;
 }
 
-/** Optional work of a batch writer before and after the transaction. */
+/** The optional settings of a batch writer. */
 interface WriterOptions<I> {
   /** The documents of an item. Unless they are small, they are compressed before the transaction. */
   documentsOf?: (item: I) => readonly Buffer[];

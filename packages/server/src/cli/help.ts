@@ -27,7 +27,7 @@ const variables = (): string =>
     })
     .join('\n');
 
-/** The text after the list of commands: examples, the exit codes and the variables of the environment. */
+/** The text after the list of commands: examples, the exit codes and the environment variables. */
 export const epilogue = (): string => `
 Examples:
   $ countersign-server serve

@@ -8,7 +8,7 @@ export interface Item {
   /** Its size in the queue, in bytes. */
   readonly bytes: number;
   /** Keys that must be unique in a batch (a trace_id, an idempotency key). A second item with the same key waits for a later batch. */
-  readonly foldKeys: readonly string[];
+  readonly batchKeys: readonly string[];
 }
 
 /** Thrown by `write` to reject some items after it has written rows. The batch is rolled back and retried without these items. */
@@ -154,18 +154,18 @@ export class BatchWriter<I extends Item, Result> {
 
   /**
    * Moves waiting items into a batch in order, up to `itemsMax` items and BATCH_BYTES_MAX. An item stays in the queue if the batch, or an
-   * earlier item that stays, has one of its fold keys.
+   * earlier item that stays, has one of its batch keys.
    */
   #fill(batch: QueuedItem<I, Result>[], queue: TenantQueue<I, Result>, itemsMax: number): void {
     const left: QueuedItem<I, Result>[] = [];
-    const keys = new Set(batch.flatMap(({ item }) => item.foldKeys));
+    const keys = new Set(batch.flatMap(({ item }) => item.batchKeys));
     const most = Math.min(this.#options.itemsMax, itemsMax);
     let bytes = batch.reduce((sum, { item }) => sum + item.bytes, 0);
     for (const waiting of queue.items) {
       const full = batch.length >= most || (batch.length > 0 && bytes + waiting.item.bytes > BATCH_BYTES_MAX);
       // The keys of an item that stays count too, so that no later item with the same key overtakes it.
-      const repeated = waiting.item.foldKeys.some((key) => keys.has(key));
-      for (const key of waiting.item.foldKeys) keys.add(key);
+      const repeated = waiting.item.batchKeys.some((key) => keys.has(key));
+      for (const key of waiting.item.batchKeys) keys.add(key);
       if (full || repeated) left.push(waiting);
       else {
         batch.push(waiting);

@@ -69,7 +69,7 @@ async function queue(
     traces: traces.map((trace) => ({
       ...trace,
       bytes: trace.document.length,
-      foldKeys: [],
+      batchKeys: [],
       idempotency: undefined,
       document: Buffer.from(trace.document.buffer, trace.document.byteOffset, trace.document.length),
     })),

@@ -2,7 +2,7 @@ import type { AuditEntry } from '@countersign/core/contract/audit-entry';
 import { agentClaim } from '@countersign/core/domain/agent-claim';
 import type { Endpoint } from './endpoint.ts';
 import { recordedByKey } from './ingest-request.ts';
-import { replayability } from './replays.ts';
+import { idempotencyOf } from './replays.ts';
 import type { PreparedAudit } from './write-audit.ts';
 
 /** POST /api/public/audit: appends one entry. The response contains its row_hash, which identifies it in the ledger. */
@@ -10,7 +10,7 @@ export const appendAuditEntry: Endpoint<AuditEntry, PreparedAudit> = {
   submit: ({ audit }, { principal }, prepared) => audit.submit(principal.tenantId, prepared),
   prepare: (request, entry) => ({
     bytes: request.document.length + 1000,
-    ...replayability(request),
+    ...idempotencyOf(request),
     claim: agentClaim(entry),
     entry: {
       recorded_by: recordedByKey(request.principal),

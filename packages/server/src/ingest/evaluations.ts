@@ -4,7 +4,7 @@ import { unsignedZero } from '@countersign/core/domain/exact-json';
 import type { EvaluationRow } from '../storage/evaluations.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type IngestRequest, recordedByKey } from './ingest-request.ts';
-import { replayability } from './replays.ts';
+import { idempotencyOf } from './replays.ts';
 import type { PreparedEvaluation } from './write-evaluations.ts';
 
 /** A prepared evaluation without its bytes and its response. */
@@ -43,7 +43,7 @@ export function preparedEvaluation(
 ): EvaluationBody {
   return {
     bytes: request.document.length + 1000,
-    ...replayability(request),
+    ...idempotencyOf(request),
     claim: agentClaim(evaluation),
     row: {
       recordedBy: recordedByKey(request.principal),

@@ -14,7 +14,7 @@ export const checkPromotion: Endpoint<PromotionCheck, PreparedCheck> = {
     const { id, name } = agentClaim(check);
     return {
       bytes: request.document.length + 2000,
-      foldKeys: [],
+      batchKeys: [],
       // Members in the order of canonical JSON, because this is part of the evidence document.
       question: {
         agent_id: id,

@@ -11,15 +11,15 @@ export interface Replayable extends Item {
   readonly idempotency: { key: string; bodySha256: string } | undefined;
 }
 
-/** The `idempotency` of a request, and the fold key that keeps two requests with the same Idempotency-Key out of one batch. */
-export function replayability({ idempotencyKey, document }: IngestRequest): {
+/** The `idempotency` of a request, and its batch key: two requests with the same Idempotency-Key are never written in the same batch. */
+export function idempotencyOf({ idempotencyKey, document }: IngestRequest): {
   idempotency: Replayable['idempotency'];
-  foldKeys: string[];
+  batchKeys: string[];
 } {
-  if (idempotencyKey === undefined) return { idempotency: undefined, foldKeys: [] };
+  if (idempotencyKey === undefined) return { idempotency: undefined, batchKeys: [] };
   return {
     idempotency: { key: idempotencyKey, bodySha256: hash('sha256', document, 'hex') },
-    foldKeys: [`idempotency:${idempotencyKey}`],
+    batchKeys: [`idempotency:${idempotencyKey}`],
   };
 }
 
@@ -29,7 +29,7 @@ export type Outcome = IngestReply | ApiError;
 /**
  * Writes a batch and commits it. A request whose Idempotency-Key has a stored response is not written again. It gets that response, 422 if
  * its body is different, or an error if the row of the response was changed. The other requests are written. The responses to those with a
- * key are stored in the same transaction.
+ * key are stored in the same transaction, except rejections.
  * @param path the path of the endpoint. Keys of different paths are independent.
  * @param write writes the given items, and returns their outcomes in order.
  * @returns the outcomes of all items, in order.

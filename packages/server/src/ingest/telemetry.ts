@@ -5,7 +5,7 @@ import { usageOf } from '@countersign/core/domain/usage';
 import type { TelemetryRow } from '../storage/telemetry.ts';
 import type { Endpoint } from './endpoint.ts';
 import { recordedByKey } from './ingest-request.ts';
-import { replayability } from './replays.ts';
+import { idempotencyOf } from './replays.ts';
 import { withSums } from './sum-too-large.ts';
 import type { PreparedTelemetry } from './write-telemetry.ts';
 
@@ -17,7 +17,7 @@ export const ingestTelemetry: Endpoint<Telemetry, Omit<PreparedTelemetry, 'docum
     const place = (index: number) => (isBatch ? ['events', index] : []);
     return {
       bytes: request.document.length + events.length * ROW_BYTES,
-      ...replayability(request),
+      ...idempotencyOf(request),
       recordedBy: recordedByKey(request.principal),
       events: withSums(events, eventRow, place),
       claims: events.map((event, index) => agentClaim(event, place(index))),

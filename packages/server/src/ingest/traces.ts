@@ -11,7 +11,7 @@ import { factsOfSpan, spansText } from '../storage/spans.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type IngestRequest, recordedByKey } from './ingest-request.ts';
 import type { PreparedTrace } from './prepared-trace.ts';
-import { replayability } from './replays.ts';
+import { idempotencyOf } from './replays.ts';
 import { sumTooLarge, withSums } from './sum-too-large.ts';
 
 /** POST /api/public/traces: stores the summary of a run and its ordered spans, or merges them into the stored trace. */
@@ -30,20 +30,20 @@ type PreparedBody = Omit<PreparedTrace, 'document' | 'totals'> & { totals: Usage
 export const SPAN_BYTES = 300;
 
 function prepareTrace(request: IngestRequest, trace: Trace): PreparedBody {
-  const { idempotency, foldKeys } = replayability(request);
+  const { idempotency, batchKeys } = idempotencyOf(request);
   return {
     ...traceFacts(trace, request.principal),
     bytes: request.document.length + (trace.spans?.length ?? 0) * SPAN_BYTES,
     idempotency,
     documentSha256: idempotency?.bodySha256 ?? hash('sha256', request.document, 'hex'),
-    foldKeys: [...foldKeys, traceFoldKey(trace.trace_id)],
+    batchKeys: [...batchKeys, traceBatchKey(trace.trace_id)],
     outcome: trace.outcome ?? 'success',
     outcomeRank: trace.outcome == null ? OUTCOME_RANK.default : OUTCOME_RANK.sent,
   };
 }
 
-/** The fold key that keeps two requests for one trace out of one batch. */
-export const traceFoldKey = (traceId: string): string => `trace:${traceId}`;
+/** The batch key of a trace: two requests for the same trace are never written in the same batch. */
+export const traceBatchKey = (traceId: string): string => `trace:${traceId}`;
 
 /**
  * The facts of a request to this endpoint that the writer needs, without its document. Also used for OpenTelemetry traces, which are mapped

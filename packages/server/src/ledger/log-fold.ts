@@ -28,7 +28,7 @@ export interface FoldedLog<Event, State extends FoldedState<Event>> {
    * Reads a page of events after number `after`, up to and including `last`, in order. The page is empty only if there are no such events.
    */
   read(tx: Transaction, after: number, last: number): Promise<{ seq: number; document: string }[]>;
-  parse(value: unknown, place: { seq: number; tenantId: string }): { event: Event } | { fault: string };
+  parse(value: unknown, expected: { seq: number; tenantId: string }): { event: Event } | { fault: string };
   create(): State;
   /** The size of a state, in the unit of `weightMax`. */
   weight(state: State): number;

@@ -16,21 +16,21 @@ export interface StoredEvent {
 /** Checks and hashes an event of one log: readEvidenceEvent, readKeyEvent or readTraceEvent. */
 type EventReader<E> = (
   value: unknown,
-  place: { seq: number; tenantId: string },
+  expected: { seq: number; tenantId: string },
   digests: Pick<Digests, 'sha256Hex'>,
 ) => { event: E; canonical: string; hash: string } | { fault: string };
 
 /** Returns the event of a row if the row is unaltered and has the expected number; otherwise its fault. */
 export function readStoredEvent<E>(
   row: StoredEvent,
-  place: { seq: number; tenantId: string },
+  expected: { seq: number; tenantId: string },
   readEvent: EventReader<E>,
 ): { event: E } | { fault: string } {
-  if (row.seq !== place.seq) return { fault: `seq is ${row.seq}, expected ${place.seq}: an event is missing` };
+  if (row.seq !== expected.seq) return { fault: `seq is ${row.seq}, expected ${expected.seq}: an event is missing` };
   const document = parsedDocument(row.document);
   if (document === undefined) return { fault: 'the stored document is not a JSON object' };
   if (isNestedDeeperThan(document, NESTING_MAX)) return { fault: `the stored document is nested deeper than ${NESTING_MAX}` };
-  const read = readEvent(document, place, digests);
+  const read = readEvent(document, expected, digests);
   if ('fault' in read) return read;
   if (read.canonical !== row.document) return { fault: 'the stored document is not in canonical form: its text was altered' };
   if (read.hash !== row.event_hash)

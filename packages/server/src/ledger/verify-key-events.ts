@@ -17,8 +17,8 @@ import { type WalkOptions, walkLog } from './walk-log.ts';
 const KEYS_TABLE = 'ingestion_keys';
 
 /**
- * Verifies a tenant's stored key audit trail: the hash of each event, the order of events, columns, gaps, head, tree and checkpoints. Then
- * it compares the rows of the keys with the trail.
+ * Verifies a tenant's stored key audit trail: the hash of each event, the order of events, columns, gaps, head, tree and checkpoints. If
+ * the trail is valid, compares the rows of the keys with it.
  */
 export async function verifyKeyEvents(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<LogReport> {
   const state = new KeyState();
@@ -34,7 +34,7 @@ export async function verifyKeyEvents(pool: Pool, tenantId: string, options: Wal
   return { ...report, findings: [finding], contradiction: { source: tableSource(KEYS_TABLE), size: report.entries, reason } };
 }
 
-/** Finds the first row of a key that differs from the trail, if any. Locks the trail's head, so that nothing changes meanwhile. */
+/** Finds a key whose row differs from the trail or is missing, if any. Locks the trail's head, so that nothing changes meanwhile. */
 const keyRowFinding = (pool: Pool, tenantId: string): Promise<RowFinding | undefined> =>
   inTenantTransaction(pool, tenantId, async (tx) => {
     const { keys: head } = await lockSealedHeads(tx, ['keys']);
@@ -46,12 +46,14 @@ const keyRowFinding = (pool: Pool, tenantId: string): Promise<RowFinding | undef
     }
     const prefixes = new Set(rows.map(({ prefix }) => prefix));
     const missing = [...state.keys()].find(({ prefix }) => !prefixes.has(prefix));
-    return missing === undefined ? undefined : { table: KEYS_TABLE, id: missing.prefix, fault: 'it is gone' };
+    return missing === undefined
+      ? undefined
+      : { table: KEYS_TABLE, id: missing.prefix, fault: 'it was deleted outside the server' };
   });
 
 function differenceOf(row: KeyFacts, known: KnownKey | undefined): string | undefined {
   if (known === undefined) return 'the trail has no such key: the row was inserted outside the server';
-  if (row.id !== known.id || row.kind !== known.kind || row.name !== known.name) return 'its id, kind or name is different';
+  if (row.id !== known.id || row.kind !== known.kind || row.name !== known.name) return 'its ID, kind or name is different';
   if (credentialOf(row.secretSha256) !== known.credentialSha256) return 'the hash of its secret is different';
   if (JSON.stringify(row.scopes) !== JSON.stringify(known.scopes))
     return `its scopes are ${row.scopes.join(', ')}, the trail says ${known.scopes.join(', ')}`;

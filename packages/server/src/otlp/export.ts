@@ -32,7 +32,7 @@ export interface ReadExport<Record = SpanRecord> {
 }
 
 /** A trace of an export before it is queued. A structured clone turns its document into a Uint8Array. */
-export type TraceOfExport = Omit<PreparedTrace, 'document' | 'bytes' | 'foldKeys' | 'idempotency'> & { document: Uint8Array };
+export type TraceOfExport = Omit<PreparedTrace, 'document' | 'bytes' | 'batchKeys' | 'idempotency'> & { document: Uint8Array };
 
 /** A log record of an export, or a finding in one of its spans. */
 export type LogOfExport = Omit<KeptLogRecord, 'recordedBy' | 'export'>;

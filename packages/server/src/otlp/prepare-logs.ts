@@ -20,7 +20,7 @@ export function prepareLogExport(request: ExportRequest, read: ReadExport<LogRec
   return {
     ...facts,
     bytes: request.document.length + logs.reduce((sum, { document }) => sum + document.length + RECORD_BYTES, 0),
-    foldKeys: [facts.idempotency.key],
+    batchKeys: [facts.idempotency.key],
     traces: [],
     logs,
     partialSuccess: { rejected, reasons: [...(rejected > 0 ? [NOT_KEPT] : []), ...(read.isRedacted ? [REDACTED] : [])] },

@@ -17,7 +17,7 @@ export const prepareMetricsExport = (
   recordedBy: recordedByKey(principal),
   idempotency: undefined,
   bytes: document.length,
-  foldKeys: [],
+  batchKeys: [],
   traces: [],
   logs: [],
   partialSuccess: { rejected: points, reasons: points === 0 ? [] : [NOT_STORED] },

@@ -4,7 +4,7 @@ import { type MappedTrace, mapTraces } from '@countersign/core/otlp/map-traces';
 import type { SpanRecord } from '@countersign/core/otlp/records';
 import { ApiError, validationFailed } from '../errors/api-error.ts';
 import type { Principal } from '../ingest/ingest-request.ts';
-import { SPAN_BYTES, traceFacts, traceFoldKey } from '../ingest/traces.ts';
+import { SPAN_BYTES, traceBatchKey, traceFacts } from '../ingest/traces.ts';
 import type { ExportRequest, PreparedExport, ReadExport, TraceOfExport } from './export.ts';
 import { exportFacts, REDACTED } from './export-facts.ts';
 import { logsOfFindings } from './prepare-logs.ts';
@@ -28,7 +28,7 @@ export function prepareTraceExport(request: ExportRequest, read: ReadExport<Span
   return {
     ...facts,
     bytes: request.document.length + documentBytes,
-    foldKeys: [facts.idempotency.key, ...traces.map(({ traceId }) => traceFoldKey(traceId))],
+    batchKeys: [facts.idempotency.key, ...traces.map(({ traceId }) => traceBatchKey(traceId))],
     traces,
     logs: mapped.flatMap(({ trace, findings }) => logsOfFindings(trace.trace_id, findings)),
     partialSuccess: { rejected, reasons },

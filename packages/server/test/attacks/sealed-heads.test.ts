@@ -41,12 +41,12 @@ const run = (...args: string[]) => runCommand(environmentOf(server), ...args);
 /** A server that has not read the logs yet. */
 const startFreshServer = () => testServer({ checkpointSeconds: undefined, database: server.database });
 
-const refused = { status: 500, body: { error: 'log_rewritten' } };
+const logRewrittenResponse = { status: 500, body: { error: 'log_rewritten' } };
 
 /** Expects that a server appends and decides nothing, that the commands sign and prove nothing, and that `ledger verify` fails. */
 async function expectNothingSigned(on: TestServer): Promise<void> {
-  expect(await append(key, on)).toMatchObject(refused);
-  expect(await check(key, on)).toMatchObject(refused);
+  expect(await append(key, on)).toMatchObject(logRewrittenResponse);
+  expect(await check(key, on)).toMatchObject(logRewrittenResponse);
   for (const command of ['checkpoint', 'prove'])
     expect(
       (await run('ledger', command, '--workspace', 'victim', ...(command === 'prove' ? ['--seq', '3'] : []))).status,
@@ -184,19 +184,19 @@ describe('an older state restored with its valid seals', () => {
     for (let count = 0; count < 4; count += 1) await append(key);
   });
 
-  test('is refused by a server that has read later rows, and so is a longer log with other rows', async () => {
+  test('is refused by a server that has read later rows, also after another server has extended it beyond them', async () => {
     await insider.sql(
       `DELETE FROM countersign.audit_entries WHERE $T AND seq > (SELECT seq FROM backup WHERE log = 'audit')`,
       tenantId,
     );
     await insider.sql('DELETE FROM countersign.log_heads WHERE $T', tenantId);
     await insider.sql('INSERT INTO countersign.log_heads SELECT * FROM backup', tenantId);
-    expect(await append(key)).toMatchObject(refused);
-    expect(await check(key)).toMatchObject(refused);
+    expect(await append(key)).toMatchObject(logRewrittenResponse);
+    expect(await check(key)).toMatchObject(logRewrittenResponse);
     const otherServer = await startFreshServer();
     for (let count = 0; count < 6; count += 1) expect((await append(key, otherServer)).status).toBe(200);
-    expect(await append(key)).toMatchObject(refused);
-    expect(await check(key)).toMatchObject(refused);
+    expect(await append(key)).toMatchObject(logRewrittenResponse);
+    expect(await check(key)).toMatchObject(logRewrittenResponse);
   });
 });
 
@@ -210,7 +210,7 @@ describe('a log to which two servers append', () => {
     await fill(key);
   });
 
-  /** Lets both servers append in turn, so that each reads rows from the other. */
+  /** Lets both servers append in turn, so that each server reads rows that the other one wrote. */
   async function appendInTurn(times: number): Promise<void> {
     for (let count = 0; count < times; count += 1)
       for (const on of [server, second]) expect((await append(key, on)).status).toBe(200);
@@ -225,10 +225,10 @@ describe('a log to which two servers append', () => {
   test.each([
     ['the original length', 0, false],
     ['more than the original length', 3, false],
-    ['more than the original length, even if the abandoned hashes are put back', 3, true],
+    ['more than the original length, even if the new rows get the hashes of the deleted rows', 3, true],
   ])(
     'is refused by both servers after an older state was restored and a third server extended it to %s',
-    async (_, more, isPutBack) => {
+    async (_, more, replacesHashes) => {
       const columns = 'tenant_id, log, seq, row_hash, tree_size, frontier, last_recorded_at, seal';
       await appendInTurn(2);
       await insider.sql(`CREATE TABLE older AS SELECT ${columns} FROM countersign.log_heads WHERE $T`, tenantId);
@@ -247,12 +247,12 @@ describe('a log to which two servers append', () => {
       await insider.sql(`INSERT INTO countersign.log_heads (${columns}) SELECT ${columns} FROM older`, tenantId);
       const third = await startFreshServer();
       for (let count = 0; count < lost + more; count += 1) expect((await append(key, third)).status).toBe(200);
-      if (isPutBack)
+      if (replacesHashes)
         await insider.sql(
           `UPDATE countersign.audit_entries AS e SET row_hash = abandoned.row_hash FROM abandoned WHERE e.$T AND e.seq = abandoned.seq`,
           tenantId,
         );
-      for (const on of [server, second]) expect(await append(key, on)).toMatchObject(refused);
+      for (const on of [server, second]) expect(await append(key, on)).toMatchObject(logRewrittenResponse);
       await insider.sql('DROP TABLE older, abandoned', tenantId);
     },
   );

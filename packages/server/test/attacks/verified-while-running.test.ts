@@ -77,7 +77,7 @@ const ATTACKS: Attack[] = [
     at: ['ingestion_keys', 'name', `kind = 'live'`],
     change: () => 'other',
     findings: [
-      { table: 'ingestion_keys', id: expect.stringMatching(/^[0-9a-zA-Z]{8,}$/), fault: 'its id, kind or name is different' },
+      { table: 'ingestion_keys', id: expect.stringMatching(/^[0-9a-zA-Z]{8,}$/), fault: 'its ID, kind or name is different' },
     ],
   },
 ];

@@ -4,8 +4,8 @@ import { Admission } from '../../src/database/admission.ts';
 import { BatchWriter, type Item } from '../../src/database/batch-writer.ts';
 import { Slots } from '../../src/database/slots.ts';
 
-const item: Item = { bytes: 1, foldKeys: [] };
-const itemWithKey = (key: string): Item => ({ bytes: 1, foldKeys: [key] });
+const item: Item = { bytes: 1, batchKeys: [] };
+const itemWithKey = (key: string): Item => ({ bytes: 1, batchKeys: [key] });
 
 /** The error of a batch whose rows another transaction has inserted first. */
 const conflict = () => Object.assign(new pg.DatabaseError('duplicate key', 0, 'error'), { code: '23505' });

@@ -122,7 +122,7 @@ describe('a log whose last entry is ahead of the clock', () => {
     expect(row!.future).toBe(false);
   });
 
-  test('by 20 years: the command that the response names lets the workspace continue', async () => {
+  test('by 20 years: the response names a command, and after this command the workspace accepts writes again', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     expect((await server.post(paths.evaluations, key, EVALUATION)).status).toBe(200);

@@ -79,7 +79,7 @@ describe('POST /api/v1/evaluations', () => {
     ['skipped cases are excluded', { cases: { total: 10, passed: 8, skipped: 2 }, skipped_excluded: true }, 100],
     ['cases in error count as not passed', { cases: { total: 10, passed: 8, errored: 2 }, skipped_excluded: true }, 80],
     ['never rounded up', { cases: { total: 3, passed: 2, failed: 1 } }, 66.66666666666666],
-    ['exact to a tenth', { cases: { total: 1000, passed: 1, failed: 999 } }, 0.1],
+    ['exact for 1 of 1000 cases', { cases: { total: 1000, passed: 1, failed: 999 } }, 0.1],
     [
       'the rate of the cases, because the reported rate is higher',
       { pass_rate: 66.7, cases: { total: 3, passed: 2, failed: 1 } },
@@ -90,11 +90,11 @@ describe('POST /api/v1/evaluations', () => {
       { pass_rate: 66.6, cases: { total: 3, passed: 2, failed: 1 } },
       66.6,
     ],
-    ['scores that are not binary', { pass_rate: 71.5, cases: { total: 10, errored: 1 } }, 71.5],
-    ['scores that are not binary, without a rate', { cases: { total: 10 } }, null],
-    ['a total of zero cases', { cases: { total: 0, passed: 0 } }, null],
-    ['all cases skipped', { cases: { total: 3, passed: 0, skipped: 3 }, skipped_excluded: true }, null],
-    ['nothing given', {}, null],
+    ['the reported rate, because the scores are not binary', { pass_rate: 71.5, cases: { total: 10, errored: 1 } }, 71.5],
+    ['no rate, because the scores are not binary and no rate is reported', { cases: { total: 10 } }, null],
+    ['no rate, because there are zero cases', { cases: { total: 0, passed: 0 } }, null],
+    ['no rate, because all cases were skipped', { cases: { total: 3, passed: 0, skipped: 3 }, skipped_excluded: true }, null],
+    ['no rate, because nothing is given', {}, null],
   ])('computes the pass rate, which promotion checks use: %s', async (what, body, rate) => {
     const { body: response } = await record({ agent_name: what, ...body });
     expect(response.pass_rate).toBe(rate);
@@ -116,6 +116,11 @@ describe('POST /api/v1/evaluations', () => {
     expect([status, body.issues?.map(({ path, code }: { path: string; code: string }) => [path, code])]).toEqual(
       expected === 200 ? [200, undefined] : [422, [['/evaluated_at', 'too_small']]],
     );
+  });
+
+  test('accepts a name and a suite of the maximum length', async () => {
+    const name = '\u{1F600}'.repeat(512);
+    expect((await record({ agent_name: 'long', name, suite: { name } })).status).toBe(200);
   });
 
   test('requires the scope evaluations', async () => {
@@ -154,7 +159,7 @@ describe('the age of an evaluation', () => {
     expect((await check({ agent_name: 'silent' })).evaluation).not.toHaveProperty('evaluated_at');
   });
 
-  test('of 23.5 hours is within a limit of 24 hours and beyond a limit of 23 hours', async () => {
+  test('23.5 hours is within a limit of 24 hours and beyond a limit of 23 hours', async () => {
     await record({ agent_name: 'edge', evaluated_at: hoursAgo(23.5), ...passing });
     expect((await check({ agent_name: 'edge', max_age_hours: 24 })).allowed).toBe(true);
     expect((await check({ agent_name: 'edge', max_age_hours: 23 })).reason).toBe('no_recent_evaluation');
@@ -210,7 +215,7 @@ describe('the message of an allowed decision', () => {
     );
   });
 
-  test('lists the latest evaluation of each suite, of each name without a suite, and of each harness, from both endpoints', async () => {
+  test('lists the latest evaluation of each other series (suite or name, and harness), from both endpoints', async () => {
     const harness_id = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';
     const plain = (body: object) => server.post(paths.evaluations, key, { agent_name: 'series', pass_rate: 90, ...body });
     await plain({ name: 'a', status: 'failing' });
@@ -235,10 +240,5 @@ describe('the message of an allowed decision', () => {
     expect(message).toMatch(/; and more\.$/);
     expect(message).not.toMatch(/[\u202e\u200b\u2028]/);
     expect(message.match(/"/g)).toHaveLength(12);
-  });
-
-  test('an evaluation whose name and suite have the maximum length is accepted', async () => {
-    const name = '\u{1F600}'.repeat(512);
-    expect((await suite(name, { agent_name: 'long', name })).status).toBe(200);
   });
 });

@@ -31,14 +31,14 @@ const stored = async (traceId: string) =>
 describe('the totals of a trace', () => {
   test.each<[string, object, { tokens: number | null; cost_usd: number | null }]>([
     ['are null if no span has a value', { spans: [span('a')] }, { tokens: null, cost_usd: null }],
-    ['zero is a value', { spans: [span('a', { total_tokens: 0, cost_usd: 0 })] }, { tokens: 0, cost_usd: 0 }],
+    ['count zero as a value', { spans: [span('a', { total_tokens: 0, cost_usd: 0 })] }, { tokens: 0, cost_usd: 0 }],
     [
       'are the sums over the spans that have a value',
       { spans: [span('a', { total_tokens: 7, cost_usd: 0.1 }), span('b'), span('c', { total_tokens: 5, cost_usd: 0.2 })] },
       { tokens: 12, cost_usd: 0.3 },
     ],
     [
-      'a span without a total counts the sum of the prompt and completion tokens that it has',
+      'include the prompt and completion tokens of a span that has no total',
       {
         spans: [
           span('a', { prompt_tokens: 10, completion_tokens: 2 }),
@@ -49,28 +49,32 @@ describe('the totals of a trace', () => {
       { tokens: 142, cost_usd: null },
     ],
     [
-      'a supplied value takes precedence over the sum',
+      'are the supplied values, even if the sums over the spans are different',
       { total_tokens: 1, cost_usd: 9.99, spans: [span('a', { total_tokens: 50, cost_usd: 1 })] },
       { tokens: 1, cost_usd: 9.99 },
     ],
     [
-      'supplied prompt and completion tokens make a total',
+      'use the sum of the supplied prompt and completion tokens',
       { prompt_tokens: 20, completion_tokens: 3, spans: [span('a', { total_tokens: 50 })] },
       { tokens: 23, cost_usd: null },
     ],
     [
-      'a supplied number of prompt tokens alone makes no total',
+      'are the sums over the spans if only prompt tokens are supplied',
       { prompt_tokens: 20, spans: [span('a', { total_tokens: 50 })] },
       { tokens: 50, cost_usd: null },
     ],
-    ['2^53-1 is stored exactly', { total_tokens: Number.MAX_SAFE_INTEGER }, { tokens: Number.MAX_SAFE_INTEGER, cost_usd: null }],
     [
-      'costs are exact decimals, however small',
+      'are exact up to 2^53-1 tokens',
+      { total_tokens: Number.MAX_SAFE_INTEGER },
+      { tokens: Number.MAX_SAFE_INTEGER, cost_usd: null },
+    ],
+    [
+      'are exact decimals for costs, however small',
       { spans: [0.1, 0.2, 0.3, 1e-7, 2e-7].map((cost, index) => span(`${index}`, { cost_usd: cost })) },
       { tokens: null, cost_usd: 0.6000003 },
     ],
     [
-      '500 spans that cost one cent each cost five dollars together',
+      'are five dollars for 500 spans that cost one cent each',
       { spans: Array.from({ length: 500 }, (_, index) => span(`${index}`, { cost_usd: 0.01 })) },
       { tokens: null, cost_usd: 5 },
     ],
@@ -78,10 +82,31 @@ describe('the totals of a trace', () => {
     expect(await trace(what, members)).toMatchObject(expected);
   });
 
-  test('stores a sum of costs with all of its 29 digits', async () => {
+  test('keep all 29 digits of a sum of costs', async () => {
     await trace('digits', { spans: [span('a', { cost_usd: 1e-20 }), span('b', { cost_usd: 123456789.125 })] });
     const [row] = await server.database.sql(`SELECT cost_usd::text AS cost FROM countersign.traces WHERE trace_id = 'digits'`);
     expect(row?.cost).toBe('123456789.12500000000000000001');
+  });
+});
+
+test('the numbers of a span are stored exactly, and its times to the microsecond', async () => {
+  const members = {
+    total_tokens: Number.MAX_SAFE_INTEGER,
+    cost_usd: 0.123456789012345,
+    started_at: '1969-12-31T23:59:59.999999Z',
+    ended_at: '9999-12-31T23:59:59.123456Z',
+  };
+  const { id } = await trace('exact', { spans: [span('a', members)] });
+  const [stored] = await server.database.sql(
+    `SELECT total_tokens, cost_usd, to_jsonb(started_at AT TIME ZONE 'UTC') AS started_at, to_jsonb(ended_at AT TIME ZONE 'UTC') AS ended_at
+       FROM countersign.spans WHERE trace = $1`,
+    [id],
+  );
+  expect(stored).toEqual({
+    total_tokens: Number.MAX_SAFE_INTEGER,
+    cost_usd: '0.123456789012345',
+    started_at: '1969-12-31T23:59:59.999999',
+    ended_at: '9999-12-31T23:59:59.123456',
   });
 });
 
@@ -108,27 +133,6 @@ describe('a trace sent again', () => {
       { span_id: 'c', kind: 'llm', name: 'step', model: null, total_tokens: 1, submission: 2, ordinal: 1 },
     ]);
     expect(await stored('again')).toMatchObject({ span_count: 3, submission_count: 5 });
-  });
-
-  test('the numbers and times of a span are stored to the last digit', async () => {
-    const members = {
-      total_tokens: Number.MAX_SAFE_INTEGER,
-      cost_usd: 0.123456789012345,
-      started_at: '1969-12-31T23:59:59.999999Z',
-      ended_at: '9999-12-31T23:59:59.123456Z',
-    };
-    const { id } = await trace('exact', { spans: [span('a', members)] });
-    const [stored] = await server.database.sql(
-      `SELECT total_tokens, cost_usd, to_jsonb(started_at AT TIME ZONE 'UTC') AS started_at, to_jsonb(ended_at AT TIME ZONE 'UTC') AS ended_at
-         FROM countersign.spans WHERE trace = $1`,
-      [id],
-    );
-    expect(stored).toEqual({
-      total_tokens: Number.MAX_SAFE_INTEGER,
-      cost_usd: '0.123456789012345',
-      started_at: '1969-12-31T23:59:59.999999',
-      ended_at: '9999-12-31T23:59:59.123456',
-    });
   });
 
   test('keeps the values that a later submission omits or sets to null, and replaces those that it sends', async () => {
@@ -163,7 +167,7 @@ describe('a trace sent again', () => {
     expect(await stored('outcome')).toMatchObject({ outcome: 'escalated' });
   });
 
-  test('supplied totals remain until they are supplied again, also as prompt and completion tokens', async () => {
+  test('a supplied total remains until a later submission supplies a new one, or both prompt and completion tokens', async () => {
     expect(await trace('totals', { total_tokens: 100, cost_usd: 1 })).toMatchObject({ tokens: 100, cost_usd: 1 });
     expect(await trace('totals', { spans: [span('a', { total_tokens: 5, cost_usd: 9 })] })).toMatchObject({
       tokens: 100,

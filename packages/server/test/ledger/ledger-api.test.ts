@@ -61,7 +61,7 @@ describe('read access', () => {
     expect((await get('/api/ledger/audit/checkpoint', token.replace('aa_read_', 'aa_live_'))).status).toBe(401);
   });
 
-  test('rejects a revoked read token on the next request; the key audit trail records when it was minted and revoked', async () => {
+  test('rejects a revoked read token on the next request; the key audit trail records that it was minted and revoked', async () => {
     const other = await readToken(tenantId);
     expect((await get('/api/ledger/audit/checkpoint', other)).status).toBe(200);
     await revokeKey(server.open.pool, tenantId, other.slice(8, 20), 'operator');
@@ -111,7 +111,7 @@ describe('read access', () => {
     }
   });
 
-  test('the key audit trail offers a checkpoint and no entries; an unknown log is not found', async () => {
+  test('the key audit trail offers a checkpoint and no entries; an unknown log gets 404', async () => {
     expect((await get('/api/ledger/keys/checkpoint')).status).toBe(200);
     expect((await get('/api/ledger/keys/entries')).status).toBe(404);
     expect((await get('/api/ledger/secrets/checkpoint')).status).toBe(404);
