@@ -29,7 +29,7 @@ export function openSocket({ host, port }: Address): Socket {
  */
 const PORTS = { first: 20_000, count: 12_000 };
 
-/** A random port that is free now. Throws if the host is not a loopback address, or if it cannot listen on any of 20 random ports. */
+/** A random port that is free now. Throws if the host is not a loopback address, or if listening fails on 20 random ports. */
 export async function freePort(host: string): Promise<number> {
   requireLoopback(host);
   for (let tries = 1; ; tries += 1) {

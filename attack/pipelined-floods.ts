@@ -4,7 +4,7 @@ import { type Address, openSocket } from './loopback.ts';
 import { httpText } from './requests.ts';
 import type { Target } from './target.ts';
 
-const REQUESTS = 'countersign_http_requests_total';
+const REQUESTS_METRIC = 'countersign_http_requests_total';
 
 /** Paths that are requested without a credential. */
 const PATHS = ['/openapi.json', '/metrics', '/docs', '/readyz', '/.well-known/jwks.json', '/', '/api/portal/session'];
@@ -20,14 +20,14 @@ async function flood(target: Target, sockets: number, gets: number, seconds: num
   };
   await Promise.all(Array.from({ length: sockets }, (_, index) => sendRepeatedly(index)));
   await sleep(1_100); // metrics are up to a second old
-  const rejectedRequests = await target.metric(REQUESTS, /status="503"/);
+  const rejectedRequests = await target.metric(REQUESTS_METRIC, /status="503"/);
   const refusedConnections = await target.metric('countersign_connections_refused_total');
-  // REQUESTS does not count refused connections, so only the rejected requests are subtracted.
-  const responses = (await target.metric(REQUESTS)) - rejectedRequests;
+  // The metric of requests does not count refused connections, so only the rejected requests are subtracted.
+  const responses = (await target.metric(REQUESTS_METRIC)) - rejectedRequests;
   return {
     rejected: rejectedRequests + refusedConnections,
     note: `${Math.round(responses / seconds).toLocaleString('en-US')} responses per second`,
-    violations: responses > 0 ? [] : ['there was no response'],
+    violations: responses > 0 ? [] : ['every request was rejected or got no response'],
   };
 }
 
@@ -47,7 +47,7 @@ function sendUntilClosed(target: Address, text: string, endsAt: number): Promise
   });
 }
 
-/** In an earlier version, 1.4 MB of pipelined requests crashed the server. */
+/** Few connections that each send many requests. In an earlier version, 1.4 MB of such requests crashed the server. */
 export const pipelinedFlood: Attack = {
   what: '20 connections, each with 1,700 GETs without a credential in one write',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },

@@ -33,7 +33,10 @@ const RESULTS = fileURLToPath(new URL('results/', import.meta.url));
 
 type Measurement = (options: Options, environment: BenchEnvironment) => Promise<Row[]>;
 
-/** Each part has its own test environment. So its tables are almost empty at the start, and only its own load needs memory. */
+/**
+ * Each part has its own test environment; `trees` and `stored` have two. So the tables of a part are almost empty at the start, and only
+ * its own load needs memory.
+ */
 const parts: Record<Part, Measurement> = {
   traces: (options, environment) => traces(environment, options),
   otlp: (options, environment) => otlp(environment, options),
@@ -103,7 +106,7 @@ async function run(options: Options): Promise<void> {
   if (options.keeps) {
     const { rounds, seconds } = options;
     const kept = { date: startedAt.toISOString(), commit, machine, loadAverage, rounds, seconds, rows: rows.map(keptRow) };
-    process.stdout.write(`kept in ${keepResult(RESULTS, kept)}\n`);
+    process.stdout.write(`result written to ${keepResult(RESULTS, kept)}\n`);
   }
   if (rows.some((row) => targetStatus(row) === 'missed')) process.exitCode = 1;
 }

@@ -36,7 +36,7 @@ const result = (date: string, given: Partial<KeptResult>): KeptResult => ({
 });
 
 describe('kept results', () => {
-  test('newestRows returns the newest row of each kind, and only from the same class of machine', () => {
+  test('newestRows returns the newest row of each part, work and limit, and only from the same class of machine', () => {
     keepResult(folder, result('2026-11-20T10:00:00.000Z', { commit: 'ccccccc', rows: [keptRow(row({ ratio: 0.4 }))] }));
     keepResult(folder, result('2026-11-19T10:00:00.000Z', { rows: [keptRow(row({})), keptRow(row({ part: 'traces' }))] }));
     const other = { ...machineClass(), cores: 1000 };

@@ -1,4 +1,4 @@
-// Sends one agent run as OTLP/JSON. Uses the standard OpenTelemetry variables and no packages.
+// Sends one agent run as OTLP/JSON. Reads OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS. Needs no packages.
 import { randomBytes } from 'node:crypto';
 
 const endpoint = process.env.OTEL_EXPORTER_OTLP_ENDPOINT ?? 'http://127.0.0.1:7300';
@@ -13,7 +13,7 @@ const traceId = randomBytes(16).toString('hex');
 const rootId = randomBytes(8).toString('hex');
 const startedMs = Date.now();
 
-/** Attributes in the form of OTLP. */
+/** Attributes in OTLP's format. */
 const attributes = (values) =>
   Object.entries(values).map(([key, value]) => ({
     key,

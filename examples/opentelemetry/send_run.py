@@ -1,4 +1,7 @@
-"""Sends one agent run as OTLP/JSON. Uses the standard OpenTelemetry variables and no packages."""
+"""Sends one agent run as OTLP/JSON.
+
+Reads OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS. Needs only the standard library.
+"""
 
 import json
 import os
@@ -20,7 +23,7 @@ STARTED_NS = time.time_ns()
 
 
 def attributes(values):
-    """Attributes in the form of OTLP."""
+    """Attributes in OTLP's format."""
     return [
         {"key": key, "value": {"intValue" if isinstance(value, int) else "stringValue": value}}
         for key, value in values.items()

@@ -13,7 +13,7 @@ export interface Account {
 /** In order of preference: the users that packages of PostgreSQL create on Linux and on macOS, then a user that most systems have. */
 const candidateAccountNames = ['postgres', '_postgres', 'nobody'];
 
-const externalDatabase = 'or use an external PostgreSQL by setting DATABASE_URL';
+const alternative = 'or use an external PostgreSQL by setting DATABASE_URL';
 
 /**
  * The user of this process.
@@ -26,7 +26,7 @@ export function currentAccount(): Account {
   } catch {
     throw new EmbeddedDatabaseError(
       'no_account',
-      `the uid ${process.geteuid?.()} has no name on this machine and PostgreSQL needs one: add it to /etc/passwd, ${externalDatabase}`,
+      `the uid ${process.geteuid?.()} has no name on this machine and PostgreSQL needs one: add it to /etc/passwd, ${alternative}`,
     );
   }
 }
@@ -43,7 +43,7 @@ export function unprivilegedAccount(): Account {
   }
   throw new EmbeddedDatabaseError(
     'no_account',
-    `PostgreSQL does not run as root, and /etc/passwd has no user "postgres" or "nobody" to run it as: create one, ${externalDatabase}`,
+    `PostgreSQL does not run as root, and /etc/passwd has no user "postgres" or "nobody" to run it as: create one, ${alternative}`,
   );
 }
 
@@ -57,7 +57,7 @@ export function accountOf(uid: number): Account {
   if (found === undefined) {
     throw new EmbeddedDatabaseError(
       'no_account',
-      `the embedded PostgreSQL needs the name of the uid ${uid}, which is not in /etc/passwd: add it, ${externalDatabase}`,
+      `the embedded PostgreSQL needs the name of the uid ${uid}, which is not in /etc/passwd: add it, ${alternative}`,
     );
   }
   return found;

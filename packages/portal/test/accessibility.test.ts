@@ -114,7 +114,8 @@ test('every page for a signed-in person fits on a phone, follows the content sec
     if (width > PHONE.width) found.push(`${name}: ${width} pixels wide on a phone`);
     for (const tab of await page.getByRole('tab').all()) {
       const { x, width: tabWidth } = (await tab.boundingBox()) ?? { x: 0, width: 0 };
-      if (x + tabWidth > PHONE.width) found.push(`${name}: the tab ${await tab.innerText()} extends beyond a phone`);
+      if (x + tabWidth > PHONE.width)
+        found.push(`${name}: the tab ${await tab.innerText()} extends beyond the screen of a phone`);
     }
     found.push(...light.map((each) => `${name}, light: ${each}`), ...dark.map((each) => `${name}, dark: ${each}`));
   }

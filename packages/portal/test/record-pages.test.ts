@@ -78,7 +78,7 @@ test('the notes of an evaluation and the detail of a run keep their line breaks'
   }
 });
 
-test('the title of the window names the page and the workspace', async () => {
+test('the title of the window names the page and, inside a workspace, the workspace', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer', 'decisions');
   await waitUntilLoaded(page);

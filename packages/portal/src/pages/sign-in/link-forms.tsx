@@ -165,8 +165,8 @@ export function SignInByLink({ link, token, onSignedIn }: LinkFormProps) {
   return (
     <>
       <p className="soft">
-        This link signs you in{link.email !== null && ` as ${link.email}`}
-        {link.workspace !== null && ` to the workspace ${link.workspace.name}`}. The link works once.
+        This link signs you in{link.workspace !== null && ` to the workspace ${link.workspace.name}`}
+        {link.email !== null && ` as ${link.email}`}. The link works once.
       </p>
       {mutation.isError && <ProblemNotice problem={mutation.error} />}
       <Button loading={mutation.isPending} onClick={() => mutation.mutate()} data-autofocus>
