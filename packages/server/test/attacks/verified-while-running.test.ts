@@ -145,4 +145,12 @@ describe('the periodic verification of the logs', () => {
     newWatch.stop();
     expect(newWatch.findings.of(tenantId).map(({ table }) => table)).toEqual(['key_events']);
   });
+
+  test('reports a key whose row was deleted', async () => {
+    const deleted = 'DELETE FROM countersign.ingestion_keys WHERE tenant_id = $1 AND kind = $2 RETURNING prefix';
+    const [row] = await server.database.sql<{ prefix: string }>(deleted, [tenantId, 'live']);
+    await server.verifyLogs();
+    const { differing_rows: rows } = await viewer.get('overview.read');
+    expect(rows).toEqual([{ table: 'ingestion_keys', id: row!.prefix, fault: 'it was deleted outside the server' }]);
+  });
 });
