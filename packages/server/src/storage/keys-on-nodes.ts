@@ -34,9 +34,9 @@ interface GroupLookup {
 type NodesOfShards = ReadonlyMap<string, string>;
 
 /**
- * Looks up keys on the nodes of their tenants, which have a copy of the keys and the heads of the key audit trails. A lookup through the
- * coordinator needs two statements, and the coordinator forwards one of them to a node. Such a lookup takes a third of the time of an audit
- * entry (docs/decisions/0059).
+ * Looks up keys on the nodes of their tenants. Each node has a copy of the keys, and the heads of its tenants' key audit trails. A lookup
+ * through the coordinator takes a third of the time of an audit entry: it needs two statements, and the coordinator forwards one of them to
+ * a node (docs/decisions/0059).
  *
  * At the same time, it asks the coordinator for the node of the shards. All events of keys are written through the coordinator, and are
  * acknowledged when their node shows them. So if the coordinator still names this node after the lookup began, the node shows every event

@@ -81,7 +81,7 @@ const SENT = `SELECT received.trace, received.number, received.tenant_id, receiv
         WHERE m.tenant_id = $1 AND m.trace = received.trace AND m.span_id = received.parent_of_call
           AND ${reportsCall('m')} ${FENCE}) AS call ON true`;
 
-/** SQL for the stored model calls below a sent call, except those that were sent themselves. Their usage is no longer counted. */
+/** SQL for the stored model calls below a sent call: their usage is no longer counted. Calls that were sent again are omitted. */
 const BELOW_SENT = `SELECT sent.trace, below.place, ${USAGE.map((member) => `below.${member}`).join(', ')} FROM sent
       CROSS JOIN LATERAL (SELECT m.ctid AS place, m.* FROM countersign.merged_spans AS m
         WHERE m.tenant_id = $1 AND m.trace = sent.trace AND m.parent_of_call = sent.span_id ${FENCE}) AS below

@@ -55,7 +55,7 @@ const MERGED_RUNS = 512;
 const SMALL_RUNS = 256;
 /** The smallest number of small segments to merge. */
 const MERGED_MIN = 16;
-/** The largest number of small segments that are merged in one transaction. */
+/** The largest number of small segments of one source that are merged in one transaction. */
 const MERGED_MAX = 1000;
 
 /** The seed of the advisory lock of an index: the bytes of 'CSRIDS'. */

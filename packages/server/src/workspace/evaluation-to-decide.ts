@@ -24,7 +24,7 @@ export interface EvaluationToDecide {
  * evidence log, so that a changed row cannot redirect a rejection to another agent. Other evaluations of the log are not in memory, so
  * their rows are read.
  * @throws NotFoundError for an unknown evaluation.
- * @throws RuleViolationError if the evaluation has no agent that is in the log.
+ * @throws RuleViolationError if the evaluation belongs to no agent, or to one that is not in the log.
  */
 export async function findEvaluationToDecide(
   { tx, evidence }: Pick<EvidenceAct, 'tx' | 'evidence'>,

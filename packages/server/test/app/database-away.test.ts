@@ -134,7 +134,7 @@ describe('an external PostgreSQL', () => {
     }
   });
 
-  test("in which the server's role has extra rights: `migrate` revokes them, unless this role also owns the tables", async () => {
+  test("`migrate` revokes extra rights of the server's role, unless this role also owns the tables", async () => {
     await external.role('giving_role');
     await external.role('given_role');
     await external.sql('CREATE DATABASE given OWNER giving_role');

@@ -145,7 +145,7 @@ describe('npm run demo', () => {
   test('exits with 2 when the server and the commands use different databases', { timeout: 240_000 }, async () => {
     const { url } = await testServer();
     copyPreparedCluster(dataDir);
-    // Otherwise each command would start the database and stop it again.
+    // Keeps the database running. Otherwise each command would start and stop it.
     const database = await acquireEmbeddedDatabase({ dataDir, notify: () => undefined });
     try {
       const { code, stderr } = await takeTour({ COUNTERSIGN_URL: url, SERVER_FOR_TESTS: SERVER_MAIN }).ended;

@@ -80,7 +80,7 @@ const appendHead = () =>
   `POST ${paths.audit} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
 
 describe('shutdown', () => {
-  test('SIGTERM under load commits and responds to every accepted request, stops the database, and the next start works', async () => {
+  test('after SIGTERM under load, the server completes all accepted requests and stops the database; the next start works', async () => {
     const callers = await startBusyCallers();
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');

@@ -105,14 +105,17 @@ describe('a decision of an approver, after the row of the evaluation was changed
     ['agent', async () => moveEvaluation((await createHighRiskAgent())[1])],
     ['pass rate', () => sql('UPDATE countersign.evaluations SET pass_rate = 100 WHERE id = $1', [evaluation])],
     ['document', () => sql(`UPDATE countersign.evaluations SET document = '{}' WHERE id = $1`, [evaluation])],
-  ])('is refused if it approves and the row has another %s, because the approver saw the changed row', async (_, attack) => {
-    await attack();
-    await expect(decide('approved')).rejects.toThrow(EvidenceBrokenError);
-    expect(await reason()).toBe('approval_required');
-    const args = ['approvals', 'approve', '--workspace', tenantId, '--evaluation', evaluation, '--rationale', 'read it'];
-    const { status, err } = await runCommand(environmentOf(server), ...args);
-    expect([status, err]).toEqual([9, expect.stringContaining(`evaluations: the row ${evaluation}`)]);
-  });
+  ])(
+    'is refused if it approves and the row has another %s, because the approver may have seen the changed row',
+    async (_, attack) => {
+      await attack();
+      await expect(decide('approved')).rejects.toThrow(EvidenceBrokenError);
+      expect(await reason()).toBe('approval_required');
+      const args = ['approvals', 'approve', '--workspace', tenantId, '--evaluation', evaluation, '--rationale', 'read it'];
+      const { status, err } = await runCommand(environmentOf(server), ...args);
+      expect([status, err]).toEqual([9, expect.stringContaining(`evaluations: the row ${evaluation}`)]);
+    },
+  );
 
   test('takes the agent from the log if it rejects', async () => {
     await decide('approved');

@@ -4,7 +4,7 @@ import { portalClient } from '../harness/portal-client.ts';
 import { paths, testServer } from '../harness/test-server.ts';
 
 describe('the periodic comparison of the tables with the evidence log', () => {
-  test("reports a changed row once in the server's log, and in /readyz, a metric and the overview until it is restored", async () => {
+  test("reports a changed row once in the server's log, and in /readyz, a metric and the overview until the row is restored", async () => {
     const lines: string[] = [];
     const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
     const watching = await testServer({ checkpointSeconds: undefined, log });

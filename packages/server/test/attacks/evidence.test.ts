@@ -68,7 +68,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
   });
 
-  test('B: still decides on the latest evaluation, which is below the threshold, after its row was deleted', async () => {
+  test('B: still uses the latest evaluation, which is below the threshold, after its row was deleted', async () => {
     await evaluate(99);
     const { body } = await evaluate(12);
     await sql('DELETE FROM countersign.evaluations WHERE id = $1', [body.id]);
@@ -184,7 +184,7 @@ describe('a request gets 503 if its agent is only in the table (evaluations) or 
   });
 });
 
-describe('an altered evidence log: the server does not decide on altered events, and `ledger verify` reports them', () => {
+describe('an altered evidence log: the server makes no decision from altered events, and `ledger verify` reports them', () => {
   const attacks: [string, (id: string) => Promise<unknown>][] = [
     [
       'a changed event',

@@ -92,7 +92,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
     expect(await verify()).toEqual([1, expect.stringContaining('the trail says that it is revoked')]);
   });
 
-  test('revokes a key whose row was deleted, so that the key is rejected after the row is put back', async () => {
+  test('revokes a key whose row was deleted, so that the key is rejected after the row is restored', async () => {
     await sql(`CREATE TABLE public.taken AS SELECT * FROM countersign.ingestion_keys WHERE prefix = '${prefixOf(key)}'`);
     await sql('DELETE FROM countersign.ingestion_keys WHERE prefix = $1', [prefixOf(key)]);
     await expect(rotateKey(server.open.pool, tenantId, prefixOf(key), 'operator')).rejects.toThrow('has no key with the prefix');
@@ -101,7 +101,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
     expect(await statuses(key)).toEqual([401, 401]);
   });
 
-  test('rejects the old and the new secret of a rotated key whose row got the old secret back', async () => {
+  test('rejects the old and the new secret of a rotated key whose row was changed to the old secret', async () => {
     const [row] = await server.database.sql<{ secret_sha256: Buffer }>(
       'SELECT secret_sha256 FROM countersign.ingestion_keys WHERE prefix = $1',
       [prefixOf(key)],

@@ -283,7 +283,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
     });
   });
 
-  test('`ledger checkpoint` also refuses to sign if rewritten rows below a stored node got their original hashes back', async () => {
+  test('`ledger checkpoint` also refuses to sign if rewritten rows below a stored node have the hashes of the original rows', async () => {
     await sql('CREATE TABLE abandoned AS SELECT seq, row_hash FROM countersign.audit_entries WHERE $T');
     await rewrite(300);
     await scenario.resealWithSecret();

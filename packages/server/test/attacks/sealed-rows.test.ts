@@ -88,7 +88,7 @@ const asJson = async (row: Record<string, unknown>) =>
   );
 
 describe('the server signs only with decision keys that it wrote', () => {
-  test('ignores an inserted oldest key and a key whose retirement was undone; without a valid key, there is no decision', async () => {
+  test('ignores an inserted older key and a key whose retirement was undone; without a valid key, it makes no decision', async () => {
     const before = await check();
     await insertRow(server.database, 'decision_keys', {
       ...{ tenant_id: text(tenantId), key_id: text('dk_000000000000'), created_at: `'2020-01-01'` },

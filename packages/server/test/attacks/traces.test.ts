@@ -287,7 +287,7 @@ describe('the trace log', () => {
     expect(await verify()).toEqual([0, expect.stringMatching(/^valid: 6 entries/)]);
   });
 
-  test('the server reports a changed row once in its log, and in /readyz, a metric and the portal until it is restored', async () => {
+  test('the server reports a changed row once in its log, and in /readyz, a metric and the portal until the row is restored', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
     // A separate database: otherwise every verification would include the workspaces of the other tests.

@@ -25,7 +25,7 @@ test('sendRaw returns the responses of a server that closes the connection', asy
   expect((await sendRaw(url, 'x')).map(({ status }) => status)).toEqual([204, 204]);
 });
 
-test('sendRaw rejects if the server sends something else than HTTP', async () => {
+test('sendRaw rejects if the server sends something other than HTTP', async () => {
   const url = await startServer((socket) => socket.end('nonsense'));
   await expect(sendRaw(url, 'x')).rejects.toThrow('not an HTTP response: nonsense');
 });

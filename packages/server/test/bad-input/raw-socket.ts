@@ -12,7 +12,7 @@ export interface RawSendOptions {
 /**
  * Sends bytes unchanged, even if fetch or node:http would refuse them. Returns all responses after the server has closed the connection.
  * @throws if the server does not close the connection in time, if the connection fails before any byte of a response, or if the server
- * sends something else than HTTP.
+ * sends something other than HTTP.
  */
 export async function sendRaw(
   url: string,

@@ -56,7 +56,7 @@ describe('bodies whose length differs from the announced length', () => {
   });
 });
 
-describe('slow clients and clients that do not close', () => {
+describe('slow clients, and clients that do not close the connection', () => {
   test('get 408 when headers or a body do not arrive in time', async () => {
     const server = createServer({ requestTimeout: 200, headersTimeout: 200, connectionsCheckingInterval: 50 }, () => undefined);
     server.on('clientError', answerClientError);
@@ -69,7 +69,7 @@ describe('slow clients and clients that do not close', () => {
     server.close();
   });
 
-  test('are disconnected after a rejection when they never close their side', async () => {
+  test('are disconnected after a rejection when they never close their side of the connection', async () => {
     const server = createServer(() => undefined);
     server.on('clientError', answerClientError);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -19,7 +19,7 @@ const padBody = (good: object, bytes: number): string => {
 /** Like padBody, but half of the body is random hex digits, so that it is less than 300 times as long as its compressed form. */
 const padRandomly = (good: object, bytes: number): string =>
   padBody({ ...good, metadata: { text: randomBytes(bytes / 4).toString('hex') } }, bytes);
-/** White space compressed in members of 10 MiB: a bomb that costs its sender little time and memory. */
+/** White space in gzip members of 10 MiB each: a bomb that costs its sender little time and memory. */
 const gzipBomb = (mib: number): Buffer => {
   const member = gzipSync(Buffer.alloc(10 * MIB, 0x20), { level: 9 });
   return Buffer.concat(Array.from({ length: mib / 10 }, () => member));
@@ -55,7 +55,7 @@ const expandsTooMuch = (what: string, path: string, body: unknown, headers: Reco
 });
 const bomb = gzipBomb(1000);
 
-testRejections('rejects a body that is too large, also after decompression', target, [
+testRejections('rejects a body that is too large before or after decompression', target, [
   tooLarge('one byte too large for an audit entry', paths.audit, padBody(GOOD.entry, MIB + 1)),
   tooLarge('one byte too large for an evaluation', paths.evaluations, padBody(GOOD.evaluation, MIB + 1)),
   tooLarge('one byte too large for a promotion check', paths.promotionCheck, padBody(GOOD.check, MIB + 1)),
@@ -145,7 +145,7 @@ test.each([
   },
 );
 
-test('the server accepts a body of exactly the limit, also chunked and compressed', async () => {
+test('the server accepts a body of exactly the maximum size: plain, chunked or compressed', async () => {
   const body = padBody(GOOD.entry, MIB);
   expect((await target.server.post(paths.audit, target.key, body)).status).toBe(200);
   expect((await postChunked(paths.audit, Buffer.from(body))).status).toBe(200);

@@ -53,7 +53,7 @@ describe('a command in its own process', () => {
     expect(runInOwnProcess(['--help'], { COUNTERSIGN_PORT: 'x' }).status).toBe(0);
   });
 
-  test('prints one line for an internal error, and a stack only at log level debug', async () => {
+  test('prints one line for an internal error, and a stack trace only at log level debug', async () => {
     const broken = await run('workspace', 'create', '--name', 'headless');
     await server.database.sql(`DELETE FROM countersign.decision_keys WHERE tenant_id = $1`, [broken.out.trim()]);
     const show = ['decision-key', 'show', '--workspace', 'headless'];

@@ -32,7 +32,7 @@ describe('the workspace name of another tenant', () => {
     expect(await victim.admin.get('workspace.read')).toMatchObject({ id: victim.id, name: 'globex' });
   });
 
-  test('is not indexed, so a rename neither looks it up nor waits for another tenant', async () => {
+  test('is in no index, so a rename neither compares it with other names nor waits for another tenant', async () => {
     const indexes = await server.database.sql<{ indexdef: string }>(
       `SELECT indexdef FROM pg_indexes WHERE schemaname = 'countersign' AND tablename = 'tenants'`,
     );

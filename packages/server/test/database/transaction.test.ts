@@ -43,7 +43,7 @@ describe('statements of a transaction', () => {
     }
   });
 
-  test('of one tick are sent in one write', async () => {
+  test('are sent in one write if they are issued in one tick', async () => {
     const client = await pool.connect();
     const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
     client.release();
@@ -87,7 +87,7 @@ describe('statements of a transaction', () => {
     ]);
   });
 
-  test('sent after a failed statement change nothing, fail with its error, and can be used in a later transaction', async () => {
+  test('change nothing after a failed statement, fail with its error, and can be used in a later transaction', async () => {
     await pool.query('CREATE TEMP TABLE seen (n int)');
     const late = sql('late', 'INSERT INTO pg_temp.seen VALUES (1)');
     const count = sql<{ n: number }>('count_seen', 'SELECT count(*)::int AS n FROM pg_temp.seen');

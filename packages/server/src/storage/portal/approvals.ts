@@ -58,7 +58,7 @@ const DECIDED = listOf(
   'p.decided_seq DESC, p.evaluation_id DESC',
 );
 
-/** Approvals with this decision after a place, last decided first, at most `limit`. */
+/** Approvals with this status, after a place, last decided first, at most `limit`. */
 export const listDecidedApprovals = (
   tx: Transaction,
   status: Exclude<ApprovalStatus, 'pending'>,
@@ -80,7 +80,7 @@ const ALL = listOf(
   'p.evaluation_id DESC',
 );
 
-/** Approvals in every state after a place, latest evaluation first, at most `limit`. Uses only the evaluation of the place. */
+/** Approvals of every status, after a place, latest evaluation first, at most `limit`. Uses only the evaluation of the place. */
 export const listAllApprovals = (
   tx: Transaction,
   agentId: string | null,
@@ -99,7 +99,7 @@ const ALL_WITH_TEXTS = listOf(
   'p.rationale',
 );
 
-/** Approvals in every state after a place, in the order of the requests, with complete texts, for the command line. At most `limit`. */
+/** Approvals of every status, after a place, in the order of the requests, at most `limit`. With complete texts, for the command line. */
 export const listApprovalsWithTexts = (tx: Transaction, after: ApprovalPlace | null, limit: number): Promise<ApprovalListRow[]> =>
   tx.run(ALL_WITH_TEXTS, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, limit]);
 

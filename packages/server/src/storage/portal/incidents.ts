@@ -72,7 +72,7 @@ const listOpen = (name: string, order: 'ASC' | 'DESC') =>
 const OPEN = listOpen('portal_list_open_recertifications', 'DESC');
 const LONGEST_OPEN = listOpen('portal_list_longest_open_recertifications', 'ASC');
 
-/** Incidents with an open re-certification after a place, latest first, at most `limit`. */
+/** Incidents whose re-certification is open, after a place, latest first, at most `limit`. */
 export const listOpenRecertifications = (
   tx: Transaction,
   { agentId, severity }: IncidentFilter,

@@ -8,11 +8,11 @@ export interface FoundRuns {
   places: RunPlace[];
   /** Whether the list is complete. */
   complete: boolean;
-  /** Of the runs after the place, none that contains the text is newer than this ID. */
+  /** Every matching run after the place has this ID or an older one. */
   newest: string;
 }
 
-/** If more runs than this contain a text, the list of runs is searched instead, because the text is so common. */
+/** If more runs than this contain a text, the caller finds the others in the list of runs, because the text is so common. */
 const FOUND_MAX = 2000;
 
 /**
