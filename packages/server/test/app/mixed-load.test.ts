@@ -149,8 +149,8 @@ const verifyAgainst = async (kept: string) => {
 };
 
 /**
- * Verifies an export against a kept checkpoint. If the checkpoint does not match, the output explains why, from the entry about the restore
- * in the export.
+ * Verifies an export against a kept checkpoint. If the checkpoint does not match, the output explains why: the export has an entry about
+ * the restore.
  */
 async function verifyExportAgainst(kept: string) {
   const [file, vkey] = [join(folder, 'audit.ndjson'), join(folder, 'instance.vkey')];

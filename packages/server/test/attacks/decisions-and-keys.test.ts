@@ -135,7 +135,7 @@ describe('an altered decision', () => {
   });
 });
 
-describe('a deleted allowed decision', () => {
+describe('a deleted decision that allowed a promotion', () => {
   const remove = () => sql(`DELETE FROM countersign.decisions WHERE $T AND id = '${scenario.allowedId}'`);
 
   test('the gap in seq reveals it', async () => {
@@ -293,7 +293,7 @@ describe('the key audit trail', () => {
     },
   );
 
-  test('the gap reveals a deleted event; the head, the checkpoints and the seal reveal a deleted last event', async () => {
+  test('the gap in seq reveals a deleted event; the head, the checkpoints and the seal reveal a deleted last event', async () => {
     await sql('DELETE FROM countersign.key_events WHERE $T AND seq = 2');
     expect(await scenario.runCheck('keys', 'workspace')).toEqual(
       broken(/^broken at seq 2: seq is 3, expected 2: an event is missing/),

@@ -89,7 +89,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     expect(await decisions()).toEqual(twice(200, false, 'approval_required'));
   });
 
-  test('C: still blocks after the row of a re-certification was closed, and after it was deleted with its incident', async () => {
+  test('C: still blocks after a re-certification was closed in its row, and after this row and its incident were deleted', async () => {
     await evaluate(99);
     await operate(
       ...['incidents', 'open', '--workspace', 'victim', '--agent', agent],
@@ -135,7 +135,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     }
   });
 
-  test('ignores the deletion of an evaluation below the threshold and a reset risk level', async () => {
+  test('ignores a reset risk level and the deletion of an evaluation below the threshold', async () => {
     await evaluate(99);
     await operate('agents', 'risk', '--workspace', 'victim', '--agent', agent, 'high');
     const { body } = await evaluate(12);

@@ -79,7 +79,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
     expect(await verify()).toEqual([1, expect.stringMatching(why)]);
   });
 
-  test('rejects a revoked key whose row was restored, and refuses to rotate the key', async () => {
+  test('rejects a revoked key whose row was replaced by an older one, and refuses to rotate the key', async () => {
     await sql('CREATE TABLE older AS SELECT * FROM countersign.ingestion_keys WHERE prefix = $1', [prefixOf(key)]);
     expect(await statuses(key)).toEqual([200, 200]);
     await revokeKey(server.open.pool, tenantId, prefixOf(key), 'operator');
@@ -124,7 +124,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
     expect(await statuses(key)).toEqual([401, 401]);
   });
 
-  test('responds with 500 to the keys of a workspace whose trail has an inserted event, and accepts keys of other workspaces', async () => {
+  test('responds with 500 to requests of a workspace whose trail has an inserted event, and accepts those of others', async () => {
     const another = await server.key(await server.workspace(), ['audit']);
     await insertUnrecordedKey('fedcbafedcba');
     await sql(

@@ -141,7 +141,7 @@ describe('`ledger verify`', () => {
     const { body } = await check();
     await check();
     expect(await verify('decisions')).toEqual([0, expect.stringMatching(/^valid: 2 entries/)]);
-    // An attacker with the master secret signs a decision on evidence that was never recorded.
+    // An attacker with the master secret signs a decision based on evidence that was never recorded.
     const [stored] = await server.database.sql<{ evidence: string; document: string }>(
       'SELECT evidence, document FROM countersign.decisions WHERE id = $1',
       [body.decision_id],

@@ -120,7 +120,7 @@ describe('workspaces and keys', () => {
 });
 
 describe('governance', () => {
-  test('a high-risk agent is blocked, approved, blocked again by an incident, and re-certified', async () => {
+  test('a high-risk agent is blocked, allowed after an approval, blocked again by an incident, and re-certified', async () => {
     const { key } = await json('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations,governance');
     const check = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'support-bot' })).body;
     const first = await evaluate(key, 'support-bot');

@@ -28,7 +28,7 @@ import { paths } from '../harness/test-server.ts';
 const RECOVERY_MS = 10_000;
 const STOP_MS = 5_000;
 /**
- * The limit for the end of PostgreSQL after a SIGTERM to the server, if its keeper was killed before. On a full disk, a fast shutdown
+ * The limit for the end of PostgreSQL after a SIGTERM to the server, if the keeper was killed before. On a full disk, a fast shutdown
  * may have no effect, and the watchdog sends its other signals after 6 and 7 seconds.
  */
 const POSTGRESQL_STOP_MS = 9_000;
