@@ -27,7 +27,7 @@ export async function countLostRecords(
   return lost;
 }
 
-/** Whether the command that operators use finds all logs of the victim valid. */
+/** Whether `ledger verify` finds all logs of the victim valid. */
 export async function areLogsValid(target: CheckedServer): Promise<boolean> {
   return outputOf(['ledger', 'verify', '--workspace', target.victim.tenantId, '--log', 'all'], target.environment).then(
     () => true,

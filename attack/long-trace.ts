@@ -35,7 +35,7 @@ export const longTrace: Attack = {
     const slowdown = last / first;
     // With fewer submissions, the samples of the first and of the last ones would overlap.
     if (latencies.length < 2 * SAMPLE_SIZE) {
-      const violation = `${latencies.length} submissions were accepted, and the comparison needs ${2 * SAMPLE_SIZE}; give more --seconds`;
+      const violation = `only ${latencies.length} submissions were accepted; the comparison needs ${2 * SAMPLE_SIZE}: increase --seconds`;
       return { rejected, note, violations: [violation] };
     }
     return {

@@ -80,7 +80,7 @@ export class Target implements Address {
     await this.#server!.end('SIGKILL');
   }
 
-  /** The settings by which commands find the data. */
+  /** The environment variables with which commands find the data. */
   get environment(): Record<string, string> {
     return this.folder.environment;
   }

@@ -81,7 +81,7 @@ export class Cluster {
     }
   }
 
-  /** The settings by which servers and commands find the data. */
+  /** The environment variables with which servers and commands find the data. */
   get environment(): Environment {
     return { ...this.folder.environment, ...this.#citus?.environment };
   }
@@ -91,7 +91,7 @@ export class Cluster {
     return this.members.filter(({ process }) => process?.hasEnded === false);
   }
 
-  /** The log lines of level error of all servers, also of those that were killed. */
+  /** The log lines of level error of all servers, including killed ones. */
   get errorLogLines(): string[] {
     return [...this.#earlierErrorLogLines, ...this.members.flatMap(({ process }) => process?.errorLogLines ?? [])];
   }

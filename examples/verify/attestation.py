@@ -37,7 +37,7 @@ def statement(response):
 
 
 def verify(data, keys):
-    """Returns the decision in an envelope, and its signers: the keys that signed it and were not retired before its timestamp.
+    """Returns the decision in an envelope, and the keys that signed the envelope and were not retired before the time of the decision.
 
     Raises Invalid if there is no such key, or if the envelope or its payload is invalid.
     """

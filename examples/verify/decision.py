@@ -11,7 +11,7 @@ from verdict import Invalid, text_of
 
 SIGNATURE_ALG = 'HMAC-SHA256'
 ABOUT_THE_SIGNATURE = ('response_sha256', 'signature', 'signature_alg')
-# The members that a reader needs to act on a decision, and their types. The digest covers all other members too.
+# The members that a reader needs to act on a decision, and their types. Other members are allowed, and the digest covers them.
 NEEDED = {
     'allowed': bool,
     'reason': str,

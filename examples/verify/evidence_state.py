@@ -26,7 +26,7 @@ class State:
 
 
 class Agent:
-    """An agent with its current evidence. The methods that apply events have the names of their actions, with _ instead of the dot."""
+    """An agent with its current evidence. Each method that applies an event is named after its action, with _ instead of the dot."""
 
     def __init__(self, agent):
         self.agent = agent

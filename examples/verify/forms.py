@@ -1,4 +1,4 @@
-"""Checks of the forms of members of rows, decisions and events."""
+"""Predicates for the members of rows, decisions and events."""
 
 import re
 

@@ -93,7 +93,7 @@ class VerifierTest(unittest.TestCase):
         return str(path)
 
     def run_verifier(self, *arguments):
-        """The output of verify.py with --json, with its exit_code added."""
+        """Runs verify.py with --json. Returns its output as a dict, with the member exit_code added."""
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
             exit_code = verify.main([*arguments, '--json'])

@@ -73,7 +73,7 @@ class EventLog:
     def conflicts(self, event):
         """How the event contradicts the earlier ones, as a list of (code, message).
 
-        A subclass may store an event without contradictions, to compare later events with it.
+        If the list is empty, a subclass may store the event, to compare later events with it.
         """
         return []
 

@@ -232,7 +232,7 @@ def _log_vectors(log, tenant_id, data):
 
 
 def refused_checkpoints(tenant_id, data):
-    """Notes that must be rejected under the first key, with the error code of verify.py."""
+    """Notes that a reader who trusts only the first key must reject, with the error codes of verify.py."""
     origin, root, first = log_proof.origin_of(tenant_id, 'audit'), root_of(data), SEEDS['first']
     good = checkpoint(origin, data)
     encoded = note.to_base64(root)
@@ -317,7 +317,7 @@ def envelope(payload, *seeds, payload_type=attestation.PAYLOAD_TYPE):
 
 
 def refused_envelopes(responses):
-    """Envelopes that must be rejected under the first key, with the error code of verify.py."""
+    """Envelopes that a reader who trusts only the first key must reject, with the error codes of verify.py."""
     allowed, blocked = (attestation.statement(response) for response in responses[:2])
     first = SEEDS['first']
     good, other = (envelope(jcs.canonicalize(statement), first) for statement in (allowed, blocked))

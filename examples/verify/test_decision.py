@@ -60,7 +60,7 @@ class Decisions(unittest.TestCase):
                     self.invalid({**case['response'], name: altered}, key, 'digest_mismatch', 'signature_mismatch')
             self.invalid({**case['response'], 'approved': True}, key, 'digest_mismatch', 'signature_mismatch')
 
-    def test_a_changed_decision_with_its_own_digest_is_invalid(self):
+    def test_a_changed_decision_with_a_recomputed_digest_is_invalid(self):
         case = self.golden['cases'][1]
         altered = {**case['response'], 'allowed': True}
         altered['response_sha256'] = decision.response_sha256(altered)

@@ -43,7 +43,7 @@ class Evidence(unittest.TestCase):
         older = {name: value for name, value in first['response'].items() if name != 'evidence_sha256'}
         self.invalid(older, first['evidence'].encode(), 'no_evidence_named')
 
-    def test_a_verdict_that_does_not_follow_is_invalid(self):
+    def test_a_verdict_that_does_not_follow_from_the_evidence_is_invalid(self):
         for case in self.golden['cases']:
             for name in evidence.verdict(json.loads(case['evidence'])):
                 response = copy.deepcopy(case['response'])
@@ -51,7 +51,7 @@ class Evidence(unittest.TestCase):
                 with self.subTest(name):
                     self.invalid(response, case['evidence'].encode('utf-8'), 'verdict_mismatch')
 
-    def test_evidence_of_another_form_is_invalid(self):
+    def test_evidence_of_another_version_or_form_is_invalid(self):
         case = self.golden['cases'][0]
         for text, code in (
             (case['evidence'].replace('"version":1', '"version":2'), 'unknown_evidence'),

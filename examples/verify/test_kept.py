@@ -22,7 +22,7 @@ from vector_values import TENANT
 from proof_vectors import OTHER_TENANT, SEEDS, checkpoint, checkpoint_text, signed_note
 
 
-class KeptOfALedger(VerifierTest):
+class KeptHeadsOfALedger(VerifierTest):
     def setUp(self):
         super().setUp()
         self.golden = vectors('checkpoints.json')
@@ -146,7 +146,7 @@ class KeptOfALedger(VerifierTest):
         moved = self.file(export(rehashed(rows)))
         self.good('ledger', moved)
         self.bad('other_origin', 'ledger', moved, '--checkpoint', self.kept[6], '--key', self.KEY)
-        # Also with a checkpoint of that tenant, which the instance signed over the old rows by mistake.
+        # A checkpoint of that tenant, signed over the old rows by mistake, does not match either.
         mistaken = self.file(checkpoint(f'countersign/{OTHER_TENANT}', tree_data(golden_rows())))
         self.bad('checkpoint_not_met', 'ledger', moved, '--checkpoint', mistaken, '--key', self.KEY)
 
@@ -208,7 +208,7 @@ class KeptOfALedger(VerifierTest):
         self.bad('cut_off', 'ledger', self.export, '--checkpoint', self.file(text), '--key', self.KEY)
 
 
-class KeptOfDecisions(VerifierTest):
+class KeptHeadsOfDecisions(VerifierTest):
     def setUp(self):
         super().setUp()
         self.responses = golden_decisions()
@@ -236,7 +236,7 @@ class KeptOfDecisions(VerifierTest):
                 with self.subTest(name):
                     self.expect_broken([self.responses[0], altered, self.responses[2]], 'digest_mismatch')
 
-    def test_an_altered_decision_with_its_own_digest_is_detected(self):
+    def test_an_altered_decision_with_a_recomputed_digest_is_detected(self):
         forged = decision_vectors.decision_response({**decision_vectors.BLOCKED, 'allowed': True})
         responses = [self.responses[0], forged, self.responses[2]]
         self.good('decisions', self.file(decisions_export(responses)))
@@ -284,7 +284,7 @@ class KeptOfDecisions(VerifierTest):
         self.bad('inexact_number', 'decisions', self.file(decisions_export([good]).replace(b'97.5', b'97.50000000000000000001')))
 
 
-class KeptOfKeyEvents(VerifierTest):
+class KeptHeadsOfKeyEvents(VerifierTest):
     def setUp(self):
         super().setUp()
         self.events = proof_vectors.key_events_of(TENANT)

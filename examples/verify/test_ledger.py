@@ -93,7 +93,7 @@ class AttacksOnALedger(unittest.TestCase):
                 del rows[2][name]
                 self.broken(export(rows), 3, 'missing_member')
 
-    def test_a_member_of_another_form_is_detected_even_with_a_correct_hash(self):
+    def test_a_malformed_member_is_detected_even_with_a_correct_hash(self):
         own = {'seq': [0, -1, '3'], 'recorded_at': ['yesterday', '2026-11-20T09:30:01Z', '2026-11-20T09:30:01.000+00:00'], 'metadata': ['x']}
         own.update({'prev_hash': ['x', 'A' * 64], 'row_hash': ['x', 'A' * 64, None], 'actor': [None], 'tenant_id': [None]})
         for name in ledger.MEMBERS:

@@ -71,7 +71,7 @@ class EveryTree(unittest.TestCase):
             if size < 70:
                 tree.append(self.data[size])
 
-    def test_every_inclusion_proof_up_to_size_33_is_valid_only_with_its_leaf_index_hashes_and_root(self):
+    def test_every_inclusion_proof_up_to_size_33_is_valid_only_for_its_leaf_and_index_with_its_hashes_and_root(self):
         for size in range(1, 34):
             for index in range(size):
                 hashes, leaf, root = proof_vectors.inclusion(index, self.data[:size]), merkle.leaf_hash(self.data[index]), self.roots[size]
@@ -85,7 +85,7 @@ class EveryTree(unittest.TestCase):
         for index, size in ((0, 0), (1, 1), (-1, 1), (2**60, 1)):
             self.assertFalse(self.inclusion_holds(index, size, leaf, [], merkle.EMPTY_ROOT))
 
-    def test_every_consistency_proof_up_to_size_33_is_valid_only_with_its_first_size_hashes_and_roots(self):
+    def test_every_consistency_proof_up_to_size_33_is_valid_only_for_its_first_size_with_its_hashes_and_roots(self):
         other = bytes(32)
         for second in range(34):
             for first in range(second + 1):
@@ -112,7 +112,8 @@ class EveryTree(unittest.TestCase):
         self.assertFalse(self.consistency_holds(-1, 4, [], merkle.EMPTY_ROOT, self.roots[4]))
 
     def test_a_node_is_not_accepted_as_a_leaf(self):
-        # Leaves and nodes are hashed with different prefixes. Otherwise, a leaf with the hashes of two leaves would have their root.
+        # Leaves and nodes are hashed with different prefixes. Otherwise, a leaf that consists of two leaf hashes would have the root of
+        # these two leaves.
         joined = merkle.leaf_hash(self.data[0]) + merkle.leaf_hash(self.data[1])
         self.assertNotEqual(tree_of([joined]).root(), self.roots[2])
 

@@ -121,7 +121,7 @@ class Checkpoints(RejectionTest):
         text = (
             'example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n\u2014 example.com/behind-the-sofa '
             'Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n'
-        )  # https://c2sp.org/tlog-checkpoint, which does not give its key
+        )  # https://c2sp.org/tlog-checkpoint, which does not publish the key
         checkpoint = note.read_checkpoint(text.encode('utf-8'))
         self.assertEqual((checkpoint.origin, checkpoint.size, checkpoint.root[:2]), ('example.com/behind-the-sofa', 20852163, b'\x0a\xc5'))
 

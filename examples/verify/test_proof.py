@@ -72,7 +72,7 @@ class InclusionProofs(VerifierTest):
         altered = {**golden_decisions()[1], 'allowed': True}
         self.bad('digest_mismatch', 'proof', decisions, '--entry', self.entry(altered), '--key', self.KEY)
 
-    def test_a_proof_of_another_log_or_by_another_key_is_rejected(self):
+    def test_a_proof_is_rejected_for_another_origin_an_entry_of_another_log_or_an_unknown_key(self):
         row_hash = ['--row-hash', self.data[2].hex()]
         self.bad('other_origin', 'proof', self.proof(), *row_hash, '--key', self.KEY, '--origin', f'countersign/{OTHER_TENANT}')
         self.bad('unknown_signer', 'proof', self.proof(), *row_hash, '--key', self.STRANGERS_KEY)
@@ -142,7 +142,7 @@ class ConsistencyProofs(VerifierTest):
                 result = self.good('consistency', path, '--first', kept[case['first']], '--key', self.KEY)
                 self.assertEqual((result['first'], result['second'], result['origin']), (case['first'], case['second'], log['origin']))
 
-    def test_the_head_from_a_ci_log_can_be_the_first(self):
+    def test_the_head_from_a_ci_log_can_replace_the_first_checkpoint(self):
         document = consistency_document('audit', 6, self.data, self.notes[6])
         self.good('consistency', self.file(json.dumps(document)), '--head', self.golden['header'], '--key', self.KEY)
         forged = self.golden['header'].replace('IDJ0', 'IDJ1')

@@ -57,7 +57,7 @@ def leaf_data(event):
 
 
 def check_members(event):
-    """Raises InvalidLine unless the event and each of its submissions or dropped traces have exactly their members."""
+    """Raises InvalidLine unless the event, and each submission or dropped trace in it, has exactly the members of the format."""
     if isinstance(event, dict) and event.get('action') == 'traces.dropped':
         ndjson.check_members(event, DROPPED, 'a trace event')
         _check_elements(event, 'traces', DROPPED_TRACE, 'trace')

@@ -49,7 +49,7 @@ export function apiPage(): string {
   return [INTRODUCTION, ...sections].join('\n');
 }
 
-/** The exports of index.d.ts: each file with the exported names, or with undefined if index.d.ts exports all its names. */
+/** The exports of index.d.ts: each file with the exported names, or with undefined if all names of the file are exported. */
 const exportsOf = (index: string): [path: string, names: string[] | undefined][] =>
   [...index.matchAll(/^export (?:type )?(?:\*|\{([^}]*)\}) from '\.\/(.+)\.js';$/gm)].map(([, list, path]) => [
     `${path}.d.ts`,

@@ -12,7 +12,7 @@ import { checkSignature, hasKeys, type TrustSettings, withTrustFile, workspaceFa
 
 const SIGNATURE_REJECTED = 'the signature was rejected';
 
-/** Requests the successors of the keys in a trust file from the service. */
+/** Asks the service for the successors of the keys in a trust file. */
 type FollowSuccessors = (file: TrustFileInput) => Promise<PublishedKeyResult>;
 
 /** The request, and what the response must satisfy. */

@@ -44,7 +44,10 @@ const PUBLISHED_KEYS_TIMEOUT_MS = 5000;
 export interface PublishedKeyResult {
   /** The trust file with proven successors of its keys; undefined if there are none. */
   trustFile: TrustFileInput | undefined;
-  /** Why no key of the file signed, if the published keys show that. It only explains a rejection: published keys are not trusted. */
+  /**
+   * Why no key of the file made the signature, if the published keys show the reason. It only explains a rejection, because published keys
+   * are not trusted.
+   */
   problem: string | undefined;
 }
 

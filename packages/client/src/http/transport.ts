@@ -13,7 +13,7 @@ import { withTimeout } from './with-timeout.ts';
 
 /** The options of one call. */
 export interface CallOptions {
-  /** Cancels the call, also between attempts. The call then rejects with the signal's reason. */
+  /** Cancels the call, even between attempts. The call then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
   /** Time limit of one attempt, in milliseconds. Default: the client's `timeoutMs`. */
   timeoutMs?: number | undefined;

@@ -14,7 +14,7 @@ import { isObject, type Members, memberOf, notThisFormat, objectOf } from './par
  * results folder, `.deepeval/.latest_run_full.json`, or `.deepeval/.latest_test_run.json`, in which the run is a member. A case without
  * a verdict (its metrics failed to run, or all of them are flaky) counts as not passed. The file contains neither the time of the run
  * nor whether all cases ran.
- * @throws ImportError if it is another file, has no cases, or counts cases and lists none.
+ * @throws ImportError if the file has another format, has no cases, or counts cases and lists none.
  */
 export function importDeepEval(bytes: Uint8Array): ImportedEvaluation {
   const file = objectOf('deepeval', bytes);

@@ -127,7 +127,7 @@ export function withSamples(
   return { value: metric.value, samples: { scored: Math.min(scored, total / epochs, completed), unscored: 0 } };
 }
 
-/** How much of the planned runs a metric covers. A run is one sample in one epoch. */
+/** How many of the planned runs a metric covers. A run is one sample in one epoch. */
 interface Coverage {
   /** The largest possible number of runs that the metric covers. The others ended with an error or are unscored. */
   covered: number;

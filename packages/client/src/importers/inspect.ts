@@ -20,7 +20,8 @@ const HEADER_BYTES_MAX = 64 * 1024 * 1024;
  * Reads a log of Inspect AI (https://inspect.aisi.org.uk/eval-logs.html): the JSON form, or the header of the `.eval` archive. The pass
  * rate is `accuracy` if it is the only metric except measures of spread, or the metric that `metric` names. Samples that ended in an
  * error or were not scored count as not passed, although Inspect leaves them out of its metrics.
- * @throws ImportError if it is another file, or if a finished run has no samples, no clear metric, or is partial without `allowPartial`.
+ * @throws ImportError if the file has another format, or if a finished run has no samples or no clear metric, or is partial without
+ * `allowPartial`.
  */
 export function importInspect(bytes: Uint8Array, choice: MetricChoice & ImportChoice = {}): ImportedEvaluation {
   const log = objectOf('inspect_ai', isArchive(bytes) ? headerOf(bytes) : bytes);

@@ -20,9 +20,10 @@ export interface JUnitChoice {
 
 /**
  * Reads a JUnit XML report (https://github.com/testmoapp/junitxml; written by pytest, Jest, vitest, node:test, Maven Surefire and many
- * others): `testsuites` or one `testsuite`, also nested. A case passed if it has no failure and no error, was not skipped, and the
+ * others): `testsuites` or one `testsuite`. Suites may be nested. A case passed if it has no failure and no error, was not skipped, and the
  * totals of its suite agree. A report never shows whether all cases ran.
- * @throws ImportError if it is another file, is not well-formed, has a DOCTYPE, has no cases, or has totals that are not whole numbers.
+ * @throws ImportError if the file has another format, is not well-formed, has a DOCTYPE, has no cases, or has totals that are not whole
+ * numbers.
  */
 export function importJUnit(bytes: Uint8Array, { ignoreSkipped = false }: JUnitChoice = {}): ImportedEvaluation {
   const root = reportOf(textOf(bytes));

@@ -23,7 +23,7 @@ export function rootOf(text: string): Element {
   return elementOf(children.find((child) => child instanceof XmlElement)!);
 }
 
-/** Also matches every numeric character reference. */
+/** Matches invalid characters, and every numeric character reference, which may stand for one. */
 const INVALID_OR_REFERENCE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|&#(?:x([\da-f]{1,8})|(\d{1,8}));/gi;
 
 /** Replaces an invalid character. `*` is not allowed in names and tags, so a document with such a character there stays malformed. */

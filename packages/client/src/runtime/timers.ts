@@ -4,7 +4,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Limits a time, which may be Infinity, to the longest time that a timer supports. */
 export const timerMs = (ms: number): number => Math.min(ms, TIMER_MS_MAX);
 
-/** The time limit of a `close`, or the default for undefined and NaN. Throws no error for NaN, because `close` never rejects. */
+/** The time limit of `close`; the default if it is undefined or NaN. Throws no error for NaN, because `close` never rejects. */
 export const closeLimitMs = (given: number | undefined, fallback: number): number =>
   given === undefined || Number.isNaN(given) ? fallback : given;
 

@@ -48,7 +48,7 @@ function withoutWrongEvents(batch: Batch, error: ValidationError): BatchOutcome 
   return { rejected, again: rest.length === 0 ? [] : [newBatch(rest)], dropped: 0, mustWait: false };
 }
 
-/** Handles an error that names no event: halves the batch, and rejects an event that is alone. So the other events are stored. */
+/** Handles an error that names no event: splits the batch in two, or rejects its only event. So the other events are stored. */
 function splitBatch(batch: Batch, { issues }: ApiError): BatchOutcome {
   const [text] = batch.texts;
   if (batch.texts.length > 1) return { rejected: [], again: halves(batch), dropped: 0, mustWait: false };

@@ -23,7 +23,7 @@ interface QueuedRun {
 export interface RunQueueSettings {
   bytesMax: number;
   requestsMax: number;
-  /** How long `end` of a run waits for the response. After that the run stays queued. */
+  /** How long `TraceRun.end` waits for the response. After that the run stays queued. */
   deadlineMs: number;
   exitDeadlineMs: number;
 }

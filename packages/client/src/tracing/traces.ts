@@ -18,7 +18,7 @@ import { readTracingLimits, type TracingLimits, type TracingOptions } from './tr
 
 /** Settings from the client's other options. */
 export interface TracesSettings {
-  /** How long `end` of a run waits for the response, in milliseconds. */
+  /** How long `TraceRun.end` waits for the response, in milliseconds. */
   deadlineMs: number;
   exitDeadlineMs: number;
   log: Log;
@@ -31,7 +31,7 @@ export class Traces {
   readonly #runs: OpenRuns;
   readonly #queue: RunQueue;
   readonly #closeDeadlineMs: number;
-  /** Traces of `send` that are being sent. */
+  /** The active calls of `send`. */
   readonly #sends = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
@@ -66,7 +66,7 @@ export class Traces {
     return this.#sendNow(traceRequests(jsonBody(head), identityOf(trace), spans.map(jsonBody)), options);
   }
 
-  /** Starts a run that is built step by step; its `end` sends it. */
+  /** Starts a run that is built step by step. Call its method `end` to send it. */
   start(start: RunStart = {}): TraceRun {
     const run = new TraceRun(this.#runs, this.#limits, start);
     this.#runs.add(run);
