@@ -23,7 +23,7 @@ export async function telemetry(environment: BenchEnvironment, options: RoundOpt
   return [await alternate(title, options, work, copy)];
 }
 
-/** Writes a file of events that were received over HTTP, and returns a measurement of the rate at which PostgreSQL copies it back. */
+/** Writes a file of events that were received over HTTP, and returns a measurement of the rate at which COPY reads it. */
 async function copyOfTelemetry(environment: BenchEnvironment): Promise<Measure> {
   const { superuser } = environment;
   await runLoad({

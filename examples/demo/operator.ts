@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { CheckFailedError, type Narrator } from './narrator.ts';
 
-/** The main file of `countersign-server`: of this checkout, or the bundle that a test names because it starts faster. */
+/** The main file of `countersign-server` in this checkout. Tests set SERVER_FOR_TESTS to a bundle, which starts faster. */
 export const COMMAND =
   process.env.SERVER_FOR_TESTS ?? fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 

@@ -6,7 +6,7 @@ export const AGENT = 'support-bot';
 
 const model = { model: 'example-model', provider: 'example-provider' };
 
-/** A successful run: four steps, two of them calls of a model. */
+/** A successful run: four steps, two of them model calls. */
 export const answeredRun: Trace = {
   trace_id: 'run-0001',
   agent_name: AGENT,

@@ -54,7 +54,7 @@ def verify(data, keys):
     in_time = [key for key in signers if key.retired_at is None or forms.is_instant(decided_at) and decided_at <= key.retired_at]
     if not in_time:
         names = note.line_of_keys(signers)
-        raise Invalid([('key_retired', f'the decision was made at {shown(decided_at)}, after the key that signed it was retired: {names}')])
+        raise Invalid([('key_retired', f'the decision was made at {shown(decided_at)}, when every key that signed it was already retired: {names}')])
     return VerifiedAttestation(response, in_time)
 
 

@@ -109,8 +109,8 @@ async function sendEvaluation(
 const hasDetails = (details: Partial<DetailedEvaluation>): boolean => Object.keys(details).length > 0;
 
 /**
- * If the endpoint for details is missing, or the server rejected a file, adds that nothing was recorded and what to do. Returns other errors
- * unchanged.
+ * If the endpoint for details is missing, or the server rejected the results of a file, returns an error that says that nothing was
+ * recorded, and what to do. Returns other errors unchanged.
  */
 function withExplanation(
   given: EvaluationOptions,

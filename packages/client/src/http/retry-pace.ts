@@ -7,7 +7,7 @@ export interface RetryOptions {
   attemptsMax?: number;
   /** The longest pause before the second attempt, in milliseconds. It doubles with each further attempt. Default 250. */
   pauseMs?: number;
-  /** The upper limit of every pause, in milliseconds. The time in `Retry-After` is added to the pause. Default 8000. */
+  /** The upper limit of every pause, in milliseconds, without the time in `Retry-After`, which is added. Default 8000. */
   pauseMsMax?: number;
 }
 

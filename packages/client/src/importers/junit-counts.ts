@@ -5,7 +5,7 @@ import type { Element } from './parse-xml.ts';
 export interface JUnitCounts extends BinaryCounts {
   /** Cases that the totals count but the report does not list. They count as errored. */
   missing: number;
-  /** Cases listed without a failure that the totals do not count as passed. They count as errored. */
+  /** Cases that are listed without a failure, but that the totals do not count as passed. They count as errored. */
   doubtful: number;
   /** Suites whose totals contradict their cases. */
   contradictions: readonly string[];

@@ -6,9 +6,12 @@ import type { TraceCallbacks } from './trace-reports.ts';
 export interface TracingOptions extends TraceCallbacks {
   /** The maximum number of recorded steps of a run. Its metadata contains the number of steps that were left out. Default 5000. */
   spansMax?: number | undefined;
-  /** The maximum number of characters of JSON per step. Above it, fields are left out and listed in the metadata. Default 1,000,000. */
+  /**
+   * The maximum number of characters of JSON per step, and of the run's own fields. Above it, fields with free content, such as `input` or
+   * `messages`, are left out and listed in the metadata. Default 1,000,000.
+   */
   spanCharactersMax?: number | undefined;
-  /** The maximum number of characters of JSON of all steps of a run together. Above it, fields are left out too. Default 32,000,000. */
+  /** The maximum number of characters of JSON of all steps of a run together. Above it, such fields are left out. Default 32,000,000. */
   runCharactersMax?: number | undefined;
   /** The maximum memory in bytes of queued runs and active `send` calls. Further runs are dropped; `send` throws. Default 100,000,000. */
   queueBytesMax?: number | undefined;
