@@ -135,7 +135,7 @@ describe('after a server was started with a clock that was ahead', () => {
     writeFileSync(at('instance.vkey'), (await operate('signing-key', 'show', '--vkey')).out);
   }, 120_000);
 
-  test('the gate names the remedy and accepts decisions after the operator has applied it', {
+  test('the gate names the command that corrects the logs, and allows the agent after this command and a new evaluation', {
     timeout: 120_000,
   }, async () => {
     const stopped = await gate();

@@ -72,7 +72,7 @@ const alteredDecision = (change: (decision: Record<string, unknown>) => void): R
 const gate = (args: readonly string[], overrides: TerminalOverrides = {}) =>
   runCli(['gate', ...args], { environment, ...overrides });
 
-/** Runs the gate for text and for JSON. Expects it to be undecided both times. The text must match `why`. */
+/** Runs the gate with text output and with JSON output. Expects it to be undecided both times. The text must match `why`. */
 async function expectUndecided(
   respond: ResponseHandler,
   why: string | RegExp,
@@ -105,7 +105,7 @@ describe('gate with forged responses', () => {
     ['a time is an object', { keys: [{ x: 'a', note_key: 'b', retired_at: { at: 1 } }] }],
     ['`keys` is an object', { keys: {} }],
     ['the document is null', null],
-  ])('is undecided if the signature is wrong and the published keys are malformed: %s', async (_what, published) => {
+  ])('is undecided if the attestation is missing and the published keys are malformed: %s', async (_what, published) => {
     const trust = (await runCommand(environmentOf(server), 'trust', 'show', '--workspace', 'acme')).out;
     const respond: ResponseHandler = async (request, body, response) => {
       if (request.method === 'GET') return respondWith(JSON.stringify(published))(request, body, response);
@@ -208,7 +208,7 @@ describe('gate with forged responses', () => {
       ['--agent-id', '0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f'],
     ));
 
-  test('rejects a decision about a lower threshold, an older evaluation or no harness', async () => {
+  test('rejects a decision whose threshold, age of the evaluation or harness does not match the request', async () => {
     await expectUndecided(
       forward(
         (text) => text,

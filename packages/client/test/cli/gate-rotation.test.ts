@@ -91,7 +91,7 @@ test('a gate with an older trust file accepts a new key that its predecessor has
   expect(await offline(old)).toMatchObject(unknownSigner);
   expect(await offline(await trustShow('renewed.json'))).toMatchObject({ status: 0 });
 
-  // A key is accepted because of its signature, and not because the service lists it.
+  // A key is accepted because its predecessor has signed it, and not because the service lists it.
   const { keys } = JSON.parse(await operate('signing-key', 'show'));
   expect(keys).toHaveLength(3);
   const forged = (each: Record<string, unknown>) => ({ ...each, predecessor_signature: keys[1].predecessor_signature });

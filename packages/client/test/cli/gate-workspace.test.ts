@@ -256,7 +256,7 @@ describe('trust file', () => {
 describe('trust file in other commands', () => {
   const environment = () => ({ COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key });
 
-  test('is used by verify decision to check the workspace of an attestation, also with its evidence', async () => {
+  test('is used by `verify decision` to check the workspace of an attestation, with and without --evidence', async () => {
     const [attestation, decision] = [join(folder, 'attestation.json'), join(folder, 'decision.json')];
     expect((await gate(['--agent', 'good', '--trust', trust, '--attestation', attestation, '--output', decision])).status).toBe(
       0,

@@ -150,7 +150,7 @@ describe('gate with the real server', () => {
     expect((await gate(['--agent', 'poor', '--agent-id', decision.agent_id])).status).toBe(3);
   });
 
-  test('--harness uses only evaluations that were recorded with the same name', async () => {
+  test('--harness uses only evaluations that were recorded with the same --harness', async () => {
     const record = ['evaluate', 'record', '--agent', 'harnessed', '--name', 'nightly'];
     expect((await runCli([...record, '--pass-rate', '99', '--harness', 'ours'], { environment })).status).toBe(0);
     expect((await runCli([...record, '--pass-rate', '10', '--harness', 'theirs'], { environment })).status).toBe(0);

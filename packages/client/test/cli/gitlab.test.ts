@@ -71,7 +71,7 @@ describe('GitLab template', () => {
     60_000,
   );
 
-  test('exits with 2 without a package, and with 3 if it cannot be installed or is not the client', async () => {
+  test('exits with 2 without a package, and with 3 if the package cannot be installed or is not the client', async () => {
     const variables = { COUNTERSIGN_AGENT: 'good' };
     const empty = await gate({ ...variables, COUNTERSIGN_PACKAGE: '' });
     expect([empty.status, empty.stderr]).toEqual([2, expect.stringContaining('give the address or absolute path')]);

@@ -117,14 +117,14 @@ describe('evaluate record', () => {
     expect([status, out.includes('##['), JSON.parse(out).name]).toEqual([0, false, name]);
   });
 
-  test('records a result from options only, also a failing or running one', async () => {
+  test('records a passing, failing or running result from options only', async () => {
     for (const [status, ...rate] of [['passing', '--pass-rate', '92.5'], ['failing', '--pass-rate', '10'], ['running']]) {
       const { out } = await record('--name', 'nightly', '--status', status!, ...rate);
       expect(await stored(out.trim())).toMatchObject({ status, pass_rate: rate[1] === undefined ? null : Number(rate[1]) });
     }
   });
 
-  test('stores one result for the same idempotency key', async () => {
+  test('stores one result for two commands with the same idempotency key', async () => {
     const args = ['--name', 'nightly', '--pass-rate', '99', '--idempotency-key', 'job-1'];
     expect((await record(...args)).out).toBe((await record(...args)).out);
   });

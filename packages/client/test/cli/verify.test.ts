@@ -37,7 +37,7 @@ const verify = (...args: string[]) => runCli(['verify', ...args]);
 describe('verify decision', () => {
   const byKey = ['--verify-key'];
 
-  test('verifies a decision of --output with the decision key and prints its verdict', async () => {
+  test('verifies a decision file of --output with the decision key, and prints the verdict', async () => {
     const allowed = await verify('decision', at('allowed.json'), ...byKey, at('workspace.key'));
     expect([allowed.status, allowed.out]).toEqual([
       0,
@@ -92,7 +92,7 @@ function withBytes(name: string, text: string, mark: string): string {
   return at(`changed-${name}`);
 }
 
-test('files that are not UTF-8 are rejected, even if readers ignore the text that is not UTF-8', async () => {
+test('files that are not UTF-8 are rejected, even if the invalid bytes are in a part that is not used', async () => {
   const unknown = ',"more":"\xff"';
   const attestation = withBytes('attestation.json', unknown, '}');
   const jwks = withBytes('jwks.json', unknown, '}');

@@ -143,7 +143,7 @@ describe('a call', () => {
     expect(other.received.length).toBeGreaterThan(1);
   });
 
-  test('ends with the reason of its signal: before, during and between attempts', async () => {
+  test('ends with the reason of its signal if the signal is aborted before, during or between attempts', async () => {
     const reason = new Error('the host has other plans');
     server.setHandlers(respond.silence);
     await expect(record({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
@@ -167,7 +167,7 @@ describe('a call', () => {
   });
 });
 
-test('a response without a stream, which a fetch of the host application may return, is read as text', async () => {
+test('a response without a body stream, which a custom fetch may return, is read as text', async () => {
   const headers = new Headers({ 'content-type': 'application/json' });
   const fetch = async () => ({ status: 200, headers, text: async () => '{"ok":true,"id":"read"}' });
   expect(await record({ fetch })).toEqual({ ok: true, id: 'read' });

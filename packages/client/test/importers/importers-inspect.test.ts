@@ -54,7 +54,7 @@ describe('Inspect AI', () => {
     expect(importInspect(log(2))).toMatchObject({ pass_rate: 20, cases: { total: 20, errored: 16 } });
   });
 
-  test('counts an error in one epoch of a scored sample in addition to the unscored samples', () => {
+  test('counts an error in one epoch of a scored sample as not passed, in addition to the unscored samples', () => {
     const log = changed(({ eval: spec, results }) => {
       spec.config.epochs = 2;
       spec.dataset.samples = 10;

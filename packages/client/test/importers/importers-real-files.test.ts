@@ -53,7 +53,7 @@ describe('a consistent report keeps its counts', () => {
     expect(report.completeness).toBe('unknown');
   });
 
-  test('a nested describe that counts as one test is a contradiction, except in a report of node:test', () => {
+  test('totals that count a nested describe as one test are a contradiction, except in a report of node:test', () => {
     const text = Buffer.from(resultsFile('node-test-nested.xml')).toString();
     const withoutComments = importJUnit(Buffer.from(text.replaceAll(/<!--.*?-->/g, '')));
     expect(withoutComments.cases).toMatchObject({ total: 5, passed: 2, errored: 3 });
@@ -150,7 +150,7 @@ describe('promptfoo', () => {
 });
 
 describe('Inspect AI', () => {
-  test('a full run is complete, also with several epochs', () => {
+  test('a full run is complete, even with several epochs', () => {
     expect(importInspect(resultsFile('inspect-whole.eval'))).toMatchObject({
       ...{ completeness: 'complete', pass_rate: 66.6666, category: 'safety', suite: { name: 'orders', version: '3' } },
       cases: { total: 6, errored: 0, skipped: 0 },

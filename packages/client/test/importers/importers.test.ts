@@ -29,7 +29,7 @@ describe('promptfoo', () => {
     expect(importPromptfoo(none)).toMatchObject({ status: 'failing', pass_rate: 0 });
   });
 
-  test('rejects a file without the counted results, as promptfoo 0.119 writes it with --no-write, and says what to do', () => {
+  test('rejects a file without the counted results, as promptfoo 0.119 writes it with --no-write, and suggests a run without this option', () => {
     const unlisted = changedResultsFile('promptfoo-whole.json', ({ results }) => (results.results = []));
     expect(() => importPromptfoo(unlisted)).toThrow('run promptfoo again, without this option');
   });
@@ -143,7 +143,7 @@ describe('DeepEval', () => {
     expect(importDeepEval(file)).toEqual(importDeepEval(resultsFile('deepeval.json')));
   });
 
-  test('reads NaN in a string unchanged, also next to a number NaN', () => {
+  test('reads NaN in a string unchanged, even if the file also has the number NaN', () => {
     const file = replacedResultsFile('deepeval.json', [
       ['"score": 0.91', '"score": NaN'],
       ['"orders nightly"', '"orders NaN \\" -Infinity"'],

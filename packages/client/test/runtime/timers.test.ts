@@ -31,7 +31,7 @@ const after =
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('a time that is longer than a timer supports', () => {
-  test('lets close wait for the responses', async () => {
+  test('lets close() wait for the responses', async () => {
     const client = clientOf();
     server.setHandlers(after(200, respond.good()));
     client.telemetry.emit(event);

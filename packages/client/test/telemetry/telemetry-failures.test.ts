@@ -51,7 +51,7 @@ describe('telemetry while the service is unreachable', () => {
     expect(dropped).toEqual([]);
   });
 
-  test('is retried without a call of flush', async () => {
+  test('is retried without a call of flush()', async () => {
     const { client, emit } = clientWithCallbacks({ flushIntervalMs: 10 });
     vi.spyOn(Math, 'random').mockReturnValue(0);
     server.setHandlers(respond.drop, respond.drop, respond.good());
@@ -60,7 +60,7 @@ describe('telemetry while the service is unreachable', () => {
     vi.restoreAllMocks();
   });
 
-  test('causes only the concurrent requests and their retries, and stays queued', async () => {
+  test('causes no requests except those that requestsMax allows and their retries, and stays queued', async () => {
     const { client, emit } = clientWithCallbacks({ batchEventsMax: 1, requestsMax: 2 });
     server.setHandlers(respond.reject(503, 'unavailable'));
     emit(...Array.from({ length: 50 }, (_, index) => index));
@@ -70,7 +70,7 @@ describe('telemetry while the service is unreachable', () => {
     await client.close({ deadlineMs: 50 });
   });
 
-  test('is sent by a close with the time limit NaN, as with the default limit', async () => {
+  test('is sent by close() with the deadline NaN, as with the default deadline', async () => {
     const { client, emit, dropped } = clientWithCallbacks({}, { retries: { attemptsMax: 5, pauseMs: 20 } });
     server.setHandlers(respond.drop, respond.drop, respond.good());
     emit('last');
@@ -119,7 +119,7 @@ describe('telemetry while the service is unreachable', () => {
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 1, rejected: 0, dropped: 1 });
   });
 
-  test('is dropped by close at its deadline, and close does not reject', async () => {
+  test('is dropped by close() at its deadline, and close() does not reject', async () => {
     const { client, emit, dropped } = clientWithCallbacks({}, { timeoutMs: 10_000 });
     server.setHandlers(respond.silence);
     emit('a', 'b', 'c');

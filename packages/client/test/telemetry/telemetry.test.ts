@@ -38,7 +38,7 @@ const event = (id: string | number, more: object = {}): TelemetryEvent => ({
 const ids = (count: number) => Array.from({ length: count }, (_, index) => `run-${index}`).sort();
 
 describe('telemetry on the real server', () => {
-  test('sends events in batches of 200, and flush sends the rest', async () => {
+  test('sends events in batches of 200, and flush() sends the rest', async () => {
     const { client, sent, stored } = await clientOfNewWorkspace();
     for (let index = 0; index < 450; index += 1) expect(client.telemetry.emit(event(index))).toBe(true);
     await client.telemetry.flush();
@@ -146,7 +146,7 @@ describe('telemetry on the real server', () => {
     expect(dropped).toEqual([{ count: 1, reason: 'closed' }]);
   });
 
-  test('send returns the response, or throws a ValidationError for an invalid event', async () => {
+  test('send() returns the response, or throws a ValidationError for an invalid event', async () => {
     const { client, stored } = await clientOfNewWorkspace();
     expect(await client.telemetry.send(event('one'))).toEqual({ ok: true, ingested: 1 });
     expect(await client.telemetry.send([event('two'), event('three')])).toEqual({ ok: true, ingested: 2 });

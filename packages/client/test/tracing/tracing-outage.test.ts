@@ -37,7 +37,7 @@ describe('runs while the service is unreachable', () => {
     expect(dropped).toEqual([]);
   });
 
-  test('stay queued after the deadline of end, and flush sends them', async () => {
+  test('stay queued after the deadline of end(), and flush() sends them', async () => {
     server = await failingServer();
     const { client, end } = clientWithCallbacks({}, { deadlineMs: 60 });
     server.setHandlers(respond.drop);
@@ -49,7 +49,7 @@ describe('runs while the service is unreachable', () => {
     expect(new Set(receivedIds())).toEqual(new Set(['patient']));
   });
 
-  test('are limited by queueBytesMax: further runs are dropped and reported, and send throws', async () => {
+  test('are limited by queueBytesMax: further runs are dropped and reported, and `traces.send` throws', async () => {
     server = await failingServer();
     const { client, end, dropped } = clientWithCallbacks({ queueBytesMax: 30_000 });
     server.setHandlers(respond.silence);
@@ -61,7 +61,7 @@ describe('runs while the service is unreachable', () => {
     await client.close({ deadlineMs: 20 });
   });
 
-  test('are sent by close until its deadline; runs that are still queued then, and runs that end later, are dropped', async () => {
+  test('are sent by close() until its deadline; runs that are still queued then, and runs that end later, are dropped', async () => {
     server = await failingServer();
     const recovering = clientWithCallbacks();
     server.setHandlers(respond.drop, respond.drop, accepted);
@@ -82,7 +82,7 @@ describe('runs while the service is unreachable', () => {
     ]);
   });
 
-  test('are sent by a close with the time limit NaN, as with the default limit', async () => {
+  test('are sent by close() with the deadline NaN, as with the default deadline', async () => {
     server = await failingServer();
     const { client, end, dropped } = clientWithCallbacks({}, { retries: { attemptsMax: 5, pauseMs: 20 } });
     server.setHandlers(respond.drop, respond.drop, accepted);
@@ -91,7 +91,7 @@ describe('runs while the service is unreachable', () => {
     expect([client.traces.stats.sent, dropped]).toEqual([1, []]);
   });
 
-  test('`traces.send` retries a trace after each of nine failures, and close waits for it', async () => {
+  test('`traces.send` retries a trace after each of nine failures, and close() waits for it', async () => {
     server = await failingServer();
     const { client } = clientWithCallbacks({}, { retries: { pauseMs: 2 } });
     vi.spyOn(Math, 'random').mockReturnValue(0);

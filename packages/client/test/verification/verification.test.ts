@@ -68,7 +68,7 @@ describe('a decision', () => {
     expect(verifyDecision(altered(), { decisionKey })).toEqual({ ok: false, fault: expect.stringMatching(fault) });
   });
 
-  test('throws for a malformed key and without a key', () => {
+  test('cannot be verified with a malformed key or without a key: an error is thrown', () => {
     expect(() => verifyDecision(decision, { decisionKey: 'secret' })).toThrow(/64 hex digits/);
     expect(() => verifyDecision(decision, { decisionKey: [] })).toThrow(/needs a decisionKey/);
   });

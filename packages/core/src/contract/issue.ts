@@ -31,7 +31,7 @@ export const ISSUE_CODES = {
   not_otlp: 'The body is not valid OTLP, or it exceeds a limit. The message gives the place and the remedy.',
   repeated_span_id: 'A request contains the same span_id twice.',
   unknown_agent: 'The agent_id is not registered in this workspace, and the record has no agent_name.',
-  agent_mismatch: 'This id, name or trace_id belongs to another agent.',
+  agent_mismatch: 'The agent_id, agent_name or trace_id belongs to another agent.',
   agent_missing: 'The promotion check has neither agent_id nor agent_name.',
   sum_too_large: 'A sum of tokens or costs is larger than 2^53-1.',
   bad_header: 'A request header has the wrong form.',

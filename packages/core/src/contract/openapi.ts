@@ -186,7 +186,8 @@ const idempotencyKey: Node = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'Makes retries safe: for 24 hours the same key with the same body returns the first response.',
+  description:
+    'Makes retries safe: for 24 hours after a request was accepted, the same key with the same body returns its response again.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
 };
 

@@ -30,7 +30,7 @@ export interface AttestationKey {
   keyid: string;
   /** 32 bytes, RFC 8032. */
   publicKey: Uint8Array;
-  /** `retired_at` of its JWK; absent or null while the key is live. The key does not verify decisions that were made later. */
+  /** `retired_at` of its JWK; absent or null while the key is live. The key does not verify decisions made after that time. */
   retiredAt?: unknown;
 }
 

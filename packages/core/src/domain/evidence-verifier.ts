@@ -20,7 +20,7 @@ export function evidenceFault(
   digests: Pick<Digests, 'sha256Hex'>,
 ): string | undefined {
   const { evidence_sha256: named } = decision;
-  if (named === undefined) return 'the decision names no evidence: an older version of the service made it';
+  if (named === undefined) return 'the decision names no evidence, because an older version of the service signed the decision';
   const computed = digests.sha256Hex(text);
   if (named !== computed)
     return (

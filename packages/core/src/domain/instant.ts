@@ -64,7 +64,7 @@ function daysSince1970(text: string): number | undefined {
   const month = digits(text, 5, 2);
   const day = digits(text, 8, 2);
   if (!isChar(text, 4, '-') || !isChar(text, 7, '-') || !dayExists(year, month, day)) return undefined;
-  // Years start in March, so that the leap day is the last (Howard Hinnant, "chrono-compatible low-level date algorithms").
+  // Years start in March, so that the leap day is the last day (Howard Hinnant, "chrono-compatible low-level date algorithms").
   const marchYear = month > 2 ? year : year - 1;
   const leapDays = Math.floor(marchYear / 4) - Math.floor(marchYear / 100) + Math.floor(marchYear / 400);
   const dayOfMarchYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;

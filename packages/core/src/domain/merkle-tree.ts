@@ -39,7 +39,7 @@ export function leafHashes(data: Uint8Array, sha256: Sha256): Uint8Array {
 
 /** The root over concatenated leaf hashes. Their number must be a power of two. */
 export function completeRoot(hashes: Uint8Array, sha256: Sha256): Uint8Array {
-  const level = new Uint8Array(hashes); // A copy, also of a Buffer, whose slice() is only a view.
+  const level = new Uint8Array(hashes); // Copies even a Buffer, whose slice() would return only a view.
   // Each level overwrites the one below: the hash of a pair is written at or before the position of its left hash.
   for (let length = level.length; length > HASH_BYTES; length /= 2) {
     for (let at = 0; at < length; at += 2 * HASH_BYTES) {

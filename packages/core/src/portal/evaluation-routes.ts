@@ -62,7 +62,9 @@ export type Approval = Static<typeof Approval>;
  * its runs, so `trace_ids` is not used. The list of runs shows the same runs with the filters `agent_id`, `from` and `to`.
  */
 export const RelatedRuns = Type.Object({
-  from: nullable(dateTime({ description: "When the agent's previous evaluation was recorded; null for its first." })),
+  from: nullable(
+    dateTime({ description: "When the agent's previous evaluation with an earlier time was recorded; null if there is none." }),
+  ),
   to: dateTime({ description: 'When this evaluation was recorded.' }),
   totals: RunTotals,
   models: Type.Array(

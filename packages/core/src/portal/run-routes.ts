@@ -47,7 +47,8 @@ export const TraceDetail = Type.Object({
   findings: Type.Array(RunFinding, { description: 'The first 200 findings by time.' }),
   telemetry: Type.Array(RunSummary, { description: 'The latest 50 telemetry events of the same trace_id, newest first.' }),
   differing_rows: Type.Array(DifferingRow, {
-    description: 'Rows of this run that differ from the trace log, as of the last comparison, and documents that cannot be read.',
+    description:
+      'Rows of this run that differ from the trace log, as of the last comparison, and documents that could not be read for this response.',
   }),
 });
 export type TraceDetail = Static<typeof TraceDetail>;

@@ -56,8 +56,8 @@ export const Overview = Type.Object({
   agents_total: count({ description: 'How many agents there are, except archived ones.' }),
   agents: Type.Array(AgentSummary, {
     description:
-      'At most 100 agents, chosen from the first 1,000 by name. Those that could not be promoted come first. At least 20 that could be ' +
-      'promoted are included, if there are that many.',
+      'At most 100 agents, chosen from the first 1,000 by name, except archived ones. Those that could not be promoted come first. ' +
+      'At least 20 that could be promoted are included, if there are that many.',
   }),
   promotable: count({ description: 'How many of the first 1,000 agents by name, except archived ones, could be promoted now.' }),
   blocked: count({ description: 'How many of the same first 1,000 agents could not be promoted now.' }),

@@ -63,7 +63,7 @@ function rootOf(rows: readonly Row[], size: number): Uint8Array {
 const rowsWithPlace = chain.chain((rows) => fc.record({ rows: fc.constant(exported(rows)), place: fc.nat(rows.length - 2) }));
 
 describe('any audit chain', () => {
-  test('verifies if it is unchanged, also with the members of its rows in reverse order', () => {
+  test('verifies if it is unchanged, even with the members of its rows in reverse order', () => {
     fc.assert(
       fc.property(chain, (rows) => {
         expect(firstBad(exported(rows))).toBeUndefined();

@@ -16,7 +16,7 @@ const event = (seq: number, fact: object): EvidenceEvent =>
     ...fact,
   }) as EvidenceEvent;
 
-/** The suite and the harness of an evaluation, which determine its series. */
+/** An evaluation that has `suite` as its name and no suite. So this name and the harness determine its series. */
 interface SentEvaluation {
   suite: string;
   harnessId: string | null;
@@ -68,7 +68,7 @@ describe('the evidence state of an agent with many suites', () => {
   };
 
   test.each([1, 2, 6, 7, 8, 9, 50, 500, 2_000])(
-    'after %i evaluations, the evidence names the latest evaluations of the other series',
+    'after %i evaluations, the evidence names the latest evaluation of each of the newest other series',
     (count) => {
       const state = stateAfter(sent.slice(0, count));
       for (const harness_id of [null, uuid(1_000_000), uuid(1_000_001)]) {

@@ -68,7 +68,7 @@ describe('inexactness of JSON', () => {
     ]);
   });
 
-  test('reports repeated members at any depth, also if a name is escaped', () => {
+  test('reports repeated members at any depth, even if a name is escaped', () => {
     expect(issuesIn('{"a":1,"b":{"c":1,"\\u0063":2},"a":3}')).toEqual(['/b/c repeated_member', '/a repeated_member']);
     expect(issuesIn('[{"a":1},{"a":1}]')).toEqual([]);
     expect(issuesIn('{"__proto__":1,"__proto__":2}')).toEqual(['/__proto__ repeated_member']);

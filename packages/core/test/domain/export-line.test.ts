@@ -9,6 +9,6 @@ test.each([
   ['{"a":12345678901234567890}', { fault: '12345678901234567890 has no exact value as a JSON number (at /a)' }],
   ['"\\ud800"', { fault: 'the string contains half of a surrogate pair' }],
   ['{"a":', { fault: 'the line is not JSON: Unexpected end of JSON input' }],
-])('parseLine(%s) gives %j', (text, expected) => {
+])('parseLine(%s) returns %j', (text, expected) => {
   expect(parseLine(text)).toEqual(expected);
 });

@@ -7,7 +7,7 @@ test.each([
   ['["\\""]', 1],
   ['["\\\\","\\\\\\""]', 1],
   ['["\\\\","\\\\\\""]', 6],
-])('the string in %s at %i ends after its own quotation mark', (text, start) => {
+])('the string in %s at %i ends after its closing quotation mark', (text, start) => {
   const end = stringEnd(text, start);
   expect(JSON.parse(text.slice(start, end))).toBeTypeOf('string');
   expect(JSON.parse(`[${text.slice(start, end)}]`)).toHaveLength(1);

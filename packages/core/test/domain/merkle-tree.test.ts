@@ -73,7 +73,7 @@ describe('Merkle tree (RFC 6962)', () => {
     }
   });
 
-  test('the frontier has the recursively computed root at every size up to 300, also when created from saved roots', () => {
+  test('the frontier has the recursively computed root at every size up to 300, even when created from saved roots', () => {
     const frontier = new Frontier(sha256);
     const { leaves } = tree(300);
     for (let size = 0; size <= 300; size += 1) {
