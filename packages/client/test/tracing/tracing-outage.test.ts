@@ -61,7 +61,7 @@ describe('runs while the service is unreachable', () => {
     await client.close({ deadlineMs: 20 });
   });
 
-  test('are sent by close() until its deadline; runs that are still queued then, and runs that end later, are dropped', async () => {
+  test('are sent by close(); runs that close() cannot send before its deadline, and runs that end later, are dropped', async () => {
     server = await failingServer();
     const recovering = clientWithCallbacks();
     server.setHandlers(respond.drop, respond.drop, accepted);

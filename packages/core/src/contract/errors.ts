@@ -44,7 +44,10 @@ export const ERRORS = {
     status: 415,
     when: 'The endpoint does not accept the media type, the charset is not UTF-8, or the compression is neither gzip nor deflate.',
   },
-  invalid_json: { status: 422, when: 'The body is not valid JSON in UTF-8. It may be empty or cut off.' },
+  invalid_json: {
+    status: 422,
+    when: 'The body is not valid JSON in UTF-8, or cannot be decompressed. It may be empty or cut off.',
+  },
   validation_failed: {
     status: 422,
     when: 'The body is JSON but does not match the contract, or a header or query parameter is not valid. `issues` lists up to 100 errors. Nesting is checked before the schema, and rules that need the database after it.',

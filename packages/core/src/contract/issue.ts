@@ -27,7 +27,7 @@ export const ISSUE_CODES = {
   too_deep: 'The body is nested more deeply than the maximum.',
   too_many_values: 'The body contains too many JSON values. The message gives the limit.',
   too_many_names: 'The body contains too many different member names. The message gives the limit.',
-  not_json: 'The body is not JSON in UTF-8.',
+  not_json: 'The body is not JSON in UTF-8, or cannot be decompressed.',
   not_otlp: 'The body is not valid OTLP, or it exceeds a limit. The message gives the place and the remedy.',
   repeated_span_id: 'A request contains the same span_id twice.',
   unknown_agent: 'The agent_id is not registered in this workspace, and the record has no agent_name.',

@@ -150,7 +150,7 @@ function canReturn(id: OperationId, code: ErrorCode): boolean {
 
 /**
  * Schemas for some rules that `formOf` and `ruleViolations` check. Only the document contains these schemas. The validator uses the
- * functions instead, because they give senders better messages.
+ * two functions, because their messages are better for senders.
  */
 const EXTRA_RULES = new Map<object, Node>([
   [TelemetryEvent, { properties: { events: { type: 'null', description: 'A body with events is a batch.' } } }],

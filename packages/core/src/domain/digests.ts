@@ -1,5 +1,5 @@
 /**
- * The hash functions that the caller passes to the domain. The server uses `node:crypto`. Browsers and edge runtimes use @noble/hashes.
+ * The hash functions that the caller passes to the domain. The server uses `node:crypto`. The client and the portal use @noble/hashes.
  * So the code of the domain is the same everywhere, and synchronous.
  */
 export interface Digests {

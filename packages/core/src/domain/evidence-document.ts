@@ -58,7 +58,7 @@ export interface EvidenceQuestion {
 export interface EvidenceDocument extends EvidenceInput {
   asked: EvidenceQuestion;
   policy: string;
-  /** Names of known agents that look like the name in the request; empty for a known agent. */
+  /** For the message: names of stored agents that look like the name in the request. Empty for a known agent. Not from the evidence log. */
   similar_names: readonly string[];
   tenant_id: string;
   version: 1;

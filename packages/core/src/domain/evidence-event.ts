@@ -6,7 +6,10 @@ import { isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.
 /** Prefix of the hashed text: the kind and version, so that texts of other kinds have other hashes (docs/formats.md, "Evidence event"). */
 export const EVIDENCE_DOMAIN = 'countersign/evidence/v1\n';
 
-/** A fact in the evidence log. Promotion checks depend only on these facts, on the request and on the time. */
+/**
+ * A fact in the evidence log. Promotion checks depend only on these facts, on the request and on the time, except for similar names in
+ * messages.
+ */
 export type EvidenceFact =
   | { action: 'agent.registered'; agent_id: string; agent_name: string }
   | { action: 'agent.risk_set'; agent_id: string; risk_level: 'low' | 'high' }

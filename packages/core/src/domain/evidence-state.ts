@@ -72,8 +72,8 @@ export interface FoundEvidence {
 }
 
 /**
- * The state that the events of a workspace's evidence log produce. Promotion checks use only this state. So rows that were written to the
- * database without the server have no effect on them.
+ * The state that the events of a workspace's evidence log produce. Promotion checks use only this state, except for similar names in
+ * messages. So rows that were written to the database without the server cannot change whether a promotion is allowed.
  */
 export class EvidenceState {
   #size = 0;

@@ -105,7 +105,7 @@ export class Frontier {
 /** Combines the roots of complete subtrees of decreasing size into one root, from the right. Throws RangeError if there are none. */
 export function foldRight(hashes: readonly Uint8Array[], sha256: Sha256): Uint8Array {
   let hash = hashes.at(-1);
-  if (hash === undefined) throw new RangeError('nothing to fold');
+  if (hash === undefined) throw new RangeError('there are no roots to combine');
   for (let place = hashes.length - 2; place >= 0; place -= 1) hash = nodeHash(hashes[place]!, hash, sha256);
   return hash;
 }

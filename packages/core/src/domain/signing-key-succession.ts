@@ -87,7 +87,7 @@ export function listedSuccessionFault(listed: readonly unknown[], checks: Succes
 
 /** The keys of a list, except those that the reader trusts already. */
 export interface SuccessionResult {
-  /** Keys to which a chain of signatures leads from a trusted key, each after its predecessor. */
+  /** Keys that a chain of signatures from a trusted key proves, each after its predecessor. */
   proven: ListedKey[];
   /** The remaining keys, each with the reason why it is not proven. */
   unproven: { key: ListedKey; fault: string }[];

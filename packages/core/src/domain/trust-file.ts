@@ -74,7 +74,7 @@ export function readTrustFile(text: string, checks: SuccessionChecks): TrustFile
   return 'fault' in content ? content : withSuccessors(content, successors, checks);
 }
 
-/** Adds the keys of `successors`. A successor that no chain of signatures from a live key of `keys` proves is a fault. */
+/** Adds the keys of `successors`. Returns a fault unless a chain of signatures from a live key of `keys` proves each of them. */
 function withSuccessors(
   content: TrustFileContent,
   successors: unknown,

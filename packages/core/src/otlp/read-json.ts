@@ -161,7 +161,7 @@ function anyValueOf(value: unknown, at: string, counts: ExportCounts): Value {
   return Object.fromEntries(attributesOf(list.values, `${at}/kvlistValue/values`, counts));
 }
 
-/** Counts and reads an AnyValue in a list, or the body of a log record. For an attribute, the attribute is counted instead. */
+/** Counts and reads an AnyValue in a list, or the body of a log record. The value of an attribute is not counted: the attribute is. */
 function countedValueOf(value: unknown, at: string, counts: ExportCounts): Value {
   countValue(counts, at);
   return anyValueOf(value, at, counts);

@@ -27,7 +27,7 @@ const ShownLink = Type.Object({
 });
 export type ShownLink = Static<typeof ShownLink>;
 
-/** One-time links. Anyone who has a link can use it. The response is 410 for an unknown, used, withdrawn or expired link. */
+/** One-time links. Their routes need no session. The response is 410 for an unknown, used, withdrawn or expired link. */
 export const linkRoutes = {
   'links.show': {
     method: 'POST',
