@@ -129,8 +129,7 @@ function ownerOfCluster(dataDir: string, keeper: Account): Account {
 
 function ownerOf(folder: string, self: Account): Account {
   const stats = lstatSync(folder);
-  if (!stats.isDirectory())
-    throw new EmbeddedDatabaseError('foreign_folder', `${folder} is not a folder: move it out of the way`);
+  if (!stats.isDirectory()) throw new EmbeddedDatabaseError('foreign_folder', `${folder} is not a folder: remove or rename it`);
   if (stats.uid === self.uid) return self;
   if (self.uid === 0) return accountOf(stats.uid);
   throw new EmbeddedDatabaseError(
@@ -157,7 +156,7 @@ function makeFolders(folder: string): string[] {
     mkdirSync(folder);
     return [...made, folder];
   } catch (error) {
-    if (errno(error) === 'EEXIST') return made; // another process was faster
+    if (errno(error) === 'EEXIST') return made; // another process has just created it
     throw error;
   }
 }

@@ -102,7 +102,7 @@ test('a process that acquires the database during its shutdown gets it', concurr
   await expectStopped(dataDir);
 });
 
-test('release ends open connections and running statements within five seconds', concurrent, async ({ folders }) => {
+test('the release ends open connections and running statements within five seconds', concurrent, async ({ folders }) => {
   const dataDir = folders.preparedDataDir();
   const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   const busy = query(database.server, 'SELECT pg_sleep(60)').catch((error: Error) => error.message);

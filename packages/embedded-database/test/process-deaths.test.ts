@@ -133,7 +133,7 @@ test('the next start succeeds after kill -9 at five points of the first start', 
 });
 
 test(
-  'starts despite a lock file with the pid of an unrelated process, and does not kill that process',
+  'starts despite a lock file with the process ID of an unrelated process, and does not kill that process',
   concurrent,
   async ({ folders }) => {
     const dataDir = folders.preparedDataDir();

@@ -119,7 +119,7 @@ const FIND_PROBLEMS = `(() => {
   return [...new Set(found)];
 })()`;
 
-test('pages show texts from senders as plain text, without scripts, executable links, reversed texts or hidden columns', async () => {
+test('pages show texts from senders as plain text: no scripts, executable links, effects on other text or hidden columns', async () => {
   const { page, pageErrors } = await workspace.visit('admin');
   const dialogs: string[] = [];
   page.on('dialog', (dialog) => {

@@ -45,7 +45,7 @@ test('a run without its root span is arriving and has a provisional agent; its p
   expect([refreshes, pageErrors]).toEqual([0, []]);
 });
 
-test('a run without a root span is shown as incomplete after 16 minutes', async () => {
+test('a run without a root span is shown as incomplete 16 minutes after its last span', async () => {
   const workspace = await newWorkspace();
   const traceId = newTrace();
   await sendSpans(workspace, [chatRun(traceId)[0]!]);

@@ -168,7 +168,7 @@ test('the list of runs keeps its page and filters in the URL, so that Back works
   await page.getByRole('button', { name: 'Clear', exact: true }).click();
   await expect.poll(() => rows.count(), BUSY).toBe(50);
 
-  // A pause after a space keeps the space, and a cleared search does not come back with the delayed update.
+  // A typed space stays in the field after a pause, and a delayed update does not restore a cleared search.
   const search = page.getByRole('textbox', { name: 'Search' });
   await search.pressSequentially('run-7 ');
   await page.waitForURL(/text=run-7/);

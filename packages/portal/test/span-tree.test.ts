@@ -25,7 +25,7 @@ test('steps are sorted by start, and a step without a time stays after the step 
   expect(orderOf(step('second', 2, 5), step('first', 1, 5))).toEqual(['first', 'second']);
 });
 
-test('in a cycle of parents, the last step has no children, because all are already shown', () => {
+test('the last step of a cycle of parents has no children, because its child is already in the tree', () => {
   const nodes = spanTree([childOf('b', 'a', 1), childOf('a', 'b', 2)]);
   expect(nodes.map(({ span, depth, hasChildren }) => [span.span_id, depth, hasChildren])).toEqual([
     ['a', 0, true],

@@ -50,7 +50,7 @@ test('a checkpoint of another log is rejected, even for the same tree', async ()
   });
 });
 
-test('a line that the other verifiers reject is rejected for the same reason', async () => {
+test('a line that parseLine rejects is rejected for the same reason', async () => {
   const [first] = entries;
   const nested = first!.replace(/}$/, `,"x":${'['.repeat(20_000)}${']'.repeat(20_000)}}`);
   const repeated = first!.replace(/}$/, ',"actor":"mallory"}');

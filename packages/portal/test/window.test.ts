@@ -43,7 +43,7 @@ describe('a window that a later test uses again', () => {
   /** The events of the first window that reached listeners of the first test. */
   const heard: string[] = [];
 
-  test('(the first test leaves cookies, items in storages, routes, listeners and a second page, and goes offline)', async () => {
+  test('is left by the first test offline and with cookies, stored items, routes, listeners and a second page', async () => {
     const { page } = await openWindow({ baseURL, cookie: 'of_option=1' });
     first = page;
     await page.goto('/cookies');

@@ -17,7 +17,7 @@ const first = keyOf(golden.predecessor);
 const second = keyOf(golden.successor);
 
 describe('signature of a signing key over a successor', () => {
-  test('covers the same bytes as in the independent program and verifies', () => {
+  test('covers the same bytes as in the independent implementation, and is valid', () => {
     const message = successionMessage(golden.instance_id, first.kid, second.kid);
     expect(Buffer.from(message).toString('utf8')).toBe(golden.message);
     expect(successionFault(second, first.noteKey, checks)).toBeUndefined();

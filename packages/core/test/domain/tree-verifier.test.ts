@@ -98,7 +98,7 @@ describe('a log and its kept heads', () => {
 describe('signed heads', () => {
   const origin = `countersign/${TENANT}`;
 
-  test('of one size with different roots are a fork', () => {
+  test('with the same size and different roots are a fork', () => {
     const forked = headOf(2, { source: 'other', root: rootOf(2, 1), origin });
     expect(contradictionOf(2, [headOf(2, { origin }), forked])).toMatchObject({
       source: 'other',

@@ -8,7 +8,7 @@ const span = (usage: object): Span => ({ span_id: 's', kind: 'llm', name: 'n', .
 const MAX = Number.MAX_SAFE_INTEGER;
 
 describe('usage', () => {
-  test('costs sum up to exact decimals', () => {
+  test('the sum of costs is an exact decimal', () => {
     expect(decimalSum([0.1, 0.2])).toBe('0.3');
     expect(decimalSum([1e-7, 2e-7, 1])).toBe('1.0000003');
     expect(decimalSum([1e21, 1])).toBe('1000000000000000000001');
@@ -40,7 +40,7 @@ describe('usage', () => {
     expect(sumsOf()).toEqual({ promptTokens: null, completionTokens: null, totalTokens: null, costUsd: null });
   });
 
-  test('usage of the trace replaces sums over its spans; its total is prompt plus completion tokens only if both were supplied', () => {
+  test('supplied usage replaces sums over spans; the total is recomputed only if both prompt and completion tokens were supplied', () => {
     const summed = usageOfSpans([span({ prompt_tokens: 10, completion_tokens: 1, cost_usd: 0.5 })]);
     expect(traceTotals(suppliedUsage({}), summed)).toEqual({
       promptTokens: 10,

@@ -10,9 +10,9 @@ const spans = (count: number, members: (index: number) => object) =>
   Array.from({ length: count }, (_, index) => record({}, members(index)));
 
 test.each([
-  ['the name of a scope, once for each span', () => ({ scope })],
-  ['the attributes of a resource, once for each trace', (index: number) => ({ resource, traceId: String(index) })],
-])('counts %s', (_what, members) => {
+  ['the name of a scope: one for each span', () => ({ scope })],
+  ['the attributes of a resource: one for each trace', (index: number) => ({ resource, traceId: String(index) })],
+])('limits the copies of %s', (_what, members) => {
   for (const [bodyBytes, most] of [
     [1000, 1024 * 1024],
     [100_000, 6_400_000],
@@ -24,7 +24,7 @@ test.each([
   }
 });
 
-test('counts the attributes of a resource once for all spans of a trace', () => {
+test('counts one copy of the attributes of a resource for all spans of a trace', () => {
   expect(
     requireFewCopies(
       spans(1000, () => ({ resource })),

@@ -20,7 +20,7 @@ function jsonOf(content: unknown): unknown {
   return Object.fromEntries(Object.entries(content).map(([name, value]) => [name, jsonOf(value)]));
 }
 
-/** Returns two functions that count a request and add to the given counts: with the protobuf reader, and with the JSON reader. */
+/** Returns two functions that add the counts of a request to the given counts: one uses the protobuf reader, the other the JSON reader. */
 type Count = (request: object) => [(counts: ExportCounts) => void, (counts: ExportCounts) => void];
 
 const TRACES: Count = (request) => {

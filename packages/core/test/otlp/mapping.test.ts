@@ -123,7 +123,7 @@ describe('fields of a step', () => {
     expect(span).toMatchObject({ prompt_tokens: 100, completion_tokens: 20, metadata: parts });
   });
 
-  test('tokens of agent steps are not counted, because they repeat the sums of their children', () => {
+  test('tokens of agent steps are not counted, because they repeat the tokens of child steps', () => {
     const span = mapped({ 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.usage.input_tokens': 100 });
     expect(span).not.toHaveProperty('prompt_tokens');
     expect(span.metadata).toMatchObject({ 'gen_ai.usage.input_tokens': 100 });

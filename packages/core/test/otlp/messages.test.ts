@@ -16,7 +16,7 @@ const jsonOf = (...messages: object[]) => JSON.stringify(messages);
 describe('conversation', () => {
   test.each<[string, Record<string, Value>]>([
     [
-      'of the GenAI conventions, as JSON text',
+      'of the GenAI conventions (JSON text)',
       {
         'gen_ai.operation.name': 'chat',
         'gen_ai.system_instructions': jsonOf({ type: 'text', content: 'Be brief.' }),
@@ -33,7 +33,7 @@ describe('conversation', () => {
       },
     ],
     [
-      'of the GenAI conventions, as a structure',
+      'of the GenAI conventions (a structure)',
       {
         'gen_ai.operation.name': 'chat',
         'gen_ai.input.messages': [
@@ -65,7 +65,7 @@ describe('conversation', () => {
       },
     ],
     [
-      'of the older GenAI names, in any order',
+      'of the older GenAI names (in any order)',
       {
         'llm.request.type': 'chat',
         'gen_ai.completion.0.content': 'It rains.',
@@ -147,7 +147,7 @@ describe('conversation', () => {
     expect(messages).toEqual([{ role: 'user', content: 'Hello {' }]);
   });
 
-  test('an unknown role is replaced by the role that its attribute implies', () => {
+  test('an unknown role is replaced by the role that the name of the attribute implies', () => {
     const { messages } = mapped({
       'gen_ai.input.messages': jsonOf({ role: 'constructor', parts: [{ type: 'text', content: 'x' }] }),
     });

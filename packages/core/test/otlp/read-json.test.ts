@@ -48,7 +48,7 @@ describe('the reader of OTLP/JSON', () => {
     expect(() => attributeValue({ doubleValue })).toThrow(/doubleValue must be a number or one of the strings NaN/);
   });
 
-  test('reads enumerations as numbers, and their names as 0', () => {
+  test('reads the numbers of enumerations, and reads their names as 0', () => {
     expect(read({ kind: 3, status: { code: 2 } })).toMatchObject({ kind: 3, statusCode: 2 });
     expect(read({ kind: 'SPAN_KIND_CLIENT', status: { code: 'STATUS_CODE_ERROR' } })).toMatchObject({ kind: 0, statusCode: 0 });
   });

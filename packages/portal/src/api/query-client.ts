@@ -18,7 +18,7 @@ export const queryClient = new QueryClient({
     onError: (error, _variables, _context, mutation) => {
       // A conflict means that the page shows an outdated state.
       if (toProblem(error).kind === 'conflict') void queryClient.invalidateQueries();
-      // A form shows its own problems next to its fields. Leaving the page would lose the input.
+      // A form shows its own errors. Leaving the page would lose the input.
       if (mutation.meta?.errorShownInForm === true) return;
       if (!leaveIfSignedOut(error)) toast.problem(toProblem(error).message);
     },
@@ -35,7 +35,7 @@ export const queryClient = new QueryClient({
   },
 });
 
-/** Calls the handler if no person is signed in. Otherwise returns false. */
+/** Calls the handler and returns true if the error means that no person is signed in. Otherwise returns false. */
 function leaveIfSignedOut(error: unknown): boolean {
   const problem = toProblem(error);
   if (problem.kind !== 'signed-out') return false;

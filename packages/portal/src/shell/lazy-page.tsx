@@ -42,7 +42,7 @@ export function lazyPage<const N extends string>(load: () => Promise<Record<N, C
   return Object.assign(LazyPage, { preload });
 }
 
-/** The notice instead of a page that was not loaded. Loads the page again on demand, and automatically when the server is back. */
+/** Replaces a page that was not loaded. Loads it again on demand, and automatically when the server is back. */
 function PageLoadRetry({ load, onLoaded }: { load: () => Promise<void>; onLoaded: () => void }) {
   const lost = useSyncExternalStore(connection.subscribe, connection.isLost);
   const [retrying, setRetrying] = useState(false);

@@ -46,7 +46,7 @@ export interface AcquiredDatabase {
 
 /**
  * What opening the database may do.
- * - `use`: the database and its tables must exist.
+ * - `use`: the embedded database, or the tables of an external one, must exist.
  * - `set-up`: the embedded database is created if it does not exist. In an external one, missing tables are created.
  * - `migrate`: like `set-up`, and an older schema of an external database is migrated.
  * - `distribute`: like `migrate`, and the tables of an external database are distributed over the nodes of Citus.

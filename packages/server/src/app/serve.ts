@@ -17,7 +17,7 @@ import { startServer } from './start-server.ts';
 import { welcome } from './welcome.ts';
 
 const SUPERUSER =
-  'the role of DATABASE_URL is a superuser or has BYPASSRLS, so row-level security does not apply to it; give the server a role of its own';
+  'the role of DATABASE_URL is a superuser or has BYPASSRLS, so row-level security does not apply to it; connect as another role';
 
 /** The longest time from a stop signal to the end of the process. docs/container.md promises a stop within ten seconds. */
 const STOP_LIMIT_MS = 9_000;

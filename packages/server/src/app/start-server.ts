@@ -55,7 +55,7 @@ export interface RunningServer {
 
 /** Options for tests and `bench/`. Operators cannot set them. */
 export interface StartOptions {
-  /** Registers further routes that use the same parts. `bench/` compares the product with them. */
+  /** Registers further routes that use the same parts. `bench/` compares the routes of the product with them. */
   alsoRegister?: (app: FastifyInstance, api: PublicApi) => void;
   /** The maximum age of the text of /metrics, in milliseconds. */
   metricsRenderMs?: number;

@@ -26,7 +26,7 @@ export class Anchoring {
 
   /**
    * Writes the checkpoints that are larger than those in the sink. Never rejects: a failure is logged, and the next call tries again.
-   * @param newest size of the newest checkpoint of the log, if known. If the sink has that checkpoint, no checkpoints are read.
+   * @param newest size of the newest checkpoint of the log, if known. If that checkpoint is known to be in the sink, nothing is read.
    */
   catchUp(tenantId: string, log: LogName, newest = Number.POSITIVE_INFINITY): Promise<void> {
     const place = placeOf(tenantId, log);

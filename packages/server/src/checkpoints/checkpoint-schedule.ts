@@ -22,8 +22,7 @@ export interface CheckpointSchedule {
 
 /**
  * Starts the schedule.
- * @param everySeconds the age of a log's newest checkpoint from which a new one is signed, if the log has grown. Undefined to sign only on
- *   request.
+ * @param everySeconds if a log has grown and its newest checkpoint is this old, a new one is signed. Undefined to sign only on request.
  * @param sink where each checkpoint is copied; undefined to store checkpoints only in the database.
  */
 export function scheduleCheckpoints(

@@ -37,7 +37,7 @@ export function addAgents(program: Command, session: Session): void {
         open_recertifications: open.filter(({ agent }) => agent.id === id).length,
         created_at,
       }));
-      await session.list(rows, 'no agents yet; the first trace, telemetry event or evaluation that names one registers it', [
+      await session.list(rows, 'no agents yet; a trace, telemetry event or evaluation registers the agent that it names', [
         ['NAME', ({ name }) => name],
         ['RISK', ({ risk_level }) => risk_level],
         ['OPEN RE-CERTIFICATIONS', ({ open_recertifications }) => String(open_recertifications)],

@@ -59,7 +59,7 @@ function addList(group: Command, session: Session): void {
         decided_by: approval.decided_by,
         rationale: approval.rationale,
       }));
-      await session.list(rows, 'no approvals yet; a promotion check of a high-risk agent requests one', [
+      await session.list(rows, 'no approvals yet; a promotion check requests one if a high-risk agent meets the criteria', [
         ['STATUS', ({ status }) => status],
         ['AGENT', ({ agent }) => agent],
         ['EVALUATION ID', ({ evaluation_id }) => evaluation_id],

@@ -41,7 +41,7 @@ export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> })
       >
         <p className="soft">
           {isArchiving
-            ? 'Archiving hides the agent in the list of agents and in the promotion status on the Overview page. ' +
+            ? 'Archiving hides the agent from the list of agents and from the promotion status on the Overview page. ' +
               'Its records are kept, and promotion checks still work.'
             : 'Restoring shows the agent again in the list of agents and in the promotion status on the Overview page.'}
         </p>

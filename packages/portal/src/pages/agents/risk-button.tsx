@@ -42,7 +42,7 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
       >
         <p className="soft">
           {level === 'high'
-            ? 'The agent can then be promoted only after a person approves its latest evaluation.'
+            ? 'The agent can then be promoted only after a person approves its evaluation.'
             : 'Evaluations of this agent no longer need approval.'}
         </p>
       </RationaleDialog>

@@ -36,7 +36,7 @@ export function VerifyLedger() {
       <div aria-live="polite">
         {state.kind === 'idle' && <p className="soft">Not verified yet.</p>}
         {state.kind === 'canceled' && (
-          <p className="soft">Canceled after {formatCountOf(state.checked, 'entry', 'entries')}. No errors were found so far.</p>
+          <p className="soft">Canceled after {formatCountOf(state.checked, 'entry', 'entries')}. No errors found so far.</p>
         )}
         {state.kind === 'error' && <ProblemNotice problem={state.problem} retry={start} />}
         {state.kind === 'running' && (
