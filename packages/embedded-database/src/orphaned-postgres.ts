@@ -86,7 +86,7 @@ function processesIn(cluster: string): PostgresProcess[] {
   });
 }
 
-/** Finds the postmaster without /proc: the process that the lock file names, if its command line contains the cluster. */
+/** Finds the postmaster without /proc: the process that the lock file names, if its command line contains the cluster's path. */
 function postmasterByLockFile(cluster: string): PostgresProcess[] {
   try {
     const pid = Number.parseInt(readFileSync(join(cluster, 'postmaster.pid'), 'utf8'), 10);

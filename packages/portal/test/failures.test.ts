@@ -78,7 +78,7 @@ test('the portal shows a loading indicator on the first load and during navigati
   await loading.waitFor({ state: 'hidden' });
 });
 
-test('after the session has ended, a form keeps its input, and another page redirects to the sign-in page', async () => {
+test('after the session has ended, a form keeps its input, and opening another page redirects to the sign-in page', async () => {
   const workspace = await newWorkspace();
   const { page, id } = await workspace.visit('admin', 'settings');
   // The retention is loaded after the name. If it were still loading, its panel would also show the 401.

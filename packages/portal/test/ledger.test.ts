@@ -90,7 +90,7 @@ test('a verification can be canceled', async () => {
   await page.getByText('Canceled after 0 entries').waitFor();
 });
 
-test('the ledger page keeps a filter in the URL, and the download contains all entries', async () => {
+test('the ledger page keeps a filter in the URL, and the filter does not apply to the download', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci:one', action: 'agent.promoted', subject: 'first' });
   await workspace.send(paths.audit, { actor: 'ci:two', action: 'agent.retired', subject: 'second' });

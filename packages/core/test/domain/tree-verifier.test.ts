@@ -30,7 +30,7 @@ function contradictionOf(rows: number, heads: readonly KeptHead[], restores?: re
 }
 
 describe('a log and its kept heads', () => {
-  test('agree at every size and in any order, also with a head of the empty log', () => {
+  test('agree at every size and in any order, even if a head covers no rows', () => {
     const sizes = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 6 });
     fc.assert(
       fc.property(sizes, fc.integer({ min: 40, max: 60 }), (kept, rows) => {
@@ -64,7 +64,7 @@ describe('a log and its kept heads', () => {
     expect([size, reason]).toEqual([8, expect.stringContaining('the first 5 rows match head 5')]);
   });
 
-  test('a head larger than the log means that the tail was cut off', () => {
+  test('a head that covers more rows than the log has is reported as a contradiction', () => {
     expect(contradictionOf(3, [headOf(2), headOf(4), headOf(9)])).toMatchObject({
       source: 'head 9',
       size: 9,

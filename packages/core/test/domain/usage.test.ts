@@ -8,7 +8,7 @@ const span = (usage: object): Span => ({ span_id: 's', kind: 'llm', name: 'n', .
 const MAX = Number.MAX_SAFE_INTEGER;
 
 describe('usage', () => {
-  test('the sum of costs is an exact decimal', () => {
+  test('costs are added as exact decimals and written without an exponent', () => {
     expect(decimalSum([0.1, 0.2])).toBe('0.3');
     expect(decimalSum([1e-7, 2e-7, 1])).toBe('1.0000003');
     expect(decimalSum([1e21, 1])).toBe('1000000000000000000001');

@@ -5,7 +5,7 @@ import styles from './page-header.module.css';
 let pagesShown = 0;
 
 /**
- * The title and the actions of a page. `shown` replaces `title` in the heading, but not in the title of the window, which also names the
+ * The title and the actions of a page. `shown` replaces `title` in the heading, but not in the document's title, which also names the
  * workspace. After a page change the heading gets the focus, so that a screen reader announces the page.
  */
 export function PageHeader(props: {

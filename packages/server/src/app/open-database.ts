@@ -188,7 +188,7 @@ const notSetUp = ({ where }: AcquiredDatabase): ExitError =>
 
 /**
  * Opens the signer of the instance that the database belongs to. In a new database, it stores the instance first.
- * @param options.reset replaces lost signing keys by the configured one.
+ * @param options.reset replaces lost signing keys with the configured one.
  * @throws ExitError if the row of the instance is missing or was changed, or if the secrets do not belong to the database. Verifiers could
  *   not verify signatures made with other secrets. Also if `openSigner` throws.
  */

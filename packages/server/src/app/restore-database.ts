@@ -20,7 +20,7 @@ interface RestoreOutput {
  * Loads a backup into the configured database, which must be empty. The embedded one is created if it does not exist. Rows of an older
  * version are migrated afterwards.
  * @returns the database. The embedded one runs at least until `release`, so that it is not started twice.
- * @throws ExitError if the database cannot be used, if it or the configured secrets do not fit the backup, or if the backup is damaged.
+ * @throws ExitError if the database cannot be used, if it or the configured secrets do not match the backup, or if the backup is damaged.
  */
 export async function restoreDatabase(
   config: Config,
