@@ -65,7 +65,7 @@ export function addVerify(group: Command, session: Session): void {
     .option('--head <header>', 'a Countersign-Checkpoint header that you kept; can be repeated', repeatable)
     .option(
       '--key <key>',
-      'the public key: a verifier key, or a file with verifier keys, a JWKS or a trust file; the log must be of the workspace in the trust file; can be repeated',
+      'the public key: a verifier key, or a file with verifier keys, a JWKS or a trust file; with a trust file, the log must belong to its workspace; can be repeated',
       repeatable,
     )
     .option('--progress', 'show progress on stderr even if it is not a terminal; ignored with --json')

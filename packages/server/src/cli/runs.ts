@@ -17,7 +17,7 @@ export function addRuns(program: Command, session: Session): void {
   const group = program.command('runs').description('Erase a run on request.');
   group
     .command('erase')
-    .description('Erase everything that is stored about a run, except what the logs keep. This cannot be undone.')
+    .description('Erase the trace, telemetry events, log records and OpenTelemetry exports of a run. This cannot be undone.')
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--trace <trace_id>', 'trace_id of the run, as its sender gave it')
     .requiredOption('--rationale <text>', 'the reason, without personal data; recorded in the audit ledger')

@@ -82,7 +82,7 @@ export const VARIABLES = {
   queueBytesMax: variable(
     'COUNTERSIGN_QUEUE_BYTES_MAX',
     String(64 * MIB),
-    'Maximum bytes of records that wait for a commit. Requests with more records get 503.',
+    'Maximum bytes of records that wait for a commit. Further requests with records get 503.',
     whole(1, 4096 * MIB),
   ),
   readingBytesMax: variable(

@@ -34,8 +34,8 @@ export const defaultFloor = (total: number, bodiesBytesMax: number): number =>
   Math.floor(Math.min(maxWalBytes(total) + bodiesBytesMax, total * LARGEST_SHARE));
 
 /**
- * Watches the disk of the embedded database. PostgreSQL stops if its write-ahead log cannot grow, so below the floor the server rejects
- * new records. The last free space is reserved for revocations, sign-in and promotion checks.
+ * Watches the disk of the embedded database. PostgreSQL stops if its write-ahead log cannot grow, so below the floor the server rejects new
+ * records. The remaining space is reserved for operations with `usesReserve`, for example promotion checks, revocations and sign-in.
  */
 export class FreeSpace {
   /** Whether new records are rejected now. Requests read this, and not the file system. */

@@ -11,7 +11,7 @@ const PAUSE_MS = 250;
 
 /**
  * The connections of other servers and commands. A running server always has some, because its pools keep them. A process that waits for
- * the migration has only the two kinds that are left out.
+ * the migration has only connections with the two names that the query leaves out.
  */
 const CONNECTIONS = `SELECT pid, application_name AS name FROM pg_stat_activity
   WHERE datname = current_database() AND application_name LIKE 'countersign-%' AND pid <> pg_backend_pid()
@@ -19,7 +19,7 @@ const CONNECTIONS = `SELECT pid, application_name AS name FROM pg_stat_activity
   ORDER BY pid`;
 
 /**
- * Requires that no server or command of an older version uses the database. After the migration, such a process would continue to write
+ * Requires that no other server or command uses the database. After the migration, a process of an older version would continue to write
  * rows as its version does, and `ledger verify` could report these rows as changed.
  * @throws ExitError if there are still connections after almost two seconds.
  */

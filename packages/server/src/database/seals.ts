@@ -14,7 +14,7 @@ const LAST_SEALS_MAX = 10_000;
 export class Seals {
   readonly #masterSecret: Uint8Array;
   readonly #keys = new Map<string, KeyObject>();
-  /** The last message of each log for which this process computed a seal, with that seal. The key has the tenant and the log. */
+  /** By tenant and log: the last message for which this process computed a seal, with that seal. */
   readonly #lastSeals = new Map<string, { message: Uint8Array; seal: Buffer }>();
   /** The rows that are not valid. */
   readonly broken = new BrokenSeals();

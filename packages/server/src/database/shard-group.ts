@@ -102,9 +102,9 @@ export class ShardGroup {
   }
 
   /**
-   * Keeps the shards on this node until the transaction ends. A move of a shard waits until then. A transaction that begins while a move
-   * blocks writes waits until the move ends. Statements that Citus plans take the same lock. Call it first and do not await it: its
-   * statements are sent before the others.
+   * Keeps the shards on this node until the transaction ends. A move of a shard waits until then. If a move blocks writes when a
+   * transaction begins, the transaction waits until the move ends. Statements that Citus plans take the same lock. Call it first and do not
+   * await it: its statements are sent before the others.
    * @returns a promise that rejects if the shards are not on this node, or if the lock was not granted in time.
    */
   async hold(tx: Transaction): Promise<void> {

@@ -1,4 +1,7 @@
-/** A fixed number of slots, granted in the order of requests. Batches of all tenants wait here, in one queue, for a connection. */
+/**
+ * A fixed number of slots, granted in the order of requests. Batches of all tenants wait in one queue for a connection, and password hashes
+ * in another one.
+ */
 export class Slots {
   #free: number;
   readonly #waiting: ((release: () => void) => void)[] = [];

@@ -87,7 +87,7 @@ function memberRows({ properties = {}, required = [] }: Json, prefix = ''): stri
     .join('');
 }
 
-/** Whether null is a value of its own. In an optional member of a request, null means that the member is absent. */
+/** Whether null is a distinct value. In an optional member of a request, null means that the member is absent. */
 const canBeNull = ({ type }: Json, isPresent: boolean): boolean => isPresent && Array.isArray(type) && type.includes('null');
 
 function typeOf(schema: Json): string {

@@ -26,7 +26,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
  * For responses to a read token. Caches may store a response to `X-Service-Key` unless a header forbids it (RFC 9111, section 3), and the
- * same URL has other records for each workspace.
+ * same URL returns different records for each workspace.
  */
 const PRIVATE = { 'cache-control': 'no-store' };
 

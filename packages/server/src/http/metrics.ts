@@ -24,9 +24,12 @@ export interface MetricSources {
   brokenSeals: () => ReadonlyMap<string, number>;
   /** The number of rows that differ from the evidence log, as of the last comparison. */
   evidenceFindings: () => number;
-  /** The number of invalid rows of the logs audit, decisions, evidence and keys, and of rows that differ from these logs. */
+  /**
+   * The number of findings in the logs audit, decisions, evidence and keys: at most one fault of each log, and the rows that differ from
+   * it.
+   */
   ledgerFindings: () => number;
-  /** The number of invalid rows of the trace log, and of rows that differ from this log. */
+  /** The number of findings in the trace logs: at most one fault of each log, and the rows that differ from it. */
   traceFindings: () => number;
   /** The number of differences between the schema of the database and that of the migrations. */
   schemaFindings: () => number;
@@ -98,12 +101,12 @@ export class Metrics {
     );
     this.#gauge(
       'countersign_log_findings',
-      'Invalid rows of the logs audit, decisions, evidence and keys, and rows that differ from these logs, as of the last verification.',
+      'Faults of the logs audit, decisions, evidence and keys (at most one of each log), and rows that differ from them, as of the last verification.',
       sources.ledgerFindings,
     );
     this.#gauge(
       'countersign_trace_findings',
-      'Invalid rows of the trace log, and rows that differ from this log, as of the last verification.',
+      'Faults of the trace logs (at most one of each log), and rows that differ from them, as of the last verification.',
       sources.traceFindings,
     );
     this.#gauge(

@@ -122,13 +122,14 @@ export class OutgoingResponse implements ResponseMemory {
     const { raw, request } = this.#reply;
     const { socket } = request.raw;
     const onClose = () => {
-      // The response may emit `close` while the connection emits it. Then the listener runs twice, although the first run removes both.
+      // The response may emit `close` while the connection emits it. Then this listener runs twice, although its first run removes it from
+      // both.
       raw.removeListener('close', onClose);
       socket.removeListener('close', onClose);
       this.#release();
     };
     raw.once('close', onClose);
-    // A response that waits for an earlier one gets no `close` of its own when the connection ends.
+    // A response that waits for an earlier one emits no `close` when the connection ends.
     socket.setMaxListeners(SOCKET_LISTENERS_MAX).once('close', onClose);
   }
 

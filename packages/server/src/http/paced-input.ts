@@ -214,7 +214,7 @@ class Turns {
   }
 }
 
-/** The index after END_OF_HEAD number `count`, or the length of the bytes if they contain fewer. */
+/** The index after the first `count` occurrences of END_OF_HEAD, or the length of the bytes if they contain fewer. */
 function endOfHeads(bytes: Buffer, count: number): number {
   let end = 0;
   for (let found = 0; found < count; found += 1) {

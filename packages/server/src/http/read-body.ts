@@ -110,7 +110,7 @@ function reserve(
   }
 }
 
-/** The largest declared length of a body with which the connection stays open after a rejection for lack of memory. */
+/** After a rejection for lack of memory, the connection stays open if the declared length of the body is at most this. */
 const DROPPED_BYTES_MAX = 64 * 1024;
 
 /**

@@ -151,7 +151,7 @@ const listsOf = (schema: ObjectSchema): [string, { items: ObjectSchema }][] =>
     (entry): entry is [string, TSchema & { items: ObjectSchema }] => entry[1].items !== undefined,
   );
 
-/** The members whose schema lists members of their own. */
+/** The members that are objects with a list of members in their schema. */
 const objectsOf = (schema: ObjectSchema): [string, ObjectSchema][] =>
   Object.entries(schema.properties ?? {}).filter(([, member]) => (member as ObjectSchema).properties !== undefined);
 

@@ -6,7 +6,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { PreparedCheck } from './write-decisions.ts';
 
 /**
- * POST /api/public/governance/promotion-check: decides on current evidence and is never replayed. A decision is attested only on request,
+ * POST /api/public/governance/promotion-check: decides from current evidence and is never replayed. A decision is attested only on request,
  * because an Ed25519 signature costs more than the rest of the check (docs/decisions/0012).
  */
 export const checkPromotion: Endpoint<PromotionCheck, PreparedCheck> = {

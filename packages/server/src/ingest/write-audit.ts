@@ -21,16 +21,16 @@ export interface PreparedAudit extends Replayable {
 }
 
 /**
- * The largest batch that is appended to a remembered head. Such a batch saves a round trip, which is half of the latency of a few entries.
- * Larger batches occur under load. They read the head first: meanwhile, more entries arrive for the next batch, which then is larger. This
- * raises the rate by 6 to 12 % (docs/performance.md).
+ * The largest batch that is appended to a remembered head. Such a batch saves a round trip, which is half of its latency. Larger batches
+ * occur under load. They read the head first: meanwhile, more entries arrive for the next batch, which then is larger. This raises the rate
+ * by 6 to 12 % (docs/performance.md).
  */
 const REMEMBERED_HEAD_ITEMS_MAX = 4;
 
 /**
- * Appends audit entries of one tenant in one transaction, in the order of arrival. A small batch that reads nothing but the head is sent in
- * one round trip, including COMMIT, if this process remembers the head. While another server appends to the log, the head is locked first,
- * and the entries that arrive before the lock is granted join the batch.
+ * Appends audit entries of one tenant in one transaction, in the order of arrival. If this process remembers the head, a small batch that
+ * reads nothing else is sent in one round trip, including COMMIT. While another server appends to the log, the head is locked first, and
+ * the entries that arrive before the lock is granted join the batch.
  */
 export async function writeAudit(
   tx: Transaction,

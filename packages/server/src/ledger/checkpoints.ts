@@ -9,7 +9,7 @@ import { headStore } from './head-memory.ts';
 import { isExtension, LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
-/** A request for a checkpoint. Without the optional members, it must cover all rows of the log. */
+/** A request for a checkpoint. Without the optional members, the checkpoint must cover all rows of the log. */
 export interface CheckpointRequest {
   log: LogName;
   /** The newest checkpoint is also enough if it is younger than this. */

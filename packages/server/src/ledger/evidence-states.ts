@@ -3,7 +3,7 @@ import { EvidenceState } from '@countersign/core/domain/evidence-state';
 import { readEvidenceEvents } from '../storage/evidence-events.ts';
 import { LogFold } from './log-fold.ts';
 
-/** The states of the evidence logs. They decide promotion checks. */
+/** The states of the evidence logs. Promotion checks are decided from them. */
 export const evidenceStates = new LogFold<EvidenceEvent, EvidenceState>({
   log: 'evidence',
   domain: EVIDENCE_DOMAIN,

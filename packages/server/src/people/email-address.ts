@@ -19,5 +19,8 @@ export function isEmailAddress(text: string): boolean {
   return compared.length <= LENGTH_MAX && FORM.test(compared) && !hasInvisibleCharacters(compared);
 }
 
-/** The normalized form of an email address: trimmed, in lower case and in NFC. Letters may compose only in lower case, so NFC is last. */
+/**
+ * The normalized form of an email address: trimmed, in lower case and in NFC. Some letters have a composed form only in lower case, so NFC
+ * is applied last.
+ */
 export const comparedEmail = (email: string): string => email.trim().toLowerCase().normalize('NFC');

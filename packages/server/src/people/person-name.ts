@@ -13,7 +13,7 @@ const RESERVED = /^(operator|system|promotion[ -]gate|a former member)$|^key |^(
 
 /**
  * Whether a text is a valid name of a person: with a letter, digit or symbol, without invisible or private-use characters or surrounding
- * blanks, and not the name of another actor. Names need not be unique; pages distinguish people.
+ * blanks, and not the name of another actor. Names need not be unique: pages add the email address to names that look the same.
  */
 export function isPersonName(text: string): boolean {
   const written = text.replace(JOINER, '').replace(FORM_OF_CHARACTER, '');

@@ -11,7 +11,7 @@ export interface NewIncident {
   openedAt: string;
 }
 
-// One sequence numbers incidents and evaluations. So evaluations with a higher number were recorded after the incident.
+// Incidents and evaluations get their numbers from one sequence. So evaluations with a higher number were recorded after the incident.
 const INSERT = sql(
   'insert_incident',
   `INSERT INTO countersign.incidents (tenant_id, id, agent_id, severity, description, opened_by, opened_at)
