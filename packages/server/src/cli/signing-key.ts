@@ -40,7 +40,7 @@ function addRotate(group: Command, session: Session): void {
   group
     .command('rotate')
     .description(
-      'Create a new signing key, signed by the current one. Both sign until the older one is retired. Embedded database only.',
+      'Create a new signing key, signed by the current one. Both sign until the older one is retired. Only for a key in the data folder.',
     )
     .option(...JSON_OPTION)
     .addHelpText('after', examples('signing-key rotate') + ROTATE_NOTE)

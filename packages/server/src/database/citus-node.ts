@@ -38,7 +38,7 @@ const PROBE_EVERY_MS = 5_000;
 
 const PROBE = { text: 'SELECT 1', query_timeout: 2_000 };
 
-/** A node of Citus and the connections to it. The connections are not used before a first statement on them has succeeded. */
+/** A node of Citus and the connections to it. The connections are not used until a first statement on the node has succeeded. */
 export class CitusNode {
   readonly pools: NodePools;
   /** `host:port`. */

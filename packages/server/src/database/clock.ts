@@ -77,7 +77,10 @@ export class Clock {
     return [new Date(trustedMs - slackMs).toISOString(), new Date(trustedMs + slackMs).toISOString()];
   }
 
-  /** The system clock of this process, limited to `expiryBounds`. This clock sets sealed times, and decides when they expire. */
+  /**
+   * The system clock of this process, limited to `expiryBounds`. Sealed times are set with this clock, and expiry times are compared with
+   * it.
+   */
   now(): Date {
     const nowMs = Date.now();
     const [earliest, latest] = this.expiryBounds();

@@ -151,7 +151,7 @@ const listsOf = (schema: ObjectSchema): [string, { items: ObjectSchema }][] =>
     (entry): entry is [string, TSchema & { items: ObjectSchema }] => entry[1].items !== undefined,
   );
 
-/** The members that are objects with a list of members in their schema. */
+/** The members that are objects whose schema names their members. */
 const objectsOf = (schema: ObjectSchema): [string, ObjectSchema][] =>
   Object.entries(schema.properties ?? {}).filter(([, member]) => (member as ObjectSchema).properties !== undefined);
 

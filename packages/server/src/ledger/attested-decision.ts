@@ -34,7 +34,7 @@ export async function attestStored(tx: Transaction, id: string, keys: Attestatio
   const read = readSignedDecision(found.document, (keyId) => keys.decisionKey(tx.tenantId, keyId));
   if ('fault' in read) return read;
   const decision = read.decision as { decision_id: string; response_sha256: string };
-  if (decision.decision_id !== id) return { fault: 'its id was changed' };
+  if (decision.decision_id !== id) return { fault: 'its ID was changed' };
   if ('fault' in sealed) return sealed;
   if (found.seq > sealed.seq) return { fault: NOT_IN_LOG };
   const hashes = await proveInclusion(tx, 'decisions', found.seq - 1, sealed.seq).catch(faultOfLog);

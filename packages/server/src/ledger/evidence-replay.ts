@@ -53,7 +53,7 @@ export class EvidenceReplay {
     const evidence = parsedDocument(text);
     const { asked: question } = evidence as { asked: Parameters<EvidenceState['find']>[0] };
     const found = this.#state.find(question);
-    if (found.mismatch) return 'the requested id and name belong to different agents';
+    if (found.mismatch) return 'the requested ID and name belong to different agents';
     const differing = DERIVED_MEMBERS.find(
       (member) => JSON.stringify(evidence?.[member]) !== JSON.stringify(found.evidence[member]),
     );

@@ -3,7 +3,7 @@ import type { ChainReport } from '@countersign/core/domain/chain-report';
 /** The number of findings of one workspace after which a comparison stops. */
 export const FINDINGS_PER_WORKSPACE_MAX = 20;
 
-/** A row that differs from the log of its workspace. */
+/** A row that is not valid, or that differs from a log of its workspace. */
 export interface RowFinding {
   table: string;
   id: string;
@@ -30,7 +30,7 @@ export const submissionName = (trace: string, number: number): string => `${trac
 /** The fault of a row whose document cannot be read. */
 export const UNREADABLE_DOCUMENT = 'its document cannot be read: its segment was changed, or is gone';
 
-/** Rows that differ from a log of their workspace, as of the last comparison of each workspace. */
+/** Rows that are not valid, or that differ from a log of their workspace, as of the last comparison of each workspace. */
 export class RowFindings<Finding extends RowFinding> {
   readonly #byTenant = new Map<string, readonly Finding[]>();
 
@@ -54,12 +54,12 @@ export class RowFindings<Finding extends RowFinding> {
     return this.#byTenant.get(tenantId) ?? [];
   }
 
-  /** The number of differing rows in all workspaces. */
+  /** The number of findings in all workspaces. */
   get count(): number {
     return [...this.#byTenant.values()].reduce((sum, findings) => sum + findings.length, 0);
   }
 
-  /** The tables of the differing rows. */
+  /** The tables of the findings. */
   get tables(): string[] {
     return [...new Set([...this.#byTenant.values()].flat().map(({ table }) => table))].sort();
   }

@@ -123,7 +123,7 @@ async function addStored(tree: TreeVerifier, stored: StoredCheckpoints, size: nu
   if (contradiction !== undefined) tree.contradict(contradiction);
 }
 
-/** Compares the stored nodes with the rows, because proofs are made from these nodes. */
+/** Compares the stored tree nodes with the rows, because proofs are made from these nodes. */
 async function compareNodes(
   pool: Pool,
   tenantId: string,

@@ -1,6 +1,8 @@
 import { isIPv6 } from 'node:net';
 
-/** The network of a client. An IPv6 client can use a whole /64, so a /64 counts as one. Ports, which some proxies add, are ignored. */
+/**
+ * The network of a client. An IPv6 client can use a whole /64, so a /64 counts as one network. Ports, which some proxies add, are ignored.
+ */
 export function networkOf(client: string): string {
   const address = /^\[(.+)\](:\d+)?$/.exec(client)?.[1] ?? /^([\d.]+):\d+$/.exec(client)?.[1] ?? client;
   if (!isIPv6(address) || address.includes('.')) return address.replace(/^::ffff:/i, '');

@@ -1,6 +1,7 @@
 /**
  * The security headers of the portal (OWASP, HTTP Security Response Headers), for every page and every response of the portal's API. The
- * public API is for machines; its responses have only nosniff, like every response (http/bare-app.ts).
+ * public API is for machines: of these headers, its responses have only X-Content-Type-Options, which every response has
+ * (http/bare-app.ts).
  */
 
 /** For responses of the API, including errors: nothing may be loaded or run. */

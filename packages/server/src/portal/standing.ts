@@ -30,7 +30,7 @@ export async function evidenceOn(
   );
 }
 
-/** The evaluation of the evidence, for lists. */
+/** The evaluation in the evidence, for lists. */
 export function evaluationOf({ evaluation, approval }: Evidence): EvaluationSummary | null {
   if (evaluation === null) return null;
   const { ageHours: _, ...shown } = evaluation;

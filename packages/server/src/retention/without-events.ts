@@ -8,8 +8,8 @@ interface Range {
 
 /**
  * Returns the document of a telemetry request with null in place of some events, so that the other events keep their positions. If the
- * member `events` is repeated, null also replaces all values except the last one. The rest of the text is not changed. JSON.stringify would
- * change numbers that a double cannot represent, and repeated members.
+ * member `events` is repeated, null also replaces all values except the last one. The rest of the text is not changed: parsing it and
+ * serializing it again would change numbers that a double cannot represent, and lose repeated members.
  * @param document valid JSON: a batch.
  * @param ordinals the positions of the events.
  */

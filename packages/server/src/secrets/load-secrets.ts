@@ -63,7 +63,7 @@ export function checkSecrets(config: Config): void {
   if (config.previousSigningKey !== undefined) parseSigningKey(config.previousSigningKey, 'COUNTERSIGN_SIGNING_KEY_PREVIOUS');
 }
 
-/** Fingerprints, by which the database recognizes its secrets. They reveal nothing about the secrets. */
+/** The fingerprints by which the secrets of a database are recognized. They reveal nothing about the secrets. */
 export const fingerprints = ({ masterSecret, signingKey }: Secrets): { master: string; signing: string } => ({
   master: Buffer.from(hkdfSync('sha256', masterSecret, '', 'countersign/master-secret-fingerprint/v1', 16)).toString('hex'),
   signing: hash('sha256', createPublicKey(signingKey).export({ type: 'spki', format: 'der' }), 'hex'),
