@@ -26,7 +26,7 @@ interface Case {
   /** An export of the evidence log, from which the decisions are computed again. */
   replay?: string;
   key?: string;
-  /** Whether the output mentions the accepted restore that explains a head that does not match. Undefined: not checked. */
+  /** Whether the output mentions an accepted restore, which explains why a head does not match. Undefined: not checked. */
   remark?: boolean;
 }
 

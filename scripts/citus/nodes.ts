@@ -86,7 +86,7 @@ async function startNodes(programs: PostgresPrograms, settings: Record<string, s
   chmodSync(folder, 0o755);
   const account = process.geteuid?.() === 0 ? unprivilegedAccount() : currentAccount();
   const started: StartedNode[] = [];
-  // Ends the nodes also if this process exits without `stop`. SIGQUIT shuts them down immediately, because the data is not used again.
+  // Also ends the nodes if this process exits without `stop`. SIGQUIT shuts them down immediately, because the data is not used again.
   process.once('exit', () => {
     for (const { child } of started) child.kill('SIGQUIT');
   });

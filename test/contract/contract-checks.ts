@@ -6,7 +6,7 @@ export interface ContractTarget {
   url: string;
   /** A key with every scope. */
   key: string;
-  /** Returns a key of the same workspace that lacks this scope. */
+  /** Returns a key that lacks this scope, in the same workspace. */
   keyWithout: (scope: string) => string;
 }
 

@@ -58,9 +58,8 @@ export async function runOnShards<Row extends pg.QueryResultRow>(
 }
 
 /**
- * Applies a statement that disables or enables a trigger of a distributed table to all user triggers of the table's shards, without
- * ALWAYS. Does nothing for other statements. Citus itself changes only the table's own trigger, and the triggers of a shard have other
- * names.
+ * If the statement disables or enables a trigger of a distributed table, does the same with all user triggers of the table's shards,
+ * without ALWAYS. Citus itself changes only the table's own trigger, and the triggers of a shard have other names.
  */
 export async function switchTriggersOfShards(pool: pg.Pool, text: string): Promise<void> {
   const [, table, verb] = /^ALTER TABLE (\S+) (DISABLE|ENABLE)(?: ALWAYS)? TRIGGER/.exec(text) ?? [];

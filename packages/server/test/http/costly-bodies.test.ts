@@ -37,7 +37,7 @@ describe('the check of limits before JSON is parsed', () => {
     expect(bound(`["${'a'.repeat(500)}`)).toBeUndefined();
   });
 
-  test('counts each different name once, also long names', () => {
+  test('counts each different name once, including long names', () => {
     const many = { valuesMax: 1_000_000, namesMax: 1000 };
     const count = (text: string) => exceededBound(Buffer.from(text), many, 7);
     expect(count(names(990, (index) => `n${index}`))).toBeUndefined();
@@ -274,7 +274,7 @@ describe('the worker thread for large bodies', () => {
 });
 
 /**
- * Sends only the head of a request with a body of a megabyte. Returns the text received until the connection ends or `enough`
+ * Sends only the head of a request, which declares a body of a megabyte. Returns the text received until the connection ends or `enough`
  * returns true.
  */
 function receive(head: string[], enough: (text: string) => boolean, from = server): Promise<string> {

@@ -33,7 +33,7 @@ describe('the page /docs', () => {
     expect(sectionText('schema-ConditionCheck')).toContain('reason string or null required');
   });
 
-  test('does not list null as a type of optional members, because null means that the member is absent', () => {
+  test('does not list null as a type of optional members of requests, where null means that the member is absent', () => {
     expect(sectionText('schema-Trace')).not.toContain('or null');
   });
 

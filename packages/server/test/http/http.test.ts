@@ -85,7 +85,7 @@ describe('the order of checks', () => {
 });
 
 describe('the limit of requests per minute and key', () => {
-  test('applies to each key, is reported in its responses, and is checked after the scope and before the media type', async () => {
+  test('applies to each key separately, is reported in responses, and is checked after the scope and before the media type', async () => {
     const limited = await testServer({ database: server.database, rateLimitPerMinute: 3 });
     const [own, other] = [await limited.key(tenantId), await limited.key(tenantId)];
     const remaining = async (body: unknown) => {

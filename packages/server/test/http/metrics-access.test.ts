@@ -48,7 +48,7 @@ test.each([
   expect(isPublic(readConfig(environment as Record<string, string>))).toBe(expected);
 });
 
-test('on loopback with a public URL of another host, /metrics is 404 if no token is set: a proxy may forward requests', async () => {
+test('on loopback, /metrics is 404 with a public URL of another host and no token, because a proxy may forward requests', async () => {
   const database = (await testServer()).database;
   const settings = { database, publicUrl: 'https://countersign.example.com' };
   const { url } = await testServer(settings);
@@ -81,7 +81,7 @@ test('if a token is set, /metrics responds with 200 to requests with the token, 
   }
 });
 
-test('a separate metrics port serves /metrics and no other path, also when the service has no free connection', async () => {
+test('a separate metrics port serves /metrics and no other path, even when the main port has no free connection', async () => {
   const server = await ServerProcess.start({
     ...(await clonedDatabaseEnvironment()),
     COUNTERSIGN_METRICS_PORT: '0',

@@ -41,7 +41,7 @@ async function send(text: string): Promise<Socket> {
 
 const failUnpaced = (missing: string) => expect.fail(`unpaced: ${missing}`);
 
-test('beyond the limit of waiting bytes, the server ends connections with many of them and serves a connection with few', async () => {
+test('beyond the limit of waiting bytes, the server ends connections with many waiting bytes and still serves one with few', async () => {
   const responses = await listen((server) => paceRequests(server, 'connection', failUnpaced, 512 * 1024));
   const polite = await send(REQUEST.repeat(ACTIVE_REQUESTS_MAX + 2));
   await expect.poll(() => responses.length).toBe(ACTIVE_REQUESTS_MAX);

@@ -39,7 +39,7 @@ const audit = (body: string, ...headers: string[]): string =>
   httpText(`POST ${paths.audit} HTTP/1.1`, [...authorized, `Content-Length: ${body.length}`, ...headers], body);
 
 describe('pipelined requests on one connection', () => {
-  test('run a few at a time and get their responses in order', async () => {
+  test(`run at most ${ACTIVE_REQUESTS_MAX} at a time and get their responses in order`, async () => {
     const count = 1_500;
     const text = Array.from({ length: count - 1 }, (_, number) => get(`/held/${number}`)).join('');
     const responses = await sendRaw(server.url, text + get(`/held/${count - 1}`, LAST), { timeoutMs: 50_000 });
@@ -48,7 +48,7 @@ describe('pipelined requests on one connection', () => {
     expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
   });
 
-  test('run a few at a time over TLS too, and each gets a response', async () => {
+  test(`run at most ${ACTIVE_REQUESTS_MAX} at a time over TLS too, and each gets a response`, async () => {
     const secured = await testServer({ database: server.database, tls: TLS_CERTIFICATE, options });
     activeRequests.most = 0;
     const socket = connectTls({

@@ -173,12 +173,12 @@ describe('a new name that resembles a known one', () => {
     expect(warning(again)).toBe(warning(first));
   });
 
-  test('gets the warning also if the known agent was stored without a skeleton of its name', async () => {
+  test('gets the warning even if the known agent was stored without a skeleton of its name', async () => {
     await storeUncheckedAgent('stra\u00dfe');
     expect(warning(await evaluate('STRASSE'))).toBe('similar-agent-name;agent_name=STRASSE;similar_to=stra%C3%9Fe');
   });
 
-  test('gets the warning also if the known name is new in the same batch', async () => {
+  test('gets the warning even if the known name is new in the same batch', async () => {
     const events = ['one batch', 'One Batch', 'another'].map((agent_name) => ({ ...event(), agent_name }));
     expect(warning(await server.post(paths.telemetry, key, { events }))).toBe(
       'similar-agent-name;agent_name=One%20Batch;similar_to=one%20batch',

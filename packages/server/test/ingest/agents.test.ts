@@ -37,7 +37,7 @@ describe('agents', () => {
     expect(await agentsNamed(name)).toHaveLength(1);
   });
 
-  test('the three endpoints use the same agent for the same name', async () => {
+  test('a trace, a telemetry event and an evaluation with the same agent name belong to the same agent', async () => {
     for (const [, path, record] of RECORDS) await server.post(path, key, { ...record(), agent_name: 'everywhere' });
     const [agent, ...more] = await agentsNamed('everywhere');
     expect(more).toEqual([]);
@@ -78,7 +78,7 @@ describe('agents', () => {
     },
   );
 
-  test('an unknown ID without a name is rejected, and the message says what to send instead', async () => {
+  test('an unknown ID without a name is rejected, and the message says what to add or leave out', async () => {
     const id = randomUUID();
     const remedyOf = async (path: string, record: object) => {
       const { status, body } = await server.post(path, key, { ...record, agent_id: id });

@@ -21,7 +21,7 @@ const check = (body: object) => server.post(paths.promotionCheck, key, body);
 const evaluate = (body: object) => server.post(paths.evaluations, key, { name: 'nightly', ...body });
 
 describe('promotion check', () => {
-  test('blocks an unknown agent with no_recent_evaluation and does not register it', async () => {
+  test('blocks an unknown agent with the reason no_recent_evaluation, and does not register it', async () => {
     const { status, body } = await check({ agent_name: 'ghost' });
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -223,7 +223,7 @@ describe('promotion check', () => {
     expect(body.evaluation.agent_name).toBe('at');
   });
 
-  test('accepts the attestation preference with parameters or the value "", not with other values or in other preferences', async () => {
+  test('accepts only a separate attestation preference: with or without parameters, and with no value or the value ""', async () => {
     const isAttested = async (prefer: string) =>
       (await server.post(paths.promotionCheck, key, { agent_name: 'ghost' }, { prefer })).headers.has('countersign-attestation');
     for (const prefer of [

@@ -211,7 +211,7 @@ describe('an export of the ledger', () => {
     expect(read).toBeLessThanOrEqual(65);
   });
 
-  test('both verifiers report the altered row of an altered database', async () => {
+  test('both verifiers report a row that was altered in the database before the export', async () => {
     const altered = await createSixRows(server);
     await tamper(
       server,

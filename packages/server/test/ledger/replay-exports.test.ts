@@ -80,7 +80,7 @@ test('both verifiers name the decision whose evidence event was changed', async 
     expect(verdict).toEqual([1, expect.stringMatching(/^broken at .*seq 8\)?: /)]);
 });
 
-test('both verifiers exit with 2 for an unreadable export; the command also exits with 2 for --replay with another log', async () => {
+test('both verifiers exit with 2 for an unreadable export, and the command also for --replay with a log other than decisions', async () => {
   const missing = join(folder, 'missing.ndjson');
   const [ours, theirs] = await replayWithBoth(missing);
   expect([ours![0], theirs![0]]).toEqual([2, 2]);

@@ -124,7 +124,7 @@ describe('POST /v1/logs', () => {
     expect((await payloadOf(events)).messages).toEqual(MESSAGES);
   });
 
-  test('shows the messages of repeated log records once, also across exports', async () => {
+  test('shows messages once if a later export repeats their log records', async () => {
     const traceId = newTrace();
     await sendJson(runWithoutMessages(traceId));
     const { resourceLogs } = conversation(traceId);

@@ -110,7 +110,7 @@ describe("one's own sessions", () => {
     expect([await sessionOutcome(elsewhere), await sessionOutcome(ada.browser)]).toEqual(['401 not_signed_in', '200 ok']);
   });
 
-  test('are listed up to the newest 200, so that frequent sign-ins do not make the list too long', async () => {
+  test('are limited to the newest 200 in the list, so that frequent sign-ins do not make it too long', async () => {
     await inPersonTransaction(server.open.pool, ada.id, (tx) =>
       Promise.all(Array.from({ length: 250 }, () => insertSession(tx, newSession(ada.id, null).row))),
     );

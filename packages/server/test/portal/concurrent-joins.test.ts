@@ -68,7 +68,7 @@ describe('a changed password', () => {
 });
 
 describe('wrong passwords', () => {
-  test('are counted on invitations and password changes too', async () => {
+  test('on invitations and in password changes count toward the same limit', async () => {
     const grace = await createPerson(server);
     const invitation = await invite(admin, workspace, grace.email);
     const change = { current_password: 'not the password', new_password: NEW };

@@ -118,7 +118,7 @@ describe('the ledger', () => {
     expect(actions).toEqual([...new Set(all.map(({ action }) => action))].sort());
   });
 
-  test('finds exactly the rows that were recorded from an instant on, and exactly the rows that were recorded before it', async () => {
+  test('finds exactly the rows recorded at or after the time `from`, and exactly the rows recorded before the time `to`', async () => {
     await Promise.all(Array.from({ length: 40 }, () => append({ action: 'burst.one' })));
     const all = (await viewer.get('ledger.list', { query: { limit: '200' } })).items;
     const instants = [...new Set(all.map(({ recorded_at }) => recorded_at)), '2020-01-01T00:00:00Z', '2999-01-01T00:00:00Z'];

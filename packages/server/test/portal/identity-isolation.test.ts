@@ -51,7 +51,7 @@ describe('the table of memberships', () => {
     expect(await visibleMemberships()).toEqual([`${workspaces[1]} ${grace.id}`]);
   });
 
-  test('accepts no INSERT, UPDATE or DELETE on a connection with a person and without a tenant', async () => {
+  test('on a connection with a person and without a tenant, rejects INSERT, and UPDATE and DELETE change no row', async () => {
     await actAs({ of: grace.id });
     const insert = `INSERT INTO countersign.memberships (tenant_id, person_id, role, joined_at, seal)
       VALUES ($1, $2, 'admin', now(), sha256('') || '\\x00')`;

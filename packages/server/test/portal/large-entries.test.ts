@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 test.each(['ledger.list', 'violations.list'] as const)(
-  'a page of %s has about 2 MiB of entries, and the pages together contain every entry',
+  'a page of %s ends after about 2 MiB of entries, and the pages together contain every entry',
   async (name) => {
     const seqs: number[] = [];
     let cursor: string | null = null;
@@ -41,7 +41,7 @@ test.each(['ledger.list', 'violations.list'] as const)(
   },
 );
 
-test('a row of the list has its subject and the first 500 characters of its rationale', async () => {
+test('a row of the ledger list has its subject and the first 500 characters of its rationale', async () => {
   const [row] = (await viewer.get('ledger.list', { query: { limit: '1' } })).items;
   expect([row!.subject, row!.rationale]).toEqual([`entry ${ENTRIES}`, 'r'.repeat(500)]);
 });

@@ -189,7 +189,7 @@ describe('an invitation', () => {
 });
 
 describe('the list of invitations', () => {
-  test('has the newest 1,000, so that very many invitations do not delay other workspaces', async () => {
+  test('has at most the newest 1,000, so that very many invitations do not delay other workspaces', async () => {
     const [crowded, role] = [await server.workspace(), 'viewer' as const];
     const { browser } = await createPerson(server, { [crowded]: 'admin' });
     await inTenantTransaction(server.open.pool, crowded, (tx) =>

@@ -84,7 +84,7 @@ describe('an admin whose role is being taken away', () => {
       'invite',
       (by: Person) => by.browser.call('POST', `/workspaces/${workspace}/invitations`, { email: 'x@example.com', role: 'admin' }),
     ],
-    ['take the role of the other admin', (by: Person) => by.browser.call('PATCH', member(admin.id), { role: 'viewer' })],
+    ['demote the other admin', (by: Person) => by.browser.call('PATCH', member(admin.id), { role: 'viewer' })],
     ['remove the other admin', (by: Person) => by.browser.call('DELETE', member(admin.id))],
   ])('cannot %s: the request waits and is rejected', async (_what, act) => {
     const second = await createPerson(server, { [workspace]: 'admin' });

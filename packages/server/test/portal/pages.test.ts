@@ -85,7 +85,7 @@ describe('registerPages', () => {
   });
 
   test.each(['/api/portal/nothing', '/api', '/api/public/nothing', '/.well-known/nothing', '/assets/gone-def.js'])(
-    'responds with 404 at %s also to a browser',
+    'responds with 404 at %s, even to a browser',
     async (url) => {
       expect([url, (await get(url, HTML)).statusCode]).toEqual([url, 404]);
     },

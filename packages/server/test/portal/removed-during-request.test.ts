@@ -107,7 +107,7 @@ test('ACTS covers every act that requires a certain role', () => {
 });
 
 describe('a member who loses the role while an act waits', () => {
-  test.for(NAMES)('is rejected by %s after being removed', async (name) => {
+  test.for(NAMES)('cannot perform %s after being removed', async (name) => {
     const { workspace } = records;
     const other = await portalClient(server, workspace, 'admin');
     const before = await rowsOf(workspace);
@@ -120,7 +120,7 @@ describe('a member who loses the role while an act waits', () => {
     expect(await rowsOf(workspace)).toEqual(before);
   });
 
-  test.for(NAMES)('is rejected by %s after becoming a viewer', async (name) => {
+  test.for(NAMES)('cannot perform %s after becoming a viewer', async (name) => {
     const { workspace } = records;
     const other = await portalClient(server, workspace, 'admin');
     const before = await rowsOf(workspace);

@@ -165,7 +165,7 @@ describe('the search by a part of the ID', () => {
     expect(await Promise.all(texts.map(search))).toEqual(before);
   });
 
-  test('returns the newest matching runs in order over pages, also if more than 2,000 match', async () => {
+  test('returns the newest matching runs in order over pages, even if more than 2,000 match', async () => {
     const other = await server.workspace();
     const many = {
       agents: 10,

@@ -136,7 +136,7 @@ describe('a password', () => {
     expect(isOutdated(known)).toBe(true);
   });
 
-  test('has the same hash in Node, in JavaScript and in the reference implementation', async () => {
+  test('has the same hash from Node, from the implementation in JavaScript and from the reference implementation', async () => {
     const [salt, cost] = [Buffer.from('somesalt'), { memoryKiB: 256, passes: 2, lanes: 1 }];
     const hash = await byJavaScript(Buffer.from('password'), salt, 32, cost);
     expect(hash.toString('hex')).toBe('9dfeb910e80bad0311fee20f9c0e2b12c17987b4cac90c2ef54d5b3021c68bfe');
@@ -168,7 +168,7 @@ describe('a password', () => {
     expect(await isPassword('passwo\u0308rter mit umlaut', await hashPassword('passw\u00f6rter mit umlaut'))).toBe(true);
   });
 
-  test('with an outdated cost is rehashed on a successful sign-in, also by two servers at once, and still works', async () => {
+  test('with an outdated cost is rehashed on a successful sign-in, even if two servers do it at once, and still works', async () => {
     const old = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
     const grace = await createPerson(server, {}, 'grace@example.com');
     await server.database.sql('UPDATE countersign.people SET password = $2 WHERE id = $1', [grace.id, old]);

@@ -149,7 +149,7 @@ describe('retention', () => {
     expect(await verify('traces')).toEqual([0, '']);
   });
 
-  test('applies a period to the runs that are received after it was set', async () => {
+  test('applies a period only to the runs that are received while it is set', async () => {
     await sendTrace('before');
     await keepFor({ traceDays: 365 });
     await sendTrace('for a year');

@@ -110,7 +110,7 @@ describe('risk level', () => {
 });
 
 describe('approval', () => {
-  test('allows promotions on one evaluation, and the next evaluation needs its own approval', async () => {
+  test('applies to one evaluation, and the next evaluation needs its own approval', async () => {
     const first = await evaluate('approved');
     await risk('approved', 'high');
     await check('approved');
@@ -244,7 +244,7 @@ describe('incident and re-certification', () => {
   });
 });
 
-describe('texts by people', () => {
+describe('texts written by people', () => {
   const half = '\ud83d';
 
   test.each([

@@ -23,7 +23,7 @@ describe('changes of keys take effect on the next request on every server', () =
     expect(await Promise.all([use(otherServer, key), use(server, key)])).toEqual([200, 200]);
   });
 
-  test('after a rotation only the new secret works, also on the other server', async () => {
+  test('after a rotation, only the new secret works on both servers', async () => {
     const old = await server.key(tenantId);
     expect([await use(server, old), await use(otherServer, old)]).toEqual([200, 200]);
     const rotated = await rotateKey(server.open.pool, tenantId, prefixOf(old), 'operator');

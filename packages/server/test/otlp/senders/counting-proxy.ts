@@ -5,7 +5,7 @@ import { listen, stop } from './sender-process.ts';
 export interface CountingProxy {
   url: string;
   statuses: Map<number, number>;
-  /** Ends this many of the next connections after the server has responded, as a broken network does. */
+  /** Drops this many of the next responses and closes their connections, as a broken network does. */
   lose(responses: number): void;
   stop(): void;
 }

@@ -41,7 +41,7 @@ export async function runSender(
     OTEL_SERVICE_NAME: 'senders',
     OTEL_NODE_RESOURCE_DETECTORS: 'none',
     OTEL_SEMCONV_STABILITY_OPT_IN: 'gen_ai_latest_experimental',
-    // The Python instrumentation expects a destination for content instead of true. EVENT_ONLY sends content as log records.
+    // The Python instrumentation expects a destination for content here, not `true`. EVENT_ONLY sends content as log records.
     OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: file.endsWith('.py') ? 'EVENT_ONLY' : 'true',
     TRACELOOP_TRACE_CONTENT: 'true',
     TRACELOOP_TELEMETRY: 'false',

@@ -1,4 +1,4 @@
-"""The parts that the programs share: OpenTelemetry, the span of the agent, and a conversation with the client of OpenAI."""
+"""The parts that the programs share: OpenTelemetry, the span of the agent, and a conversation with the model through OpenAI's client."""
 
 from opentelemetry import _logs, trace
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
@@ -47,7 +47,7 @@ def run_agent(name, work):
 
 
 def openai_conversation():
-    """Has a conversation with the client of OpenAI: one tool call, an answer, and a last request that fails."""
+    """Has a conversation with the model through OpenAI's client: one tool call, an answer, and a last request that fails."""
     from openai import OpenAI
 
     client = OpenAI(max_retries=0)
