@@ -9,5 +9,5 @@ for candidate in "$root"/node_modules/node-*/bin/node "$(command -v node || true
     exit 0
   fi
 done
-echo "countersign: Node 24 or later is needed, and npm has installed none that runs here; install it and put it on the PATH" >&2
+echo "countersign: Node 24 or later is needed, but npm has installed none for this machine. Install Node and put it on the PATH." >&2
 exit 1

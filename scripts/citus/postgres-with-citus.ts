@@ -21,8 +21,8 @@ const CITUS_REMEDY =
 
 /**
  * Finds the PostgreSQL of PG_CONFIG, or else of the pg_config on the PATH. If it has no Citus and CITUS_SOURCE is set, builds and installs
- * Citus from this folder. Throws the error of buildCitus if the build fails. Throws an error with the remedy if there is no such
- * PostgreSQL, if its server is missing, or if it has no Citus.
+ * Citus from the folder CITUS_SOURCE. Throws the error of buildCitus if the build fails. Throws an error with the remedy if pg_config
+ * cannot be run, if the server is missing, or if there is no Citus.
  */
 export function postgresWithCitus(): PostgresPrograms {
   const { PG_CONFIG: pgConfig = 'pg_config', CITUS_SOURCE: source } = process.env;

@@ -41,7 +41,7 @@ beforeEach(async () => {
   headers = [...authorized, `Cookie: ${browser.cookie}`];
 });
 
-/** A request for a route with an ingestion key and a session. */
+/** A request to a route, with an ingestion key and a session cookie. */
 const requestTo = (
   { method, path }: ServedRoute,
   extraHeaders: readonly string[] = [],

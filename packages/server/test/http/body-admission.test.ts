@@ -5,7 +5,7 @@ import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { parseResponses } from '../bad-input/raw-socket.ts';
 import { paths, type TestResponse, testServer } from '../harness/test-server.ts';
 
-/** The memory for request bodies. A tenant that is alone may use three quarters of it, which is enough for two bodies. */
+/** The memory for request bodies. While no other tenant sends bodies, a tenant may use three quarters of it: enough for two bodies. */
 const READING_BYTES = 300_000;
 const BODY = Buffer.from(JSON.stringify({ trace_id: 'slow', metadata: { text: 'x'.repeat(99_900) } }));
 const CAPACITY = 2;
@@ -14,7 +14,7 @@ const SENDERS = 12;
 const server = await testServer({ readingBytesMax: READING_BYTES, reportBytesMax: 150_000 });
 const key = await server.key(await server.workspace());
 
-/** A client that sends the head of a request at once and its body only on demand. */
+/** A client that sends the head of a request immediately and its body only on demand. */
 class SlowSender {
   readonly socket: Socket;
   readonly response: Promise<TestResponse>;

@@ -5,7 +5,7 @@ import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { httpText } from '../bad-input/raw-socket.ts';
 import { paths, testServer } from '../harness/test-server.ts';
 
-test('when a client disconnects, the server frees the memory of the responses that it has not sent', async () => {
+test('when a client disconnects, the server frees the memory of its unsent responses', async () => {
   const server = await testServer();
   const tenantId = await server.workspace();
   const key = await server.key(tenantId);

@@ -18,7 +18,7 @@ const send = async (traceId: string, spans: object[], members: object = {}) => {
   return body;
 };
 
-/** The number of buffers of the trace tables read so far, from memory and disk. */
+/** The number of buffers that were read so far from the trace tables, in memory or on disk. */
 async function buffersRead(): Promise<number> {
   // All writes use this connection, because the pool has only one.
   await server.open.pool.query('SELECT pg_stat_force_next_flush()');

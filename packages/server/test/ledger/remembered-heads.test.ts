@@ -82,7 +82,7 @@ describe('RememberedHeads after a failed batch', () => {
     expect(heads.get('t')).toMatchObject({ seq: 2 });
   });
 
-  test('remembers heads again at once when an earlier failed batch is the reason for a wrong guess', () => {
+  test('remembers heads again immediately if an earlier failed batch is the reason for a wrong guess', () => {
     const heads = headsAfterOneBatch();
     heads.drop('t', false);
     heads.drop('t', true);

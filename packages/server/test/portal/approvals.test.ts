@@ -255,7 +255,7 @@ describe('an approval', () => {
     expect((await act('approvals.withdraw', evaluation)).status).toBe(200);
   });
 
-  test('is either used or withdrawn, never both, when checks and a withdrawal run at once', async () => {
+  test('is either used or withdrawn, never both, when checks and a withdrawal run concurrently', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { evaluation } = await highRiskAgent(`raced-${round}`);
       await act('approvals.approve', evaluation);

@@ -83,7 +83,7 @@ describe('wrong passwords', () => {
 });
 
 describe('a new person', () => {
-  test('who joins two workspaces at once gets one account, with the password of the request that succeeds', async () => {
+  test('who joins two workspaces at the same time gets one account, with the password of the request that succeeds', async () => {
     const elsewhere = await server.workspace();
     const other = await createPerson(server, { [elsewhere]: 'admin' });
     const email = 'newcomer@example.com';

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 
 describe('the first start', () => {
-  test('two set-up links used at once create one workspace and one admin, and then no set-up link can be created', async () => {
+  test('two set-up links used concurrently create one workspace and one admin, and then no set-up link can be created', async () => {
     const links = [await setUpLink(server.open.pool), await setUpLink(server.open.pool)];
     const responses = await Promise.all(
       links.map((link, number) =>

@@ -9,7 +9,7 @@ const SUBMISSIONS = 80;
 const SPANS = 150;
 /** The maximum number of steps read for a page of 1,000. Statements read whole submissions, so they also read steps of other pages. */
 const READ_BY_PAGE_MAX = 4000;
-/** The maximum number of steps read of one trace to list an agent's models: the steps of the latest 50 submissions of the trace. */
+/** The maximum number of steps read from one trace to list an agent's models: the steps of the latest 50 submissions of the trace. */
 const READ_BY_MODELS_MAX = 50 * SPANS;
 
 let server: TestServer;

@@ -114,7 +114,7 @@ describe('the last admin', () => {
     ['remove each other', (by: Person, other: Person) => remove(by, other)],
     ['demote themselves', (by: Person) => setRole(by, by, 'viewer')],
     ['leave', async (by: Person) => outcome(await by.browser.call('DELETE', `/workspaces/${workspace}/membership`))],
-  ])('remains when all admins %s at once', async (_what, act) => {
+  ])('remains when all admins %s at the same time', async (_what, act) => {
     const all = [
       admin,
       await createPerson(server, { [workspace]: 'admin' }),

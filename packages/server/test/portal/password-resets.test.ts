@@ -60,7 +60,7 @@ describe('a password reset', () => {
     expect(outcome(await requestReset(grace))).toBe('200 ok');
   });
 
-  test('by the operator works for every account and is recorded in the ledger of each affected workspace', async () => {
+  test('by the operator works for every account and is recorded in the ledger of each workspace of the person', async () => {
     const grace = await createPerson(server, { [workspace]: 'viewer' });
     const stranger = await createPerson(server);
     for (const { email, id } of [grace, stranger]) {

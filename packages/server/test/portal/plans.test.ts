@@ -26,7 +26,7 @@ const SECOND = { ...MANY, traces: 5000, telemetry: 5000, evaluations: 5000, deci
  * have 20,000 rows or more. It is enough for the rows of a page with their lookups, and to fill a page if one row in 200 matches.
  */
 const ROWS_TOUCHED_MAX = 12_000;
-/** The limit of rows that one step of a plan may sort. It is enough for one page of each list, if a page is merged from several lists. */
+/** The limit of rows that one step of a plan may sort. It is enough for a page of each list when one page is merged from several lists. */
 const ROWS_SORTED_MAX = 1000;
 
 let server: TestServer;

@@ -168,7 +168,7 @@ describe('a password', () => {
     expect(await isPassword('passwo\u0308rter mit umlaut', await hashPassword('passw\u00f6rter mit umlaut'))).toBe(true);
   });
 
-  test('with an outdated cost is rehashed on a successful sign-in, even if two servers do it at once, and still works', async () => {
+  test('with an outdated cost is rehashed on a successful sign-in, even by two servers at the same time, and still works', async () => {
     const old = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
     const grace = await createPerson(server, {}, 'grace@example.com');
     await server.database.sql('UPDATE countersign.people SET password = $2 WHERE id = $1', [grace.id, old]);

@@ -11,7 +11,7 @@ afterAll(() => {
   for (const socket of sockets) socket.destroy();
 });
 
-test('while 60 clients do not read a 19 MB download, memory stays within its limit and another session is served', async () => {
+test('while 60 clients do not read a 19 MB download, response memory stays within its limit and another session is served', async () => {
   const server = await testServer({ answeringBytesMax: ANSWERING_BYTES, sendTimeoutSeconds: 2 });
   const [workspace, other] = [await server.workspace(), await server.workspace()];
   const spans = Array.from({ length: 500 }, (_, at) => ({ span_id: `${at}`, kind: 'llm', name: 'm', input: 'x'.repeat(38_000) }));

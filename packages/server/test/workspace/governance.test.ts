@@ -165,7 +165,7 @@ describe('approval', () => {
     );
   });
 
-  test('given eight times at once succeeds once and writes one ledger entry', async () => {
+  test('given eight times concurrently succeeds once and writes one ledger entry', async () => {
     const id = await evaluate('contested');
     await risk('contested', 'high');
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => decide(id, 'approved')));

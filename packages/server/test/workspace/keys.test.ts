@@ -18,7 +18,7 @@ const use = async (target: TestServer, key: string) => (await target.post(paths.
 const prefixOf = (key: string) => key.slice('aa_live_'.length, 'aa_live_'.length + 12);
 
 describe('changes of keys take effect on the next request on every server', () => {
-  test('a new key works at once on both servers', async () => {
+  test('a new key works immediately on both servers', async () => {
     const key = await server.key(tenantId);
     expect(await Promise.all([use(otherServer, key), use(server, key)])).toEqual([200, 200]);
   });

@@ -21,7 +21,7 @@ export interface CollectorTrial {
   server?: Readonly<Record<string, string>>;
   /** Settings of the Collector that differ from collector.yaml, by their dotted name. */
   settings?: Readonly<Record<string, string>>;
-  /** Replaces the key of the workspace. */
+  /** The key that the Collector uses. The default is the key of the workspace. */
   key?: string;
   /** Returns what was observed. Throws if the trial failed. */
   run(setup: TrialSetup): Promise<string>;

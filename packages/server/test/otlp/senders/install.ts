@@ -51,7 +51,7 @@ function installPython(name: string): string {
   return join(home, 'venv/bin/python');
 }
 
-/** Builds the OpenTelemetry Collector with the components that the tests need, if it does not exist yet. Returns its path. Needs Go. */
+/** Builds the OpenTelemetry Collector with the components of versions.ts, if it does not exist yet. Returns its path. Needs Go. */
 export function buildCollector(): string {
   const home = join(folder, `collector-${COLLECTOR_VERSION}`);
   const program = join(home, 'built/otelcol');
