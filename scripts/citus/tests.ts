@@ -22,7 +22,8 @@ export const SKIPPED_ON_CITUS: readonly SkippedTest[] = [
   { files: 'packages/server/test/database/connection-settings.test.ts', reason: 'Citus needs other settings of the planner' },
   {
     files: 'packages/server/test/database/{database-rules,isolation}.test.ts',
-    reason: 'sets the tenant for a session, but the workers do not get it; test/citus/isolation.citus.ts is the counterpart',
+    reason:
+      'sets the tenant for a session, but this setting does not reach the workers; test/citus/isolation.citus.ts is the counterpart',
   },
   {
     files: 'packages/server/test/database/distributed-tables.test.ts',

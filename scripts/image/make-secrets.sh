@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the secrets for compose.yaml to .env, once. Back up this file. Without it, the database cannot be used.
+# Writes the secrets for compose.yaml to .env, once. Back up .env: without it, the database cannot be used.
 set -eu
 cd "$(dirname "$0")/../.."
 if [ -e .env ]; then

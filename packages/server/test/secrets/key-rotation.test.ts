@@ -108,7 +108,8 @@ describe('rotation of the decision key', () => {
       await lockLogs(tx, ['audit']);
       const [first] = await listDecisionKeys(tx);
       await markDecisionKeyRetired(tx, first!.keyId);
-      // No server has read the logs of this workspace yet, so the check first asks for their stored heads.
+      // The server has not read the decision log of this workspace yet, so the check reads the HeadStore before it locks the logs. It must
+      // read the decision key only after that.
       response = server.post(paths.promotionCheck, sender, { agent_name: 'bot' });
       await waitForBlockedStatements(server.database);
     });
