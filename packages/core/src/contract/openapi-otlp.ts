@@ -24,6 +24,7 @@ const ERROR_CODES: readonly ErrorCode[] = [
   'payload_too_large',
   'unsupported_media_type',
   'invalid_export',
+  'invalid_json',
   'validation_failed',
   'rate_limited',
   'headers_too_large',
