@@ -45,7 +45,7 @@ function withoutWrongEvents(batch: Batch, error: ValidationError): BatchOutcome 
   if (wrong.size === 0) return splitBatch(batch, error);
   const rejected = [...wrong].map(([index, issues]) => ({ text: batch.texts[index]!, issues: issues.map(relativeToEvent) }));
   const rest = batch.texts.filter((_, index) => !wrong.has(index));
-  return { rejected, again: rest.length === 0 ? [] : [newBatch(rest)], dropped: 0, mustWait: false };
+  return { rejected, again: rest.length === 0 ? [] : [newBatch(rest, batch.from)], dropped: 0, mustWait: false };
 }
 
 /** Handles an error that names no event: splits the batch in two, or rejects its only event. So the other events are stored. */

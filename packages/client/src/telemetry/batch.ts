@@ -5,11 +5,18 @@ import type { BatchBounds } from './event-queue.ts';
 export interface Batch {
   key: string;
   texts: readonly string[];
+  /** Events are numbered in the order in which they were accepted. No event of the batch has a smaller number. */
+  from: number;
   /** How often the batch failed with an error that does not name its cause, such as 500. */
   unexplainedFailures: number;
 }
 
-export const newBatch = (texts: readonly string[]): Batch => ({ key: crypto.randomUUID(), texts, unexplainedFailures: 0 });
+export const newBatch = (texts: readonly string[], from: number): Batch => ({
+  key: crypto.randomUUID(),
+  texts,
+  from,
+  unexplainedFailures: 0,
+});
 
 /** The request's body. */
 export const batchBody = ({ texts }: Batch): string => `{"events":[${texts.join(',')}]}`;
@@ -17,19 +24,20 @@ export const batchBody = ({ texts }: Batch): string => `{"events":[${texts.join(
 /**
  * Splits events into batches within the byte limit; a larger event gets its own batch. The queue counts UTF-16 units, each of which can
  * have three bytes in UTF-8.
+ * @param from the number of the first event.
  */
-export function batchesOf(texts: readonly string[], bounds: BatchBounds): Batch[] {
-  const whole = newBatch(texts);
+export function batchesOf(texts: readonly string[], from: number, bounds: BatchBounds): Batch[] {
+  const whole = newBatch(texts, from);
   const fits = texts.length === 1 || texts.reduce((units, text) => units + text.length, 0) * 3 <= bounds.bytesMax;
   return fits || new TextEncoder().encode(batchBody(whole)).length <= bounds.bytesMax
     ? [whole]
-    : halves(whole).flatMap((half) => batchesOf(half.texts, bounds));
+    : halves(whole).flatMap((half) => batchesOf(half.texts, half.from, bounds));
 }
 
 /** Splits a batch in two: because it is too large, or to find an invalid event that the response does not name. */
-export function halves({ texts }: Batch): Batch[] {
+export function halves({ texts, from }: Batch): Batch[] {
   const middle = Math.ceil(texts.length / 2);
-  return [newBatch(texts.slice(0, middle)), newBatch(texts.slice(middle))];
+  return [newBatch(texts.slice(0, middle), from), newBatch(texts.slice(middle), from + middle)];
 }
 
 /** The issues of a 422 by the index of their event; empty if no issue names an event. */

@@ -23,6 +23,8 @@ export class Delivery {
   readonly #backoff = new Backoff();
   /** Batches to send before the queue: retries and parts of a batch. */
   #batches: Batch[] = [];
+  /** Batches that are being sent. */
+  readonly #active = new Set<Batch>();
   #activeSenders = 0;
   /** Number of the last accepted event that is due. This event and all earlier ones are sent even if their batch is not full. */
   #dueUpTo = 0;
@@ -113,8 +115,8 @@ export class Delivery {
   #next(): Batch {
     if (this.#batches.length === 0) {
       const texts = this.#queue.take(this.#settings.batch);
+      this.#batches = batchesOf(texts, this.counts.taken + 1, this.#settings.batch);
       this.counts.taken += texts.length;
-      this.#batches = batchesOf(texts, this.#settings.batch);
     }
     return this.#batches.shift()!;
   }
@@ -122,6 +124,7 @@ export class Delivery {
   async #deliver(batch: Batch): Promise<void> {
     const controller = new AbortController();
     this.#activeRequests.add(controller);
+    this.#active.add(batch);
     const options = { idempotencyKey: batch.key, signal: controller.signal, attemptsMax: ROUND_ATTEMPTS_MAX };
     try {
       await this.#transport.post<TelemetryAccepted>(ENDPOINTS.telemetry, () => batchBody(batch), options);
@@ -131,6 +134,7 @@ export class Delivery {
       this.#failed(batch, error);
     }
     this.#activeRequests.delete(controller);
+    this.#active.delete(batch);
     this.#resolveWaiters();
   }
 
@@ -153,9 +157,13 @@ export class Delivery {
     if (again.length > 0 && error instanceof CountersignError) this.#reports.unsent({ error, queued: this.counts.stats.queued });
   }
 
+  /** Whether every event up to this number has an outcome. */
+  #isSettledUpTo(target: number): boolean {
+    return this.counts.taken >= target && [...this.#active, ...this.#batches].every(({ from }) => from > target);
+  }
+
   #resolveWaiters(all = false): void {
-    const { settled } = this.counts;
-    const reached = this.#waiters.filter(({ target }) => all || target <= settled);
+    const reached = this.#waiters.filter(({ target }) => all || this.#isSettledUpTo(target));
     this.#waiters = this.#waiters.filter((waiter) => !reached.includes(waiter));
     for (const { resolve } of reached) resolve();
   }

@@ -12,6 +12,8 @@ import type { TraceReports } from './trace-reports.ts';
 
 /** A run that is queued or being sent. */
 interface QueuedRun {
+  /** Runs are numbered in the order in which they were accepted. */
+  number: number;
   documents: RunDocuments;
   /** Each attempt uses the same key, because the outcome of an earlier attempt may be unknown. */
   idempotencyKey: string;
@@ -38,7 +40,7 @@ export class RunQueue {
   readonly #settings: RunQueueSettings;
   readonly #reports: TraceReports;
   readonly #backoff = new Backoff();
-  readonly #activeRequests = new Set<AbortController>();
+  readonly #activeRequests = new Map<AbortController, QueuedRun>();
   #queued: QueuedRun[] = [];
   #bytes = 0;
   #waiters: { target: number; resolve: () => void }[] = [];
@@ -75,7 +77,8 @@ export class RunQueue {
         release();
         resolve(response);
       };
-      this.#queued.push({ documents, idempotencyKey: crypto.randomUUID(), unexplainedFailures: 0, settle });
+      const number = this.counts.accepted;
+      this.#queued.push({ number, documents, idempotencyKey: crypto.randomUUID(), unexplainedFailures: 0, settle });
     });
     this.#cancelExitTask ??= beforeExit(() => void this.end(this.#settings.exitDeadlineMs));
     this.#run();
@@ -102,7 +105,7 @@ export class RunQueue {
   /** Sends the queued runs. Drops the rest after the time limit, or as soon as the service is unavailable. Never rejects. */
   async end(deadlineMs: number): Promise<void> {
     const timer = setTimeout(() => {
-      for (const controller of this.#activeRequests) controller.abort();
+      for (const controller of this.#activeRequests.keys()) controller.abort();
     }, timerMs(deadlineMs));
     await this.flush();
     clearTimeout(timer);
@@ -121,7 +124,7 @@ export class RunQueue {
 
   async #deliver(run: QueuedRun): Promise<void> {
     const controller = new AbortController();
-    this.#activeRequests.add(controller);
+    this.#activeRequests.set(controller, run);
     const { idempotencyKey } = run;
     try {
       const options = { idempotencyKey, signal: controller.signal, attemptsMax: ROUND_ATTEMPTS_MAX };
@@ -160,9 +163,14 @@ export class RunQueue {
     this.#reports.dropped(run.documents, reason);
   }
 
+  /** Whether every run up to this number has an outcome. */
+  #isSettledUpTo(target: number): boolean {
+    const isLater = ({ number }: QueuedRun) => number > target;
+    return this.#queued.every(isLater) && [...this.#activeRequests.values()].every(isLater);
+  }
+
   #resolveWaiters(all = false): void {
-    const { settled } = this.counts;
-    const reached = this.#waiters.filter(({ target }) => all || target <= settled);
+    const reached = this.#waiters.filter(({ target }) => all || this.#isSettledUpTo(target));
     this.#waiters = this.#waiters.filter((waiter) => !reached.includes(waiter));
     for (const { resolve } of reached) resolve();
   }

@@ -31,6 +31,27 @@ function clientWithCallbacks(telemetry: TelemetryOptions = {}, options = {}) {
 const receivedIds = () =>
   server.received.map(({ body }) => body.events.map(({ trace_id }: { trace_id: string }) => trace_id).join());
 
+test('flush waits for the events before it, although as many later ones have been sent', async () => {
+  const { client, emit } = clientWithCallbacks();
+  let respondToFirst = (): void => undefined;
+  server.setHandlers((response, request) => {
+    respondToFirst = () => respond.good()(response, request);
+  }, respond.good());
+  emit('first');
+  let isFlushed = false;
+  const flushed = client.telemetry.flush().then(() => {
+    isFlushed = true;
+  });
+  await expect.poll(() => server.received.length).toBe(1);
+  emit('later');
+  void client.telemetry.flush();
+  await expect.poll(() => client.telemetry.stats.sent).toBe(1);
+  expect(isFlushed).toBe(false);
+  respondToFirst();
+  await flushed;
+  expect(client.telemetry.stats).toMatchObject({ queued: 0, sent: 2 });
+});
+
 describe('telemetry while the service is unreachable', () => {
   test('stays queued, calls onUnsent and is sent later as the same batch with the same Idempotency-Key', async () => {
     const { client, emit, unsent, dropped } = clientWithCallbacks({ requestsMax: 1 });

@@ -23,6 +23,27 @@ function clientWithCallbacks(traces: TracingOptions = {}, options = {}) {
 const accepted = respond.good({ ok: true, id: 'a', trace_id: 'a', spans_ingested: 0, tokens: null, cost_usd: null });
 const receivedIds = () => server.received.map(({ body }) => body.trace_id);
 
+test('flush waits for the runs that ended before it, although as many later ones have been sent', async () => {
+  server = await failingServer();
+  const { client, end } = clientWithCallbacks();
+  let respondToFirst = (): void => undefined;
+  server.setHandlers((response, request) => {
+    respondToFirst = () => accepted(response, request);
+  }, accepted);
+  void end('first');
+  let isFlushed = false;
+  const flushed = client.traces.flush().then(() => {
+    isFlushed = true;
+  });
+  await expect.poll(() => server.received.length).toBe(1);
+  await end('later');
+  await expect.poll(() => client.traces.stats.sent).toBe(1);
+  expect(isFlushed).toBe(false);
+  respondToFirst();
+  await flushed;
+  expect(client.traces.stats).toMatchObject({ queued: 0, sent: 2 });
+});
+
 describe('runs while the service is unreachable', () => {
   test('stay queued, call onUnsent and are sent later, each with its own Idempotency-Key', async () => {
     server = await failingServer();
