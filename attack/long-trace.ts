@@ -33,7 +33,7 @@ export const longTrace: Attack = {
     const medians = `median of the first ${SAMPLE_SIZE}: ${first.toFixed(0)} ms, of the last ${SAMPLE_SIZE}: ${last.toFixed(0)} ms`;
     const note = `${latencies.length} submissions, ${medians}`;
     const slowdown = last / first;
-    // With fewer submissions, the samples of the first and of the last ones would overlap.
+    // With fewer than 2 * SAMPLE_SIZE submissions, the first and the last sample would overlap.
     if (latencies.length < 2 * SAMPLE_SIZE) {
       const violation = `only ${latencies.length} submissions were accepted; the comparison needs ${2 * SAMPLE_SIZE}: increase --seconds`;
       return { rejected, note, violations: [violation] };

@@ -11,7 +11,7 @@ const CONNECTIONS_MAX = 2_000;
 const QUEUE_BYTES_MAX = 2 * MIB;
 const STEADY_SHARE = 0.8;
 const OVERLOAD_SHARE = 3;
-/** The duration of the overload as a share of the steady load. */
+/** The duration of the overload as a share of the duration of the steady load. */
 const OVERLOAD_TIME_SHARE = 0.3;
 const RECOVERY_SECONDS_MAX = 10;
 const GROWTH_MAX = 1.2;
@@ -23,10 +23,10 @@ const [NORMAL_FACTOR, NORMAL_MS] = [2, 50];
 export const overload: Fault = {
   what: [
     `mixed records at ${STEADY_SHARE * 100} % of the capacity`,
-    `then at ${OVERLOAD_SHARE * 100} % for ${OVERLOAD_TIME_SHARE} times as long`,
+    `then at ${OVERLOAD_SHARE * 100} % for ${OVERLOAD_TIME_SHARE * 100} % of that time`,
     `on up to ${CONNECTIONS_MAX.toLocaleString('en-US')} connections, with a queue of ${QUEUE_BYTES_MAX / MIB} MiB`,
   ].join(', '),
-  promise: `memory does not grow by more than ${Math.round(100 * (GROWTH_MAX - 1))} % in the second half of the steady load and is at most ${MEMORY_MIB_MAX} MiB; every rejection has Retry-After; p99 is back to normal ${RECOVERY_SECONDS_MAX} s after the overload`,
+  promise: `memory grows by at most ${Math.round(100 * (GROWTH_MAX - 1))} % from the second to the last quarter of the steady load and is at most ${MEMORY_MIB_MAX} MiB; every rejection has Retry-After; p99 is back to normal within ${RECOVERY_SECONDS_MAX} s after the overload`,
   onCitus: true,
   run: async ({ seconds, servers, citus }) => {
     const settings = { COUNTERSIGN_QUEUE_BYTES_MAX: String(QUEUE_BYTES_MAX) };

@@ -64,7 +64,7 @@ describe('release', () => {
     expect(run(checkout('notes', changelog), 'changes-of.sh', version).trim()).toBe('- this');
   });
 
-  test('runs the tests before it publishes, has read-only rights by default, and calls only scripts that exist', () => {
+  test('runs the tests before it publishes, has read-only permissions by default, and calls only scripts that exist', () => {
     const { permissions, jobs } = parse(textOf('.github/workflows/release.yml'));
     expect(permissions).toEqual({ contents: 'read' });
     expect(jobs.pack.needs).toBe('test');

@@ -56,7 +56,7 @@ def rehashed(rows):
 
 
 def tree_data(rows):
-    """The leaf data of an audit log."""
+    """The leaf data of an audit ledger."""
     return [bytes.fromhex(row['row_hash']) for row in rows]
 
 

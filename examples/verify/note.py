@@ -1,4 +1,4 @@
-"""Signed notes, checkpoints and the keys that check them (docs/formats.md, "Checkpoint" and "Signing keys").
+"""Signed notes, checkpoints and the keys that verify them (docs/formats.md, "Checkpoint" and "Signing keys").
 
 https://c2sp.org/signed-note, https://c2sp.org/tlog-checkpoint; keys as JSON: RFC 7517, RFC 8037, RFC 7638.
 """
@@ -22,7 +22,7 @@ GREATEST_SIZE = 2**53 - 1
 
 ED25519_TYPE = b'\x01'
 
-# One trusted key. `name` is None for a key of a JWKS without note_key, which can only verify attestations.
+# One trusted key. `name` is None for a JWK without note_key. Such a key can only verify attestations.
 Key = namedtuple('Key', 'public_key name retired_at')
 Note = namedtuple('Note', 'text signatures')
 Signature = namedtuple('Signature', 'name note_id signature')
@@ -30,7 +30,7 @@ Checkpoint = namedtuple('Checkpoint', 'origin size root signers')
 
 
 def from_base64(text):
-    """Decodes standard base64 with padding. Returns None for any other spelling of a value."""
+    """Decodes standard base64 with padding. Returns None for any other text."""
     try:
         data = base64.b64decode(text.encode('ascii'), validate=True)
     except (binascii.Error, ValueError):
@@ -73,7 +73,7 @@ def read_verifier_key(text):
         raise Invalid([('bad_key', f'{shown(text)} is not a verifier key, which is name+8 hex digits+base64')])
     data = from_base64(encoded)
     if data is None or len(data) != 33 or data[:1] != ED25519_TYPE:
-        raise Invalid([('bad_key', f'the verifier key {shown(name)} is not the base64 of 0x01 and the 32 bytes of an Ed25519 key')])
+        raise Invalid([('bad_key', f'the verifier key {shown(name)} does not end with the base64 of 0x01 and an Ed25519 key of 32 bytes')])
     if note_id(name, data[1:]).hex() != hexadecimal:
         raise Invalid([('bad_key', f'the verifier key {shown(name)} has the id {hexadecimal}, not that of its bytes: it was changed')])
     return _require_usable(Key(data[1:], name, None))
@@ -141,7 +141,7 @@ def _no_keys():
 
 
 def _is_key_name(name):
-    # JSON, or an argument that is not UTF-8, can contain a lone surrogate. It has no bytes to sign.
+    # JSON, or an argument that is not UTF-8, can contain a lone surrogate. It has no UTF-8 bytes, so it cannot be signed.
     return name != '' and not any(character == '+' or character.isspace() or '\ud800' <= character <= '\udfff' for character in name)
 
 
@@ -216,7 +216,10 @@ SIZE = re.compile('0|[1-9][0-9]{0,15}')
 
 
 def read_checkpoint(data, keys=None):
-    """Reads a checkpoint. Raises Invalid if it is malformed or none of the keys signed it. If keys is None, signatures are not checked."""
+    """Reads a checkpoint. If keys is None, signatures are not checked.
+
+    Raises Invalid if it is malformed, if none of the keys signed it, or if a signature of a given key is wrong.
+    """
     note = read_note(data)
     signers = [] if keys is None else verify_note(note, keys)
     lines = note.text.split('\n')

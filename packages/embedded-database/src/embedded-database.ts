@@ -19,18 +19,19 @@ export interface ConnectionSettings {
 export interface EmbeddedDatabase {
   /** The role that owns and migrates the database `countersign`. */
   readonly owner: ConnectionSettings;
-  /** The server's everyday role: neither owner nor superuser. */
+  /** The role that the server uses in normal operation: neither owner nor superuser. */
   readonly server: ConnectionSettings;
   /** For tests and repair only. */
   readonly superuser: ConnectionSettings;
   /**
-   * The absolute path of the data folder. If PostgreSQL's user could not reach the requested folder, it is another folder; see `notify`.
+   * The absolute path of the data folder. This is not the requested folder if PostgreSQL's user could not reach that one. `notify` then
+   * receives a message.
    */
   readonly dataDir: string;
   /**
    * Releases the lease. The release of the last lease shuts PostgreSQL down, and the promise resolves when PostgreSQL has stopped, or after
-   * nine seconds. While other processes have leases, PostgreSQL keeps running, and the promise does not wait for it. If this process
-   * started a keeper that still runs, the promise also waits for the end of that keeper, at most about five seconds.
+   * nine seconds. While other processes have leases, PostgreSQL keeps running, and the promise resolves without waiting for its end. If
+   * this process started a keeper that still runs, the promise also waits for the end of that keeper, at most about five seconds.
    */
   release(): Promise<void>;
 }

@@ -33,7 +33,7 @@ test('an approver can approve, withdraw and reject, and a new evaluation blocks 
   await page.getByText('Enter a rationale.').waitFor();
   await page.getByRole('dialog').getByLabel('Rationale').fill('I read the failed cases.');
   await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
-  await page.getByText('Approved. The next promotion check can use this evaluation.').waitFor();
+  await page.getByText('Approved. The approval applies to promotion checks that use this evaluation.').waitFor();
 
   await decide(page, 'Withdraw', 'Too early.');
   await page.getByText('Approval withdrawn. The evaluation is pending again.').waitFor();
@@ -87,7 +87,7 @@ test('the page of an agent links to the list of all its approvals, which include
   const { page, pageErrors } = await workspace.visit('approver', 'approvals');
   await page.getByRole('link', { name: 'support-bot' }).click();
   await decide(page, 'Approve', 'I read the failed cases.');
-  await page.getByText('Approved. The next promotion check can use this evaluation.').waitFor();
+  await page.getByText('Approved. The approval applies to promotion checks that use this evaluation.').waitFor();
 
   await page.goto(`/w/${workspace.id}/agents/${agent}`);
   await page.getByRole('tab', { name: 'Approvals' }).click();

@@ -52,7 +52,7 @@ test('a person can sign in, open an evaluation and approve it by keyboard, and t
   await page.keyboard.type('I read the failed cases.');
   await tabTo(page, page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }));
   await page.keyboard.press('Enter');
-  await page.getByText('Approved. The next promotion check can use this evaluation.').waitFor();
+  await page.getByText('Approved. The approval applies to promotion checks that use this evaluation.').waitFor();
   // The button Approve is gone, so the heading gets the focus, and Tab continues in the page.
   await expect.poll(() => isFocused(page.getByRole('heading', { level: 1 }))).toBe(true);
 

@@ -108,9 +108,9 @@ test('a run of more than 5,000 steps shows the first 5,000 and loads more on dem
   await page.getByRole('link', { name: 'longest-run' }).click();
   await page.getByText('Showing the first 5,000 steps.').waitFor();
   await page.getByText('5,500 in total').waitFor();
-  await page.getByRole('tree', { name: 'Steps of the run, 5000' }).waitFor();
+  await page.getByRole('tree', { name: '5,000 steps of the run' }).waitFor();
   await page.getByRole('button', { name: 'Load more steps' }).click();
-  const tree = page.getByRole('tree', { name: 'Steps of the run, 5500' });
+  const tree = page.getByRole('tree', { name: '5,500 steps of the run' });
   await tree.waitFor();
   expect(await page.getByText('Showing the first').count()).toBe(0);
   await tree.focus();

@@ -122,7 +122,7 @@ function findingOf(
   };
 }
 
-/** The workspace that decided (`Countersign-Workspace`). It becomes part of a link, so only a UUID is accepted. */
+/** The workspace of the decision (`Countersign-Workspace`). It becomes part of a link, so only a UUID is accepted. */
 const workspaceOf = (headers: Record<string, string>): string | undefined =>
   /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.exec(headers['countersign-workspace'] ?? '')?.[0];
 

@@ -15,8 +15,8 @@ export interface ConnectionOptions {
   'insecure-http'?: boolean | undefined;
 }
 
-/** An address with a query, a fragment, or a user in front of the host. The scheme may be missing. */
-const NOT_PRINTABLE = /[?#]|^([a-z][a-z0-9+.-]*:)?[\\/]*[^\\/]*@/i;
+/** An address with a query, a fragment, or a user in front of the host. Each of them may be a secret. The scheme may be missing. */
+const MAY_CONTAIN_SECRET = /[?#]|^([a-z][a-z0-9+.-]*:)?[\\/]*[^\\/]*@/i;
 
 /** Milliseconds for one call with its retries, if --timeout is not given. */
 const TIMEOUT_MS_DEFAULT = 30_000;
@@ -72,7 +72,7 @@ export class Session {
     if (address === undefined)
       throw wrongUse('no service address: set --url or COUNTERSIGN_URL, such as https://countersign.example.com');
     // The address is printed in messages, so it must not contain a password or a token.
-    if (NOT_PRINTABLE.test(address))
+    if (MAY_CONTAIN_SECRET.test(address))
       throw wrongUse(
         'the address (--url, COUNTERSIGN_URL) must not contain a user, password, query or fragment; the key belongs in COUNTERSIGN_API_KEY',
       );
@@ -104,7 +104,9 @@ export class Session {
       );
     this.redaction.add(key.secret);
     if (key.kind === 'read')
-      throw wrongUse('this is a read token (aa_read_), which cannot record or decide; give an ingestion key (aa_live_)');
+      throw wrongUse(
+        'this is a read token (aa_read_), which cannot record data or request decisions; give an ingestion key (aa_live_)',
+      );
     return given;
   }
 

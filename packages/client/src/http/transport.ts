@@ -172,7 +172,9 @@ export function readKey(key: unknown): string {
       'apiKey must be an ingestion key: aa_live_<12 hex digits>.<43 characters>, without spaces or line ends',
     );
   if (parsed.kind === 'read')
-    throw new ConfigurationError('apiKey must be an ingestion key (aa_live_); a read token (aa_read_) cannot record or decide');
+    throw new ConfigurationError(
+      'apiKey must be an ingestion key (aa_live_); a read token (aa_read_) cannot record data or request decisions',
+    );
   return key as string;
 }
 

@@ -17,7 +17,7 @@ export interface ChosenMetric {
   name: string;
   /** 0 to 1. */
   value: number;
-  /** How many samples the scorer scored and left unscored; undefined for older logs, which lack these counts. */
+  /** The numbers of samples that the scorer scored, and that it left unscored. Undefined for older logs, which lack these numbers. */
   samples: ScorerSamples | undefined;
   /** Finds the scored samples of an older log in its reductions. */
   key: ReductionKey;
@@ -114,8 +114,8 @@ export interface PlannedRuns {
 type ScoredMetric = Pick<ChosenMetric, 'value'> & { samples: ScorerSamples };
 
 /**
- * The metric with its numbers of samples. For an older log they come from the reductions. If these are missing too, every completed sample
- * counts as scored.
+ * The metric with its numbers of samples. For an older log they come from the reductions. If these are missing too, the largest possible
+ * number of scored samples is used: the number of all samples, or of completed runs if that is smaller.
  */
 export function withSamples(
   metric: ChosenMetric,
@@ -136,9 +136,9 @@ interface Coverage {
 }
 
 /**
- * The coverage of a metric. Runs in error and unscored runs are different runs, so both numbers are subtracted. The value of a sample is
- * computed from its epochs without an error, and the log does not show in which samples epochs are missing. So each missing epoch of a
- * scored sample counts as one run that the metric wrongly counts as passed.
+ * The coverage of a metric, which covers neither runs in error nor unscored runs. `completed` excludes the runs in error already, so only
+ * the unscored runs are subtracted from it. The value of a sample is computed from its epochs without an error, and the log does not show
+ * in which samples epochs are missing. So one passed run is subtracted for each missing epoch of a scored sample.
  */
 export function coverageOf({ value, samples: { scored, unscored } }: ScoredMetric, { completed, epochs }: PlannedRuns): Coverage {
   const covered = Math.max(0, Math.min(scored * epochs, completed - unscored * epochs));

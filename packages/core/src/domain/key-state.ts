@@ -16,8 +16,8 @@ export interface KnownKey {
 }
 
 /**
- * The state that the events of a key audit trail produce. Only this state authenticates keys, so a row that was written to the database
- * without the server, or an older row that was restored, has no effect.
+ * The state that the events of a key audit trail produce. A key is valid only if this state contains it, with the ID and the secret hash of
+ * its row. So a row that was written without the server, or set back to an older version, cannot make a key valid.
  */
 export class KeyState {
   #size = 0;

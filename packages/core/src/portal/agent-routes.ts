@@ -44,13 +44,13 @@ export const PromotionPreview = Type.Object({
   ...Standing.properties,
   agent_id: uuid({ description: 'The agent.' }),
   policy: label({ description: 'The rule that decides, <rule-name>/<version>.' }),
-  required_threshold: percentage({ description: 'The required pass rate.' }),
+  required_threshold: percentage({ description: 'The required pass rate, in percent.' }),
   actual_threshold: nullable(percentage({ description: 'The pass rate of the evaluation; null if none was reported.' })),
   max_age_hours: count({ minimum: 1, maximum: 8760, description: 'The maximum age of the evaluation, in hours.' }),
   evaluation: Type.Union([EvaluationSummary, Type.Null()], {
     description:
-      "The agent's latest evaluation, or its latest by the harness of the query; null without one. Its `approval` is also null while " +
-      'the approval is pending.',
+      "The agent's latest evaluation, or its latest evaluation of the harness in the query; null without one. Its `approval` is " +
+      'also null while the approval is pending.',
   }),
   evaluation_age: nullable(
     amount({ description: 'Its age in hours, rounded away from zero to at most 4 decimals; null without an evaluation.' }),
@@ -145,7 +145,7 @@ export const agentRoutes = {
     body: RiskChange,
     response: Type.Object({
       risk_level: oneOf(RISK_LEVELS, { description: 'The level now.' }),
-      changed: flag({ description: 'False if it was the level before.' }),
+      changed: flag({ description: 'false if the agent had this level before.' }),
     }),
   },
   'agents.set_archived': {

@@ -14,12 +14,15 @@ const petrol: MantineColorsTuple = [
   '#062f38',
 ];
 
-/** When a dialog has closed, Mantine returns the focus within 10 milliseconds to the element that opened the dialog. */
+/**
+ * When a dialog has closed, Mantine returns the focus within 10 milliseconds to the element that opened the dialog. The other 20 are a
+ * margin.
+ */
 const FOCUS_RETURNED_MS = 30;
 
 /**
- * Focuses the heading of the page after a dialog if the element that opened it is gone: the button of an action that is done, or an item
- * of a menu. Otherwise the Tab key would start again at the top of the page.
+ * Focuses the heading of the page after a dialog if the element that opened it is gone, for example the button of a completed action, or
+ * a menu item. Otherwise the Tab key would start again at the top of the page.
  */
 function focusHeadingIfLost(): void {
   setTimeout(() => {

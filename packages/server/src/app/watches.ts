@@ -18,7 +18,7 @@ import type { OpenDatabase } from './open-database.ts';
 /** The background work of a server. */
 export interface Watches {
   readonly evidence: EvidenceWatch;
-  /** Verifies the logs audit, decisions, evidence and keys. */
+  /** Verifies the logs `audit`, `decisions`, `evidence` and `keys`. */
   readonly ledgers: LogWatch;
   /** Verifies the trace log, in its own rounds, because this takes longer. */
   readonly traces: LogWatch;

@@ -64,14 +64,14 @@ export class TableParts {
     this.#buffer.set(TRAILER, this.#length);
     const raw = this.#buffer.subarray(0, this.#length + TRAILER.length);
     const part = { file: partFile(this.#table, this.parts.length + 1), rows: this.#rows, rawBytes: raw.length };
-    const place = this.parts.push({ ...part, bytes: 0, sha256: '' }) - 1;
+    const index = this.parts.push({ ...part, bytes: 0, sha256: '' }) - 1;
     this.#buffer = Buffer.allocUnsafe(PART_BYTES);
     this.#rows = 0;
     this.#written = this.#written.then(async () => {
       const content = await compress(raw);
       await this.#writer.add(part.file, content);
       const sha256 = createHash('sha256').update(content).digest('hex');
-      this.parts[place] = { ...part, bytes: content.length, sha256 };
+      this.parts[index] = { ...part, bytes: content.length, sha256 };
     });
     return this.#written;
   }

@@ -95,7 +95,8 @@ async function copyRows(
     if (writing !== undefined) onRows();
     return writing;
   });
-  if (parts.rows - before !== rows) throw new Error(`COPY of ${table.name} sent ${parts.rows - before} rows and counted ${rows}`);
+  if (parts.rows - before !== rows)
+    throw new Error(`COPY of ${table.name} sent ${parts.rows - before} rows, but reported ${rows}`);
 }
 
 /** The heads of a workspace's logs. A log with a damaged tree is omitted; the verification of the logs reports it. */

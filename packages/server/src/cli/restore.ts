@@ -116,26 +116,30 @@ async function verifyAndReport(
   session.say(`restored ${rows} rows of ${workspacesOf(manifest.workspaces.length)}; verifying the logs`);
   const progress = progressOn(session, showProgress === true);
   const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.onRows).finally(progress.done);
-  const older: string[] = [];
-  for (const { id } of manifest.workspaces) if (await isOlderThanRemembered(database, id)) older.push(id);
+  const contradicting: string[] = [];
+  for (const { id } of manifest.workspaces) if (await contradictsCheckpoint(database, id)) contradicting.push(id);
   session.ending = faults.length === 0 ? 'ok' : 'broken';
   await session.writeResult(
-    { result: session.ending, input, rows, older_than_remembered: older, verified: { logs, rows: logRows, faults } },
+    { result: session.ending, input, rows, older_than_remembered: contradicting, verified: { logs, rows: logRows, faults } },
     [...faults, `${faults.length === 0 ? 'valid' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),
   );
   if (faults.length > 0) session.say('do not start a server on this database: a log is not valid, or does not match the backup');
-  for (const id of older)
+  for (const id of contradicting)
     session.say(
-      `workspace ${id}: the memory folder has a checkpoint of newer rows; run \`ledger accept-restore --workspace ${id}\``,
+      `workspace ${id}: a log does not continue from its checkpoint in the memory folder, because the backup lacks rows or ` +
+        `has other rows; to continue from the backup, run \`ledger accept-restore --workspace ${id}\``,
     );
 }
 
-/** Whether a checkpoint in the memory folder covers rows of the workspace that the backup does not contain. */
-async function isOlderThanRemembered({ pool }: OpenDatabase, tenantId: string): Promise<boolean> {
+/**
+ * Whether a log of the workspace does not continue from its checkpoint in the memory folder. Then the backup lacks rows that the checkpoint
+ * covers, or has other rows.
+ */
+async function contradictsCheckpoint({ pool }: OpenDatabase, tenantId: string): Promise<boolean> {
   try {
     return Object.keys(await acceptRestore(pool, tenantId, { write: false })).length > 0;
   } catch (error) {
-    // Nothing can be accepted: the logs continue from their checkpoints, there is no memory folder, or a head is missing or not valid.
+    // Nothing can be accepted: no log contradicts its checkpoint, there is no memory folder, or a head is missing or not valid.
     if (error instanceof RuleViolationError) return false;
     throw error;
   }
@@ -143,7 +147,7 @@ async function isOlderThanRemembered({ pool }: OpenDatabase, tenantId: string): 
 
 const NOTE = `
 The database must be empty: without tables, or with the tables of the backup's version and no rows. The embedded database is created in
-COUNTERSIGN_DATA_DIR if it does not exist. All rows are loaded in one transaction, so an interrupted load leaves none. If a log is not
-valid, the rows stay in the database. The secrets must exist (in data/secrets or the environment), or be restored from the backup with
+COUNTERSIGN_DATA_DIR if it does not exist. All rows are loaded in one transaction, so an interrupted load leaves no rows. If a log is
+not valid, the rows stay in the database. The secrets must exist (in data/secrets or the environment), or be restored from the backup with
 --with-secrets. A backup of an older version is migrated.
 `;

@@ -26,8 +26,8 @@ export function containsPersonalData(text: string): boolean {
 }
 
 /**
- * Whether a user ID contains an email address or is a telephone number, also in full-width characters (Unicode's NFKC). False for a text
- * longer than UNITS_MAX, which is not a valid label.
+ * Whether a user ID contains an email address or is a telephone number, also in full-width characters, which NFKC normalizes. False for a
+ * text longer than UNITS_MAX, which is not a valid label.
  */
 export function isPersonal(text: string): boolean {
   if (text.length > UNITS_MAX) return false;

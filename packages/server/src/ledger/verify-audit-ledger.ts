@@ -32,7 +32,7 @@ export async function verifyAuditLedger(pool: Pool, tenantId: string, options: W
   return walkLog(pool, tenantId, { log: 'audit', chained: true, read: readAuditTexts, check }, options);
 }
 
-/** The values that the columns of a document must have. */
+/** The values that the columns of an entry's row must have. */
 const columnsOf = (entry: EntryText, seq: number, prevHash: string | null): EntryColumns => ({
   seq,
   prev_hash: prevHash,

@@ -21,8 +21,8 @@ export interface DroppedRecords {
   /** The number of dropped OpenTelemetry exports. */
   exports: number;
   /**
-   * The number of due traces and telemetry requests that were kept: those that something names (storage/run-holds.ts), and traces without
-   * submissions.
+   * The number of due traces and telemetry requests that were kept: those of a run that must be kept (`isHeld` in storage/run-holds.ts),
+   * and traces without submissions.
    */
   held: number;
   /** IDs of segments of dropped records that could not be read. They were changed outside the server, and are kept as they are. */
@@ -46,7 +46,7 @@ export interface DropOptions {
  * @param pool connects as the role that owns the tables.
  * @throws MayNotDropError for another role, if the workspace has retention periods.
  * @throws BrokenSealError if the periods were changed outside the server.
- * @throws LogRewrittenError if the sealed head of the audit ledger does not cover the entries since the newest change of the periods.
+ * @throws LogRewrittenError if the entries of the audit ledger after the newest stored change of the periods do not match its sealed head.
  * @throws ClockUnsafeError while the clocks cannot be used.
  */
 export async function dropDueRecords(pool: Pool, tenantId: string, options: DropOptions = {}): Promise<DroppedRecords> {

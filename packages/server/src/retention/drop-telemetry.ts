@@ -8,8 +8,8 @@ import { type DroppedBatch, recordDrop } from './dropped-batch.ts';
 import { removeDocuments } from './remove-documents.ts';
 
 /**
- * Drops the next telemetry requests of a range with their events, and records the drop in the audit ledger. A request is kept if something
- * names one of its runs (storage/run-holds.ts).
+ * Drops the next telemetry requests of a range with their events, and records the drop in the audit ledger. A request is kept if one of its
+ * runs must be kept (`isHeld` in storage/run-holds.ts).
  * @param ids the bounds of their IDs: the first excluded, the last included.
  * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run, unless its action is
  *   `incident.created`.

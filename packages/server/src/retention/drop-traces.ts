@@ -10,8 +10,8 @@ import { removeDocuments } from './remove-documents.ts';
 
 /**
  * Drops the next traces of a range, with their submissions, steps and log records. The trace log and the audit ledger record the drop.
- * A trace is kept if something names it (storage/run-holds.ts), or if one of its submissions is not due. A trace without submissions is kept
- * too: it was changed outside the server, and an event of the log cannot describe it.
+ * A trace is kept if its run must be kept (`isHeld` in storage/run-holds.ts), or if one of its submissions is not due. A trace without
+ * submissions is kept too: it was changed outside the server, and an event of the log cannot describe it.
  * @param ids the bounds of their IDs: the first excluded, the last included.
  * @param range the due range in which the first submissions of the traces were received.
  * @param allRanges all due ranges of traces. Each submission of a trace must be in one of them.

@@ -11,8 +11,8 @@ export interface DroppedBatch {
   /** The number of dropped traces, telemetry requests or exports. */
   dropped: number;
   /**
-   * The number of due records that were kept: those that something names (storage/run-holds.ts), and traces without submissions. Always 0
-   * for exports.
+   * The number of due records that were kept: those of a run that must be kept (`isHeld` in storage/run-holds.ts), and traces without
+   * submissions. Always 0 for exports.
    */
   held: number;
   /** IDs of segments that could not be read. */

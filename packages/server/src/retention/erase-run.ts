@@ -46,8 +46,8 @@ export interface ErasureRequest {
  * @throws MayNotDropError for another role.
  * @throws NotFoundError if no record of the run is stored.
  * @throws InvalidInputError if the trace_id or the rationale is malformed.
- * @throws RuleViolationError if the trace has no submissions, if a document of the run cannot be read, or if something names the run and
- *   `evenIfHeld` is not set.
+ * @throws RuleViolationError if the trace has no submissions, if a document of the run cannot be read, or if the run must be kept
+ *   (`isHeld` in storage/run-holds.ts) and `evenIfHeld` is not set.
  */
 export async function eraseRun(
   pool: Pool,

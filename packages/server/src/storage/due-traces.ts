@@ -34,7 +34,7 @@ export interface DueTrace {
   submissions: number;
   /** Whether one of its submissions is not due. */
   isLate: boolean;
-  /** Whether something names the trace, so that it must be kept (run-holds.ts). */
+  /** Whether the run of the trace must be kept (`isHeld` in run-holds.ts). */
   isHeld: boolean;
 }
 

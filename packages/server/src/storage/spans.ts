@@ -21,7 +21,10 @@ export interface SpanFacts {
   parentOfCall: string | null;
 }
 
-/** The SpanFacts of a span. @throws SumTooLargeError if it has no total_tokens, and its other tokens exceed 2^53-1 together. */
+/**
+ * The SpanFacts of a span.
+ * @throws SumTooLargeError if it has no total_tokens, and the sum of its prompt and completion tokens exceeds 2^53-1.
+ */
 export const factsOfSpan = (span: Span): SpanFacts => ({
   spanId: span.span_id,
   kind: span.kind,
@@ -39,9 +42,10 @@ export const factsOfSpan = (span: Span): SpanFacts => ({
 const instantOf = (text: string | null | undefined): bigint | null => (text == null ? null : (parseDateTime(text) ?? null));
 
 /**
- * The text with the facts of a submission's spans that is stored with its document: a JSON array with an array for each span. The items of
- * that array have the order of the columns of the view `countersign.spans` from `span_id` on, without `submission` and `ordinal`. If a
- * span has a `parentOfCall`, null and this parent follow. One row for each span would cost more than the rest of the trace.
+ * The facts of a submission's spans as text, which is stored with the submission: a JSON array with an array for each span. The items of
+ * that array are the columns of the view `countersign.spans` from `span_id` to `ended_at`, without `submission` and `ordinal`. If a span
+ * has a `parentOfCall`, two more items follow: null in the place of an ordinal, and this parent. The view then uses the position of the
+ * span as its ordinal. One row for each span would cost more than the rest of the trace.
  */
 export const spansText = (spans: readonly SpanFacts[]): string => `[${spans.map(spanText).join(',')}]`;
 

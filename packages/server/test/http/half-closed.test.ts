@@ -30,7 +30,7 @@ const GET = httpText('GET /livez HTTP/1.1', ['Host: x']);
 const statuses = async (text: string) => (await sendRaw(server.url, text, { closesSending: true })).map(({ status }) => status);
 
 describe('a client that closes its sending side', () => {
-  test('reads the response to its only request, then the server closes the connection', async () => {
+  test('reads the response to its only request, and then sees the connection close', async () => {
     expect(await statuses(GET)).toEqual([200]);
     expect(await statuses(append)).toEqual([200]);
   });

@@ -12,7 +12,7 @@ const ACTIONS = {
   approve: {
     title: 'Approve',
     submit: 'Approve',
-    done: 'Approved. The next promotion check can use this evaluation.',
+    done: 'Approved. The approval applies to promotion checks that use this evaluation.',
     note: 'The approval applies to this evaluation only. A newer evaluation needs its own approval.',
   },
   reject: {
@@ -31,7 +31,7 @@ const ACTIONS = {
 
 const ROUTES = { approve: 'approvals.approve', reject: 'approvals.reject', withdraw: 'approvals.withdraw' } as const;
 
-/** The buttons for the actions that are possible now (approve, reject, withdraw), and their dialog. Approvers only. */
+/** The buttons for the actions that are possible now (approve, reject, withdraw), and their dialog. Approvers and admins see them. */
 export function ApprovalActions({ detail: { may, evaluation, agent } }: { detail: ResponseBody<'approvals.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();

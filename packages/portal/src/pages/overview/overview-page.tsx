@@ -28,7 +28,7 @@ export function OverviewPage() {
   const { workspace } = useWorkspace();
   const overview = useQuery({
     ...overviewQuery(workspace.id),
-    // Polling checks off the first steps. React Query does not poll while the page is hidden.
+    // Polling marks completed first steps as done without a reload. React Query does not poll while the page is hidden.
     refetchInterval: ({ state }) => (state.data?.has.decisions === false ? FIRST_STEPS_MS : false),
   });
   if (overview.data === undefined) {

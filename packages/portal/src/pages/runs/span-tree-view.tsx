@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react';
-import { formatDuration } from '../../components/number-format.ts';
+import { formatCountOf, formatDuration } from '../../components/number-format.ts';
 import { SpanRow } from './span-row.tsx';
 import { ancestorsOf, type Span, type SpanNode, timeFrameOf, visibleNodes } from './span-tree.ts';
 import styles from './span-tree-view.module.css';
@@ -76,7 +76,7 @@ export function SpanTreeView({
         className={styles.scroll}
         style={{ height: `min(64vh, ${shown.length * ROW_PX + 8}px)` }}
         role="tree"
-        aria-label={`Steps of the run, ${spans.length}`}
+        aria-label={`${formatCountOf(spans.length, 'step', 'steps')} of the run`}
         tabIndex={0}
         aria-activedescendant={selectedIndex >= 0 ? rowId(selectedIndex) : undefined}
         onKeyDown={onKey}
