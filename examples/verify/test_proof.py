@@ -72,7 +72,7 @@ class InclusionProofs(VerifierTest):
         altered = {**golden_decisions()[1], 'allowed': True}
         self.bad('digest_mismatch', 'proof', decisions, '--entry', self.entry(altered), '--key', self.KEY)
 
-    def test_a_proof_is_rejected_for_another_origin_an_entry_of_another_log_or_an_unknown_key(self):
+    def test_a_proof_is_rejected_if_its_origin_its_log_or_its_key_is_not_the_expected_one(self):
         row_hash = ['--row-hash', self.data[2].hex()]
         self.bad('other_origin', 'proof', self.proof(), *row_hash, '--key', self.KEY, '--origin', f'countersign/{OTHER_TENANT}')
         self.bad('unknown_signer', 'proof', self.proof(), *row_hash, '--key', self.STRANGERS_KEY)

@@ -24,14 +24,14 @@ const OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'FILE',
-    help: 'a checkpoint that you kept; needs --trust or --verify-key',
+    help: 'a checkpoint that you kept; needs a trust file or a public key',
   },
   head: { type: 'string', multiple: true, value: 'HEADER', help: 'a Countersign-Checkpoint header that you kept' },
   ...TRUST,
   'verify-key': { type: 'string', multiple: true, value: 'FILE', help: 'the public key of the instance, for checkpoints' },
 } as const satisfies Options;
 
-/** Largest checkpoint, in bytes. */
+/** The maximum size of a checkpoint file, in bytes. */
 const CHECKPOINT_BYTES_MAX = 64 * 1024;
 
 /** `verify ledger`: checks an export offline. */

@@ -79,7 +79,7 @@ export const passRateOf = ({ passed, total }: { passed: number; total: number })
   Math.floor((passed * 1_000_000) / total) / 10_000;
 
 /**
- * Throws an ImportError for invalid, contradictory or zero counts: an empty result never passes.
+ * Throws an ImportError if a count is invalid, if `part` exceeds `total`, or if `total` is 0, because a run without cases is not recorded.
  * @param outcome the outcome of the cases in `part`, for the message
  */
 export function checkCounts(tool: Tool, total: unknown, part: unknown, outcome: 'passed' | 'completed' = 'passed'): void {

@@ -13,7 +13,7 @@ export interface FirstBad {
   misfit?: true;
 }
 
-/** A contradiction between another source and the rows, which are consistent with each other. */
+/** A contradiction between the rows of a log and another source. */
 export interface Contradiction {
   /** The source that the rows contradict, for people: a checkpoint file, a kept head, or the database. */
   source: string;
@@ -33,7 +33,10 @@ export interface DroppedTraces {
 
 /** The result of verifying a log. */
 export interface ChainReport {
-  /** Undefined if no tenant was expected and no row names one. Empty exports and decisions of earlier versions name no tenant. */
+  /**
+   * Undefined if no tenant was expected and no row names one: the export is empty, or contains only decisions of earlier versions, which
+   * name no tenant.
+   */
   tenantId: string | undefined;
   /** The number of rows before the first fault. */
   entries: number;

@@ -5,7 +5,7 @@ import { type LogReport, type RowFinding, RowFindings, tableSource } from '../le
 import type { LogName } from '../storage/log-heads.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 
-/** The pause after a round is `timesRound` times the duration of the round, within `min` and `max`. Before the first round it is `min`. */
+/** The pause after a round is `timesRound` times the duration of the round, between `min` and `max`. Before the first round it is `min`. */
 const PAUSE_MS = { min: 5 * 60_000, max: 24 * 3_600_000, timesRound: 20 };
 
 /** After each page, the watch pauses for this many times the duration of the page. */
@@ -25,7 +25,7 @@ export type VerifyLog = (tenantId: string, log: LogName, pause: () => Promise<vo
 
 /** Verifies logs while the server runs. */
 export interface LogWatch {
-  /** The first fault of each log, and rows of other tables that differ from their log. */
+  /** The first fault or contradiction of each log, and rows of other tables that differ from their log. */
   readonly findings: RowFindings<RowFinding>;
   /** One line for `/readyz`, without IDs, because the endpoint is public. Undefined without a finding. */
   readonly summary: string | undefined;
@@ -57,7 +57,10 @@ export function watchLogs(
       }
     }
     for (const finding of isComplete ? findings.replace(tenantId, found) : findings.add(tenantId, found))
-      log.error({ tenantId, ...finding }, 'this row is not valid or differs from its log: it was changed outside the server');
+      log.error(
+        { tenantId, ...finding },
+        'a log is not valid, or a row differs from its log: the database was changed or restored outside the server',
+      );
   };
   const verifyAll = async () => {
     const tenantIds = await listTenantIds(ledgerPool).catch((error: Error) => {
@@ -79,7 +82,7 @@ export function watchLogs(
     findings,
     get summary() {
       if (findings.count === 0) return undefined;
-      return `rows are not valid or differ from their log (${findings.tables.join(', ')}); the server's log and "ledger verify" name them`;
+      return `logs are not valid, or rows differ from their log (${findings.tables.join(', ')}); the server's log and "ledger verify" name the faults`;
     },
     round,
     stop: () => stopping.abort(),

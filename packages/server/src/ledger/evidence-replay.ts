@@ -34,7 +34,7 @@ export class EvidenceReplay {
   async #readUpTo(size: number): Promise<string | undefined> {
     while (this.#state.size < size) {
       const rows = await this.#read(this.#state.size, size);
-      if (rows.length === 0) return `evidence_size is ${size}, and the evidence log has ${this.#state.size} events`;
+      if (rows.length === 0) return `evidence_size is ${size}, but the evidence log has only ${this.#state.size} events`;
       for (const row of rows) {
         const read = readEvidenceEvent(
           parsedDocument(row.document),
@@ -53,7 +53,7 @@ export class EvidenceReplay {
     const evidence = parsedDocument(text);
     const { asked: question } = evidence as { asked: Parameters<EvidenceState['find']>[0] };
     const found = this.#state.find(question);
-    if (found.mismatch) return 'the requested ID and name belong to different agents';
+    if (found.mismatch) return 'the requested ID and name do not belong to one agent';
     const differing = DERIVED_MEMBERS.find(
       (member) => JSON.stringify(evidence?.[member]) !== JSON.stringify(found.evidence[member]),
     );

@@ -15,7 +15,7 @@ import { ApiError } from '../errors/api-error.ts';
 import type { LogName, StoredTree } from '../storage/log-heads.ts';
 import { readLeafData, readTreeNodes, STORED_LEVEL_STEP, storedBelow } from '../storage/tree.ts';
 
-/** A stored log differs from what the server wrote. The request that finds the difference signs and proves nothing. */
+/** A stored log differs from what the server wrote. The request that finds the difference returns no signature and no proof. */
 export class LogRewrittenError extends ApiError {
   override name = 'LogRewrittenError';
 
@@ -92,7 +92,7 @@ interface TreeRoot {
 
 /**
  * Whether the stored rows and nodes show that the log with the size and root of `second` begins with the rows of `first`. The stored
- * hashes are untrusted, so both roots are computed from the same hashes. Throws like `storedRoot`.
+ * hashes are untrusted. So both roots are computed from one consistency proof, and compared with the given roots. Throws like `storedRoot`.
  */
 export async function isExtension(tx: Transaction, log: LogName, first: TreeRoot, second: TreeRoot): Promise<boolean> {
   if (first.size === 0) return sameBytes(first.root, sha256(new Uint8Array()));
@@ -103,8 +103,8 @@ export async function isExtension(tx: Transaction, log: LogName, first: TreeRoot
 }
 
 /**
- * Computes the hashes of ranges in one round trip. For each stored level and each end of a range, it reads at most 255 hashes, and those in
- * small gaps (GAP_MAX).
+ * Computes the hashes of ranges in one round trip. For each stored level and each end of a range, it reads at most 255 hashes. It also reads
+ * the hashes between two needed runs if there are at most GAP_MAX of them.
  */
 async function hashesOf(tx: Transaction, log: LogName, ranges: readonly LeafRange[]): Promise<Uint8Array[]> {
   const places = ranges.flatMap(completeSubtrees);

@@ -77,8 +77,8 @@ const LOCK = sql<HeadRow & Omit<ReadClock, 'receivedAtMs'> & { log: LogName }>(
 
 /**
  * Locks these heads of a tenant in the order of their names, and returns them. An append calls this function before it numbers rows, unless
- * it guesses the head. A lock on the last row (ORDER BY seq DESC ... FOR UPDATE) would serialize nothing: two appends would link to the
- * same row.
+ * it guesses the head. A lock on the last row (ORDER BY seq DESC ... FOR UPDATE) would not serialize appends: two of them could
+ * link to the same row.
  */
 export async function lockHeads(tx: Transaction, logs: readonly LogName[]): Promise<Map<LogName, StoredHead & ReadClock>> {
   const rows = await tx.run(LOCK, [tx.tenantId, textArray([...logs].sort())]);

@@ -51,7 +51,7 @@ const OTHER: Record<string, unknown> = {
 /** The finding when only the seal of the head reveals an attack. Checking a seal needs the master secret. */
 const NOT_SEALED = /^broken: the stored head: its seal is not valid/;
 
-/** Changes row 150 in its document and in the columns of its IDs, actor, action, recorder and time. `rehash` also updates its hash. */
+/** Changes the document of row 150, and its columns with IDs, actor, action, recorder and time. `rehash` also updates its hash. */
 async function changeRow(change: object, rehash: boolean): Promise<void> {
   const [found] = (await sql(
     'SELECT document, encode(row_hash, $1) AS hash FROM countersign.audit_entries WHERE $T AND seq = 150',
@@ -94,7 +94,7 @@ describe('a changed field of a row', () => {
     await expectDetected({ workspace: /^broken at seq 150: .*the content hashes to/, python: /^broken at line 150 / });
   });
 
-  test('the seal and a kept checkpoint reveal a changed last row after row, head and tree were recomputed', async () => {
+  test('if the last row was changed, and its hash, the head and the tree were recomputed, the seal and a kept checkpoint reveal it', async () => {
     const entries = await scenario.insider.entries(scenario.tenantId);
     await scenario.insider.rewriteLedger(scenario.tenantId, changed(entries, ROWS.second, { actor: 'ci:other' }));
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
@@ -110,7 +110,7 @@ describe('removed, inserted and moved rows', () => {
     await expectDetected({ workspace: /^broken at seq 150: seq is 151, expected 150: a row is missing/, python: /line 150 / });
   });
 
-  test('the hashes reveal a removed row after the others were renumbered', async () => {
+  test('if a row was removed and the later rows were renumbered, the hashes reveal it', async () => {
     await remove(150);
     // In two steps, because the new number of a row can still belong to the previous row.
     await sql(
@@ -283,7 +283,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
     });
   });
 
-  test('`ledger checkpoint` also refuses to sign if rewritten rows below a stored node have the hashes of the original rows', async () => {
+  test('`ledger checkpoint` also refuses to sign if a stored node was made from rewritten rows, and their original hashes were restored', async () => {
     await sql('CREATE TABLE abandoned AS SELECT seq, row_hash FROM countersign.audit_entries WHERE $T');
     await rewrite(300);
     await scenario.resealWithSecret();

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 testRejections('rejects control characters and lone surrogates in labels', target, BAD_CHARACTERS);
-testRejections('counts lengths in code points and rejects texts of megabytes', target, TOO_LONG);
+testRejections('counts lengths in code points and rejects texts of a megabyte or more', target, TOO_LONG);
 testRejections('rejects date-times that do not exist or do not follow RFC 3339', target, INVALID_DATE_TIMES);
 testRejections('rejects retention dates that do not exist or have another format', target, INVALID_DATES);
 testRejections('rejects UUIDs that are not in the plain format', target, INVALID_UUIDS);
@@ -81,7 +81,7 @@ testRejections('rejects agents that are unknown or missing, or whose ID and name
     [' agent_missing', '/max_age_hours too_small'],
   ),
   rejectionCase(
-    'promotion check: ID and name of two agents',
+    'promotion check: the ID of one agent and the name of another',
     paths.promotionCheck,
     { agent_id: KNOWN, agent_name: 'support-bot' },
     ['/agent_name agent_mismatch'],

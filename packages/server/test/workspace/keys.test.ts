@@ -49,7 +49,7 @@ describe('changes of keys take effect on the next request on every server', () =
     expect([await use(server, key), await use(otherServer, key)]).toEqual([401, 401]);
   });
 
-  test('a removed scope is missing on the next request', async () => {
+  test('after a scope was removed, the next request that needs it is rejected', async () => {
     const key = await server.key(tenantId, ['audit', 'telemetry']);
     expect(await use(otherServer, key)).toBe(200);
     await changeScopes(server.open.pool, tenantId, { prefix: prefixOf(key), scopes: ['telemetry'] }, 'operator');

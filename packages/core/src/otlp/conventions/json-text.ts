@@ -5,9 +5,9 @@ import type { Value } from '../records.ts';
 const JSON_DEPTH_MAX = 100;
 
 /**
- * The maximum number of values that are counted in the JSON texts of an export. A text that would exceed it stays text. Texts with up to
- * twice this number of characters in total are parsed without counting. They have at most 4/3 of this number of values, so up to 7/3 of
- * this number can be parsed.
+ * The maximum number of counted values in the JSON texts of an export. A text that would exceed it stays text. Texts are not counted as
+ * long as their total length is at most twice this number of characters. Such texts have at most 1,333,333 values, so an export can have
+ * up to 2,333,333 parsed values.
  */
 export const JSON_TEXT_VALUES_MAX = 1_000_000;
 
@@ -57,7 +57,7 @@ export function parsedJson(value: Value): Value {
 /** Whether a text may be parsed. If so, adds it to the texts parsed so far. */
 function takeValues(text: string): boolean {
   const parsed = current ?? { characters: 0, values: 0 };
-  // A text has at most two values per three characters, as in `[1]`. So texts of this length need not be counted.
+  // A text has at most two values per three characters, as in `[1]`. So the values of texts within this limit need not be counted.
   if (parsed.characters + text.length <= 2 * JSON_TEXT_VALUES_MAX) {
     parsed.characters += text.length;
     return true;
