@@ -11,7 +11,10 @@ export interface TracingOptions extends TraceCallbacks {
    * `messages`, are left out and listed in the metadata. Default 1,000,000.
    */
   spanCharactersMax?: number | undefined;
-  /** The maximum number of characters of JSON of all steps of a run together. Above it, fields with free content are left out. Default 32,000,000. */
+  /**
+   * The maximum number of characters of JSON of all steps of a run together. Above it, fields with free content are left out. Default
+   * 32,000,000.
+   */
   runCharactersMax?: number | undefined;
   /** The maximum memory in bytes of queued runs and active `send` calls. Further runs are dropped; `send` throws. Default 100,000,000. */
   queueBytesMax?: number | undefined;

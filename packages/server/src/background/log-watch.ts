@@ -82,7 +82,8 @@ export function watchLogs(
     findings,
     get summary() {
       if (findings.count === 0) return undefined;
-      return `logs are not valid, or rows differ from their log (${findings.tables.join(', ')}); the server's log and "ledger verify" name the faults`;
+      const tables = findings.tables.join(', ');
+      return `logs are not valid, or rows differ from their log (${tables}); the server's log and "ledger verify" name the faults`;
     },
     round,
     stop: () => stopping.abort(),

@@ -6,8 +6,8 @@ import type { Endpoint } from './endpoint.ts';
 import type { PreparedCheck } from './write-decisions.ts';
 
 /**
- * POST /api/public/governance/promotion-check: decides from current evidence; a stored response is never repeated. A decision is attested only on request,
- * because an Ed25519 signature costs more than the transaction of the check (docs/decisions/0012).
+ * POST /api/public/governance/promotion-check: decides from current evidence; a stored response is never repeated. A decision is attested
+ * only on request, because an Ed25519 signature costs more than the transaction of the check (docs/decisions/0012).
  */
 export const checkPromotion: Endpoint<PromotionCheck, PreparedCheck> = {
   prepare: (request, check) => {
