@@ -4,7 +4,8 @@ import type { PublicKeys } from './check-decision.ts';
 
 /**
  * Fetches the published keys of the instance, `/.well-known/jwks.json`. Third parties use the same document. Throws a Problem if the server
- * does not respond or responds with an error. Always asks the server, because a response in the browser's cache can lack a new key for five minutes.
+ * does not respond or responds with an error. Always asks the server, because a response in the browser's cache can lack a new key for five
+ * minutes.
  */
 export async function fetchPublicKeys(signal?: AbortSignal): Promise<PublicKeys> {
   const response = await fetchFromServer('/.well-known/jwks.json', { cache: 'no-cache', signal: signal ?? null });

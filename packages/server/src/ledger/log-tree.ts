@@ -103,8 +103,8 @@ export async function isExtension(tx: Transaction, log: LogName, first: TreeRoot
 }
 
 /**
- * Computes the hashes of ranges in one round trip. For each stored level and each end of a range, it reads at most 255 hashes. It also reads
- * the hashes between two needed runs if there are at most GAP_MAX of them.
+ * Computes the hashes of ranges in one round trip. For each stored level and each end of a range, it reads at most 255 hashes. It also
+ * reads the hashes between two needed runs if there are at most GAP_MAX of them.
  */
 async function hashesOf(tx: Transaction, log: LogName, ranges: readonly LeafRange[]): Promise<Uint8Array[]> {
   const places = ranges.flatMap(completeSubtrees);
