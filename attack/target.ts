@@ -61,8 +61,8 @@ export class Target implements Address {
   async metric(name: string, matching = /(?:)/): Promise<number> {
     const response = await fetch(`${this.url}/metrics`);
     const text = await response.text();
-    if (!response.ok || !text.includes(`# TYPE ${name} `))
-      throw new Error(`/metrics returned status ${response.status} and does not contain ${name}`);
+    if (!response.ok) throw new Error(`/metrics returned status ${response.status}`);
+    if (!text.includes(`# TYPE ${name} `)) throw new Error(`/metrics does not contain ${name}`);
     const lines = text
       .split('\n')
       .filter((line) => line.startsWith(name) && /[ {]/.test(line[name.length]!) && matching.test(line));

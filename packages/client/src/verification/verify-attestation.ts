@@ -32,7 +32,7 @@ export function verifyAttestation(
   if (keys.length === 0) throw new ConfigurationError('there is no Ed25519 key among the public keys');
   try {
     const expected = typeof decision === 'string' ? JSON.parse(decision) : decision;
-    if (expected !== undefined && (typeof expected !== 'object' || expected === null))
+    if (expected !== undefined && (typeof expected !== 'object' || expected === null || Array.isArray(expected)))
       return { ok: false, fault: 'the decision is not a JSON object' };
     if (isHeader(attestation) && expected === undefined)
       return {

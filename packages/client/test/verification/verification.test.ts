@@ -124,6 +124,8 @@ describe('an attestation', () => {
     for (const other of [decision, { ...attested, allowed: false }, null as never, '[]', '{'])
       for (const attestation of [header, envelope])
         expect(verifyAttestation(attestation, keys, other)).toMatchObject({ ok: false });
+    for (const other of [null as never, [], '[]', '7'])
+      expect(verifyAttestation(envelope, keys, other)).toEqual({ ok: false, fault: 'the decision is not a JSON object' });
     expect(verifyAttestation(`${header}, x`, keys, attested)).toMatchObject({ ok: false });
   });
 
