@@ -49,6 +49,18 @@ test('the overview and the page of a run report a column that differs from the d
   expect(pageErrors).toEqual([]);
 });
 
+test('the overview names the ingestion key whose row was changed', async () => {
+  const workspace = await newWorkspace();
+  const { server } = workspace;
+  const change = "UPDATE countersign.ingestion_keys SET name = 'other' WHERE tenant_id = $1 RETURNING prefix";
+  const [row] = await server.database.sql<{ prefix: string }>(change, [workspace.id]);
+  await server.verifyLogs();
+  const { page } = await workspace.visit('viewer');
+  const notice = page.getByRole('alert').filter({ hasText: 'The database was changed outside Countersign' });
+  await notice.waitFor();
+  expect(await notice.innerText()).toContain(`Ingestion key ${row!.prefix}: its ID, kind or name is different`);
+});
+
 test('the overview names the run whose merged steps or sums differ from its submissions', async () => {
   const workspace = await newWorkspace();
   const spans = (name: string) => [{ span_id: name, kind: 'llm', name, prompt_tokens: 5 }];

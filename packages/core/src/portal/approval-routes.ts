@@ -20,8 +20,8 @@ export const Change = Type.Object({
   what: oneOf(['name', 'pass_rate', 'status', 'category', 'harness_id', 'severity_threshold', 'recorded_by', 'models'], {
     description: 'Which fact.',
   }),
-  before: nullable(text({ description: 'Its value at the last approved evaluation; null if there was none.' })),
-  now: nullable(text({ description: 'Its value at this evaluation; null if there is none.' })),
+  before: nullable(text({ description: 'The value of the fact at the last approved evaluation; null if it had no value.' })),
+  now: nullable(text({ description: 'The value of the fact at this evaluation; null if it has no value.' })),
   difference: nullable(amount({ description: 'For numbers: `now` minus `before`; null otherwise.' })),
 });
 export type Change = Static<typeof Change>;

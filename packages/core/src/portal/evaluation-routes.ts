@@ -51,7 +51,7 @@ export const Approval = Type.Object({
   used_by: nullable(
     uuid({
       description:
-        'The first allowed decision that used the approval; null if there is none. An approval that was used cannot be withdrawn.',
+        'The first allowed decision that used the approval; null if there is none. A used approval cannot be withdrawn.',
     }),
   ),
 });
@@ -63,7 +63,10 @@ export type Approval = Static<typeof Approval>;
  */
 export const RelatedRuns = Type.Object({
   from: nullable(
-    dateTime({ description: "When the agent's previous evaluation with an earlier time was recorded; null if there is none." }),
+    dateTime({
+      description:
+        'The start of these runs: the time of the last evaluation of the agent that was recorded earlier; null if there is none.',
+    }),
   ),
   to: dateTime({ description: 'When this evaluation was recorded.' }),
   totals: RunTotals,

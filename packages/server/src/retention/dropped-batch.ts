@@ -25,7 +25,7 @@ export interface DroppedBatch {
  */
 type DropCounts = Exclude<ServiceMetadata<'retention.dropped'>, null>;
 
-/** Appends the entry of the audit ledger for a batch. */
+/** Appends the entry of the audit ledger for a batch. The range is that of the records, for traces that of their first submissions. */
 export function recordDrop(tx: Transaction, head: HeadToMove, { from, before, days }: DueRange, dropped: DropCounts): void {
   const metadata = { ...dropped, days, received_from: from, received_before: before };
   appendEntries(tx, head, [

@@ -83,7 +83,7 @@ const LATEST = sql<{ size: number; root: Buffer; signed_at: string; age_seconds:
      FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 ORDER BY size DESC LIMIT 1`,
 );
 
-/** The largest checkpoint of a log; undefined if there is none. */
+/** The largest checkpoint of a log; undefined if the log has no checkpoint. */
 export async function findLatestCheckpoint(tx: Transaction, log: LogName): Promise<StoredCheckpoint | undefined> {
   const [row] = await tx.run(LATEST, [tx.tenantId, log]);
   return row === undefined
