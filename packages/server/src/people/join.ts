@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { inPersonTransaction, inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { validationFailed } from '../errors/api-error.ts';
 import { insertMembership } from '../storage/memberships.ts';
-import { lockSetUp, voidInvitations, voidLinksOf } from '../storage/one-time-links.ts';
+import { lockSetUp, voidInvitations, voidLinksOf, voidWorkspaceSetUpLinks } from '../storage/one-time-links.ts';
 import { lockAccount } from '../storage/people.ts';
 import { insertSession } from '../storage/sessions.ts';
 import { personName } from '../workspace/actor.ts';
@@ -95,7 +95,8 @@ async function startMembership(
 /**
  * Makes an account a member. The account is new, or locked by `claimAccount` or by the foreign key of the membership. Pending links that
  * reset the person's password or sign them in become invalid, because their creator must not gain access to this workspace. Pending
- * invitations to the workspace become invalid too, because the person could return with one after being removed.
+ * invitations to the workspace become invalid too, because the person could return with one after being removed. If the person is an admin,
+ * the set-up links of the workspace become invalid, because nobody in the workspace can see or withdraw them.
  * @throws RuleViolationError if the account is a member already.
  */
 export async function makeMember(
@@ -106,7 +107,11 @@ export async function makeMember(
 ): Promise<void> {
   if (!(await insertMembership(tx, id, role))) throw new RuleViolationError('this person is a member of the workspace already');
   record({ action: 'member.joined', subject: personName(id), metadata: { role, ...how } });
-  await Promise.all([voidLinksOf(tx, id), voidInvitations(tx, email)]);
+  await Promise.all([
+    voidLinksOf(tx, id),
+    voidInvitations(tx, email),
+    ...(role === 'admin' ? [voidWorkspaceSetUpLinks(tx)] : []),
+  ]);
 }
 
 /** Sets a new password by a link. All sessions of the person end, and a new one starts. @throws ApiError `link_not_valid`, `unavailable` */

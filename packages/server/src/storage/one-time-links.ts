@@ -126,6 +126,14 @@ const VOID_SET_UP = sql(
 /** Deletes every link for the set-up of the instance, because the instance is set up. */
 export const voidSetUpLinks = (tx: Statements): Promise<unknown> => tx.run(VOID_SET_UP, []);
 
+const VOID_WORKSPACE_SET_UP = sql(
+  'void_workspace_set_up_links',
+  `DELETE FROM countersign.one_time_links WHERE tenant_id = $1 AND purpose = 'set_up'`,
+);
+
+/** Deletes the set-up links of the tenant, because it has an admin. */
+export const voidWorkspaceSetUpLinks = (tx: Transaction): Promise<unknown> => tx.run(VOID_WORKSPACE_SET_UP, [tx.tenantId]);
+
 /** A pending invitation. */
 export interface ListedInvitation {
   id: string;

@@ -1,5 +1,7 @@
+import type { Role } from '@countersign/core/portal/route';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { addMember } from '../../src/people/add-member.ts';
 import { inviteMember } from '../../src/people/members.ts';
 import { issueLink, setUpLink, workspaceSetUpLink } from '../../src/people/one-time-links.ts';
 import { ONE_TIME_LINKS } from '../../src/storage/one-time-links.ts';
@@ -83,6 +85,18 @@ describe('the first start', () => {
       'acme',
       'other',
     ]);
+  });
+
+  test('the set-up link of a workspace is not valid any more after somebody else has become its admin', async () => {
+    const tenantId = await server.workspace('third');
+    const link = await workspaceSetUpLink(server.open.pool, tenantId);
+    const shown = async () => outcome(await open(new Browser(server), 'show', { token: tokenOf(link) }));
+    const add = (name: string, role: Role) =>
+      addMember(server.open.pool, tenantId, { email: `third-${name}@example.com`, name, role }, 'operator');
+    await add('viewer', 'viewer');
+    expect(await shown()).toBe('200 ok');
+    await add('admin', 'admin');
+    expect(await shown()).toBe(GONE);
   });
 });
 
