@@ -67,7 +67,7 @@ export async function openCitusNodes(settings: Record<string, string> = {}): Pro
 /** @param urls the value of CITUS_NODES: URLs separated by commas, the coordinator's URL first. */
 export function nodesByAddress(urls: string): CitusNodes {
   const [coordinator, ...workers] = urls.split(',').map((text) => {
-    const { hostname, port, username, password } = new URL(text.trim());
+    const { hostname, port, username, password } = nodeUrl(text.trim());
     return {
       host: hostname,
       port: Number(port || 5432),
@@ -79,6 +79,13 @@ export function nodesByAddress(urls: string): CitusNodes {
     throw new Error('CITUS_NODES needs a coordinator and at least one worker');
   const crash = () => Promise.reject(new Error('only nodes that were started here can be killed'));
   return { coordinator, workers, pidOf: () => undefined, crash, stop: async () => undefined };
+}
+
+function nodeUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || url.hostname === '')
+    throw new Error('CITUS_NODES: an address is not a URL of the form postgres://USER@HOST:PORT');
+  return url;
 }
 
 async function startNodes(programs: PostgresPrograms, settings: Record<string, string>): Promise<CitusNodes> {

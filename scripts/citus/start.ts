@@ -12,7 +12,7 @@ try {
   const { host, port, user } = nodes.coordinator;
   const url = (role: string) => `postgres://${role}@${host}:${port}/countersign`;
   process.stdout.write(
-    `owner      ${url(OWNER)}\nserver     ${url(SERVER)}\nsuperuser  ${url(user)}\nworkers    ${nodes.workers.map((worker) => worker.port).join(' ')}\n`,
+    `owner      ${url(OWNER)}\nserver     ${url(SERVER)}\nsuperuser  ${url(user)}\nworkers    ${nodes.workers.map((worker) => `${worker.host}:${worker.port}`).join(' ')}\n`,
   );
   await new Promise<void>((resolve) => {
     const keepAlive = setInterval(() => undefined, 60_000);

@@ -1,6 +1,7 @@
 import type { EvaluationStatus } from '../contract/evaluation.ts';
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
+import { type LogPosition, positionFault } from './log-position.ts';
 import { isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
 /** Prefix of the hashed text: the kind and version, so that texts of other kinds have other hashes (docs/formats.md, "Evidence event"). */
@@ -59,14 +60,6 @@ export function hashEvidenceEvent(
   return { canonical, hash: digests.sha256Hex(EVIDENCE_DOMAIN + canonical) };
 }
 
-/** The next position in a log. */
-export interface LogPosition {
-  /** The number that the next event must have. */
-  seq: number;
-  /** The log's tenant; undefined if the first event determines it. */
-  tenantId: string | undefined;
-}
-
 /** Checks the next event of a log. Returns it with its canonical text and hash, or its fault. The event is untrusted. */
 export function readEvidenceEvent(
   value: unknown,
@@ -85,15 +78,13 @@ export function readEvidenceEvent(
 }
 
 /** Like readEvidenceEvent, but does not compute the canonical text and the hash. */
-export function checkEvidenceEvent(value: unknown, { seq, tenantId }: LogPosition): { event: EvidenceEvent } | { fault: string } {
+export function checkEvidenceEvent(value: unknown, expected: LogPosition): { event: EvidenceEvent } | { fault: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'the event is not an object' };
   const fault = memberFault(value as Record<string, unknown>);
   if (fault !== undefined) return { fault };
   const event = value as EvidenceEvent;
-  if (tenantId !== undefined && event.tenant_id !== tenantId)
-    return { fault: `tenant_id is not ${tenantId}: the event belongs to another tenant` };
-  if (event.seq !== seq) return { fault: `seq is ${event.seq}, expected ${seq}: an event is missing, repeated or moved` };
-  return { event };
+  const misplaced = positionFault(event, expected);
+  return misplaced === undefined ? { event } : { fault: misplaced };
 }
 
 type Form = (value: unknown) => boolean;

@@ -1,5 +1,6 @@
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
+import { type LogPosition, positionFault } from './log-position.ts';
 import { isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
 /** Prefix of the hashed text: the kind and version, so that texts of other kinds have other hashes (docs/formats.md, "Key event"). */
@@ -38,14 +39,6 @@ export function hashKeyEvent(event: KeyEvent, digests: Pick<Digests, 'sha256Hex'
   return { canonical, hash: digests.sha256Hex(KEY_EVENT_DOMAIN + canonical) };
 }
 
-/** The next position in a trail. */
-export interface LogPosition {
-  /** The number that the next event must have. */
-  seq: number;
-  /** The trail's tenant; undefined if the first event determines it. */
-  tenantId: string | undefined;
-}
-
 /** Checks the next event of a trail. Returns it with its canonical text and hash, or its fault. The event is untrusted. */
 export function readKeyEvent(
   value: unknown,
@@ -64,16 +57,14 @@ export function readKeyEvent(
 }
 
 /** Like readKeyEvent, but does not compute the canonical text and the hash. */
-export function checkKeyEvent(value: unknown, { seq, tenantId }: LogPosition): { event: KeyEvent } | { fault: string } {
+export function checkKeyEvent(value: unknown, expected: LogPosition): { event: KeyEvent } | { fault: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'the event is not an object' };
   const event = value as KeyEvent;
   if (event.version !== 2) return { fault: `version ${JSON.stringify(event.version)} is not known to this verifier` };
   const wrong = wrongMember(value as Record<string, unknown>);
   if (wrong !== undefined) return { fault: wrong };
-  if (tenantId !== undefined && event.tenant_id !== tenantId)
-    return { fault: `tenant_id is not ${tenantId}: the event belongs to another tenant` };
-  if (event.seq !== seq) return { fault: `seq is ${event.seq}, expected ${seq}: an event is missing, repeated or moved` };
-  return { event };
+  const misplaced = positionFault(event, expected);
+  return misplaced === undefined ? { event } : { fault: misplaced };
 }
 
 type Form = (value: unknown) => boolean;

@@ -1,5 +1,6 @@
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
+import { type LogPosition, positionFault } from './log-position.ts';
 import { isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
 /** Prefix of the hashed text: the kind and version, so that texts of other kinds have other hashes (docs/formats.md, "Trace event"). */
@@ -68,15 +69,14 @@ export function hashTraceEvent(event: TraceLogEvent, digests: Pick<Digests, 'sha
 /** Checks the next event of a log. Returns it with its canonical text and hash, or its fault. The event is untrusted. */
 export function readTraceEvent(
   value: unknown,
-  { seq, tenantId }: { seq: number; tenantId: string | undefined },
+  expected: LogPosition,
   digests: Pick<Digests, 'sha256Hex'>,
 ): { event: TraceLogEvent; canonical: string; hash: string } | { fault: string } {
   const fault = eventFault(value);
   if (fault !== undefined) return { fault };
   const event = value as TraceLogEvent;
-  if (tenantId !== undefined && event.tenant_id !== tenantId)
-    return { fault: `tenant_id is not ${tenantId}: the event belongs to another tenant` };
-  if (event.seq !== seq) return { fault: `seq is ${event.seq}, expected ${seq}: an event is missing, repeated or moved` };
+  const misplaced = positionFault(event, expected);
+  if (misplaced !== undefined) return { fault: misplaced };
   try {
     return { event, ...hashTraceEvent(event, digests) };
   } catch (error) {

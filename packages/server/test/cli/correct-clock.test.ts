@@ -127,7 +127,9 @@ describe('ledger correct-clock', () => {
     expect((await verifyDecisions(server.open.pool, tenantId, keyOf)).firstBad).toBeUndefined();
     expect((await verifyKeyEvents(server.open.pool, tenantId)).firstBad).toBeUndefined();
   });
+});
 
+describe('ledger correct-clock and approvals', () => {
   test('an approval with a time in the future allows nothing until the evaluation is approved again', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
@@ -148,9 +150,7 @@ describe('ledger correct-clock', () => {
     await approve();
     expect(await check()).toMatchObject({ allowed: true });
   });
-});
 
-describe('ledger correct-clock and approvals', () => {
   test('an approval with a time in the future returns to the queue, and no other approval does', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
