@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { driverAddress } from './driver-address.ts';
 import type { DatabaseAddress } from './pool.ts';
 import { STATEMENT_SETTINGS } from './statement-settings.ts';
 
@@ -7,7 +8,7 @@ const NO_TIMEOUTS = 'SET statement_timeout = 0; SET lock_timeout = 0; SET idle_i
 
 /** Connects a client without a pool, for work that needs one connection. The caller ends the client. */
 export async function connectClient(address: DatabaseAddress, name: string): Promise<pg.Client> {
-  const client = new pg.Client({ ...address, application_name: `countersign-${name}` });
+  const client = new pg.Client({ ...driverAddress(address), application_name: `countersign-${name}` });
   client.on('error', () => undefined); // The current statement fails with the same error.
   try {
     await client.connect();

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { detectCitus } from './citus-connections.ts';
+import { driverAddress } from './driver-address.ts';
 import { FairTurns } from './fair-turns.ts';
 import { GENERIC_PLANS } from './planner.ts';
 import { STATEMENT_SETTINGS } from './statement-settings.ts';
@@ -80,7 +81,7 @@ const poolConfig = (
   { size, name, connectTimeoutMs = 5_000, lifetimeSeconds = 0 }: PoolOptions,
 ): pg.PoolConfig =>
   ({
-    ...address,
+    ...driverAddress(address),
     max: size,
     application_name: `countersign-${name}`,
     connectionTimeoutMillis: connectTimeoutMs,

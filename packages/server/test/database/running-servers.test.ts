@@ -13,7 +13,9 @@ afterEach(() => database.drop());
 test('an older schema is not migrated while a server is connected, and is migrated once that server has stopped', async () => {
   const older = knownMigrations().length - 1;
   await migrate(database.owner, { count: older, serverRole: database.server.user });
-  const server = openPool(database.server, { size: 1, name: 'ledger' });
+  const { host, port, user, database: name } = database.server;
+  const address = `postgres://${user}@localhost/${name}?host=${encodeURIComponent(host)}&port=${port}&application_name=other`;
+  const server = openPool({ connectionString: address }, { size: 1, name: 'ledger' });
   await server.query('SELECT 1');
   await expect(migrate(database.owner)).rejects.toMatchObject({
     reason: 'refused',

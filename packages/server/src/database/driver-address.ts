@@ -1,0 +1,18 @@
+import type { DatabaseAddress } from './pool.ts';
+
+/** Parameters that the server sets for each connection. */
+const SET_BY_SERVER = new Set(['application_name', 'query_timeout']);
+
+/**
+ * Returns an address for the driver, which prefers parameters in the URL to its options. So parameters that the server sets are removed: a
+ * migration finds running servers by their `application_name`.
+ */
+export function driverAddress(address: DatabaseAddress): DatabaseAddress {
+  if (!('connectionString' in address)) return address;
+  const { connectionString } = address;
+  const start = connectionString.indexOf('?') + 1;
+  if (start === 0) return address;
+  const parameters = connectionString.slice(start).split('&');
+  const kept = parameters.filter((parameter) => !SET_BY_SERVER.has(parameter.split('=')[0]!));
+  return { connectionString: connectionString.slice(0, start) + kept.join('&') };
+}
