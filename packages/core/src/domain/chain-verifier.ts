@@ -61,7 +61,8 @@ export class ChainVerifier {
   readonly corrections: ClockCorrection[] = [];
   /** The accepted restores in the valid rows so far. */
   readonly restores: AcceptedRestore[] = [];
-  #lastRecordedAt = '';
+  /** `recorded_at` of the last valid row; undefined before the first row. */
+  #lastRecordedAt: string | undefined;
   readonly #digests: Pick<Digests, 'sha256Hex'>;
 
   /** @param tenantId the expected tenant; by default that of the first row. */
@@ -121,7 +122,7 @@ export class ChainVerifier {
     // next() must verify rows with these actions, because it also reads their metadata.
     if (end === NO_END || ACTIONS_WITH_METADATA.has(entryText.value('action'))) return NO_END;
     const at = entryText.value('recorded_at')!;
-    const isInPlace = at === this.#lastRecordedAt || (isInstant(at) && at > this.#lastRecordedAt);
+    const isInPlace = at === this.#lastRecordedAt || (isInstant(at) && at > (this.#lastRecordedAt ?? ''));
     return isInPlace && FORMS.every(({ name, isOfForm }) => isOfForm(entryText.value(name))) ? end : NO_END;
   }
 
@@ -153,8 +154,9 @@ export class ChainVerifier {
     }
     const at = entry.recorded_at;
     if (!isInstant(at)) return 'recorded_at is not UTC with milliseconds';
-    if (at < this.#lastRecordedAt && !allowsStep(correctionIn(entry)?.audit, seq, this.#lastRecordedAt, at))
-      return `recorded_at ${at} is earlier than that of the previous row, ${this.#lastRecordedAt}`;
+    const last = this.#lastRecordedAt;
+    if (last !== undefined && at < last && !allowsStep(correctionIn(entry)?.audit, seq, last, at))
+      return `recorded_at ${at} is earlier than that of the previous row, ${last}`;
     return undefined;
   }
 

@@ -179,6 +179,7 @@ describe('chain verifier on the text of a row', () => {
     expect([chain.tryLine(line), chain.tryLine(line)]).toEqual([true, false]);
     expect(chain.tryLine(lineOf(early!.canonical, early!.rowHash))).toBe(false);
     for (const other of [
+      first!.canonical.replace('"recorded_at":"2026-11-20T09:30:00.001Z"', '"recorded_at":""'),
       first!.canonical.replace('"version":1', '"version":2'),
       first!.canonical.replace('"version":1', '"version":1,"x":1'),
       first!.canonical.replace('"metadata":null', '"metadata":[]'),
