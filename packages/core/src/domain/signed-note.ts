@@ -60,14 +60,22 @@ function signatureLine(text: string, signer: NoteSigner, sha256: Sha256): string
   return `\u2014 ${signer.name} ${toBase64(concat(keyId(signer, sha256), signature))}\n`;
 }
 
-/** Adds the signature of each signer that has not signed the note yet. Existing signatures stay, and are not verified. */
+/**
+ * Returns the note with a valid signature of each signer. The signatures of other keys stay, and are not verified. Lines that are not
+ * signatures are dropped. The text is signed as it is, so the caller must have compared it with what it should be.
+ */
 export function addSignatures(note: string, signers: readonly NoteSigner[], sha256: Sha256): string {
-  const split = note.lastIndexOf('\n\n');
-  const lines = note.slice(split + 2).split('\n');
-  const hasSigned = (signer: NoteSigner) => lines.some((line) => isSignatureOf(line, signer, sha256));
-  const missing = signers.filter((signer) => !hasSigned(signer));
-  return note + missing.map((signer) => signatureLine(note.slice(0, split + 1), signer, sha256)).join('');
+  const text = noteText(note);
+  const lines = note.slice(text.length + 1).split('\n');
+  const signed = signers.map((signer) => ({ signer, line: signatureLine(text, signer, sha256) }));
+  const kept = lines
+    .filter((line) => SIGNATURE_LINE.test(line))
+    .map((line) => signed.find(({ signer }) => isSignatureOf(line, signer, sha256))?.line ?? `${line}\n`);
+  return `${text}\n${[...new Set([...kept, ...signed.map(({ line }) => line)])].join('')}`;
 }
+
+/** The text of a note, which is signed; empty if the note has no blank line. */
+export const noteText = (note: string): string => note.slice(0, note.lastIndexOf('\n\n') + 1);
 
 function isSignatureOf(line: string, key: NoteKey, sha256: Sha256): boolean {
   const [, name, encoded] = SIGNATURE_LINE.exec(line) ?? [];

@@ -1,26 +1,34 @@
+import type { NoteKey } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { inTenantTransaction } from '../database/transaction.ts';
+import { checkpointFault } from '../ledger/stored-checkpoints.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findCheckpoint, readCheckpointsPage } from '../storage/tree.ts';
 import type { CheckpointSink } from './checkpoint-folder.ts';
 
 /**
  * Copies stored checkpoints to the sink in the order of their sizes, including those that other servers signed. A checkpoint that could not
- * be written is not skipped: it is written before the later ones.
+ * be written is not skipped: it is written before the later ones. A row that the instance did not sign is logged and not copied.
  */
 export class Anchoring {
   readonly #pool: Pool;
   readonly #sink: CheckpointSink;
+  readonly #readKeys: () => Promise<readonly NoteKey[]>;
   readonly #logger: Logger;
   /** The size of the largest checkpoint in the sink, by tenant and log. */
   readonly #copied = new Map<string, number>();
   /** The last requested copy operation of each log, until it ends. The next operation of the log waits for it. */
   readonly #turns = new Map<string, Promise<void>>();
 
-  constructor(pool: Pool, sink: CheckpointSink, logger: Logger) {
+  /** @param readKeys returns the keys of the instance, including retired ones. */
+  constructor(
+    pool: Pool,
+    { sink, readKeys, logger }: { sink: CheckpointSink; readKeys: () => Promise<readonly NoteKey[]>; logger: Logger },
+  ) {
     this.#pool = pool;
     this.#sink = sink;
+    this.#readKeys = readKeys;
     this.#logger = logger;
   }
 
@@ -54,8 +62,11 @@ export class Anchoring {
         readCheckpointsPage(tx, log, after, Number.MAX_SAFE_INTEGER),
       );
       if (page.length === 0) return;
+      const keys = await this.#readKeys();
       for (const checkpoint of page) {
-        await this.#sink.write(tenantId, log, checkpoint);
+        const fault = checkpointFault(checkpoint, { tenantId, log, keys });
+        if (fault === undefined) await this.#sink.write(tenantId, log, checkpoint);
+        else this.#logger.error({ tenantId, log, size: checkpoint.size, fault }, NOT_COPIED);
         copied = checkpoint.size;
         this.#copied.set(place, copied);
       }
@@ -73,5 +84,8 @@ export class Anchoring {
     return -1;
   }
 }
+
+const NOT_COPIED =
+  'a stored checkpoint was not copied to COUNTERSIGN_CHECKPOINT_DIR: the instance did not write it; run `ledger verify`';
 
 const placeOf = (tenantId: string, log: LogName): string => `${tenantId} ${log}`;

@@ -3,8 +3,9 @@ import { isDatabaseUnavailable } from '../database/pool.ts';
 import type { Pools } from '../database/pools.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { type CheckpointRequest, makeCheckpoint } from '../ledger/checkpoints.ts';
-import type { InstanceSigner } from '../secrets/instance-signer.ts';
+import { type InstanceSigner, noteKeysOf } from '../secrets/instance-signer.ts';
 import { LOG_NAMES, type LogName, readHead } from '../storage/log-heads.ts';
+import { listSigningKeys } from '../storage/signing-keys.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 import type { StoredCheckpoint } from '../storage/tree.ts';
 import { Anchoring } from './anchoring.ts';
@@ -26,12 +27,13 @@ export interface CheckpointSchedule {
  * @param sink where each checkpoint is copied; undefined to store checkpoints only in the database.
  */
 export function scheduleCheckpoints(
-  { ledgerPool, signer, clock }: Pick<Pools, 'ledgerPool' | 'clock'> & { signer: Pick<InstanceSigner, 'keys'> },
+  { ledgerPool, signer, clock }: Pick<Pools, 'ledgerPool' | 'clock'> & { signer: InstanceSigner },
   { everySeconds, sink, log: logger }: { everySeconds: number | undefined; sink: CheckpointSink | undefined; log: Logger },
 ): CheckpointSchedule {
   const make = (tenantId: string, request: CheckpointRequest): Promise<StoredCheckpoint> =>
     makeCheckpoint(ledgerPool, tenantId, signer.keys, request);
-  const anchoring = sink === undefined ? undefined : new Anchoring(ledgerPool, sink, logger);
+  const readKeys = async () => noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
+  const anchoring = sink === undefined ? undefined : new Anchoring(ledgerPool, { sink, readKeys, logger });
   const stopping = new AbortController();
   const round = async (seconds: number) => {
     if (clock.fault() !== undefined) return;

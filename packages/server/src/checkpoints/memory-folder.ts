@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { originOf, parseCheckpointText } from '@countersign/core/domain/checkpoint';
+import { noteText } from '@countersign/core/domain/signed-note';
 import { variableError } from '../config/config-values.ts';
 import { syncFolder, writeSynced } from '../files/synced-files.ts';
 import type { HeadStore, KeptHead } from '../ledger/head-memory.ts';
@@ -89,7 +90,7 @@ async function storedSize(path: string): Promise<number> {
   return note === undefined ? -1 : (parseNote(note)?.size ?? -1);
 }
 
-const parseNote = (note: string) => parseCheckpointText(note.slice(0, note.lastIndexOf('\n\n') + 1));
+const parseNote = (note: string) => parseCheckpointText(noteText(note));
 
 function headOf(note: string, path: string, origin: string): KeptHead {
   const head = parseNote(note);

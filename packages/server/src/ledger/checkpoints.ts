@@ -3,11 +3,12 @@ import { addSignatures, type NoteSigner, sameBytes } from '@countersign/core/dom
 import type { Pool } from 'pg';
 import { sha256 } from '../crypto/digests.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
-import type { LogName } from '../storage/log-heads.ts';
+import type { LogName, ReadHead } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, insertCheckpoint, type StoredCheckpoint } from '../storage/tree.ts';
 import { headStore } from './head-memory.ts';
 import { isExtension, LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
+import { checkpointFault } from './stored-checkpoints.ts';
 
 /** A request for a checkpoint. Without the optional members, the checkpoint must cover all rows of the log. */
 export interface CheckpointRequest {
@@ -23,7 +24,8 @@ export interface CheckpointRequest {
 /**
  * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. Before it signs, it compares the head with the
  * stored tree nodes and the rows after them. These must also show that the head continues the newest checkpoint.
- * @throws LogRewrittenError if the head is not valid, or if this comparison finds a difference. In that case nothing is signed.
+ * @throws LogRewrittenError if the head or the newest checkpoint is not valid, or if this comparison finds a difference. In that case
+ * nothing is signed.
  * @throws ClockUnsafeError if it must sign a new checkpoint and the clocks cannot be used.
  */
 export async function checkpointOf(
@@ -32,9 +34,8 @@ export async function checkpointOf(
   request: CheckpointRequest,
 ): Promise<StoredCheckpoint> {
   const { log, youngerThanSeconds = 0, rows = Infinity } = request;
-  const [head, latest] = await Promise.all([readSealedHead(tx, log), findLatestCheckpoint(tx, log)]);
-  if (latest !== undefined && (latest.size >= Math.min(head.seq, rows) || isYounger(latest, youngerThanSeconds)))
-    return signedByAll(latest, signers);
+  const { head, latest } = await readNewest(tx, log, signers);
+  if (latest !== undefined && (latest.size >= Math.min(head.seq, rows) || isYounger(latest, youngerThanSeconds))) return latest;
   tx.clock.requireSafe();
   const root = openFrontier(head.tree).root();
   const [rootOfRows, isExtended] = await Promise.all([
@@ -43,12 +44,10 @@ export async function checkpointOf(
   ]);
   if (!sameBytes(rootOfRows, root))
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId} does not match the tree of its rows`);
-  if (!isExtended)
-    throw new LogRewrittenError(`the log ${log} of tenant ${tx.tenantId} does not match its checkpoint of size ${latest!.size}`);
+  if (!isExtended) throw doesNotMatch(tx, log, latest!);
   const note = signCheckpoint({ origin: originOf(tx.tenantId, log), size: head.seq, root }, signers, sha256);
   await insertCheckpoint(tx, log, { size: head.seq, root, note });
-  const stored = await findLatestCheckpoint(tx, log);
-  return signedByAll(stored!, signers);
+  return (await readNewest(tx, log, signers)).latest!;
 }
 
 /** Does the same as `checkpointOf`, in its own transaction. If a HeadStore is set, stores the checkpoint there before returning it. */
@@ -74,10 +73,34 @@ export async function makeCheckpoint(
 const isYounger = ({ ageSeconds }: StoredCheckpoint, seconds: number): boolean => ageSeconds >= 0 && ageSeconds < seconds;
 
 /**
- * A checkpoint is stored with the signatures of the keys that were current when it was signed. A later key adds its signature when the
- * checkpoint is read. So a reader who has only that key can verify the log, even if the log has no new rows.
+ * Reads the head of a log and its newest checkpoint. The row of the checkpoint is untrusted: its text is signed again only if it is the
+ * head of this log at that size. This is so if a current key has signed it, or if the sealed head extends it.
+ *
+ * A checkpoint is stored with the signatures of the keys that were current when it was signed. A later key adds its signature here. So a
+ * reader who has only that key can verify the log, even if the log has no new rows.
+ * @throws LogRewrittenError if the head is not valid, or if the checkpoint is not one of this log.
  */
-const signedByAll = (checkpoint: StoredCheckpoint, signers: readonly NoteSigner[]): StoredCheckpoint => ({
-  ...checkpoint,
-  note: addSignatures(checkpoint.note, signers, sha256),
-});
+async function readNewest(
+  tx: Transaction,
+  log: LogName,
+  signers: readonly NoteSigner[],
+): Promise<{ head: ReadHead; latest: StoredCheckpoint | undefined }> {
+  // The checkpoint is read first. So a checkpoint that another server has just signed is not larger than the head.
+  const [latest, head] = await Promise.all([findLatestCheckpoint(tx, log), readSealedHead(tx, log)]);
+  if (latest === undefined) return { head, latest };
+  const selection = { tenantId: tx.tenantId, log };
+  const fault = checkpointFault(latest, { ...selection, keys: undefined });
+  if (fault !== undefined)
+    throw new LogRewrittenError(
+      `the stored checkpoint of size ${latest.size} of the log ${log} of tenant ${tx.tenantId} is not valid: ${fault}`,
+    );
+  const isSigned = signers.some((signer) => checkpointFault(latest, { ...selection, keys: [signer] }) === undefined);
+  const isInLog =
+    latest.size <= head.seq &&
+    (isSigned || (await isExtension(tx, log, latest, { size: head.seq, root: openFrontier(head.tree).root() })));
+  if (!isInLog) throw doesNotMatch(tx, log, latest);
+  return { head, latest: { ...latest, note: addSignatures(latest.note, signers, sha256) } };
+}
+
+const doesNotMatch = ({ tenantId }: Transaction, log: LogName, { size }: StoredCheckpoint): LogRewrittenError =>
+  new LogRewrittenError(`the log ${log} of tenant ${tenantId} does not match its checkpoint of size ${size}`);

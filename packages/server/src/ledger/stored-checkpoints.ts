@@ -1,6 +1,6 @@
 import type { Contradiction } from '@countersign/core/domain/chain-report';
 import { openCheckpoint, originOf, parseCheckpointText } from '@countersign/core/domain/checkpoint';
-import { type NoteKey, sameBytes } from '@countersign/core/domain/signed-note';
+import { type NoteKey, noteText, sameBytes } from '@countersign/core/domain/signed-note';
 import type { KeptHead } from '@countersign/core/domain/tree-verifier';
 import type { Pool } from 'pg';
 import { sha256, verifyEd25519 } from '../crypto/digests.ts';
@@ -9,7 +9,7 @@ import type { LogName } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, readCheckpointsPage } from '../storage/tree.ts';
 
 /** The log whose stored checkpoints are read, and the keys of the checkpoints. */
-interface CheckpointSelection {
+export interface CheckpointSelection {
   tenantId: string;
   log: LogName;
   /** Keys that may have signed the checkpoints; undefined to skip the check of signatures. */
@@ -58,26 +58,29 @@ export class StoredCheckpoints {
     this.#read = rows.at(-1)?.size ?? this.#last;
     for (const row of rows) {
       const source = `the stored checkpoint of size ${row.size}`;
-      const reason = this.#fault(row);
+      const reason = checkpointFault(row, this.#selection);
       if (reason !== undefined) return { source, size: row.size, reason };
       this.#page.push({ source, size: row.size, root: row.root });
     }
     return undefined;
   }
+}
 
-  #fault({ size, root, note }: { size: number; root: Uint8Array; note: string }): string | undefined {
-    const { tenantId, log, keys } = this.#selection;
-    const opened = keys === undefined ? unsigned(note) : openCheckpoint(note, keys, verifyEd25519, sha256);
-    if ('fault' in opened) return `${opened.fault}: this instance did not sign it`;
-    const { head } = opened;
-    if (head.origin !== originOf(tenantId, log))
-      return `its origin is ${JSON.stringify(head.origin)}: it is a checkpoint of another tenant or log`;
-    if (head.size !== size || !sameBytes(head.root, root)) return 'its columns differ from its note: they were altered';
-    return undefined;
-  }
+/** Why a stored checkpoint is not one that one of the keys has signed for this log; undefined if it is. */
+export function checkpointFault(
+  { size, root, note }: { size: number; root: Uint8Array; note: string },
+  { tenantId, log, keys }: CheckpointSelection,
+): string | undefined {
+  const opened = keys === undefined ? unsigned(note) : openCheckpoint(note, keys, verifyEd25519, sha256);
+  if ('fault' in opened) return `${opened.fault}: this instance did not sign it`;
+  const { head } = opened;
+  if (head.origin !== originOf(tenantId, log))
+    return `its origin is ${JSON.stringify(head.origin)}: it is a checkpoint of another tenant or log`;
+  if (head.size !== size || !sameBytes(head.root, root)) return 'its columns differ from its note: they were altered';
+  return undefined;
 }
 
 function unsigned(note: string) {
-  const head = parseCheckpointText(note.slice(0, note.lastIndexOf('\n\n') + 1));
+  const head = parseCheckpointText(noteText(note));
   return head === undefined ? { fault: 'it does not have the form of a checkpoint' } : { head };
 }

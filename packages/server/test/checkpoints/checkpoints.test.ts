@@ -230,7 +230,11 @@ describe('the checkpoint folder', () => {
       write: async (_tenant: string, _log: LogName, { size }: { size: number }) => void written.push(size),
       sizes: async () => [],
     };
-    const anchoring = new Anchoring(server.open.ledgerPool, sink, capturedLog().log);
+    const anchoring = new Anchoring(server.open.ledgerPool, {
+      sink,
+      readKeys: async () => server.open.signer.keys,
+      logger: capturedLog().log,
+    });
     const connected = vi.spyOn(server.open.ledgerPool, 'connect');
     const queriesDatabase = async (newest?: number) => {
       connected.mockClear();

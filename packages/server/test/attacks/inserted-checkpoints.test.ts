@@ -1,0 +1,129 @@
+import { readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkpointText, openCheckpoint, originOf } from '@countersign/core/domain/checkpoint';
+import { keyId, toBase64 } from '@countersign/core/domain/signed-note';
+import pino from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Anchoring } from '../../src/checkpoints/anchoring.ts';
+import { checkpointFolder } from '../../src/checkpoints/checkpoint-folder.ts';
+import { sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { makeCheckpoint } from '../../src/ledger/checkpoints.ts';
+import { openFrontier } from '../../src/ledger/log-tree.ts';
+import { readSealedHead } from '../../src/ledger/sealed-heads.ts';
+import { mintKey } from '../../src/workspace/ingestion-keys.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { Insider } from './insider.ts';
+
+const ENTRIES = 3;
+const FORGED_ROOT = new Uint8Array(32).fill(7);
+
+let server: TestServer;
+let insider: Insider;
+let tenantId: string;
+let otherId: string;
+let readToken: string;
+let trueRoot: Uint8Array;
+
+beforeAll(async () => {
+  server = await testServer({ checkpointSeconds: undefined });
+  [tenantId, otherId] = [await server.workspace('victim'), await server.workspace('other')];
+  const key = await server.key(tenantId);
+  for (let count = 0; count < ENTRIES; count += 1) await server.post(paths.audit, key, { actor: 'ci', action: 'deployed' });
+  readToken = await mintKey(server.open.pool, tenantId, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
+  const head = await inTenantTransaction(server.open.pool, tenantId, (tx) => readSealedHead(tx, 'audit'));
+  expect(head.seq).toBe(ENTRIES);
+  trueRoot = openFrontier(head.tree).root();
+  insider = await Insider.open(server.database);
+});
+afterAll(() => insider.close());
+afterEach(() => insider.undo());
+
+const signers = () => server.open.signer.keys;
+const origin = () => originOf(tenantId, 'audit');
+const textOf = (size: number, root: Uint8Array, of = origin()) => checkpointText({ origin: of, size, root });
+const insert = (size: number, root: Uint8Array, note: string) =>
+  insider.sql(
+    `INSERT INTO countersign.checkpoints (tenant_id, log, size, root, note) VALUES ('${tenantId}', 'audit', $1, $2, $3)`,
+    tenantId,
+    [size, Buffer.from(root), note],
+  );
+async function requestCheckpoint(): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${server.url}/api/ledger/audit/checkpoint`, {
+    headers: { authorization: `Bearer ${readToken}` },
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+/** A signature line with the ID of the instance's current key, and 64 bytes that are not its signature. */
+function forgedSignature(): string {
+  const signer = signers()[0]!;
+  const bytes = Buffer.concat([keyId(signer, sha256), Buffer.alloc(64, 1)]);
+  return `\u2014 ${signer.name} ${toBase64(bytes)}\n`;
+}
+
+describe('a checkpoint row that the server did not write is not signed', () => {
+  test.each<[string, () => Promise<unknown>]>([
+    ['with a false root', () => insert(ENTRIES, FORGED_ROOT, `${textOf(ENTRIES, FORGED_ROOT)}\n`)],
+    [
+      'with a false root and an unknown signature',
+      () => insert(ENTRIES, FORGED_ROOT, `${textOf(ENTRIES, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`),
+    ],
+    [
+      'with a false root in its note only',
+      () => insert(ENTRIES, trueRoot, `${textOf(ENTRIES, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`),
+    ],
+    ['of more rows than the log has', () => insert(1000, FORGED_ROOT, `${textOf(1000, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`)],
+    [
+      'of the log of another workspace',
+      () => insert(ENTRIES, trueRoot, `${textOf(ENTRIES, trueRoot, originOf(otherId, 'decisions'))}\n\u2014 x aGVsbG8K\n`),
+    ],
+    ['with other text', () => insert(ENTRIES, trueRoot, `DSSEv1 28 application/vnd.in-toto+json 2 {}\n\n\u2014 x aGVsbG8K\n`)],
+  ])('%s', async (_what, attack) => {
+    await attack();
+    expect(await requestCheckpoint()).toMatchObject({ status: 500, text: expect.stringContaining('log_rewritten') });
+    for (const args of [['checkpoint'], ['prove', '--seq', '1']])
+      expect((await runCommand(environmentOf(server), 'ledger', ...args, '--workspace', 'victim')).status).not.toBe(0);
+    expect((await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', 'victim')).status).toBe(1);
+  });
+
+  test('with the true root, it is returned with a signature of the server and without lines that are not signatures', async () => {
+    await insert(ENTRIES, trueRoot, `${textOf(ENTRIES, trueRoot)}\n${forgedSignature()}not a signature\n`);
+    const { status, text } = await requestCheckpoint();
+    expect(status).toBe(200);
+    const opened = openCheckpoint(text, signers(), verifyEd25519, sha256);
+    expect(opened).toMatchObject({ head: { origin: origin(), size: ENTRIES } });
+    expect(text.slice(0, textOf(ENTRIES, trueRoot).length)).toBe(textOf(ENTRIES, trueRoot));
+  });
+
+  test('of a smaller size, it does not prevent a new checkpoint if its root is true, and prevents it if not', async () => {
+    await insert(0, sha256(new Uint8Array()), `${textOf(0, sha256(new Uint8Array()))}\n\u2014 x aGVsbG8K\n`);
+    expect((await requestCheckpoint()).status).toBe(200);
+    await insider.undo();
+    await insert(2, FORGED_ROOT, `${textOf(2, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`);
+    expect(await requestCheckpoint()).toMatchObject({ status: 500, text: expect.stringContaining('log_rewritten') });
+  });
+});
+
+describe('COUNTERSIGN_CHECKPOINT_DIR', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'countersign-inserted-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  test('gets no checkpoint row that the instance did not sign, and gets the later ones', async () => {
+    await makeCheckpoint(server.open.pool, tenantId, signers(), { log: 'audit' });
+    await insert(1, FORGED_ROOT, `${textOf(1, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`);
+    const logged: string[] = [];
+    const logger = pino({}, { write: (line: string) => logged.push(line) });
+    const readKeys = async () => signers();
+    const anchoring = new Anchoring(server.open.ledgerPool, { sink: checkpointFolder(folder), readKeys, logger });
+    await anchoring.catchUp(tenantId, 'audit');
+    expect(readdirSync(join(folder, tenantId, 'audit'))).toEqual([`${String(ENTRIES).padStart(16, '0')}.checkpoint`]);
+    expect(logged.map((line) => JSON.parse(line))).toMatchObject([{ level: 50, tenantId, size: 1 }]);
+  });
+});
