@@ -2,8 +2,8 @@ import { acquireEmbeddedDatabase, EmbeddedDatabaseError } from '@countersign/emb
 import pg from 'pg';
 import { openMemoryFolder } from '../checkpoints/memory-folder.ts';
 import type { Config } from '../config/config.ts';
-import { migrate, olderSchema, requireUpgradable, schemaLevel } from '../database/migrate.ts';
-import type { DatabaseAddress } from '../database/pool.ts';
+import { migrate, olderSchema, requireUpgradable, type SchemaLevel, schemaLevel } from '../database/migrate.ts';
+import { type DatabaseAddress, openPool } from '../database/pool.ts';
 import { closePools, openPools, type Pools, sealWith } from '../database/pools.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { setHeadStore } from '../ledger/head-memory.ts';
@@ -80,7 +80,7 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
     await acquired.release();
   };
   try {
-    const migrated = await ensureSchema(acquired, pools.lookupPool, databaseUrl === undefined ? 'migrate' : mode, say);
+    const migrated = await ensureSchema(acquired, databaseUrl === undefined ? 'migrate' : mode, say);
     const isNew = (await findInstance(pools.lookupPool)) === undefined;
     const secrets = loadSecrets(config, isNew);
     sealWith(pools, secrets.masterSecret);
@@ -158,13 +158,8 @@ function readUrl(variable: string, url: string): { host: string; database: strin
   }
 }
 
-async function ensureSchema(
-  acquired: AcquiredDatabase,
-  pool: pg.Pool,
-  mode: OpenMode,
-  say: (line: string) => void,
-): Promise<string[]> {
-  const level = await schemaLevel(pool);
+async function ensureSchema(acquired: AcquiredDatabase, mode: OpenMode, say: (line: string) => void): Promise<string[]> {
+  const level = await readSchemaLevel(acquired);
   requireUpgradable(level);
   if (level === 'current' && mode !== 'distribute') return [];
   if (level === 'empty' && (mode === 'use' || mode === 'reset-signing-key')) throw notSetUp(acquired);
@@ -177,6 +172,16 @@ async function ensureSchema(
   if (level === 'empty' && migrations.length > 0) say(`created the tables in ${acquired.where}`);
   if (distributed.length > 0) say(`distributed ${distributed.length} tables over the nodes of Citus`);
   return migrations;
+}
+
+/** Reads the level on a connection of its own, because another process that migrates counts the connections of the pools as a server. */
+async function readSchemaLevel({ server }: AcquiredDatabase): Promise<SchemaLevel> {
+  const pool = openPool(server, { size: 1, name: 'start' });
+  try {
+    return await schemaLevel(pool);
+  } finally {
+    await pool.end();
+  }
 }
 
 const notSetUp = ({ where }: AcquiredDatabase): ExitError =>

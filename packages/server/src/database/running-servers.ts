@@ -10,12 +10,13 @@ const READINGS = 8;
 const PAUSE_MS = 250;
 
 /**
- * The connections of other servers and commands. A running server always has some, because its pools keep them. A process that waits for
- * the migration has only connections with the two names that the query leaves out.
+ * The connections of other servers and commands. A running server always has at least one: its watch of the clock uses the lookup pool
+ * every second, also after PostgreSQL ended all connections. A process that waits for the migration has only connections with the two names
+ * that the query leaves out.
  */
 const CONNECTIONS = `SELECT pid, application_name AS name FROM pg_stat_activity
   WHERE datname = current_database() AND application_name LIKE 'countersign-%' AND pid <> pg_backend_pid()
-    AND application_name NOT IN ('countersign-migrate', 'countersign-lookup')
+    AND application_name NOT IN ('countersign-migrate', 'countersign-start')
   ORDER BY pid`;
 
 /**
