@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { driverAddress } from './driver-address.ts';
 import type { DatabaseAddress } from './pool.ts';
-import { STATEMENT_SETTINGS } from './statement-settings.ts';
+import { NO_TRANSACTION_TIMEOUT, STATEMENT_SETTINGS } from './statement-settings.ts';
 
 /** Overrides the timeouts of the role, because a migration, backup or restore may take long. */
-const NO_TIMEOUTS = 'SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0';
+const NO_TIMEOUTS = `SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0; ${NO_TRANSACTION_TIMEOUT}`;
 
 /** Connects a client without a pool, for work that needs one connection. The caller ends the client. */
 export async function connectClient(address: DatabaseAddress, name: string): Promise<pg.Client> {

@@ -3,7 +3,7 @@ import { detectCitus } from './citus-connections.ts';
 import { driverAddress } from './driver-address.ts';
 import { FairTurns } from './fair-turns.ts';
 import { GENERIC_PLANS } from './planner.ts';
-import { STATEMENT_SETTINGS } from './statement-settings.ts';
+import { NO_TRANSACTION_TIMEOUT, STATEMENT_SETTINGS } from './statement-settings.ts';
 
 /** The address of a database: a URL, or the socket of the embedded one. */
 export type DatabaseAddress = { connectionString: string } | { host: string; port: number; user: string; database: string };
@@ -24,13 +24,15 @@ const RESPONSE_TIMEOUT_MS = 15_000;
  * - No just-in-time compilation of plans: it took most of the time that a list of the portal needed.
  * - The timeouts of the database are shorter than RESPONSE_TIMEOUT_MS. Otherwise a connection that the server has closed would still wait
  *   for its lock. Each retry would add such a connection, until PostgreSQL accepts no more.
- * - An idle transaction, whose process hangs or whose network is down, is ended, so that it releases the locks of its tenant.
+ * - An idle transaction, whose process hangs or whose network is down, is ended, so that it releases the locks of its tenant. These
+ *   timeouts are enough, so a whole transaction has no further limit.
  * - COMMIT waits until the data is on disk, and each statement sees what was committed before it, even if the role has other settings.
  */
 const SETTINGS = `${GENERIC_PLANS}; ${STATEMENT_SETTINGS}; SET jit = off; SET default_transaction_isolation = 'read committed';
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
   SET lock_timeout = ${RESPONSE_TIMEOUT_MS - 3000};
-  SET statement_timeout = ${RESPONSE_TIMEOUT_MS - 1000}; SET idle_in_transaction_session_timeout = ${RESPONSE_TIMEOUT_MS - 5000}`;
+  SET statement_timeout = ${RESPONSE_TIMEOUT_MS - 1000}; SET idle_in_transaction_session_timeout = ${RESPONSE_TIMEOUT_MS - 5000};
+  ${NO_TRANSACTION_TIMEOUT}`;
 
 /** Makes PostgreSQL check during a statement whether the client is still connected. Not every operating system supports it. */
 const CHECK_CLIENT = 'SET client_connection_check_interval = 5000';
@@ -111,10 +113,10 @@ const UNAVAILABLE_CLASSES = new Set(['08', '53', '57']);
 const CONFLICT_CODES = ['40001', '40P01'];
 
 /**
- * Codes of temporary failures in other classes: a read-only server, an idle transaction that was ended, a lock timeout, a conflict with
- * another transaction.
+ * Codes of temporary failures in other classes: a read-only server, an idle or long transaction that was ended, a lock timeout, a conflict
+ * with another transaction.
  */
-const UNAVAILABLE_CODES = new Set(['25006', '25P03', '55P03', ...CONFLICT_CODES]);
+const UNAVAILABLE_CODES = new Set(['25006', '25P03', '25P04', '55P03', ...CONFLICT_CODES]);
 
 /** The codes of Node.js for a failed TLS connection. */
 const TLS_CODE = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;

@@ -57,6 +57,20 @@ test('a connection keeps a synchronous_commit that is stricter than `on`', async
   expect(await settingsWhere({ synchronous_commit: 'remote_apply' })).toMatchObject({ synchronous_commit: 'remote_apply' });
 });
 
+test('transactions have no time limit of their own, even if the database has one', async ({ skip }) => {
+  const [known] = await database.sql(`SELECT FROM pg_settings WHERE name = 'transaction_timeout'`);
+  skip(known === undefined, 'PostgreSQL 15 and 16 do not have this setting');
+  await database.sql(`ALTER DATABASE ${database.server.database} SET transaction_timeout = '20s'`);
+  const pool = openPool(database.server, { size: 1, name: 'settings' });
+  const client = await connectClient(database.server, 'settings');
+  try {
+    const settings = [await pool.query('SHOW transaction_timeout'), await client.query('SHOW transaction_timeout')];
+    expect(settings.flatMap(({ rows }) => rows)).toEqual([{ transaction_timeout: '0' }, { transaction_timeout: '0' }]);
+  } finally {
+    await Promise.all([pool.end(), client.end()]);
+  }
+});
+
 /** Settings that make statements fail or return other values. */
 const OTHER_MEANING = {
   row_security: 'off',

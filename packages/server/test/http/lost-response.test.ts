@@ -112,6 +112,7 @@ describe('isDatabaseUnavailable', () => {
     '55P03',
     '25006',
     '25P03',
+    '25P04',
     '08006',
     'CERT_HAS_EXPIRED',
   ])('is true for %s', (code) => expect(isDatabaseUnavailable(Object.assign(new Error('x'), { code }))).toBe(true));
