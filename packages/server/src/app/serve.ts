@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { requireCheckpointFolder } from '../checkpoints/checkpoint-folder.ts';
 import type { Config } from '../config/config.ts';
@@ -24,41 +25,49 @@ const STOP_LIMIT_MS = 9_000;
 
 /**
  * Runs the server until SIGTERM or SIGINT. Then it accepts no more requests, waits up to five seconds for those in progress, and closes the
- * database. It stops the embedded database unless another process uses it. Returns the exit status 0.
+ * database. It stops the embedded database unless another process uses it. A signal while the database is opened ends the server before
+ * it listens. Returns the exit status 0.
  * @throws an error, in most cases an ExitError, if it cannot start.
  */
 export async function serve(config: Config): Promise<number> {
   const log = serverLog(config.logLevel);
-  const stop = stopSignal();
+  const stop = stopSignal(log);
   for (const variable of config.unknownVariables) log.warn({ variable }, 'unknown variable; --help lists the known variables');
   if (config.checkpointDir !== undefined) requireCheckpointFolder(config.checkpointDir);
   await checkAddress(config);
   if (config.metricsPort !== undefined) await checkAddress(metricsAddress(config.metricsPort));
   const database = await openDatabase(config, (line) => log.info(line), 'set-up');
   try {
-    if (config.databaseUrl !== undefined && (await bypassesRowLevelSecurity(database.pool))) log.warn(SUPERUSER);
-    const running = await startServer(config, database, log);
-    try {
-      await markSigning(
-        database.ledgerPool,
-        database.signer.keys.map(({ keyid }) => keyid),
-      );
-      const setUp = await announceSetUp(config, database, running.address.port);
-      const workspace = workspaceArgument(await listTenants(database.ledgerPool));
-      const { port } = running.address;
-      process.stderr.write(welcome({ port, where: database.where, config, setUp, workspace, command: ownCommand }));
-      log.info({ ...running.address, metricsPort: running.metricsPort, data: database.where }, 'ready');
-      await stop;
-      log.info('stopping');
-      exitAfterTimeout(log);
-    } finally {
-      await running.close();
-    }
+    if (!stop.aborted) await runServer(config, database, { log, stop });
   } finally {
     await database.close();
   }
   log.info('stopped');
   return 0;
+}
+
+/** Runs the server until `stop` is aborted. */
+async function runServer(
+  config: Config,
+  database: OpenDatabase,
+  { log, stop }: { log: Logger; stop: AbortSignal },
+): Promise<void> {
+  if (config.databaseUrl !== undefined && (await bypassesRowLevelSecurity(database.pool))) log.warn(SUPERUSER);
+  const running = await startServer(config, database, log);
+  try {
+    await markSigning(
+      database.ledgerPool,
+      database.signer.keys.map(({ keyid }) => keyid),
+    );
+    const setUp = await announceSetUp(config, database, running.address.port);
+    const workspace = workspaceArgument(await listTenants(database.ledgerPool));
+    const { port } = running.address;
+    process.stderr.write(welcome({ port, where: database.where, config, setUp, workspace, command: ownCommand }));
+    log.info({ ...running.address, metricsPort: running.metricsPort, data: database.where }, 'ready');
+    if (!stop.aborted) await once(stop, 'abort');
+  } finally {
+    await running.close();
+  }
 }
 
 /**
@@ -80,20 +89,27 @@ async function announceSetUp(config: Config, { pool, embeddedIn }: OpenDatabase,
 }
 
 /**
- * Ends the process when the stop takes too long, for example because the database hangs. The keeper still stops the embedded database.
- * Everything acknowledged is committed, so the exit status is 0.
+ * Returns a signal that is aborted at the first SIGTERM or SIGINT, also during the start. Further signals change nothing until the process
+ * exits.
+ */
+function stopSignal(log: Logger): AbortSignal {
+  const stop = new AbortController();
+  stop.signal.addEventListener('abort', () => {
+    log.info('stopping');
+    exitAfterTimeout(log);
+  });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  return stop.signal;
+}
+
+/**
+ * Ends the process when the stop takes too long, for example because the database hangs or a migration is running. The keeper still stops
+ * the embedded database. Everything acknowledged is committed, and an unfinished migration is rolled back, so the exit status is 0.
  */
 function exitAfterTimeout(log: Logger): void {
   const end = () => {
-    log.warn('the database connections do not close; ending without waiting for them');
+    log.warn('the database does not respond in time; ending without waiting for it');
     process.exit(0);
   };
   setTimeout(end, STOP_LIMIT_MS).unref();
-}
-
-/** Resolves at the first SIGTERM or SIGINT. Further signals change nothing until the process exits. */
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve());
-  });
 }

@@ -2,13 +2,20 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LIST_EVERY_MS, until } from '../../../embedded-database/test/harness/processes.ts';
+import { connectClient } from '../../src/database/client.ts';
+import { MIGRATION_LOCK } from '../../src/database/migrate.ts';
+import { createMasterSecret, createSigningKey } from '../../src/secrets/secret-files.ts';
 import { Callers } from '../fixtures/callers.ts';
+import { socketUrl } from '../fixtures/process-environment.ts';
 import { expectStored } from '../fixtures/records.ts';
 import { newKey } from '../fixtures/run-command.ts';
-import { DataFolder, run, ServerProcess } from '../fixtures/server-process.ts';
+import { CommandProcess, DataFolder, run, ServerProcess } from '../fixtures/server-process.ts';
+import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { sealedPool } from '../harness/sealed.ts';
+import { emptyDatabase, type TestDatabase } from '../harness/test-database.ts';
 import { paths } from '../harness/test-server.ts';
 
 /** The promised maximum duration of a shutdown. */
@@ -174,6 +181,47 @@ describe('shutdown', () => {
     const after = await startBusyCallers();
     await after.stop();
     expect([...after.unconfirmed, ...after.unexpectedResponses]).toEqual([]);
+  });
+});
+
+describe('a stop signal during the start', () => {
+  let database: TestDatabase;
+  let starting: CommandProcess;
+  let migrator: pg.Client;
+
+  /** Starts a server that waits for the migration lock, as if another process migrated the database, and sends it SIGTERM. */
+  beforeEach(async () => {
+    database = await emptyDatabase();
+    migrator = await connectClient(database.owner, 'migrate');
+    await migrator.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    starting = new CommandProcess(['serve'], {
+      DATABASE_URL: socketUrl(database.server),
+      COUNTERSIGN_MIGRATE_DATABASE_URL: socketUrl(database.owner),
+      COUNTERSIGN_MASTER_SECRET: createMasterSecret(),
+      COUNTERSIGN_SIGNING_KEY: createSigningKey(),
+      COUNTERSIGN_PORT: '0',
+    });
+    await waitForBlockedStatements(database);
+    starting.child.kill('SIGTERM');
+    await until('the server is stopping', () => starting.stdout.includes('"msg":"stopping"'));
+  });
+
+  afterEach(async () => {
+    starting.child.kill('SIGKILL');
+    await migrator.end();
+    await database.drop();
+  });
+
+  test('ends the server within 10 seconds, even if the start does not continue', async () => {
+    const signalledAt = Date.now();
+    expect(await starting.ended).toBe(0);
+    expect(Date.now() - signalledAt).toBeLessThan(STOP_MS);
+  });
+
+  test('ends the server before it listens', async () => {
+    await migrator.end();
+    expect(await starting.ended).toBe(0);
+    expect(starting.output).not.toMatch(/"msg":"ready"|http:/);
   });
 });
 
