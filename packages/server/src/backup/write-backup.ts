@@ -10,6 +10,7 @@ import {
   listSequences,
 } from '../database/copied-facts.ts';
 import { type CopiedTable, copyTableOut, listCopiedTables } from '../database/copied-tables.ts';
+import { isPartOfSchema } from '../database/schema-findings.ts';
 import { openFrontier } from '../ledger/log-tree.ts';
 import type { BackupWriter } from './backup-writer.ts';
 import { type BackupManifest, type BackupTable, type BackupWorkspace, MANIFEST_FILE, SECRETS_FILE } from './manifest.ts';
@@ -28,7 +29,8 @@ export interface BackupParameters {
 }
 
 /**
- * Copies the tables that `listCopiedTables` returns, with the rows that were committed when the backup began. The manifest is written last.
+ * Copies the tables that the migrations create, with the rows that were committed when the backup began. Leaves out other tables, columns
+ * and sequences, because a restore could not load them. The manifest is written last.
  * @param client a separate connection, as a role that may read the tables.
  */
 export async function writeBackup(client: Client, writer: BackupWriter, parameters: BackupParameters): Promise<BackupManifest> {
@@ -47,7 +49,7 @@ export async function writeBackup(client: Client, writer: BackupWriter, paramete
     migrations: await listMigrations(client),
     instance: { id: instance.id, masterFingerprint: instance.master, liveSigningKeys: await listLiveSigningKeys(client) },
     tables,
-    sequences: await listSequences(client),
+    sequences: (await listSequences(client)).filter(({ name }) => isPartOfSchema('sequence', name)),
     workspaces,
   };
   await client.query('COMMIT');
@@ -67,9 +69,10 @@ async function copyTables(
   tenants: readonly string[],
   progress: BackupParameters['progress'],
 ): Promise<BackupTable[]> {
+  const tables = (await listCopiedTables(client)).filter(({ name }) => isPartOfSchema('table', name));
   const copied: BackupTable[] = [];
   let before = 0;
-  for (const table of await listCopiedTables(client)) {
+  for (const table of tables.map(withoutAddedColumns)) {
     const parts = new TableParts(table.name, writer);
     const onRows = () => progress?.(before + parts.rows);
     for (const tenantId of table.byTenant ? tenants : [undefined]) await copyRows(client, table, tenantId, parts, onRows);
@@ -79,6 +82,11 @@ async function copyTables(
   }
   return copied;
 }
+
+const withoutAddedColumns = (table: CopiedTable): CopiedTable => ({
+  ...table,
+  columns: table.columns.filter((column) => isPartOfSchema('column', `${table.name}.${column}`)),
+});
 
 async function copyRows(
   client: Client,

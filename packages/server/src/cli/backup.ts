@@ -7,8 +7,10 @@ import { type BackupParameters, writeBackup } from '../backup/write-backup.ts';
 import { requireZstandard } from '../backup/zstandard.ts';
 import { isDistributed } from '../database/citus.ts';
 import { connectClient } from '../database/client.ts';
+import { addedRelations } from '../database/schema-findings.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { secretTexts } from '../secrets/load-secrets.ts';
+import { readSchemaFacts } from '../storage/schema-facts.ts';
 import { JSON_OPTION } from './arguments.ts';
 import { limitHeapGrowth } from './heap-growth.ts';
 import { examples } from './help.ts';
@@ -48,8 +50,11 @@ export function addBackup(program: Command, session: Session): void {
           progress: progress.onRows,
           sealSecrets: passphrase === undefined ? undefined : (id) => sealSecrets(secretTexts(database.secrets), passphrase, id),
         };
+        const leftOut = addedRelations(await readSchemaFacts(database.ledgerPool));
         const manifest = await copyTo(options.output, database, parameters).finally(progress.done);
-        await verifyAndReport(session, options, database, manifest);
+        if (leftOut.length > 0)
+          session.say(`left out, because Countersign did not create them: ${leftOut.join(', ')}; back them up separately`);
+        await verifyAndReport(session, options, database, { manifest, leftOut });
       });
     });
 }
@@ -81,14 +86,15 @@ async function verifyAndReport(
   session: Session,
   { output, progress: showProgress }: BackupOptions,
   database: OpenDatabase,
-  manifest: BackupManifest,
+  { manifest, leftOut }: { manifest: BackupManifest; leftOut: string[] },
 ): Promise<void> {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
   session.say(`wrote ${rows} rows of ${workspacesOf(manifest.workspaces.length)}; verifying the logs`);
   const progress = progressOn(session, showProgress === true);
   const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.onRows).finally(progress.done);
   session.ending = faults.length === 0 ? 'ok' : 'broken';
-  const facts = { output, rows, workspaces: manifest.workspaces.length, with_secrets: manifest.secretsSha256 !== undefined };
+  const { workspaces, secretsSha256 } = manifest;
+  const facts = { output, rows, workspaces: workspaces.length, with_secrets: secretsSha256 !== undefined, left_out: leftOut };
   await session.writeResult(
     { result: session.ending, ...facts, verified: { logs, rows: logRows, faults } },
     [...faults, `${faults.length === 0 ? 'valid' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),

@@ -51,7 +51,24 @@ export function schemaFindings(found: readonly Fact[]): SchemaFinding[] {
   return [...missing, ...added];
 }
 
-const objectOf = ({ kind, name }: Fact): string => `${kind} ${name}`;
+let expectedObjects: ReadonlySet<string> | undefined;
+
+/** Whether this server's migrations create the object. The names are those of the facts: a column is `TABLE.COLUMN`. */
+export function isPartOfSchema(kind: 'table' | 'column' | 'sequence', name: string): boolean {
+  expectedObjects ??= new Set(expectedFacts().map(objectOf));
+  return expectedObjects.has(objectOf({ kind, name }));
+}
+
+/** The tables, columns and sequences that no migration created, each with its kind. Columns of such a table are not listed. */
+export const addedRelations = (found: readonly Fact[]): string[] =>
+  found
+    .filter(({ kind, name }) => {
+      if (kind === 'column') return isPartOfSchema('table', name.split('.')[0]!) && !isPartOfSchema(kind, name);
+      return (kind === 'table' || kind === 'sequence') && !isPartOfSchema(kind, name);
+    })
+    .map(objectOf);
+
+const objectOf = ({ kind, name }: Pick<Fact, 'kind' | 'name'>): string => `${kind} ${name}`;
 
 const RESTORE = 'restore its definition from the migrations, or restore a backup';
 

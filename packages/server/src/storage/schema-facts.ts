@@ -2,8 +2,8 @@ import type pg from 'pg';
 
 /** One object of the schema and its state. */
 export interface SchemaFact {
-  kind: 'table' | 'column' | 'constraint' | 'unique index' | 'trigger' | 'rule' | 'policy' | 'function';
-  /** The name of a table; `TABLE.NAME` of an object of a table; or a function with its argument types. */
+  kind: 'table' | 'sequence' | 'column' | 'constraint' | 'unique index' | 'trigger' | 'rule' | 'policy' | 'function';
+  /** The name of a table or a sequence; `TABLE.NAME` of an object of a table; or a function with its argument types. */
   name: string;
   /** The properties of the object that are compared. */
   detail: string;
@@ -18,10 +18,10 @@ const FACTS = `
 WITH ours AS (SELECT oid, relname, relkind, relpersistence, relrowsecurity, relforcerowsecurity FROM pg_catalog.pg_class
                WHERE relnamespace = 'countersign'::regnamespace),
 facts (kind, name, detail) AS (
-  SELECT 'table', relname::text, concat('kind ', relkind, ', persistence ', relpersistence, ', row security ', relrowsecurity,
-         ', forced ', relforcerowsecurity,
+  SELECT CASE relkind WHEN 'S' THEN 'sequence' ELSE 'table' END, relname::text,
+         concat('kind ', relkind, ', persistence ', relpersistence, ', row security ', relrowsecurity, ', forced ', relforcerowsecurity,
          CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE ours.oid IN (i.inhparent, i.inhrelid)) THEN ', inherits' ELSE '' END)
-    FROM ours WHERE relkind NOT IN ('i', 'I', 'S', 'c', 't')
+    FROM ours WHERE relkind NOT IN ('i', 'I', 'c', 't')
   UNION ALL
   SELECT 'column', concat(o.relname, '.', a.attname),
          concat(a.atttypid::regtype, ' not null ', a.attnotnull, ' default ', a.atthasdef, ' generated ', a.attgenerated)

@@ -289,6 +289,22 @@ test('backup refuses to write to an existing file or a folder that is not empty,
   expect(readdirSync(scratch).filter((name) => name.endsWith('.partial'))).toEqual([]);
 });
 
+test('backup leaves out tables, columns and sequences that Countersign did not create, names them, and restore accepts the backup', async () => {
+  await server.database.sql(`CREATE TABLE countersign.notes (id bigserial, note text);
+    INSERT INTO countersign.notes (note) VALUES ('mine');
+    GRANT SELECT ON countersign.notes, countersign.notes_id_seq TO PUBLIC;
+    ALTER TABLE countersign.people ADD COLUMN department text`);
+  try {
+    const file = join(scratch, 'added.backup');
+    const said =
+      'left out, because Countersign did not create them: column people.department, sequence notes_id_seq, table notes;';
+    expect(await backup(file)).toMatchObject({ status: 0, err: expect.stringContaining(said) });
+    expect(await restore(file)).toMatchObject({ status: 0, out: expect.stringMatching(/^valid: /) });
+  } finally {
+    await server.database.sql('DROP TABLE countersign.notes; ALTER TABLE countersign.people DROP COLUMN department');
+  }
+});
+
 test('backup reports a log that is not valid and exits with 1', async () => {
   await server.database.sql('ALTER TABLE countersign.audit_entries DISABLE TRIGGER append_only');
   await server.database.sql(`UPDATE countersign.audit_entries SET document = replace(document, '"three"', '"other"')`);
