@@ -10,10 +10,14 @@ import { signingKey } from '../secrets/instance-signer.ts';
 import { fingerprints, loadSecrets, type Secrets } from '../secrets/load-secrets.ts';
 import { type AcquiredDatabase, acquireDatabase, asExitError } from './open-database.ts';
 
-/** Receives the messages and the progress of a restore. */
-interface RestoreOutput {
+/** What a restore calls. */
+interface RestoreCalls {
+  /** Receives lines for people. */
   say: (line: string) => void;
+  /** Called after each loaded part with the number of loaded rows. */
   progress: ((rows: number) => void) | undefined;
+  /** Called once the database is found to be empty, before rows are loaded. */
+  beforeLoad: () => void;
 }
 
 /**
@@ -25,7 +29,7 @@ interface RestoreOutput {
 export async function restoreDatabase(
   config: Config,
   reader: BackupReader,
-  { say, progress }: RestoreOutput,
+  { say, progress, beforeLoad }: RestoreCalls,
 ): Promise<AcquiredDatabase> {
   const count = requireKnownMigrations(reader.manifest, knownMigrations());
   requireSecretsOf(reader, loadSecrets(config, false));
@@ -36,6 +40,7 @@ export async function restoreDatabase(
       if (await isDistributed(client)) throw new ExitError('refused', ON_CITUS);
       if (!(await hasTables(client))) await migrate(acquired.owner, { count });
       await requireEmpty(client, reader.manifest);
+      beforeLoad();
       await restoreRows(client, reader, progress);
     } finally {
       await client.end();

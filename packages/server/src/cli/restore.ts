@@ -10,7 +10,7 @@ import type { Config } from '../config/config.ts';
 import { knownMigrations } from '../database/migrate.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { loadSecrets } from '../secrets/load-secrets.ts';
-import { restoreSecretFiles } from '../secrets/secret-files.ts';
+import { requireNoOtherSecrets, restoreSecretFiles } from '../secrets/secret-files.ts';
 import { acceptRestore } from '../workspace/accept-restore.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { JSON_OPTION } from './arguments.ts';
@@ -63,10 +63,13 @@ export function addRestore(program: Command, session: Session): void {
 async function restore(session: Session, options: RestoreOptions, reader: BackupReader): Promise<void> {
   requireKnownMigrations(reader.manifest, knownMigrations());
   await checkParts(reader);
-  const config =
-    options.withSecrets === true ? await restoreSecrets(session, options, reader) : await requireSecrets(session, reader);
-  const progress = progressOn(session, options.progress === true);
-  const acquired = await restoreDatabase(config, reader, { say: session.say, progress: progress.onRows }).finally(progress.done);
+  const { config, write } =
+    options.withSecrets === true
+      ? await secretsOfBackup(session, options, reader)
+      : { config: await requireSecrets(session, reader), write: () => undefined };
+  const { onRows, done } = progressOn(session, options.progress === true);
+  const calls = { say: session.say, progress: onRows, beforeLoad: write };
+  const acquired = await restoreDatabase(config, reader, calls).finally(done);
   try {
     const database = await openDatabase(config, session.say, 'use');
     try {
@@ -93,8 +96,15 @@ async function requireSecrets({ config }: Session, reader: BackupReader): Promis
   }
 }
 
-/** Writes the secrets of the backup to files, and returns the configuration that uses them. */
-async function restoreSecrets(session: Session, { secretsOutput }: RestoreOptions, reader: BackupReader): Promise<Config> {
+/**
+ * Decrypts the secrets of the backup. Returns the configuration that uses them, and a function that writes them to files.
+ * @throws ExitError if the backup has no secrets, the passphrase is missing or wrong, or a file contains another secret.
+ */
+async function secretsOfBackup(
+  session: Session,
+  { secretsOutput }: RestoreOptions,
+  reader: BackupReader,
+): Promise<{ config: Config; write: () => void }> {
   const sealed = await reader.secrets();
   if (sealed === undefined)
     throw new ExitError(
@@ -102,8 +112,9 @@ async function restoreSecrets(session: Session, { secretsOutput }: RestoreOption
       'the backup contains no secrets; provide your own copy of them, and run `restore` without --with-secrets',
     );
   const secrets = openSecrets(sealed, requiredPassphrase(session), reader.manifest.instance.id);
-  restoreSecretFiles(secretsOutput ?? join(session.config.dataDir, 'secrets'), secrets);
-  return { ...session.config, ...secrets };
+  const folder = secretsOutput ?? join(session.config.dataDir, 'secrets');
+  requireNoOtherSecrets(folder, secrets);
+  return { config: { ...session.config, ...secrets }, write: () => restoreSecretFiles(folder, secrets) };
 }
 
 async function verifyAndReport(

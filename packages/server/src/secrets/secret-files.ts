@@ -122,24 +122,34 @@ function createFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
+/** @throws ExitError if a file in the folder contains another secret than the backup, or cannot be read. */
+export function requireNoOtherSecrets(folder: string, secrets: SecretTexts): void {
+  for (const { path, text } of filesOf(folder, secrets)) {
+    if (withReason(path, () => exists(path) && readFileSync(path, 'utf8').trim() !== text.trim()))
+      throw new ExitError(
+        'refused',
+        `${path} contains a secret that differs from the one in the backup; move the file away first (nothing was changed)`,
+      );
+  }
+}
+
 /**
- * Writes the secrets of a backup into a folder.
- * @throws ExitError if a file exists with another secret. In that case nothing is written.
+ * Writes the secrets of a backup into a folder. Existing files are kept, so call requireNoOtherSecrets first.
+ * @throws ExitError if a file cannot be written.
  */
 export function restoreSecretFiles(folder: string, secrets: SecretTexts): void {
-  createFolder(folder);
-  const files = Object.entries(SECRET_FILES).flatMap(([name, file]) => {
+  for (const { path, text } of filesOf(folder, secrets))
+    withReason(path, () => {
+      createFolder(folder);
+      writeOnce(path, text);
+    });
+}
+
+const filesOf = (folder: string, secrets: SecretTexts): { path: string; text: string }[] =>
+  Object.entries(SECRET_FILES).flatMap(([name, file]) => {
     const text = secrets[name as keyof SecretTexts];
     return text === undefined ? [] : [{ path: join(folder, file), text }];
   });
-  const other = files.find(({ path, text }) => existsSync(path) && readFileSync(path, 'utf8').trim() !== text.trim());
-  if (other !== undefined)
-    throw new ExitError(
-      'refused',
-      `${other.path} contains a secret that differs from the one in the backup; move the file away first (nothing was changed)`,
-    );
-  for (const { path, text } of files) writeOnce(path, text);
-}
 
 /** Deletes the file of the previous private key. Servers that start later do not sign with this key. */
 export const deletePreviousSigningKeyFile = (dataDir: string): void =>

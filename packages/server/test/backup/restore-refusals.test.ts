@@ -1,6 +1,16 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -255,6 +265,31 @@ test('restore requires the passphrase for the secrets and does not overwrite ano
     status: 7,
     err: expect.stringContaining('contains no secrets'),
   });
+});
+
+test('restore writes no secrets if the database is not empty or cannot be reached', async () => {
+  const secrets = join(scratch, 'unwritten');
+  const none = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
+  const withSecrets = ['--with-secrets', '--secrets-output', secrets];
+  expect(await restore(folder)).toMatchObject({ status: 0 });
+  const refused = await restore(folder, { ...none, ...right }, ...withSecrets);
+  expect(refused).toMatchObject({ status: 9, err: expect.stringMatching(/not empty .*Nothing was changed/) });
+  const missing = socketUrl({ ...target.owner, database: 'no_such_database' });
+  const urls = { DATABASE_URL: missing, COUNTERSIGN_MIGRATE_DATABASE_URL: missing };
+  expect(await restore(folder, { ...none, ...right, ...urls }, ...withSecrets)).toMatchObject({ status: 8 });
+  expect(existsSync(secrets)).toBe(false);
+});
+
+test('restore refuses another secret in the folder of the secrets before it creates tables', async () => {
+  const secrets = join(scratch, 'other-secrets');
+  mkdirSync(secrets);
+  writeFileSync(join(secrets, 'master-secret'), 'another');
+  expect(await restore(folder, right, '--with-secrets', '--secrets-output', secrets)).toMatchObject({
+    status: 9,
+    err: expect.stringContaining('differs from the one in the backup; move the file away first (nothing was changed)'),
+  });
+  expect(readdirSync(secrets)).toEqual(['master-secret']);
+  expect(await countTables()).toBe(0);
 });
 
 test('restore rejects secrets that are malformed or too long', async () => {
