@@ -2,8 +2,9 @@ import { acquireEmbeddedDatabase, EmbeddedDatabaseError } from '@countersign/emb
 import pg from 'pg';
 import { openMemoryFolder } from '../checkpoints/memory-folder.ts';
 import type { Config } from '../config/config.ts';
+import type { DatabaseAddress } from '../database/driver-address.ts';
 import { migrate, olderSchema, requireUpgradable, type SchemaLevel, schemaLevel } from '../database/migrate.ts';
-import { type DatabaseAddress, openPool } from '../database/pool.ts';
+import { openPool } from '../database/pool.ts';
 import { closePools, openPools, type Pools, sealWith } from '../database/pools.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { setHeadStore } from '../ledger/head-memory.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import type { DatabaseAddress } from '../database/pool.ts';
+import type { DatabaseAddress } from '../database/driver-address.ts';
 import { asOwner, type Pools } from '../database/pools.ts';
 import { type DropOptions, type DroppedRecords, dropDueRecords } from '../retention/drop-due-records.ts';
 import { MayNotDropError } from '../retention/may-not-drop-error.ts';

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { DatabaseAddress } from './pool.ts';
+import type { DatabaseAddress } from './driver-address.ts';
 
 /** The host and port of a node, as stored in `pg_dist_node`. */
 export interface NodeAddress {

@@ -1,6 +1,5 @@
 import pg from 'pg';
-import { driverAddress } from './driver-address.ts';
-import type { DatabaseAddress } from './pool.ts';
+import { type DatabaseAddress, driverAddress } from './driver-address.ts';
 import { NO_TRANSACTION_TIMEOUT, STATEMENT_SETTINGS } from './statement-settings.ts';
 
 /** Overrides the timeouts of the role, because a migration, backup or restore may take long. */

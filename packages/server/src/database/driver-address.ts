@@ -1,4 +1,5 @@
-import type { DatabaseAddress } from './pool.ts';
+/** The address of a database: a URL, or the socket of the embedded one. */
+export type DatabaseAddress = { connectionString: string } | { host: string; port: number; user: string; database: string };
 
 /** Parameters that the server sets for each connection. */
 const SET_BY_SERVER = new Set(['application_name', 'query_timeout']);

@@ -4,8 +4,8 @@ import pg from 'pg';
 import { ExitError } from '../errors/exit-codes.ts';
 import { distributeTables, isDistributed, requireCoordinator, rightsOnCitus, TRIGGERS_ON_CITUS } from './citus.ts';
 import { connectClient } from './client.ts';
+import type { DatabaseAddress } from './driver-address.ts';
 import { requireNewSchema } from './new-schema.ts';
-import type { DatabaseAddress } from './pool.ts';
 import { requireNoServers } from './running-servers.ts';
 
 /** The folder `migrations/` of the package, relative to src/database or to dist. No migration can be undone. */

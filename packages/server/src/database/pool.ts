@@ -1,12 +1,9 @@
 import pg from 'pg';
 import { detectCitus } from './citus-connections.ts';
-import { driverAddress } from './driver-address.ts';
+import { type DatabaseAddress, driverAddress } from './driver-address.ts';
 import { FairTurns } from './fair-turns.ts';
 import { GENERIC_PLANS } from './planner.ts';
 import { NO_TRANSACTION_TIMEOUT, STATEMENT_SETTINGS } from './statement-settings.ts';
-
-/** The address of a database: a URL, or the socket of the embedded one. */
-export type DatabaseAddress = { connectionString: string } | { host: string; port: number; user: string; database: string };
 
 const { INT8 } = pg.types.builtins;
 

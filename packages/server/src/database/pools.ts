@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
 import type { NodePools } from './citus-node.ts';
 import { type Clock, shareClock, useClockOf } from './clock.ts';
-import { type DatabaseAddress, type FairPool, openFairPool, openPool, openShardPool } from './pool.ts';
+import type { DatabaseAddress } from './driver-address.ts';
+import { type FairPool, openFairPool, openPool, openShardPool } from './pool.ts';
 import { shareSeals, useSealsOf } from './seals.ts';
 
 const LOOKUP_CONNECTIONS = 2;

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
-import { type DatabaseAddress, openPool } from '../../src/database/pool.ts';
+import type { DatabaseAddress } from '../../src/database/driver-address.ts';
+import { openPool } from '../../src/database/pool.ts';
 import { rawName, type SealedTable, sealedColumns } from '../../src/database/sealed-table.ts';
 import { requireSeals, shareSeals } from '../../src/database/seals.ts';
 import { inTenantTransaction, sql } from '../../src/database/transaction.ts';
