@@ -17,7 +17,8 @@ export type HostCheck = (request: FastifyRequest) => ApiError | undefined;
  * configured, the host must be one of them, a loopback name, or the local address of the connection, except on routes with `anyHost`. The
  * check blocks pages whose own host name resolves to this server (DNS rebinding).
  * @param names the allowed names; empty for any.
- * @param behindProxy whether `X-Forwarded-Host` replaces Host when names are compared. Each name in it must be allowed.
+ * @param behindProxy whether each name in `X-Forwarded-Host` must be allowed too. It does not replace Host: a page can set it, and not every
+ * proxy removes it.
  */
 export function hostCheck({ names, behindProxy }: { names: readonly string[]; behindProxy: boolean }): HostCheck {
   const allowed = new Set(names.map(nameOf));
@@ -30,13 +31,17 @@ export function hostCheck({ names, behindProxy }: { names: readonly string[]; be
     if (!HOST.test(headers.host ?? '') || !HOST.test(target ?? '')) return badHost('is not the name or address of a host');
     if (allowed.size === 0 || request.routeOptions.config.anyHost === true) return undefined;
     const forwarded = behindProxy ? headers['x-forwarded-host'] : undefined;
-    const requestedNames = (typeof forwarded === 'string' ? forwarded.split(',') : [target ?? headers.host ?? '']).map(nameOf);
+    const requestedNames = [target ?? headers.host ?? '', ...namesIn(forwarded)].map(nameOf);
     const wrong = requestedNames.find(
       (name) => !allowed.has(name) && !LOOPBACK.test(name) && name !== localAddress(socket.localAddress),
     );
     return wrong === undefined ? undefined : wrongHost(wrong, names[0]!);
   };
 }
+
+/** The names in an `X-Forwarded-Host` header. A chain of proxies writes several, separated by commas. */
+export const namesIn = (forwarded: string | string[] | undefined): string[] =>
+  [forwarded ?? []].flat().flatMap((names) => names.split(',').map((name) => name.trim()));
 
 /** The number of Host headers. Node's `headers` has only the first one. */
 function countHosts(rawHeaders: readonly string[]): number {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../errors/api-error.ts';
+import { namesIn } from '../http/request-host.ts';
 
 /** Distinguishes requests of the portal's own pages from others. */
 export interface SameOrigin {
@@ -31,8 +32,8 @@ export function sameOrigin({
       const { origin } = headers;
       if (origin === undefined) throw crossOrigin('Origin is missing');
       const forwarded = behindProxy ? headers['x-forwarded-host'] : undefined;
-      const hosts = [headers.host, forwarded].flatMap((host) => (typeof host === 'string' ? [host.toLowerCase()] : []));
-      const own = origin === publicUrl || hosts.some((host) => isOrigin(origin, scheme, host));
+      const hosts = [headers.host ?? '', ...namesIn(forwarded)];
+      const own = origin === publicUrl || hosts.some((host) => isOrigin(origin, scheme, host.toLowerCase()));
       if (!own) throw crossOrigin('Origin is not the address of this server');
     },
   };

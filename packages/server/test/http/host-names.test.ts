@@ -76,12 +76,13 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
     expect(await statusFor(named, 'evil.example', 'http://countersign.example.com/openapi.json')).toBe(200);
   });
 
-  test('uses X-Forwarded-Host only behind a proxy', async () => {
+  test('compares X-Forwarded-Host, which a page can set, only behind a proxy and only in addition to Host', async () => {
     const forwarded = (server: TestServer, host: string, name: string) =>
       statusFor(server, host, '/openapi.json', [`X-Forwarded-Host: ${name}`]);
-    expect(await forwarded(proxied, 'upstream', 'countersign.example.com')).toBe(200);
+    expect(await forwarded(proxied, 'localhost', 'countersign.example.com')).toBe(200);
+    expect(await forwarded(proxied, 'evil.example', 'countersign.example.com')).toBe(421);
     expect(await forwarded(proxied, 'countersign.example.com', 'evil.example')).toBe(421);
-    expect(await forwarded(proxied, 'upstream', 'countersign.example.com, evil.example')).toBe(421);
+    expect(await forwarded(proxied, 'localhost', 'countersign.example.com, evil.example')).toBe(421);
     expect(await forwarded(named, 'evil.example', 'countersign.example.com')).toBe(421);
   });
 });
