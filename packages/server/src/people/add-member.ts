@@ -1,8 +1,9 @@
 import type { Role } from '@countersign/core/portal/route';
 import type { Pool } from 'pg';
 import { BrokenSealError } from '../database/broken-seals.ts';
+import type { Transaction } from '../database/transaction.ts';
 import { newId } from '../storage/new-id.ts';
-import { accountOf, insertPerson } from '../storage/people.ts';
+import { type Account, accountOf, insertPerson, lockAccount } from '../storage/people.ts';
 import { governanceAct } from '../workspace/governance-act.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { InvalidInputError, requireLabel } from '../workspace/wrong-input.ts';
@@ -10,6 +11,12 @@ import { comparedEmail } from './email-address.ts';
 import { makeMember } from './join.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 import { isPersonName, PERSON_NAME_RULE } from './person-name.ts';
+
+/** Locks the account of an email address, so that the person cannot set a password at the same time. */
+async function lockAccountOf(tx: Transaction, email: string): Promise<Account | undefined> {
+  const account = await accountOf(tx, email);
+  return account && lockAccount(tx, account.id);
+}
 
 /**
  * Makes a person a member without asking them, and returns a link that signs them in. A new account has no password; a link of
@@ -30,7 +37,7 @@ export async function addMember(
   return governanceAct(pool, tenantId, by, async (act) => {
     const newcomer = { id: newId(), email, name, password: null };
     const isNew = await insertPerson(act.tx, newcomer);
-    const account = isNew ? undefined : await accountOf(act.tx, email);
+    const account = isNew ? undefined : await lockAccountOf(act.tx, email);
     if (!isNew && account === undefined) throw new BrokenSealError('people');
     if (account?.hasPassword === true)
       throw new RuleViolationError(

@@ -48,9 +48,11 @@ export async function issueLink(
 }
 
 /** A new set-up link of the instance; undefined after a person has set a password. */
-export async function setUpLink(pool: Pool): Promise<IssuedLink | undefined> {
-  if (await isSetUp(pool)) return undefined;
-  return inPersonTransaction(pool, newId(), (tx) => issueLink(tx, { purpose: 'set_up' }, 'operator'));
+export function setUpLink(pool: Pool): Promise<IssuedLink | undefined> {
+  return inPersonTransaction(pool, newId(), async (tx) => {
+    await lockSetUp(tx); // A person who sets a password at the same time holds the lock until the commit.
+    return (await isSetUp(tx)) ? undefined : issueLink(tx, { purpose: 'set_up' }, 'operator');
+  });
 }
 
 /** A link for the first admin of a workspace that the operator has created. */

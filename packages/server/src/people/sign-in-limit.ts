@@ -12,7 +12,7 @@ const PER_NETWORK_MAX = 50;
 /**
  * Counts an attempt before its password is checked: first for the client's network, then for the account, even if it does not exist.
  * Because of this order, a client that is over its limit cannot lock the accounts of others. The counts are in the database, so that all
- * servers share them. After a successful attempt the caller calls `takeBack`, so that frequent sign-ins are possible.
+ * servers share them. After a successful attempt, or if the password was not checked, the caller calls `takeBack`.
  * @param email the normalized address of the account. @param address the network address of the client.
  * @throws ApiError `rate_limited` above one of the limits.
  */

@@ -31,12 +31,19 @@ export const signInFailed = (): ApiError => new ApiError('sign_in_failed');
 export async function verifyCredentials(pool: Pool, { email, password }: Credentials, { address }: Caller): Promise<Account> {
   const compared = comparedEmail(email);
   const counted = await countSignInAttempt(pool, compared, address);
-  const account = await findAccount(pool, compared);
-  const isCorrect = await isPassword(password, account?.password ?? null);
+  const [account, isCorrect] = await checkPassword(pool, compared, password).catch(async (error: unknown) => {
+    await counted.takeBack().catch(() => undefined); // The password was not checked.
+    throw error;
+  });
   if (account === undefined || account.password === null || !isCorrect) throw signInFailed();
   await counted.takeBack();
   if (isOutdated(account.password)) await replaceHash(pool, account.id, account.password, await hashPassword(password));
   return account;
+}
+
+async function checkPassword(pool: Pool, email: string, password: string): Promise<[Account | undefined, boolean]> {
+  const account = await findAccount(pool, email);
+  return [account, await isPassword(password, account?.password ?? null)];
 }
 
 /** Starts a session by email address and password. Returns its token. Throws like `verifyCredentials`. */

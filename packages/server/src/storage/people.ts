@@ -140,10 +140,10 @@ export const replaceHash = (pool: Pool, personId: string, from: string, to: stri
 export const renamePerson = (tx: Statements, personId: string, name: string): Promise<void> =>
   changePerson(tx, personId, () => ({ name }));
 
+const IS_SET_UP = sql<{ found: boolean }>(
+  'is_set_up',
+  `SELECT EXISTS (SELECT 1 FROM countersign.people WHERE password IS NOT NULL) AS found`,
+);
+
 /** Whether the instance is set up: a person with a password exists. */
-export async function isSetUp(pool: Pool): Promise<boolean> {
-  const { rows } = await pool.query<{ found: boolean }>(
-    `SELECT EXISTS (SELECT 1 FROM countersign.people WHERE password IS NOT NULL) AS found`,
-  );
-  return rows[0]!.found;
-}
+export const isSetUp = async (tx: Statements): Promise<boolean> => (await tx.run(IS_SET_UP, []))[0]!.found;

@@ -1,11 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inPersonTransaction, inTenantTransaction } from '../../src/database/transaction.ts';
 import { addMember } from '../../src/people/add-member.ts';
-import { setUpLink } from '../../src/people/one-time-links.ts';
+import { endSetUp, setUpLink } from '../../src/people/one-time-links.ts';
 import { hashPassword } from '../../src/people/password-hash.ts';
 import { resetLinkByOperator } from '../../src/people/reset-links.ts';
 import { deleteMembership } from '../../src/storage/memberships.ts';
-import { lockAccount, setPassword } from '../../src/storage/people.ts';
+import { newId } from '../../src/storage/new-id.ts';
+import { insertPerson, lockAccount, setPassword } from '../../src/storage/people.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
@@ -37,6 +38,41 @@ describe('the set-up link of the first start', () => {
     expect(outcome(await use('reset-password', await resetLinkByOperator(pool, guest.email), { password: NEW }))).toBe('200 ok');
     expect(outcome(await use('show', first, {}))).toBe('410 link_not_valid');
     admin = await createPerson(server, { [workspace]: 'admin' });
+  });
+
+  test('is not created by a server that starts while the first person sets a password', async () => {
+    const fresh = await testServer();
+    const { pool } = fresh.open;
+    const first = { id: newId(), email: 'first@example.com', name: 'First', password: await hashPassword(PASSWORD) };
+    let late: Promise<unknown> | undefined;
+    await inPersonTransaction(pool, first.id, async (tx) => {
+      await insertPerson(tx, first);
+      await endSetUp(tx);
+      late = setUpLink(pool);
+      await waitForBlockedStatements(fresh.database);
+    });
+    expect(await late).toBeUndefined();
+  });
+});
+
+describe('`members add`', () => {
+  test('rejects an account that gets its password at the same moment', async () => {
+    const { pool } = server.open;
+    const later = { email: 'later@example.com', name: 'Later', role: 'viewer' } as const;
+    await addMember(pool, workspace, later, 'operator');
+    const id = (
+      await server.database.sql<{ id: string }>('SELECT id FROM countersign.people WHERE email = $1', [later.email])
+    )[0]!.id;
+    const other = await server.workspace();
+    const hash = await hashPassword(NEW);
+    let adding: Promise<unknown> | undefined;
+    await inPersonTransaction(pool, id, async (tx) => {
+      await lockAccount(tx, id);
+      await setPassword(tx, id, hash);
+      adding = addMember(pool, other, later, 'operator').catch((error: Error) => error.message);
+      await waitForBlockedStatements(server.database);
+    });
+    expect(await adding).toMatch(/has a password; use `members invite`/);
   });
 });
 

@@ -115,6 +115,21 @@ describe('the limit of sign-in attempts', () => {
   test('does not count successful sign-ins', async () => {
     for (let number = 0; number < 12; number += 1) expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
   });
+
+  test('does not count attempts whose password was not checked, because too many were being checked', async () => {
+    const hash = await hashPassword(PASSWORD);
+    const others = Array.from({ length: 400 }, () => isPassword(PASSWORD, hash).catch(() => undefined));
+    const refill = setInterval(() => {
+      for (let count = 0; count < 20; count += 1) others.push(isPassword(PASSWORD, hash).catch(() => undefined));
+    }, 5);
+    const outcomes: string[] = [];
+    for (let number = 0; number < 12; number += 1) outcomes.push(outcome(await attempt('ada@example.com', PASSWORD)));
+    clearInterval(refill);
+    await Promise.all(others);
+    expect(outcomes).toContain('503 unavailable');
+    expect(outcomes).not.toContain('429 rate_limited');
+    expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
+  });
 });
 
 describe('a password', () => {
