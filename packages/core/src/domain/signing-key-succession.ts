@@ -94,7 +94,7 @@ export interface SuccessionResult {
 }
 
 /**
- * Finds the keys of a list that a chain of signatures proves.
+ * Finds the keys of a list that a chain of signatures proves. If a key is listed several times, each element is checked by itself.
  * @param known the keys that the reader trusts.
  * @param listed JWKs, untrusted. Elements that readListedKey cannot read are ignored.
  */
@@ -105,24 +105,24 @@ export function followSuccessors(
 ): SuccessionResult {
   const accepted = new Map(known.map((key) => [publicJwk(key.publicKey, checks.sha256).kid, key]));
   const read = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
-  const remaining = new Map(read.filter(({ kid }) => !accepted.has(kid)).map((key) => [key.kid, key]));
+  const remaining = new Set(read.filter(({ kid }) => !accepted.has(kid)));
   const proven: ListedKey[] = [];
   const unproven: SuccessionResult['unproven'] = [];
   for (let next = nextOf(remaining, accepted); next !== undefined; next = nextOf(remaining, accepted)) {
-    remaining.delete(next.kid);
+    remaining.delete(next);
     const fault = successionFault(next, accepted.get(next.predecessor!)!, checks);
     if (fault !== undefined) unproven.push({ key: next, fault });
-    else {
+    else if (!accepted.has(next.kid)) {
       proven.push(next);
       accepted.set(next.kid, next.noteKey);
     }
   }
-  for (const key of remaining.values()) unproven.push({ key, fault: unprovenReason(key) });
+  for (const key of remaining) unproven.push({ key, fault: unprovenReason(key) });
   return { proven, unproven };
 }
 
-const nextOf = (remaining: ReadonlyMap<string, ListedKey>, accepted: ReadonlyMap<string, NoteKey>): ListedKey | undefined =>
-  [...remaining.values()].find(({ predecessor }) => predecessor !== undefined && accepted.has(predecessor));
+const nextOf = (remaining: ReadonlySet<ListedKey>, accepted: ReadonlyMap<string, NoteKey>): ListedKey | undefined =>
+  [...remaining].find(({ predecessor }) => predecessor !== undefined && accepted.has(predecessor));
 
 const unprovenReason = ({ kid, predecessor, resetFrom }: ListedKey): string => {
   if (resetFrom !== undefined)

@@ -51,6 +51,20 @@ describe('followSuccessors', () => {
     expect(kids([golden.third, golden.successor, golden.predecessor])).toEqual({ proven: [second.kid, third.kid], unproven: [] });
   });
 
+  test('accepts a key that is listed twice with one valid signature, whatever the order, and reports the other element', () => {
+    const third = keyOf(golden.third);
+    const [valid, invalid] = [golden.successor, golden.signed_by_another];
+    for (const listed of [
+      [valid, invalid],
+      [invalid, valid],
+    ])
+      expect(kids([...listed, golden.third])).toEqual({
+        proven: [second.kid, third.kid],
+        unproven: [expect.stringMatching(/is not by its predecessor/)],
+      });
+    expect(kids([valid, valid])).toEqual({ proven: [second.kid], unproven: [] });
+  });
+
   test('stops at an invalid signature and accepts no later key', () => {
     expect(kids([golden.signed_by_another, golden.third])).toEqual({
       proven: [],
