@@ -65,7 +65,7 @@ export class Anchoring {
       const keys = await this.#readKeys();
       for (const checkpoint of page) {
         const fault = checkpointFault(checkpoint, { tenantId, log, keys });
-        if (fault === undefined) await this.#sink.write(tenantId, log, checkpoint);
+        if (fault === undefined) await this.#write(tenantId, log, checkpoint);
         else this.#logger.error({ tenantId, log, size: checkpoint.size, fault }, NOT_COPIED);
         copied = checkpoint.size;
         this.#copied.set(place, copied);
@@ -73,17 +73,26 @@ export class Anchoring {
     }
   }
 
+  async #write(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void> {
+    const file = await this.#sink.write(tenantId, log, checkpoint);
+    if (file !== undefined) this.#logger.warn({ tenantId, log, size: checkpoint.size, file }, WRITTEN_BESIDE);
+  }
+
   /**
-   * The size of the largest checkpoint that is in the sink and in the database; -1 if there is none. A foreign file in the sink
-   * must not cause checkpoints to be skipped.
+   * The size of the largest checkpoint that is in the sink and in the database; -1 if there is none. A foreign file in the sink, or a
+   * checkpoint that was abandoned in a restore, must not cause checkpoints to be skipped.
    */
   async #largestInSink(tenantId: string, log: LogName): Promise<number> {
     for (const size of await this.#sink.sizes(tenantId, log)) {
-      if (await inTenantTransaction(this.#pool, tenantId, (tx) => findCheckpoint(tx, log, size))) return size;
+      const stored = await inTenantTransaction(this.#pool, tenantId, (tx) => findCheckpoint(tx, log, size));
+      if (stored !== undefined && (await this.#sink.holds(tenantId, log, { size, note: stored.note }))) return size;
     }
     return -1;
   }
 }
+
+const WRITTEN_BESIDE =
+  'COUNTERSIGN_CHECKPOINT_DIR has another checkpoint of this size, for example from before a restore; both are kept';
 
 const NOT_COPIED =
   'a stored checkpoint was not copied to COUNTERSIGN_CHECKPOINT_DIR: the instance did not write it; run `ledger verify`';

@@ -1,15 +1,27 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmdirSync } from 'node:fs';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { noteText } from '@countersign/core/domain/signed-note';
 import { variableError } from '../config/config-values.ts';
 import { nameFile, syncFolder, writeSynced } from '../files/synced-files.ts';
 import type { LogName } from '../storage/log-heads.ts';
 
+/** A checkpoint to be stored. */
+interface Checkpoint {
+  size: number;
+  note: string;
+}
+
 /** A place for checkpoints outside the database. Copies outside the control of the operator reveal a truncated or rewritten log. */
 export interface CheckpointSink {
-  /** Stores a checkpoint. Does nothing if one of this size is stored. */
-  write(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void>;
+  /**
+   * Stores a checkpoint. Does nothing if it is stored. If there is another checkpoint of this size, stores this one beside it, and returns
+   * the name under which it is stored.
+   */
+  write(tenantId: string, log: LogName, checkpoint: Checkpoint): Promise<string | undefined>;
+  /** Whether a checkpoint is stored. Its signatures are not compared. */
+  holds(tenantId: string, log: LogName, checkpoint: Checkpoint): Promise<boolean>;
   /** The sizes of the stored checkpoints, the largest first. */
   sizes(tenantId: string, log: LogName): Promise<number[]>;
 }
@@ -36,19 +48,31 @@ export function requireCheckpointFolder(folder: string): void {
 }
 
 /**
- * Writes each checkpoint to `<folder>/<tenant>/<log>/<size>.checkpoint`, synced to disk. An existing file stays (but see `writeOnce`).
- * The size in the name has leading zeros, so that a listing is sorted.
+ * Writes each checkpoint to `<folder>/<tenant>/<log>/<size>.checkpoint`, synced to disk. An existing file stays (but see `writeOnce`). If
+ * it is another checkpoint, for example one that was abandoned in a restore, the new file is `<size>.<start of its hash>.checkpoint`. The
+ * size in the name has leading zeros, so that a listing is sorted.
  */
 export function checkpointFolder(folder: string): CheckpointSink {
   const folderOf = (tenantId: string, log: LogName) => join(folder, tenantId, log);
+  /** The names of a checkpoint's file: the usual one, and the one beside another checkpoint of this size. */
+  const namesOf = ({ size, note }: Checkpoint) => {
+    const digits = String(size).padStart(SIZE_DIGITS, '0');
+    return { usual: digits + ENDING, beside: `${digits}.${hash('sha256', noteText(note), 'hex').slice(0, 8)}${ENDING}` };
+  };
   return {
-    write: async (tenantId, log, { size, note }) => {
-      const path = join(folderOf(tenantId, log), String(size).padStart(SIZE_DIGITS, '0') + ENDING);
-      if (await exists(path)) return;
+    write: async (tenantId, log, checkpoint) => {
+      const { usual, beside } = namesOf(checkpoint);
       // The configured folder is not created: a local folder must not replace a missing mount.
       await makeFolder(join(folder, tenantId));
-      await makeFolder(dirname(path));
-      await writeOnce(path, note);
+      await makeFolder(folderOf(tenantId, log));
+      if (await writeOnce(join(folderOf(tenantId, log), usual), checkpoint.note)) return undefined;
+      await writeOnce(join(folderOf(tenantId, log), beside), checkpoint.note);
+      return beside;
+    },
+    holds: async (tenantId, log, checkpoint) => {
+      const { usual, beside } = namesOf(checkpoint);
+      const stored = await Promise.all([usual, beside].map((name) => readStored(join(folderOf(tenantId, log), name))));
+      return stored.some((note) => note !== undefined && isSame(note, checkpoint.note));
     },
     sizes: async (tenantId, log) => {
       const names = await readdir(folderOf(tenantId, log)).catch(noFolder);
@@ -61,6 +85,9 @@ export function checkpointFolder(folder: string): CheckpointSink {
   };
 }
 
+/** Whether two notes have the same text. A checkpoint can have more signatures later. */
+const isSame = (one: string, other: string): boolean => noteText(one) === noteText(other);
+
 /** Creates a folder, and syncs its name to disk, unless it exists. */
 const makeFolder = (path: string): Promise<void> =>
   mkdir(path).then(
@@ -70,27 +97,31 @@ const makeFolder = (path: string): Promise<void> =>
     },
   );
 
-/** Writes the whole file or nothing. An existing file stays, except on a file system without hard links. */
-async function writeOnce(path: string, content: string): Promise<void> {
+/**
+ * Writes the whole file or nothing. An existing file stays, except on a file system without hard links. Returns whether the file now has
+ * this checkpoint.
+ */
+async function writeOnce(path: string, note: string): Promise<boolean> {
+  const stored = await readStored(path);
+  if (stored !== undefined) return isSame(stored, note);
   // A random name, because in containers the process ID can be the same on every server.
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   try {
-    await writeSynced(temporary, content);
-    await nameFile(temporary, path); // If another server has written this file meanwhile, its content is the same.
+    await writeSynced(temporary, note);
+    await nameFile(temporary, path);
     await syncFolder(dirname(path));
   } finally {
     await rm(temporary, { force: true });
   }
+  return isSame((await readStored(path)) ?? '', note); // Another server may have written this file meanwhile.
 }
 
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return false;
-      throw error;
-    },
-  );
+/** The content of a file; undefined if it does not exist. */
+const readStored = (path: string): Promise<string | undefined> =>
+  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return undefined;
+  });
 
 function noFolder(error: NodeJS.ErrnoException): string[] {
   if (error.code === 'ENOENT') return [];

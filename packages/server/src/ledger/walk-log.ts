@@ -15,6 +15,7 @@ import { sealFault } from './sealed-heads.ts';
 import { StoredCheckpoints } from './stored-checkpoints.ts';
 import { readCorrections } from './stored-corrections.ts';
 import { storedPages } from './stored-pages.ts';
+import { readRestores } from './stored-restores.ts';
 
 /** The options of a walk. */
 export interface WalkOptions {
@@ -90,7 +91,13 @@ export async function walkLog<Row extends { seq: number }>(
   const bad = headFault(walked, extent.head, chained);
   if (bad !== undefined) return reportWith(bad);
   await addStored(tree, stored, Number.MAX_SAFE_INTEGER);
-  return { ...reportWith(), contradiction: tree.end(log, tenantId) ?? sealContradiction(extent) };
+  return { ...reportWith(), contradiction: (await explained(pool, tenantId, log, tree)) ?? sealContradiction(extent) };
+}
+
+/** The contradiction of a tree, with the accepted restore that can explain it. */
+async function explained(pool: Pool, tenantId: string, log: LogName, tree: TreeVerifier): Promise<Contradiction | undefined> {
+  const contradiction = tree.end(log, tenantId);
+  return contradiction && tree.end(log, tenantId, await inTenantTransaction(pool, tenantId, readRestores));
 }
 
 /** Adds the tree that is stored with the head, to be compared with the tree over the rows. */

@@ -196,7 +196,7 @@ describe('the checkpoint folder', () => {
     return join(String(place), String(tenantId), String(log), `${String(size).padStart(16, '0')}.checkpoint`);
   };
 
-  test('receives checkpoints byte for byte, and an existing file is not overwritten', async () => {
+  test('receives checkpoints byte for byte, and an existing file is not overwritten: another checkpoint of its size is stored beside it', async () => {
     const place = join(folder, 'sink');
     const server = await testServer({ checkpointSeconds: 1, checkpointDir: place });
     const { append, sizes } = serverHelpers(server);
@@ -209,7 +209,11 @@ describe('the checkpoint folder', () => {
     await append(key, 2);
     await until('the second checkpoint is signed', async () => (await sizes(tenantId)).length === 2);
     await sleep(300);
-    expect(readdirSync(join(place, tenantId, 'audit'))).toEqual(['0000000000000002.checkpoint', '0000000000000004.checkpoint']);
+    expect(readdirSync(join(place, tenantId, 'audit')).sort()).toEqual([
+      '0000000000000002.checkpoint',
+      expect.stringMatching(/^0000000000000004\.[0-9a-f]{8}\.checkpoint$/),
+      '0000000000000004.checkpoint',
+    ]);
     expect(readFileSync(file(place, tenantId, 'audit', 4), 'utf8')).toBe('an existing file');
     const [stored] = await server.database.sql<{ note: string }>(
       `SELECT note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = 'audit' AND size = 2`,
@@ -227,7 +231,11 @@ describe('the checkpoint folder', () => {
     const key = await server.key(tenantId);
     const written: number[] = [];
     const sink = {
-      write: async (_tenant: string, _log: LogName, { size }: { size: number }) => void written.push(size),
+      write: async (_tenant: string, _log: LogName, { size }: { size: number }) => {
+        written.push(size);
+        return undefined;
+      },
+      holds: async () => false,
       sizes: async () => [],
     };
     const anchoring = new Anchoring(server.open.ledgerPool, {

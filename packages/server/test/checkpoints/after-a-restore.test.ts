@@ -1,0 +1,96 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Anchoring } from '../../src/checkpoints/anchoring.ts';
+import { checkpointFolder } from '../../src/checkpoints/checkpoint-folder.ts';
+import { openMemoryFolder } from '../../src/checkpoints/memory-folder.ts';
+import { makeCheckpoint } from '../../src/ledger/checkpoints.ts';
+import { setHeadStore } from '../../src/ledger/head-memory.ts';
+import { acceptRestore } from '../../src/workspace/accept-restore.ts';
+import { Insider } from '../attacks/insider.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-after-restore-'));
+const sinkFolder = join(folder, 'sink');
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let restored: TestServer;
+let tenantId: string;
+/** The checkpoint of six rows whose last three rows were abandoned in the restore. */
+let abandoned: string;
+const warnings: { size: number; file: string }[] = [];
+
+beforeAll(async () => {
+  mkdirSync(sinkFolder);
+  const store = openMemoryFolder({ memoryDir: join(folder, 'memory'), isMemoryDirConfigured: true }, () => undefined)!;
+  const first = await testServer({ checkpointSeconds: undefined });
+  setHeadStore(first.open.pool, store);
+  tenantId = await first.workspace('restored');
+  const key = await first.key(tenantId);
+  const append = async (server: TestServer, count: number) => {
+    for (let number = 0; number < count; number += 1)
+      expect((await server.post(paths.audit, key, { actor: 'ci', action: 'deployed' })).status).toBe(200);
+  };
+  const sign = (server: TestServer, options: { isRestoreAccepted?: boolean } = {}) =>
+    makeCheckpoint(server.open.pool, tenantId, server.open.signer.keys, { log: 'audit', ...options });
+  const logger = pino({}, { write: (line: string) => warnings.push(JSON.parse(line)) });
+  /** Copies the checkpoints as a server does that has just started. */
+  const copy = (server: TestServer) =>
+    new Anchoring(server.open.ledgerPool, {
+      sink: checkpointFolder(sinkFolder),
+      readKeys: async () => server.open.signer.keys,
+      logger,
+    }).catchUp(tenantId, 'audit');
+
+  await append(first, 3);
+  await sign(first);
+  const insider = await Insider.open(first.database); // saves this state of the database
+  await append(first, 3);
+  abandoned = (await sign(first)).note;
+  await copy(first);
+  await insider.undo();
+
+  restored = await testServer({ checkpointSeconds: undefined, database: first.database });
+  setHeadStore(restored.open.pool, store);
+  await acceptRestore(restored.open.pool, tenantId, { write: true }); // row 4
+  await sign(restored, { isRestoreAccepted: true });
+  await append(restored, 2);
+  await sign(restored);
+  await copy(restored);
+  await append(restored, 1);
+  await sign(restored);
+  await copy(restored);
+  await insider.close();
+});
+
+test('the checkpoint folder has every checkpoint of the restored log, and keeps the abandoned one', async () => {
+  const place = join(sinkFolder, tenantId, 'audit');
+  const files = readdirSync(place).map((name) => readFileSync(join(place, name), 'utf8'));
+  const stored = await restored.database.sql<{ size: number; note: string }>(
+    `SELECT size, note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = 'audit'`,
+    [tenantId],
+  );
+  expect(stored.map(({ size }) => Number(size)).sort()).toEqual([3, 4, 6, 7]);
+  expect(files.sort()).toEqual([...stored.map(({ note }) => note), abandoned].sort());
+  expect(warnings).toMatchObject([
+    { level: 40, size: 6, file: expect.stringMatching(/^0000000000000006\.[0-9a-f]{8}\.checkpoint$/) },
+  ]);
+});
+
+test('`ledger verify` names the accepted restore that explains an abandoned checkpoint, from the database as from an export', async () => {
+  const [kept, keys, exported] = ['kept.note', 'keys.json', 'audit.ndjson'].map((name) => join(folder, name));
+  writeFileSync(kept!, abandoned);
+  writeFileSync(keys!, await (await fetch(`${restored.url}/.well-known/jwks.json`)).text());
+  const run = (...args: string[]) => runCommand(environmentOf(restored), 'ledger', ...args);
+  await run('export', '--workspace', 'restored', '--output', exported!);
+  for (const source of [
+    ['--workspace', 'restored'],
+    ['--file', exported!],
+  ]) {
+    const { status, out } = await run('verify', ...source, '--checkpoint', kept!, '--key', keys!);
+    expect([status, out]).toEqual([1, expect.stringMatching(/row 4 of the audit ledger \(ledger\.restore_accepted\)/)]);
+  }
+});
