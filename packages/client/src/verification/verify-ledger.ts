@@ -1,8 +1,10 @@
-import { checkpointMismatch, openCheckpoint, parseUnsignedHeads, type TreeHead } from '@countersign/core/domain/checkpoint';
+import { checkpointMismatch, openCheckpoint, type TreeHead } from '@countersign/core/domain/checkpoint';
 import { DecisionReplay } from '@countersign/core/domain/decision-replay';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
+import { isUuid } from '@countersign/core/domain/member-forms';
 import type { NoteKey } from '@countersign/core/domain/signed-note';
 import { listedSuccessionFault } from '@countersign/core/domain/signing-key-succession';
+import { parseUnsignedHeads } from '@countersign/core/domain/tree-head-header';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
 import { ConfigurationError } from '../http/errors.ts';
 import { hashing, sha256, verifyEd25519 } from './cryptography.ts';
@@ -85,7 +87,7 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
   if (trust.replay !== undefined && log !== 'decisions') throw new ConfigurationError('replay is for the decision log');
   const replay = trust.replay === undefined ? undefined : new DecisionReplay(bytesOf(trust.replay), hashing.digests);
   const fromAudit = { corrections, restores: audit?.restores, auditTenantId: audit?.tenantId };
-  const expectation = { log, kept: heads, ...fromAudit, tenantId: trust.tenantId, replay };
+  const expectation = { log, kept: heads, ...fromAudit, tenantId: uuidOf(trust.tenantId), replay };
   const { tenantId, entries, head, firstBad, contradiction } = await verifyExport(bytesOf(lines), hashing, expectation);
   const broken = (fault: string, { seq, misfit = false }: { seq?: number; misfit?: boolean }): LedgerVerdict => {
     return { ok: false, entries, seq, fault, misfit };
@@ -94,6 +96,13 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
   if (contradiction !== undefined) return broken(`${contradiction.source}: ${contradiction.reason}`, {});
   if (entries === 0 && heads.length === 0) return broken(NO_ROWS, {});
   return { ok: true, tenantId, entries, head, headsMet: heads.length, timesChecked: log === 'audit' || audit !== undefined };
+}
+
+/** A workspace ID in lower case, as in exports. */
+function uuidOf(tenantId: string | undefined): string | undefined {
+  const id = tenantId?.toLowerCase();
+  if (id !== undefined && !isUuid(id)) throw new ConfigurationError(`tenantId is not a UUID: ${JSON.stringify(tenantId)}`);
+  return id;
 }
 
 /** An export without rows may be of an empty log, or all its rows were removed. So it proves nothing. */

@@ -169,6 +169,8 @@ describe('an export', () => {
     };
     const bytes = Buffer.from(text);
     expect(await verifyLedger(chunks(), { tenantId })).toEqual(whole);
+    expect(await verifyLedger(text, { tenantId: tenantId.toUpperCase() })).toEqual(whole);
+    await expect(verifyLedger(text, { tenantId: 'acme' })).rejects.toThrow('tenantId is not a UUID: "acme"');
     const response = await fetch(`${server.url}/api/ledger/audit/entries`, { headers: { authorization: `Bearer ${token}` } });
     expect(await verifyLedger(response.body!)).toEqual(whole);
   });

@@ -77,31 +77,3 @@ export function parseCheckpointText(text: string): TreeHead | undefined {
   const bytes = fromBase64(root);
   return bytes?.length === HASH_BYTES ? { origin, size: Number(size), root: bytes } : undefined;
 }
-
-/** One head in the header Countersign-Checkpoint of a decision. It has no signature. Clients keep it as evidence. */
-export const unsignedHeadText = (log: TreeLog, size: number, root: Uint8Array): string =>
-  `${log};size=${size};root=:${toBase64(root)}:`;
-
-/**
- * Returns the heads in a kept `Countersign-Checkpoint` header, by log; undefined if it is malformed. The text may start with the header's
- * name, as in a CI log. Later versions may add parameters and logs. Unknown parameters are ignored. Heads of unknown logs are returned too.
- */
-export function parseUnsignedHeads(text: string): Map<string, { size: number; root: Uint8Array }> | undefined {
-  const value = text.replace(/^\s*countersign-checkpoint:/i, '').trim();
-  const heads = new Map<string, { size: number; root: Uint8Array }>();
-  for (const member of value.split(',')) {
-    const [log, ...parameters] = member.split(';').map((part) => part.trim());
-    if (log === undefined || !/^[a-z][a-z0-9_-]*$/.test(log) || heads.has(log)) return undefined;
-    const head = unsignedHeadOf(parameters);
-    if (head === undefined) return undefined;
-    heads.set(log, head);
-  }
-  return heads;
-}
-
-function unsignedHeadOf(parameters: readonly string[]): { size: number; root: Uint8Array } | undefined {
-  const parameter = (name: string) => parameters.findLast((each) => each.startsWith(`${name}=`))?.slice(name.length + 1);
-  const [, encoded] = /^:([A-Za-z0-9+/]+=*):$/.exec(parameter('root') ?? '') ?? [];
-  const head = parseCheckpointText(`-\n${parameter('size') ?? ''}\n${encoded ?? ''}\n`);
-  return head === undefined ? undefined : { size: head.size, root: head.root };
-}

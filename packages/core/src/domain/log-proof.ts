@@ -25,7 +25,7 @@ export function parseLogProof(text: string): LogProof | undefined {
   if (split < 0) return undefined;
   const lines = text.slice(0, split).split('\n');
   if (lines.shift() !== FIRST_LINE) return undefined;
-  if (lines[0]?.startsWith('extra ')) lines.shift();
+  if (lines[0]?.startsWith('extra ') && fromBase64(lines.shift()!.slice('extra '.length)) === undefined) return undefined;
   const [, index] = /^index (0|[1-9]\d{0,15})$/.exec(lines.shift() ?? '') ?? [];
   const hashes = lines.map(fromBase64);
   if (index === undefined || !Number.isSafeInteger(Number(index)) || hashes.length > HASHES_MAX) return undefined;

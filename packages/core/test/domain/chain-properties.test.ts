@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ChainedRow, linkEntries, type UnlinkedEntry } from '../../src/domain/audit-chain.ts';
 import { ChainVerifier } from '../../src/domain/chain-verifier.ts';
-import { parseUnsignedHeads, unsignedHeadText } from '../../src/domain/checkpoint.ts';
 import { Frontier } from '../../src/domain/merkle-tree.ts';
 import { sameBytes } from '../../src/domain/signed-note.ts';
+import { parseUnsignedHeads, unsignedHeadText } from '../../src/domain/tree-head-header.ts';
 import { digests, sha256 } from '../node-digests.ts';
 
 const TENANT = '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24';
@@ -127,14 +127,17 @@ describe('any audit chain', () => {
 
 describe('kept Countersign-Checkpoint header', () => {
   const root = fc.uint8Array({ minLength: 32, maxLength: 32 });
+  const size = fc.integer({ min: 1, max: 999_999_999_999_999 }); // RFC 8941 has integers of at most 15 digits
+
   test('is parsed with its heads in any order, with or without its name, and with unknown parameters', () => {
     fc.assert(
-      fc.property(fc.maxSafeNat(), root, fc.maxSafeNat(), root, (size, one, more, other) => {
+      fc.property(size, root, size, root, (size, one, more, other) => {
         const [audit, decisions] = [unsignedHeadText('audit', size, one), unsignedHeadText('decisions', more, other)];
         for (const header of [
           `${audit}, ${decisions}`,
           `Countersign-Checkpoint: ${decisions},${audit}`,
-          ` ${audit};v=2, ${decisions} ;new=?1 `,
+          ` ${audit};v=2, ${decisions}; new=?1 `,
+          `${audit};note="a,b;c";more=1.5, ${decisions}, x.Y/Z;size=0;root=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:`,
         ]) {
           const heads = parseUnsignedHeads(header);
           expect(heads?.get('audit')).toEqual({ size, root: Uint8Array.from(one) });
@@ -155,6 +158,9 @@ describe('kept Countersign-Checkpoint header', () => {
       head.slice(0, -1),
       `${head}, ${head}`,
       `${head},`,
+      `${head} ;new`,
+      `${head};note="a`,
+      head.replace('7', '0'),
     ])
       expect(parseUnsignedHeads(malformed), malformed).toBeUndefined();
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (any) => void parseUnsignedHeads(any)));

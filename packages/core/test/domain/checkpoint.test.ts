@@ -113,6 +113,7 @@ describe('checkpoints (C2SP tlog-checkpoint) and proofs (C2SP tlog-proof)', () =
     expect(parseLogProof(text.replace('\nindex', '\nextra AP8=\nindex'))).toEqual(proof);
     for (const wrong of [
       '',
+      text.replace('\nindex', '\nextra !\nindex'),
       text.replace('@v1', '@v2'),
       text.replace('index 7', 'index 07'),
       text.replace('index 7', 'index -7'),

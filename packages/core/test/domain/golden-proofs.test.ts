@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { attestDecision, publicJwk } from '../../src/domain/attestation.ts';
-import { openCheckpoint, originOf, signCheckpoint, type TreeLog, unsignedHeadText } from '../../src/domain/checkpoint.ts';
+import { openCheckpoint, originOf, signCheckpoint, type TreeLog } from '../../src/domain/checkpoint.ts';
 import { decisionDigest } from '../../src/domain/decision-signature.ts';
 import { hashKeyEvent } from '../../src/domain/key-event.ts';
 import { formatLogProof, parseLogProof } from '../../src/domain/log-proof.ts';
@@ -8,6 +8,7 @@ import { consistencyRanges, inclusionRanges, rootOfInclusion, rootsOfConsistency
 import { Frontier, leafHash } from '../../src/domain/merkle-tree.ts';
 import { openAttestation } from '../../src/domain/open-attestation.ts';
 import { fromBase64, noteVerifierKey, parseNoteVerifierKey } from '../../src/domain/signed-note.ts';
+import { unsignedHeadText } from '../../src/domain/tree-head-header.ts';
 import { digests, keyPair, sha256, verifyEd25519 } from '../node-digests.ts';
 import { vectors } from '../vectors.ts';
 

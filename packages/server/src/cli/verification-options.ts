@@ -1,9 +1,10 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Contradiction } from '@countersign/core/domain/chain-report';
-import { checkpointMismatch, openCheckpoint, parseUnsignedHeads, type TreeLog } from '@countersign/core/domain/checkpoint';
+import { checkpointMismatch, openCheckpoint, type TreeLog } from '@countersign/core/domain/checkpoint';
 import { decodeUtf8 } from '@countersign/core/domain/export-line';
 import { type NoteKey, parseNoteVerifierKey } from '@countersign/core/domain/signed-note';
 import { listedSuccessionFault } from '@countersign/core/domain/signing-key-succession';
+import { parseUnsignedHeads } from '@countersign/core/domain/tree-head-header';
 import type { KeptHead } from '@countersign/core/domain/tree-verifier';
 import { isTrustFile, readTrustFile } from '@countersign/core/domain/trust-file';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';

@@ -1,7 +1,7 @@
 import type { DecisionEvent, PromotionDecision } from '@countersign/core/contract/promotion-check';
-import { unsignedHeadText } from '@countersign/core/domain/checkpoint';
 import { DecisionText, type SignedText } from '@countersign/core/domain/decision-text';
 import { agentLabelOf, type EvidenceQuestion } from '@countersign/core/domain/evidence-document';
+import { unsignedHeadText } from '@countersign/core/domain/tree-head-header';
 import { digests } from '../crypto/digests.ts';
 import type { Item, TakeMore } from '../database/batch-writer.ts';
 import { ignoreRejection, type Transaction } from '../database/transaction.ts';
