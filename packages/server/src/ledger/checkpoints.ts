@@ -87,20 +87,33 @@ async function readNewest(
 ): Promise<{ head: ReadHead; latest: StoredCheckpoint | undefined }> {
   // The checkpoint is read first. So a checkpoint that another server has just signed is not larger than the head.
   const [latest, head] = await Promise.all([findLatestCheckpoint(tx, log), readSealedHead(tx, log)]);
-  if (latest === undefined) return { head, latest };
-  const selection = { tenantId: tx.tenantId, log };
-  const fault = checkpointFault(latest, { ...selection, keys: undefined });
-  if (fault !== undefined)
-    throw new LogRewrittenError(
-      `the stored checkpoint of size ${latest.size} of the log ${log} of tenant ${tx.tenantId} is not valid: ${fault}`,
-    );
-  const isSigned = signers.some((signer) => checkpointFault(latest, { ...selection, keys: [signer] }) === undefined);
-  const isInLog =
-    latest.size <= head.seq &&
-    (isSigned || (await isExtension(tx, log, latest, { size: head.seq, root: openFrontier(head.tree).root() })));
-  if (!isInLog) throw doesNotMatch(tx, log, latest);
-  return { head, latest: { ...latest, note: addSignatures(latest.note, signers, sha256) } };
+  return { head, latest: latest && (await confirmed(tx, log, latest, { head, signers })) };
 }
 
-const doesNotMatch = ({ tenantId }: Transaction, log: LogName, { size }: StoredCheckpoint): LogRewrittenError =>
+/**
+ * Returns a stored checkpoint with the signatures of all current keys. Throws like `readNewest`.
+ * @param context.head the sealed head of the log, read after the checkpoint.
+ */
+export async function confirmed<Stored extends { size: number; root: Uint8Array; note: string }>(
+  tx: Transaction,
+  log: LogName,
+  stored: Stored,
+  context: { head: ReadHead; signers: readonly NoteSigner[] },
+): Promise<Stored> {
+  const { head, signers } = context;
+  const selection = { tenantId: tx.tenantId, log };
+  const fault = checkpointFault(stored, { ...selection, keys: undefined });
+  if (fault !== undefined)
+    throw new LogRewrittenError(
+      `the stored checkpoint of size ${stored.size} of the log ${log} of tenant ${tx.tenantId} is not valid: ${fault}`,
+    );
+  const isSigned = signers.some((signer) => checkpointFault(stored, { ...selection, keys: [signer] }) === undefined);
+  const isInLog =
+    stored.size <= head.seq &&
+    (isSigned || (await isExtension(tx, log, stored, { size: head.seq, root: openFrontier(head.tree).root() })));
+  if (!isInLog) throw doesNotMatch(tx, log, stored);
+  return { ...stored, note: addSignatures(stored.note, signers, sha256) };
+}
+
+const doesNotMatch = ({ tenantId }: Transaction, log: LogName, { size }: { size: number }): LogRewrittenError =>
   new LogRewrittenError(`the log ${log} of tenant ${tenantId} does not match its checkpoint of size ${size}`);

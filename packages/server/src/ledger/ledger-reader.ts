@@ -2,7 +2,7 @@ import type { Envelope } from '@countersign/core/domain/attestation';
 import { formatLogProof } from '@countersign/core/domain/log-proof';
 import { rootOfInclusion } from '@countersign/core/domain/merkle-proof';
 import { leafHash } from '@countersign/core/domain/merkle-tree';
-import { sameBytes, toBase64 } from '@countersign/core/domain/signed-note';
+import { type NoteSigner, sameBytes, toBase64 } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
 import { sha256 } from '../crypto/digests.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
@@ -10,6 +10,7 @@ import { findDecision, findDecisionEvidence } from '../storage/decisions.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findCheckpoint, readLeafData, type StoredCheckpoint } from '../storage/tree.ts';
 import { type AttestationKeys, type AttestationResult, attestStored } from './attested-decision.ts';
+import { confirmed } from './checkpoints.ts';
 import { exportLog } from './export.ts';
 import { LogRewrittenError, proveConsistency, proveInclusion } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
@@ -28,6 +29,8 @@ export interface ConsistencyProof {
 /** The dependencies of a reader. */
 export interface ReaderParts extends AttestationKeys {
   pool: Pool;
+  /** Every current key of the instance. */
+  signers: readonly (NoteSigner & AttestationKeys['signers'][number])[];
   /** Returns the newest checkpoint of the log if it covers this many rows or all rows; otherwise signs a new one over all rows. */
   checkpointOver: (tenantId: string, log: LogName, rows: number) => Promise<StoredCheckpoint>;
   publicKeys: () => Promise<{ keys: object[] }>;
@@ -87,7 +90,7 @@ export class LedgerReader {
   /**
    * The consistency proof between two sizes. `second` defaults to the size of a checkpoint over all current rows. Undefined if `second` is
    * smaller than `first`, or larger than the log.
-   * @throws LogRewrittenError if the head is not valid, or stored hashes are missing.
+   * @throws LogRewrittenError if the head or the checkpoint is not valid, or stored hashes are missing.
    */
   async consistencyProof(
     tenantId: string,
@@ -100,10 +103,11 @@ export class LedgerReader {
     return this.#read(tenantId, async (tx) => {
       const head = await readSealedHead(tx, log);
       if (first > size || size > head.tree.size) return undefined;
-      const [hashes, signed] = await Promise.all([
+      const [hashes, stored] = await Promise.all([
         proveConsistency(tx, log, first, size),
         newest ?? findCheckpoint(tx, log, size),
       ]);
+      const signed = stored && (await confirmed(tx, log, stored, { head, signers: this.#parts.signers }));
       return { log, first, second: size, hashes: hashes.map(toBase64), checkpoint: signed?.note ?? null };
     });
   }

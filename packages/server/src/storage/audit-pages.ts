@@ -67,7 +67,7 @@ const COLUMNS = [
   'recorded_by',
   'actor',
   'action',
-  orNull('trace_id'),
+  `coalesce('=' || trace_id, '')`, // A text of a client, which could be the character for null.
   orNull('agent_id::text'),
   'seq',
 ];
@@ -103,7 +103,7 @@ export function columnsText(columns: EntryColumns): string | undefined {
     SEPARATOR +
     action +
     SEPARATOR +
-    (trace_id ?? NULL) +
+    (trace_id === null ? '' : `=${trace_id}`) +
     SEPARATOR +
     (agent_id ?? NULL) +
     SEPARATOR +

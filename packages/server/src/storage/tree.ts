@@ -91,13 +91,17 @@ export async function findLatestCheckpoint(tx: Transaction, log: LogName): Promi
     : { size: row.size, root: row.root, signedAt: row.signed_at, ageSeconds: row.age_seconds, note: row.note };
 }
 
-const FIND_CHECKPOINT = sql<{ note: string }>(
+const FIND_CHECKPOINT = sql<{ size: number; root: Buffer; note: string }>(
   'find_checkpoint',
-  `SELECT note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 AND size = $3`,
+  `SELECT size, root, note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 AND size = $3`,
 );
 
 /** The checkpoint of exactly this size; undefined if none is stored. */
-export const findCheckpoint = async (tx: Transaction, log: LogName, size: number): Promise<{ note: string } | undefined> =>
+export const findCheckpoint = async (
+  tx: Transaction,
+  log: LogName,
+  size: number,
+): Promise<{ size: number; root: Buffer; note: string } | undefined> =>
   (await tx.run(FIND_CHECKPOINT, [tx.tenantId, log, size]))[0];
 
 const READ_CHECKPOINTS = sql<{ size: number; root: Buffer; note: string }>(

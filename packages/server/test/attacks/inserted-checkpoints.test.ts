@@ -51,8 +51,9 @@ const insert = (size: number, root: Uint8Array, note: string) =>
     tenantId,
     [size, Buffer.from(root), note],
   );
-async function requestCheckpoint(): Promise<{ status: number; text: string }> {
-  const response = await fetch(`${server.url}/api/ledger/audit/checkpoint`, {
+const requestCheckpoint = () => requestLedger('checkpoint');
+async function requestLedger(path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${server.url}/api/ledger/audit/${path}`, {
     headers: { authorization: `Bearer ${readToken}` },
   });
   return { status: response.status, text: await response.text() };
@@ -85,6 +86,7 @@ describe('a checkpoint row that the server did not write is not signed', () => {
   ])('%s', async (_what, attack) => {
     await attack();
     expect(await requestCheckpoint()).toMatchObject({ status: 500, text: expect.stringContaining('log_rewritten') });
+    expect((await requestLedger(`consistency?first=1&second=${ENTRIES}`)).text).not.toContain(signers()[0]!.name);
     for (const args of [['checkpoint'], ['prove', '--seq', '1']])
       expect((await runCommand(environmentOf(server), 'ledger', ...args, '--workspace', 'victim')).status).not.toBe(0);
     expect((await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', 'victim')).status).toBe(1);
@@ -97,6 +99,8 @@ describe('a checkpoint row that the server did not write is not signed', () => {
     const opened = openCheckpoint(text, signers(), verifyEd25519, sha256);
     expect(opened).toMatchObject({ head: { origin: origin(), size: ENTRIES } });
     expect(text.slice(0, textOf(ENTRIES, trueRoot).length)).toBe(textOf(ENTRIES, trueRoot));
+    const proof = JSON.parse((await requestLedger(`consistency?first=1&second=${ENTRIES}`)).text);
+    expect(proof.checkpoint).toBe(text);
   });
 
   test('of a smaller size, it does not prevent a new checkpoint if its root is true, and prevents it if not', async () => {
