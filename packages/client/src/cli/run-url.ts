@@ -19,6 +19,6 @@ export function ciRunUrl(session: Session): string | undefined {
 }
 
 function isWebAddress(text: string): boolean {
-  if (text.length > LENGTH_MAX || /[\s@]/.test(text) || !URL.canParse(text)) return false;
+  if (text.length > LENGTH_MAX || !/^https?:\/\/[^\s@/?#\\]+(?:[/?#][^\s\\]*)?$/i.test(text) || !URL.canParse(text)) return false;
   return ['http:', 'https:'].includes(new URL(text).protocol);
 }

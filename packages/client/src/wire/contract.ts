@@ -181,7 +181,7 @@ export interface Evaluation {
   agent_id?: string | null | undefined;
   /** Name of the agent; an unknown agent is registered. A new name must be in Unicode NFC, without white space at its ends and without invisible characters. */
   agent_name?: string | null | undefined;
-  /** The harness that ran the evaluation; recorded as sent. */
+  /** The harness that ran the evaluation; recorded in lower case. */
   harness_id?: string | null | undefined;
   /** Free-text category. */
   category?: string | null | undefined;
@@ -235,7 +235,7 @@ export interface DetailedEvaluation {
   agent_id?: string | null | undefined;
   /** Name of the agent; an unknown agent is registered. A new name must be in Unicode NFC, without white space at its ends and without invisible characters. */
   agent_name?: string | null | undefined;
-  /** The harness that ran the evaluation; recorded as sent. */
+  /** The harness that ran the evaluation; recorded in lower case. */
   harness_id?: string | null | undefined;
   /** Free-text category. */
   category?: string | null | undefined;

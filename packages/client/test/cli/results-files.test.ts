@@ -81,6 +81,11 @@ describe('evaluate record with a results file', () => {
     ],
     ['a GitLab pipeline', { CI_PIPELINE_URL: 'https://gitlab.example/p/3' }, 'https://gitlab.example/p/3'],
     ['a javascript: URL', { CI_JOB_URL: 'javascript:alert(1)' }, undefined],
+    [
+      'a URL with @ in its path and query',
+      { CI_JOB_URL: 'https://gitlab.example/@team/j/7?by=a@b' },
+      'https://gitlab.example/@team/j/7?by=a@b',
+    ],
     ['a URL with a password', { CI_JOB_URL: 'https://user:secret@gitlab.example/j/7' }, undefined],
   ])(
     'records the URL of the CI run only if it is HTTP or HTTPS and has no user or password: %s',

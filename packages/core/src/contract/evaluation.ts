@@ -11,7 +11,7 @@ export const Evaluation = Type.Object(
     name: label({ description: 'Name of the evaluation.', examples: ['nightly-regression'] }),
     agent_id: optional(uuid({ description: 'The registered agent that was evaluated.' })),
     agent_name: optional(registeringName()),
-    harness_id: optional(uuid({ description: 'The harness that ran the evaluation; recorded as sent.' })),
+    harness_id: optional(uuid({ description: 'The harness that ran the evaluation; recorded in lower case.' })),
     category: optional(label({ description: 'Free-text category.', examples: ['safety'] })),
     status: optional(
       oneOf(EVALUATION_STATUSES, {

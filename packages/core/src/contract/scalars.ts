@@ -112,7 +112,7 @@ export const webAddress = (notes: FieldNotes) =>
     minLength: 1,
     maxLength: URL_LENGTH_MAX,
     format: 'web-address',
-    'x-pattern': '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s@]+$',
+    'x-pattern': '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s@/?#\\\\]+(?:[/?#][^\\s\\\\]*)?$',
     ...notes,
   });
 
