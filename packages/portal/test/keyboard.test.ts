@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
-import { createHighRiskAgent, newWorkspace, paths } from './harness.ts';
+import { createHighRiskAgent, newWorkspace, paths, waitUntilLoaded } from './harness.ts';
 import { openWindow } from './window.ts';
 
 const STOPS_MAX = 120;
@@ -64,6 +64,22 @@ test('a person can sign in, open an evaluation and approve it by keyboard, and t
   expect(await moment.getAttribute('tabindex')).toBeNull();
   expect(await moment.textContent()).toContain(exact);
   expect(pageErrors).toEqual([]);
+});
+
+test('a day can be typed into a date filter', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('viewer', 'evaluations');
+  await waitUntilLoaded(page);
+  const from = page.getByLabel('From', { exact: true });
+  await from.focus();
+  // The delays are longer than the wait of the filter for more input, so incomplete years are applied, too.
+  await page.keyboard.type('1127');
+  await page.keyboard.type('2026', { delay: 500 });
+  await expect.poll(() => new URL(page.url()).search).toBe('?from=2026-11-27');
+  expect(await from.inputValue()).toBe('2026-11-27');
+  // The day is incomplete after this key, so the filter is removed.
+  await page.keyboard.press('Backspace');
+  await expect.poll(() => new URL(page.url()).search).toBe('');
 });
 
 test('the color scheme menu opens by keyboard, and the chosen scheme survives a reload', async () => {

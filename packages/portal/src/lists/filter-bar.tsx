@@ -3,7 +3,7 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { Children, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import styles from './filter-bar.module.css';
-import type { Filters } from './use-filters.ts';
+import { type Filters, startOfDay } from './use-filters.ts';
 
 /** If a list has more filters than this, phones show the first two, the filters that are set, and a button that shows the others. */
 const COLLAPSED_ABOVE = 3;
@@ -34,6 +34,40 @@ export const activeFilterClass = styles.set as string;
 
 const TYPING_MS = 350;
 
+/**
+ * The input of a filter's field. The value that `toValue` makes of it is applied TYPING_MS after the last input. The input can differ from
+ * the applied value, for example while a value is still incomplete.
+ */
+function useTypedFilter<N extends string>(filters: Filters<N>, name: N, toValue: (input: string) => string) {
+  const current = filters.values[name] ?? '';
+  const [input, setInput] = useState(current);
+  const applied = useRef(current);
+  const apply = (text: string) => {
+    applied.current = toValue(text);
+    filters.set({ [name]: applied.current || undefined } as never);
+  };
+  const applySoon = useDebouncedCallback(apply, TYPING_MS);
+  useEffect(() => {
+    // A value that this field applied returns through the URL, possibly late. It must not replace newer input.
+    if (current === applied.current) return;
+    applied.current = current;
+    applySoon.cancel();
+    setInput(current);
+  }, [current, applySoon]);
+  return {
+    input,
+    type: (text: string) => {
+      setInput(text);
+      applySoon(text);
+    },
+    clear: () => {
+      applySoon.cancel();
+      setInput('');
+      apply('');
+    },
+  };
+}
+
 /** A free-text filter. It is applied TYPING_MS after the last input. */
 export function FilterText<N extends string>({
   filters,
@@ -54,25 +88,7 @@ export function FilterText<N extends string>({
 }) {
   const suggestions = useId();
   const current = filters.values[name] ?? '';
-  const [input, setInput] = useState(current);
-  const applied = useRef(current);
-  const apply = (text: string) => {
-    applied.current = valueForName(displayNames, text.trim());
-    filters.set({ [name]: applied.current || undefined } as never);
-  };
-  const applySoon = useDebouncedCallback(apply, TYPING_MS);
-  const clear = () => {
-    applySoon.cancel();
-    setInput('');
-    apply('');
-  };
-  useEffect(() => {
-    // A value that this field applied returns through the URL, trimmed and possibly late. It must not replace newer input.
-    if (current === applied.current) return;
-    applied.current = current;
-    applySoon.cancel();
-    setInput(current);
-  }, [current, applySoon]);
+  const { input, type, clear } = useTypedFilter(filters, name, (text) => valueForName(displayNames, text.trim()));
   return (
     <>
       <TextInput
@@ -84,10 +100,7 @@ export function FilterText<N extends string>({
         list={displayNames.size > 0 ? suggestions : undefined}
         leftSection={<IconSearch size={14} aria-hidden />}
         rightSection={input === '' ? undefined : <CloseButton size="xs" aria-label={`Clear ${label}`} onClick={clear} />}
-        onChange={({ currentTarget }) => {
-          setInput(currentTarget.value);
-          applySoon(currentTarget.value);
-        }}
+        onChange={({ currentTarget }) => type(currentTarget.value)}
       />
       {displayNames.size > 0 && (
         <datalist id={suggestions}>
@@ -135,23 +148,28 @@ export function FilterSelect<N extends string>(props: {
 
 /** A range of days in the reader's time zone. */
 export function FilterDays({ filters }: { filters: Filters<'from' | 'to'> }) {
-  const day = (name: 'from' | 'to', label: string) => (
+  return (
+    <span
+      className={`${styles.days} ${filters.values.from === undefined && filters.values.to === undefined ? '' : activeFilterClass}`}
+    >
+      <FilterDay filters={filters} name="from" label="From" />
+      <FilterDay filters={filters} name="to" label="To" />
+    </span>
+  );
+}
+
+function FilterDay({ filters, name, label }: { filters: Filters<'from' | 'to'>; name: 'from' | 'to'; label: string }) {
+  // Browsers report a date at each key, for example the year 0002 after the first digit of 2026. Such a date sets no filter.
+  const { input, type } = useTypedFilter(filters, name, (day) => (startOfDay(day) === undefined ? '' : day));
+  return (
     <TextInput
       size="xs"
       type="date"
       aria-label={label}
       leftSection={<span className={styles.prefix}>{label}</span>}
       leftSectionWidth={44}
-      value={filters.values[name] ?? ''}
-      onChange={({ currentTarget }) => filters.set({ [name]: currentTarget.value || undefined })}
+      value={input}
+      onChange={({ currentTarget }) => type(currentTarget.value)}
     />
-  );
-  return (
-    <span
-      className={`${styles.days} ${filters.values.from === undefined && filters.values.to === undefined ? '' : activeFilterClass}`}
-    >
-      {day('from', 'From')}
-      {day('to', 'To')}
-    </span>
   );
 }
