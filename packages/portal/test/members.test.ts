@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../../server/test/fixtures/run-command.ts';
-import { PASSWORD } from '../../server/test/harness/portal-browser.ts';
-import { newWorkspace } from './harness.ts';
+import { createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
+import { newWorkspace, waitUntilLoaded } from './harness.ts';
 import { openWindow } from './window.ts';
 
 test('an admin invites a member by link, changes their role, creates a password reset link and removes the member', async () => {
@@ -52,6 +52,39 @@ test('an admin invites a member by link, changes their role, creates a password 
   await page.getByText('Grace Hopper is no longer a member of the workspace.').waitFor();
   await page.getByLabel('Role of Grace Hopper').waitFor({ state: 'detached' });
   expect([...pageErrors, ...grace.pageErrors, ...again.pageErrors]).toEqual([]);
+});
+
+test('after leaving a workspace, a person sees their other workspace and a message', async () => {
+  const [left, other] = [await newWorkspace(), await newWorkspace()];
+  await createPerson(left.server, { [left.id]: 'admin' });
+  const { email, browser } = await createPerson(left.server, { [other.id]: 'viewer', [left.id]: 'admin' });
+  const { page, pageErrors } = await openWindow({ baseURL: left.server.url, cookie: browser.cookie });
+  await page.goto(`/w/${left.id}/members`);
+  await waitUntilLoaded(page);
+  await page.getByRole('button', { name: `Actions for ${email.split('@')[0]}` }).click();
+  await page.getByRole('menuitem', { name: 'Leave workspace' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click();
+  await page.getByText(`You left ${left.name}.`).waitFor();
+  await page.getByRole('button', { name: `Workspace ${other.name} viewer` }).waitFor();
+  expect(new URL(page.url()).pathname).toBe(`/w/${other.id}`);
+  expect(pageErrors).toEqual([]);
+});
+
+test('leaving the only workspace ends the session, and the dialog says so', async () => {
+  const left = await newWorkspace();
+  await createPerson(left.server, { [left.id]: 'admin' });
+  const { page, email, pageErrors } = await left.visit('admin', 'members');
+  await waitUntilLoaded(page);
+  await page.getByRole('button', { name: `Actions for ${email.split('@')[0]}` }).click();
+  await page.getByRole('menuitem', { name: 'Leave workspace' }).click();
+  await page.getByRole('dialog').getByText('This is your only workspace, so you are signed out.').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click();
+  await page.getByText(`You left ${left.name}.`).waitFor();
+  await page.getByLabel('Email address').fill(email);
+  await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'No workspace yet' }).waitFor();
+  expect(pageErrors).toEqual([]);
 });
 
 test('the last admin cannot be demoted, and the page shows the reason', async () => {

@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call, type ListItem, type ResponseBody } from '../../api/call.ts';
-import { useWorkspace } from '../../api/session.ts';
+import { sessionQuery, useSession, useWorkspace } from '../../api/session.ts';
 import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
@@ -21,14 +21,25 @@ export function MemberMenu({
   const { workspace, person } = useWorkspace();
   const queries = useQueryClient();
   const navigate = useNavigate();
+  const isOnlyWorkspace = useSession().data?.memberships.length === 1;
   const [openDialog, setOpenDialog] = useState<'reset' | 'remove'>();
   const self = member.person_id === person.id;
   const params = { workspace: workspace.id, person: member.person_id };
   const remove = async () => {
-    if (self) await call('members.leave', { params: { workspace: workspace.id } });
-    else await call('members.remove', { params });
-    if (self) await navigate({ to: '/' });
-    else toast.done(`${member.name} is no longer a member of the workspace.`);
+    await call('members.remove', { params });
+    toast.done(`${member.name} is no longer a member of the workspace.`);
+    await queries.invalidateQueries();
+  };
+  const leave = async () => {
+    await call('members.leave', { params: { workspace: workspace.id } });
+    toast.done(`You left ${workspace.name}.`);
+    // The page `/` redirects to a workspace of the session, so the session must not contain this one.
+    queries.setQueryData(
+      sessionQuery.queryKey,
+      (session) =>
+        session && { ...session, memberships: session.memberships.filter((each) => each.workspace.id !== workspace.id) },
+    );
+    await navigate({ to: '/' });
     await queries.invalidateQueries();
   };
   const reset = async () => onShow(await call('members.reset_password', { params }), `Password reset link for ${member.name}`);
@@ -64,10 +75,11 @@ export function MemberMenu({
         title={self ? `Leave ${workspace.name}?` : `Remove ${member.name}?`}
         submit={self ? 'Leave' : 'Remove'}
         danger
-        action={remove}
+        action={self ? leave : remove}
       >
         <p className="soft">
           Records of {self ? 'your' : 'their'} actions are kept. The last admin cannot {self ? 'leave' : 'be removed'}.
+          {self && isOnlyWorkspace && ' This is your only workspace, so you are signed out.'}
         </p>
       </ConfirmDialog>
     </>
