@@ -134,3 +134,20 @@ test('the account page tells a member that there is no password yet, and does no
   expect(await page.getByLabel('Current password').count()).toBe(0);
   expect(pageErrors).toEqual([]);
 });
+
+test('an invitation of a person without a password asks for no password and says where to get one', async () => {
+  const { server, name } = await newWorkspace();
+  await runCommand(
+    { ...environmentOf(server), COUNTERSIGN_PUBLIC_URL: server.url },
+    ...['members', 'add', '--workspace', name, '--email', 'visitor@example.com', '--role', 'viewer'],
+  );
+  const other = await newWorkspace();
+  const admin = await createPerson(server, { [other.id]: 'admin' });
+  const invitation = { email: 'visitor@example.com', role: 'viewer' };
+  const { body } = await admin.browser.call('POST', `/workspaces/${other.id}/invitations`, invitation);
+  const { page, pageErrors } = await openWindow({ baseURL: server.url });
+  await page.goto(body.path);
+  await page.getByText('Your account has no password yet.', { exact: false }).waitFor();
+  expect(await page.getByRole('textbox').count()).toBe(0);
+  expect(pageErrors).toEqual([]);
+});

@@ -60,8 +60,7 @@ test('a person with an account becomes the admin of another workspace with a set
   const link = await workspaceSetUpLink(server.open.pool, await server.workspace('beta'));
   const { page, pageErrors } = await openWindow({ baseURL: server.url });
   await page.goto(link.path);
-  await page.getByText('If you already have an account on this server, enter its email address and password.').waitFor();
-  await page.getByLabel('Your name').fill('Ada');
+  await page.getByText('If you already have an account on this server, enter only its email address and password.').waitFor();
   await page.getByLabel('Email address').fill(email);
   await page.getByRole('textbox', { name: 'Password', exact: true }).fill('not the password at all');
   await page.getByRole('button', { name: 'Become admin and sign in' }).click();
@@ -70,6 +69,20 @@ test('a person with an account becomes the admin of another workspace with a set
   await page.getByRole('button', { name: 'Become admin and sign in' }).click();
   await page.getByRole('button', { name: 'Workspace beta admin' }).waitFor();
   expect(pageErrors).toEqual([]);
+});
+
+test('without an account, the set-up link of a workspace requires a name', async () => {
+  const server = await startEmptyServer();
+  const link = await workspaceSetUpLink(server.open.pool, await server.workspace('beta'));
+  const { page } = await openWindow({ baseURL: server.url });
+  await page.goto(link.path);
+  await page.getByLabel('Email address').fill('ada@example.com');
+  await page.getByRole('textbox', { name: 'Password', exact: true }).fill(PASSWORD);
+  await page.getByRole('button', { name: 'Become admin and sign in' }).click();
+  await page.getByText('This is required.').waitFor();
+  await page.getByLabel('Your name').fill('Ada');
+  await page.getByRole('button', { name: 'Become admin and sign in' }).click();
+  await page.getByRole('button', { name: 'Workspace beta admin' }).waitFor();
 });
 
 test('the sign-in page rejects a wrong password, and after sign-in shows the page that was requested', async () => {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { dateTime, flag, label, nullable, oneOf } from '../contract/scalars.ts';
+import { dateTime, label, nullable, oneOf } from '../contract/scalars.ts';
 import { emailAddress, linkToken, newPassword, personName, role, SignedIn, WorkspaceName } from './identity-fields.ts';
 import type { PortalRoute } from './route.ts';
 
@@ -20,8 +20,9 @@ const ShownLink = Type.Object({
     }),
   ),
   role: nullable(role()),
-  has_account: flag({
-    description: 'Whether the person already has an account. Accepting an invitation then requires the password of the account.',
+  account: oneOf(['none', 'without_password', 'with_password'], {
+    description:
+      'The account of the email address; `none` if the link has no address. To accept an invitation, a person with an account needs its password.',
   }),
   expires_at: dateTime({ description: 'When it expires.' }),
 });

@@ -17,7 +17,7 @@ export const linkHandlers = handlers({
       workspace: workspaceId === null || workspaceName === null ? null : { id: workspaceId, name: workspaceName },
       email,
       role,
-      has_account: account !== undefined,
+      account: account === undefined ? 'none' : account.password === null ? 'without_password' : 'with_password',
       expires_at: expiresAt,
     };
   },

@@ -66,7 +66,7 @@ describe('the first start', () => {
       purpose: 'set_up',
       workspace: { id: workspace, name: 'acme' },
       email: null,
-      has_account: false,
+      account: 'none',
     });
     const browser = new Browser(server);
     const form = { token: tokenOf(link), email: 'Admin@example.com', password: PASSWORD };
@@ -111,7 +111,7 @@ describe('an invitation', () => {
       purpose: 'invitation',
       email: 'grace@example.com',
       role: 'approver',
-      has_account: false,
+      account: 'none',
       workspace: { name: 'acme' },
     });
     const joined = await accept(link, { name: 'Grace', password: PASSWORD });
@@ -126,9 +126,18 @@ describe('an invitation', () => {
   test('for an existing account is accepted only with the password of the account', async () => {
     const known = await createPerson(server, {}, 'known@example.com');
     const link = await invite('known@example.com');
-    expect((await open(new Browser(server), 'show', { token: tokenOf(link) })).body.has_account).toBe(true);
+    expect((await open(new Browser(server), 'show', { token: tokenOf(link) })).body.account).toBe('with_password');
     expect(outcome(await accept(link, { name: 'Thief', password: 'a new password of mine' }))).toBe('401 sign_in_failed');
     expect((await accept(link, { password: PASSWORD })).body.person).toMatchObject({ id: known.id, name: 'known' });
+  });
+
+  test('for an account without a password shows this, and cannot set one', async () => {
+    const email = 'passwordless@example.com';
+    const [first, second, role] = [await server.workspace(), await server.workspace(), 'viewer' as const];
+    await addMember(server.open.pool, first, { email, name: 'Guest', role }, 'operator');
+    const link = await inviteMember(server.open.pool, second, { email, role }, 'operator');
+    expect((await open(new Browser(server), 'show', { token: tokenOf(link) })).body.account).toBe('without_password');
+    expect(outcome(await accept(link, { name: 'Thief', password: 'a new password of mine' }))).toBe('401 sign_in_failed');
   });
 
   test('is accepted only once when it is used concurrently', async () => {

@@ -14,7 +14,7 @@ export interface LinkFormProps {
 }
 
 const PASSWORD_HINT = 'At least 12 characters. Several uncommon words make a strong password.';
-const EXISTING_ACCOUNT_HINT = 'If you already have an account on this server, enter its email address and password.';
+const EXISTING_ACCOUNT_HINT = 'If you already have an account on this server, enter only its email address and password.';
 const PASSWORD_FIELDS = {
   new: { label: 'New password', description: PASSWORD_HINT, autoComplete: 'new-password' },
   current: { label: 'Your password', autoComplete: 'current-password' },
@@ -30,9 +30,14 @@ export function SetUp({ link, token, onSignedIn }: LinkFormProps) {
   const set = (member: keyof typeof values) => (value: string) => setValues({ ...values, [member]: value });
   const mutation = useMutation({
     mutationFn: () => {
-      const { workspace_name, email, name, password } = values;
+      const { workspace_name, email, password } = values;
+      const name = values.name.trim();
       return call('links.set_up', {
-        body: { token, email: email.trim(), password, name: name.trim(), ...(link.workspace === null ? { workspace_name } : {}) },
+        body: {
+          ...{ token, email: email.trim(), password },
+          ...(name === '' ? {} : { name }),
+          ...(link.workspace === null ? { workspace_name } : {}),
+        },
       });
     },
     meta: { errorShownInForm: true },
@@ -63,6 +68,7 @@ export function SetUp({ link, token, onSignedIn }: LinkFormProps) {
         )}
         <TextField
           label="Your name"
+          {...(mayHaveAccount ? { description: 'For a new account.' } : {})}
           autoComplete="name"
           value={values.name}
           onChange={set('name')}
@@ -90,17 +96,18 @@ export function SetUp({ link, token, onSignedIn }: LinkFormProps) {
 export function AcceptInvitation({ link, token, onSignedIn }: LinkFormProps) {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
+  const isNew = link.account === 'none';
   const mutation = useMutation({
-    mutationFn: () =>
-      call('links.accept_invitation', { body: { token, password, ...(link.has_account ? {} : { name: name.trim() }) } }),
+    mutationFn: () => call('links.accept_invitation', { body: { token, password, ...(isNew ? { name: name.trim() } : {}) } }),
     meta: { errorShownInForm: true },
     onSuccess: onSignedIn,
   });
+  if (link.account === 'without_password') return <PasswordRequired link={link} />;
   return (
     <>
       <p className="soft">
-        You have been invited to <strong>{link.workspace?.name}</strong> as {link.role === 'viewer' ? 'a' : 'an'} {link.role}. The
-        invitation is for {link.email}.{link.has_account && ' You already have an account. Enter its password.'}
+        <InvitationSummary link={link} />
+        {!isNew && ' You already have an account. Enter its password.'}
       </p>
       <Form
         onSubmit={() => mutation.mutate()}
@@ -109,7 +116,7 @@ export function AcceptInvitation({ link, token, onSignedIn }: LinkFormProps) {
         pending={mutation.isPending}
         submit="Join"
       >
-        {!link.has_account && (
+        {isNew && (
           <TextField
             label="Your name"
             autoComplete="name"
@@ -119,7 +126,7 @@ export function AcceptInvitation({ link, token, onSignedIn }: LinkFormProps) {
           />
         )}
         <PasswordField
-          kind={link.has_account ? 'current' : 'new'}
+          kind={isNew ? 'new' : 'current'}
           value={password}
           onChange={setPassword}
           error={fieldError(mutation.error, 'password')}
@@ -128,6 +135,26 @@ export function AcceptInvitation({ link, token, onSignedIn }: LinkFormProps) {
     </>
   );
 }
+
+const InvitationSummary = ({ link }: { link: LinkFormProps['link'] }) => (
+  <>
+    You have been invited to <strong>{link.workspace?.name}</strong> as {link.role === 'viewer' ? 'a' : 'an'} {link.role}. The
+    invitation is for {link.email}.
+  </>
+);
+
+/** Shown for an invitation that requires the password of an account, if the account has none. */
+const PasswordRequired = ({ link }: { link: LinkFormProps['link'] }) => (
+  <>
+    <p className="soft">
+      <InvitationSummary link={link} />
+    </p>
+    <p>
+      Your account has no password yet. Ask someone who is an admin of all your workspaces, or the operator, for a password reset
+      link. Set a password with it, then open this invitation again.
+    </p>
+  </>
+);
 
 /** The form that sets a new password, also the first one of an account without a password. */
 export function ResetPassword({ link, token, onSignedIn }: LinkFormProps) {
