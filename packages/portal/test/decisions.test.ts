@@ -64,6 +64,19 @@ test('the page of a decision reports that the decision was altered in the databa
   await page.getByText('Content hash: failed').waitFor();
 });
 
+test('the page of a decision reports a column that was altered in the database', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
+  await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
+  const { sql } = workspace.server.database;
+  await sql('ALTER TABLE countersign.decisions DISABLE TRIGGER ALL');
+  await sql('UPDATE countersign.decisions SET allowed = true WHERE tenant_id = $1', [workspace.id]);
+  const { page } = await workspace.visit('viewer', 'decisions');
+  await page.getByRole('link', { name: 'support-bot' }).click();
+  await page.getByText('Not verified: do not rely on this decision').waitFor();
+  await page.getByText('The column allowed is true, but the hashed text says false.', { exact: false }).waitFor();
+});
+
 test('the list and the page of a decision show the requested name of an unknown agent', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.promotionCheck, { agent_name: 'suport-bot' });

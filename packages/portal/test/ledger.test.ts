@@ -22,8 +22,27 @@ test('the browser verifies the chain and reports a row that was altered in the d
   await page.getByText(/the row was altered/).waitFor();
   await page.getByText('16 entries before it are valid.', { exact: false }).waitFor();
   await page.getByRole('link', { name: 'View entry 17' }).click();
-  await page.getByText('The hash chain is broken at this entry').waitFor();
+  await page.getByText('This entry is not valid').waitFor();
   expect(pageErrors).toEqual([]);
+});
+
+test('the page of an entry reports altered columns and a deleted next entry', async () => {
+  const workspace = await newWorkspace();
+  for (const action of ['agent.promoted', 'agent.retired', 'agent.deleted'])
+    await workspace.send(paths.audit, { actor: 'ci', action });
+  const { page } = await workspace.visit('viewer', 'ledger/1');
+  await page.getByText('The hash of this entry matches its content').waitFor();
+
+  const { sql } = workspace.server.database;
+  await sql('ALTER TABLE countersign.audit_entries DISABLE TRIGGER ALL');
+  await sql(`UPDATE countersign.audit_entries SET recorded_by = 'operator' WHERE tenant_id = $1 AND seq = 1`, [workspace.id]);
+  await sql('DELETE FROM countersign.audit_entries WHERE tenant_id = $1 AND seq = 3', [workspace.id]);
+  await page.reload();
+  await page.getByText('This entry is not valid').waitFor();
+  await page.getByText(/The column recorded_by is "operator", but the hashed text says "key:/).waitFor();
+  await page.getByRole('link', { name: 'Next', exact: true }).click();
+  await page.getByText('The next entry is missing: the ledger has 3 entries.').waitFor();
+  expect(await page.getByText('Last entry, no next entry yet').count()).toBe(0);
 });
 
 test('the browser verifies with the current keys of the server, even if its cache has older keys', async () => {

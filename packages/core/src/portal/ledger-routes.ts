@@ -53,7 +53,12 @@ export const EntryDetail = Type.Object({
   previous: Type.Union([AdjacentEntry, Type.Null()], {
     description: 'The previous entry, as it is stored; null for the first entry.',
   }),
-  next: Type.Union([AdjacentEntry, Type.Null()], { description: 'The next entry, as it is stored; null for the last entry.' }),
+  next: Type.Union([AdjacentEntry, Type.Null()], {
+    description: 'The next entry, as it is stored; null for the last entry, or if the next entry was deleted.',
+  }),
+  last_seq: nullable(
+    count({ description: 'Number of the last entry, according to the head of the ledger; null if the head is not valid.' }),
+  ),
 });
 export type EntryDetail = Static<typeof EntryDetail>;
 

@@ -63,9 +63,11 @@ export const ledgerHandlers = handlers({
 
   'ledger.read': async ({ workspace, params, parts }) => {
     const seq = Number(params.seq);
-    const [entry, adjacent] = await inReadTransaction(parts.readPool, workspace, (tx) =>
-      Promise.all([findEntry(tx, seq), findAdjacentEntries(tx, seq)]),
-    );
+    const [head, entry, adjacent] = await inReadTransaction(parts.readPool, workspace, async (tx) => {
+      // The head is read first, so that all entries that it counts are visible to the later statements.
+      const read = await headOf(tx, 'audit');
+      return [read, ...(await Promise.all([findEntry(tx, seq), findAdjacentEntries(tx, seq)]))] as const;
+    });
     const { document, prev_hash } = found(entry);
     const { framework, retention_until, metadata, rationale } = JSON.parse(document) as EntryMembers;
     return {
@@ -73,6 +75,7 @@ export const ledgerHandlers = handlers({
       ...{ rationale, framework, retention_until, metadata, prev_hash, document },
       previous: adjacent.find((each) => each.seq < seq) ?? null,
       next: adjacent.find((each) => each.seq > seq) ?? null,
+      last_seq: 'fault' in head ? null : head.rows,
     };
   },
 
@@ -115,12 +118,16 @@ export const ledgerHandlers = handlers({
 async function statusOf(tx: Transaction, log: LogName): Promise<LogStatus> {
   const signed = await findLatestCheckpoint(tx, log);
   const checkpoint = signed === undefined ? null : { size: signed.size, signed_at: signed.signedAt };
+  return { log, checkpoint, ...{ rows: 0, fault: null, ...(await headOf(tx, log)) } };
+}
+
+/** The number of rows of a log according to its head, or why the head is not valid. */
+async function headOf(tx: Transaction, log: LogName): Promise<{ rows: number } | { fault: string }> {
   try {
-    const { seq: rows } = await readSealedHead(tx, log);
-    return { log, rows, checkpoint, fault: null };
+    return { rows: (await readSealedHead(tx, log)).seq };
   } catch (error) {
     if (!(error instanceof LogRewrittenError)) throw error;
-    return { log, rows: 0, checkpoint, fault: error.message };
+    return { fault: error.message };
   }
 }
 

@@ -8,14 +8,17 @@ import { Notice } from '../../components/notice.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
+import { alteredColumns } from '../../proof/altered-columns.ts';
 import { checkDecision, decisionKeyBytes, type Finding } from '../../proof/check-decision.ts';
 import { fetchPublicKeys } from '../../proof/public-keys.ts';
 import { CheckCopy } from './check-copy.tsx';
 import styles from './decision-page.module.css';
 import { FindingItem } from './finding-item.tsx';
 
-/** Verifies the decision in the browser: hash, attestation, evidence, and the HMAC after an admin loads the decision key. */
-export function DecisionProof({ decision }: { decision: ResponseBody<'decisions.read'> }) {
+type Decision = ResponseBody<'decisions.read'>;
+
+/** Verifies the decision in the browser: columns, hash, attestation, evidence, and the HMAC after an admin loads the decision key. */
+export function DecisionProof({ decision }: { decision: Decision }) {
   const keys = useQuery({ queryKey: ['public-keys'], queryFn: ({ signal }) => fetchPublicKeys(signal), staleTime: 300_000 });
   const [decisionKey, setDecisionKey] = useState<Uint8Array>();
   if (keys.data === undefined) {
@@ -31,7 +34,9 @@ export function DecisionProof({ decision }: { decision: ResponseBody<'decisions.
     evidence: decision.evidence,
     decisionKey,
   });
-  const isValid = Object.values(findings).every(({ passed }: Finding) => passed) && decision.altered === null;
+  const columnErrors = alteredColumns({ ...decision.decision }, columnsOf(decision));
+  const isValid =
+    Object.values(findings).every(({ passed }: Finding) => passed) && decision.altered === null && columnErrors.length === 0;
   return (
     <div className="stack">
       <Panel
@@ -45,6 +50,9 @@ export function DecisionProof({ decision }: { decision: ResponseBody<'decisions.
             role="status"
           >
             {decision.altered !== null && <p>The server reports: {decision.altered}</p>}
+            {columnErrors.map((error) => (
+              <p key={error}>{error}</p>
+            ))}
           </Notice>
           <ul className={styles.findings}>
             <FindingItem title="Content hash" finding={findings.hash} />
@@ -61,6 +69,13 @@ export function DecisionProof({ decision }: { decision: ResponseBody<'decisions.
       <CheckCopy keys={keys.data} decisionKey={decisionKey} attestation={decision.attestation} evidence={decision.evidence} />
     </div>
   );
+}
+
+/** The columns that the page shows, with the names that their values have in the signed document. */
+function columnsOf({ decision, id, decided_at, asked_by, agent, evaluation_id, allowed, reason, event }: Decision) {
+  const columns = { decision_id: id, timestamp: decided_at, agent_id: agent?.id ?? null, evaluation_id, allowed, reason, event };
+  // Older versions did not sign who requested the decision.
+  return decision.asked_by === undefined ? columns : { ...columns, asked_by };
 }
 
 function LoadKey({ keyId, onKey }: { keyId: string; onKey: (key: Uint8Array) => void }) {

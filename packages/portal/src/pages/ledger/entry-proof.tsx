@@ -1,16 +1,20 @@
 import { rowHashOf } from '@countersign/core/domain/audit-chain';
 import type { ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
 import { Identifier } from '../../components/identifier.tsx';
 import { Notice } from '../../components/notice.tsx';
+import { formatCountOf } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
+import { alteredColumns } from '../../proof/altered-columns.ts';
 import { digests } from '../../proof/browser-cryptography.ts';
 import styles from './entry-proof.module.css';
 
 type Entry = ResponseBody<'ledger.read'>;
 
-/** Recomputes the entry's hash and checks its links to the adjacent entries. */
+/** Recomputes the entry's hash, and checks the columns that the page shows and its links to the adjacent entries. */
 export function EntryProof({ entry }: { entry: Entry }) {
-  const errors = chainErrors(entry);
+  const { workspace } = useWorkspace();
+  const errors = [...columnErrors(entry, workspace.id), ...chainErrors(entry)];
   return (
     <Panel title="Hash chain" note="Recomputed in this browser.">
       <div className="stack">
@@ -22,10 +26,7 @@ export function EntryProof({ entry }: { entry: Entry }) {
             hash={entry.prev_hash}
           />
           <ChainLink label={`Hash of this entry (${entry.seq})`} hash={entry.row_hash} current />
-          <ChainLink
-            label={entry.next === null ? 'Last entry, no next entry yet' : `Hash of the next entry (${entry.next.seq})`}
-            hash={entry.next?.row_hash ?? null}
-          />
+          <ChainLink label={nextLabel(entry)} hash={entry.next?.row_hash ?? null} />
         </ol>
         {errors.length === 0 ? (
           <Notice kind="good">
@@ -35,7 +36,7 @@ export function EntryProof({ entry }: { entry: Entry }) {
             </p>
           </Notice>
         ) : (
-          <Notice kind="problem" title="The hash chain is broken at this entry" role="alert">
+          <Notice kind="problem" title="This entry is not valid" role="alert">
             {errors.map((error) => (
               <p key={error}>{error}</p>
             ))}
@@ -55,13 +56,24 @@ function ChainLink({ label, hash, current = false }: { label: string; hash: stri
   );
 }
 
-function chainErrors({ document, row_hash, prev_hash, previous, next, seq }: Entry): string[] {
+const nextLabel = ({ seq, next, last_seq }: Entry): string =>
+  next !== null
+    ? `Hash of the next entry (${next.seq})`
+    : last_seq === seq
+      ? 'Last entry, no next entry yet'
+      : 'No next entry in the database';
+
+const columnErrors = ({ document, agent, ...entry }: Entry, tenantId: string): string[] => {
+  const { seq, id, recorded_at, recorded_by, actor, action, trace_id, prev_hash } = entry;
+  const columns = { tenant_id: tenantId, seq, id, recorded_at, recorded_by, actor, action, trace_id, prev_hash };
+  return alteredColumns(JSON.parse(document) as Record<string, unknown>, { ...columns, agent_id: agent?.id ?? null });
+};
+
+function chainErrors({ document, row_hash, prev_hash, previous, next, seq, last_seq }: Entry): string[] {
   const errors: string[] = [];
   const computed = rowHashOf(document, digests);
   if (computed !== row_hash)
     errors.push(`The stored hash is ${row_hash}, but the hash of the content is ${computed}. The entry was altered.`);
-  if (!document.includes(`"prev_hash":${prev_hash === null ? 'null' : `"${prev_hash}"`}`))
-    errors.push('The previous hash shown here differs from the previous hash in the hashed text.');
   if (previous !== null && previous.row_hash !== prev_hash)
     errors.push(
       prev_hash === null
@@ -69,6 +81,9 @@ function chainErrors({ document, row_hash, prev_hash, previous, next, seq }: Ent
         : `The entry names ${prev_hash} as the previous hash, but entry ${previous.seq} has the hash ${previous.row_hash}.`,
     );
   if (previous === null && seq > 1) errors.push('The previous entry is missing.');
+  if (last_seq === null) errors.push('The head of the ledger is not valid, so it is unknown whether a next entry is missing.');
+  else if (next === null && last_seq > seq)
+    errors.push(`The next entry is missing: the ledger has ${formatCountOf(last_seq, 'entry', 'entries')}.`);
   if (next !== null && next.prev_hash !== row_hash)
     errors.push(
       next.prev_hash === null
