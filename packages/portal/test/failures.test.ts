@@ -127,6 +127,26 @@ test('a dialog keeps its input while the server responds with 401, and can be su
   await page.getByRole('heading', { name: 'Incident with support-bot' }).waitFor();
 });
 
+test('a record and a list disappear if a reload shows that they cannot be read any more', async () => {
+  const workspace = await newWorkspace();
+  const run = await workspace.send(paths.traces, { trace_id: 'run-1', agent_name: 'support-bot', spans: [] });
+  const { page } = await workspace.visit('viewer', `runs/traces/${run.id}`);
+  await page.getByRole('heading', { name: 'run-1' }).waitFor();
+  const respond = (path: string, status: number, error: string) =>
+    page.context().route(path, (route) => route.fulfill({ status, json: { error, issues: [] } }));
+  await respond('**/traces/*', 404, 'not_found');
+  await page.evaluate(COME_BACK);
+  await page.getByText('The record does not exist').waitFor();
+  expect(await page.getByRole('heading', { name: 'run-1' }).count()).toBe(0);
+
+  await page.goto(`/w/${workspace.id}/runs`);
+  await page.getByRole('link', { name: 'run-1' }).waitFor();
+  await respond('**/api/portal/**/runs*', 403, 'forbidden');
+  await page.evaluate(COME_BACK);
+  await page.getByText('Your role in this workspace does not allow this.', { exact: false }).waitFor();
+  expect(await page.getByRole('link', { name: 'run-1' }).count()).toBe(0);
+});
+
 test('an action is rejected after a sign-in of another person in the same browser, and the page then shows that person', async () => {
   const workspace = await newWorkspace();
   await createHighRiskAgent(workspace, 'a');

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { connection, recordConnection } from '../src/api/connection.ts';
-import { readProblem, toProblem } from '../src/api/problem.ts';
+import { Problem, readProblem, toProblem } from '../src/api/problem.ts';
 import { readBody } from '../src/api/read-body.ts';
 import { fieldError } from '../src/forms/field-errors.ts';
 
@@ -25,6 +25,10 @@ test('the message about a missing record does not repeat the title of the notice
   const response = Response.json({ error: 'not_found', issues: [] }, { status: 404 });
   const message = 'The record does not exist, or it belongs to another workspace.';
   expect(await readProblem(response)).toMatchObject({ kind: 'missing', message });
+});
+
+test('the message about a lost connection says to check whether a change was stored', () => {
+  expect(new Problem(0, 'no_response').message).toContain('If you submitted a change, first check whether it was stored.');
 });
 
 test('a problem contains the request ID of the response', async () => {

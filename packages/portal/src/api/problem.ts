@@ -71,6 +71,10 @@ export function requestIdOf(response: Response): { requestId?: string } {
 /** Converts any thrown value to a problem that can be shown. */
 export const toProblem = (error: unknown): Problem => (error instanceof Problem ? error : new Problem(0, 'page_error'));
 
+/** Whether an error means that earlier data must not stay on the screen: the record is gone, or the person may not read it any more. */
+export const isUnreadable = (error: unknown): boolean =>
+  error instanceof Problem && ['missing', 'forbidden'].includes(error.kind);
+
 function kindOf(status: number, code: string): Problem['kind'] {
   if (code === 'page_error') return 'page';
   if (status === 0 || status === 502 || status === 504) return 'lost';
@@ -85,7 +89,7 @@ function kindOf(status: number, code: string): Problem['kind'] {
 }
 
 const MESSAGES: Record<Problem['kind'], string> = {
-  lost: 'The server is not responding. Your input is kept. Try again when the connection is back.',
+  lost: 'The server is not responding. Your input is kept. Try again when the connection is back. If you submitted a change, first check whether it was stored.',
   'signed-out': 'You are signed out. Your input is kept. Sign in again in another tab, then try again.',
   'wrong-password': 'Wrong email or password.',
   forbidden: 'Your role in this workspace does not allow this. An admin of the workspace can change your role.',

@@ -1,6 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { isUnreadable } from '../api/problem.ts';
 import { useWorkspace } from '../api/session.ts';
 import { BlockSkeleton } from './block-skeleton.tsx';
 import { PageHeader } from './page-header.tsx';
@@ -20,7 +21,8 @@ interface ListPage {
 }
 
 /**
- * The page of one record. Shows a skeleton while the record loads, and an error if loading fails. `children` renders the loaded record;
+ * The page of one record. Shows a skeleton while the record loads, and an error if loading fails, or if a reload shows that the record
+ * cannot be read any more. `children` renders the loaded record;
  * its parameter `crumb` is the link to the list, for the header of the page.
  */
 export function DetailPage<T>(props: {
@@ -37,7 +39,7 @@ export function DetailPage<T>(props: {
       {list.label}
     </Link>
   );
-  if (query.data !== undefined) return children(query.data, crumb);
+  if (query.data !== undefined && !isUnreadable(query.error)) return children(query.data, crumb);
   return (
     <>
       <PageHeader title={title} crumb={crumb} />
