@@ -77,6 +77,22 @@ test('the page of a decision reports a column that was altered in the database',
   await page.getByText('The column allowed is true, but the hashed text says false.', { exact: false }).waitFor();
 });
 
+test('a decision is verified with the current keys, even if an earlier page had other keys', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
+  for (const _each of [1, 2]) await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
+  const { page } = await workspace.visit('viewer', 'decisions');
+  // The keys before a rotation.
+  await page.route('**/.well-known/jwks.json', (route) => route.fulfill({ json: { keys: [] } }));
+  const decisions = page.getByRole('table', { name: 'Decisions' }).getByRole('link', { name: 'support-bot' });
+  await decisions.first().click();
+  await page.getByText('Not verified: do not rely on this decision').waitFor();
+  await page.unroute('**/.well-known/jwks.json');
+  await page.getByRole('main').getByRole('link', { name: 'Decisions' }).click();
+  await decisions.last().click();
+  await page.getByText('Verified: the decision is unaltered').waitFor();
+});
+
 test('the list and the page of a decision show the requested name of an unknown agent', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.promotionCheck, { agent_name: 'suport-bot' });

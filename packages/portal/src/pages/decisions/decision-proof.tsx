@@ -19,7 +19,12 @@ type Decision = ResponseBody<'decisions.read'>;
 
 /** Verifies the decision in the browser: columns, hash, attestation, evidence, and the HMAC after an admin loads the decision key. */
 export function DecisionProof({ decision }: { decision: Decision }) {
-  const keys = useQuery({ queryKey: ['public-keys'], queryFn: ({ signal }) => fetchPublicKeys(signal), staleTime: 300_000 });
+  // Each page fetches the keys. Attestations are signed when they are read, so keys of an earlier page may lack their key.
+  const keys = useQuery({
+    queryKey: ['public-keys', decision.id],
+    queryFn: ({ signal }) => fetchPublicKeys(signal),
+    gcTime: 0,
+  });
   const [decisionKey, setDecisionKey] = useState<Uint8Array>();
   if (keys.data === undefined) {
     return (
