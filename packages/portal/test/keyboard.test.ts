@@ -106,6 +106,25 @@ test('after a dialog that was opened from a menu, the heading of the page has th
   await expect.poll(() => isFocused(page.getByRole('heading', { level: 1 }))).toBe(true);
 });
 
+test('the heading has the focus after the next record or another workspace is opened', async () => {
+  const [workspace, other] = [await newWorkspace(), await newWorkspace()];
+  for (const action of ['agent.promoted', 'agent.retired']) await workspace.send(paths.audit, { actor: 'ci', action });
+  const { browser } = await createPerson(workspace.server, { [workspace.id]: 'viewer', [other.id]: 'viewer' });
+  const { page } = await openWindow({ baseURL: workspace.server.url, cookie: browser.cookie });
+  await page.goto(`/w/${workspace.id}/ledger/1`);
+  await page.getByRole('link', { name: 'Next', exact: true }).focus();
+  await page.keyboard.press('Enter');
+  const heading = page.getByRole('heading', { level: 1 });
+  await page.getByRole('heading', { name: 'Entry 2: agent.retired' }).waitFor();
+  await expect.poll(() => isFocused(heading)).toBe(true);
+
+  await page.goto(`/w/${workspace.id}`);
+  await page.getByRole('button', { name: `Workspace ${workspace.name}` }).click();
+  await page.getByRole('menuitem', { name: other.name }).click();
+  await page.getByRole('button', { name: `Workspace ${other.name}` }).waitFor();
+  await expect.poll(() => isFocused(heading)).toBe(true);
+});
+
 test('after an error, the first field with an error has the focus', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('admin', 'incidents');

@@ -1,3 +1,4 @@
+import { useMatch } from '@tanstack/react-router';
 import { type ReactNode, use, useEffect, useRef } from 'react';
 import { WorkspaceContext } from '../api/session.ts';
 import styles from './page-header.module.css';
@@ -16,14 +17,16 @@ export function PageHeader(props: {
   actions?: ReactNode;
 }) {
   const { title, shown = title, crumb, lead, actions } = props;
+  const pathname = useMatch({ strict: false, select: (match) => match.pathname });
   const heading = useRef<HTMLHeadingElement>(null);
   const workspace = use(WorkspaceContext)?.workspace.name;
   useEffect(() => {
     document.title = [title, workspace, 'Countersign'].filter((part) => part !== undefined).join(' · ');
   }, [title, workspace]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the same header stays mounted from one record to the next.
   useEffect(() => {
     if (pagesShown++ > 0) heading.current?.focus({ preventScroll: true });
-  }, []);
+  }, [pathname]);
   return (
     <header className={styles.header}>
       <div className={styles.text}>
