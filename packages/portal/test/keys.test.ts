@@ -21,6 +21,21 @@ async function chooseAction(page: Page, name: string): Promise<void> {
   await page.getByRole('menuitem', { name }).click();
 }
 
+test('a new secret is shown before the lists have been read again', async () => {
+  const workspace = await newWorkspace();
+  const { page, browser } = await workspace.visit('admin', 'members');
+  const scopes = ['audit'];
+  await browser.call('POST', `/workspaces/${workspace.id}/keys`, { kind: 'live', name: 'ci-deploy', scopes });
+  await page.goto(`/w/${workspace.id}/keys`);
+  await page.getByRole('button', { name: 'Actions for ci-deploy' }).waitFor();
+  // These requests get no response.
+  await page.context().route('**/api/portal/**', (route) => (route.request().method() === 'GET' ? undefined : route.continue()));
+  await chooseAction(page, 'Rotate');
+  await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+  await page.getByText('The old secret no longer works.').waitFor();
+  expect(await shownKey(page)).toMatch(/^aa_live_/);
+});
+
 test('the form for scopes does not restore a scope that another admin has removed meanwhile', async () => {
   const workspace = await newWorkspace();
   const { page, browser } = await workspace.visit('admin', 'members');
@@ -46,6 +61,9 @@ test('an admin mints and rotates a key, changes its scopes and revokes it, with 
   await page.getByRole('button', { name: 'Mint', exact: true }).click();
   await page.getByText(/Must be in the future/).waitFor();
   expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('ci-deploy');
+  await page.getByLabel('Expires').fill('20277-01-01T00:00');
+  await page.getByRole('button', { name: 'Mint', exact: true }).click();
+  await page.getByText(/Must be an RFC 3339 date-time/).waitFor();
   await page.getByLabel('Expires').fill('2999-01-01T00:00');
   await page.getByRole('button', { name: 'Mint', exact: true }).click();
 

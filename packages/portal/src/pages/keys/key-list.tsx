@@ -37,9 +37,10 @@ export function KeyList({
   const params = { workspace: workspace.id, prefix: pending?.key.prefix ?? '' };
   const rotate = async () => {
     const minted = await call('keys.rotate', { params });
-    await queries.invalidateQueries();
+    // The old secret has stopped working, so the new one is shown without waiting for the lists.
     if (pending !== undefined)
       onShow(minted, { name: pending.key.name, kind: pending.key.kind, scopes: pending.key.scopes, rotated: true });
+    void queries.invalidateQueries();
   };
   const revoke = async () => {
     await call('keys.revoke', { params });

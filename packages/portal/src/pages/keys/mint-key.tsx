@@ -29,7 +29,7 @@ export function MintKey(props: {
         kind,
         name,
         ...(kind === 'live' ? { scopes } : {}),
-        ...(expires === '' ? {} : { expires_at: new Date(expires).toISOString() }),
+        ...(expires === '' ? {} : { expires_at: asUtc(expires) }),
       } as RequestBody<'keys.mint'>;
       return call('keys.mint', { params: { workspace: workspace.id }, body });
     },
@@ -86,6 +86,7 @@ export function MintKey(props: {
           label="Expires"
           description="In your time zone. Leave empty for a key that does not expire."
           type="datetime-local"
+          max="9999-12-31T23:59"
           value={expires}
           onChange={({ currentTarget }) => setValues({ ...values, expires: currentTarget.value })}
           error={fieldError(mutation.error, 'expires_at')}
@@ -94,3 +95,6 @@ export function MintKey(props: {
     </Modal>
   );
 }
+
+/** A local time as a time in UTC. An invalid time, such as one in the year 20277, is returned unchanged, so that the server rejects it. */
+const asUtc = (local: string): string => (Number.isNaN(Date.parse(local)) ? local : new Date(local).toISOString());
