@@ -187,3 +187,16 @@ test('the list of runs keeps its page and filters in the URL, so that Back works
   await expect.poll(() => rows.count(), BUSY).toBe(50);
   expect(await page.getByRole('button', { name: 'Clear', exact: true }).count()).toBe(0);
 });
+
+test('the day filters also narrow a list that a link has limited to exact times', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.traces, { trace_id: 'run-1', spans: [] });
+  const { page } = await workspace.visit('viewer', 'runs?since=2020-01-01T00:00:00Z&before=9000-01-01T00:00:00Z');
+  await page.getByRole('link', { name: 'run-1' }).waitFor();
+  await page.getByLabel('From').fill('8999-01-01');
+  await page.getByText('No matches').waitFor();
+  await page.getByLabel('From').fill('2020-02-02');
+  await page.getByRole('link', { name: 'run-1' }).waitFor();
+  await page.getByLabel('To', { exact: true }).fill('2020-03-03');
+  await page.getByText('No matches').waitFor();
+});

@@ -15,7 +15,7 @@ import { runColumns } from './run-columns.tsx';
 /** The page with all runs: traces and telemetry events. */
 export function RunsPage() {
   const { workspace } = useWorkspace();
-  // `from` and `to` are days that a person selects. `since` and `before` are exact times in links from other pages, and take precedence.
+  // `from` and `to` are days that a person selects. `since` and `before` are exact times in links from other pages.
   const filters = useFilters(['text', 'source', 'agent_id', 'outcome', 'session_id', 'from', 'to', 'since', 'before']);
   const { from, to, since, before, ...others } = filters.values;
   return (
@@ -58,7 +58,12 @@ export function RunsPage() {
           load={(cursor, signal) =>
             call('runs.list', {
               params: { workspace: workspace.id },
-              query: { ...(others as object), from: since ?? startOfDay(from), to: before ?? startOfDay(to, 1), cursor },
+              query: {
+                ...(others as object),
+                from: inOrder(since, startOfDay(from)).at(-1),
+                to: inOrder(before, startOfDay(to, 1))[0],
+                cursor,
+              },
               signal,
             })
           }
@@ -103,3 +108,7 @@ const FIRST_TRACE = {
   agent_name: EXAMPLE_AGENT,
   spans: [{ span_id: 's1', kind: 'llm', name: 'plan', prompt_tokens: 812, completion_tokens: 64, cost_usd: 0.0042 }],
 };
+
+/** The given times, earliest first, without those that are undefined. */
+const inOrder = (...times: (string | undefined)[]): string[] =>
+  times.filter((time) => time !== undefined).toSorted((left, right) => Date.parse(left) - Date.parse(right));
