@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './harness.ts';
 
+test('an unknown tab in the URL shows the first tab', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('admin', 'incidents?tab=other');
+  await page.getByText('No incidents').waitFor();
+  await page.goto(`/w/${workspace.id}/keys?tab=other`);
+  await page.getByRole('table', { name: 'Keys' }).waitFor();
+});
+
 test('an incident blocks promotions until its re-certification is closed with a newer passing evaluation', async () => {
   const workspace = await newWorkspace();
   const { send } = workspace;

@@ -20,7 +20,7 @@ export function IncidentsPage() {
   const [opening, setOpening] = useState(false);
   const [recording, setRecording] = useState(false);
   const tab = useFilters(['tab']);
-  const activeTab = tab.values.tab ?? 'incidents';
+  const activeTab = tab.values.tab === 'violations' ? 'violations' : 'incidents';
   return (
     <>
       <PageHeader

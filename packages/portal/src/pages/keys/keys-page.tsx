@@ -35,7 +35,7 @@ export function KeysPage() {
         actions={<Button onClick={() => setMinting(true)}>Mint key</Button>}
       />
       <Tabs
-        value={tab.values.tab ?? 'keys'}
+        value={tab.values.tab === 'trail' ? 'trail' : 'keys'}
         onChange={(next) => tab.set({ tab: next === 'trail' ? next : undefined })}
         keepMounted={false}
       >
