@@ -15,11 +15,27 @@ export const ListedApproval = Type.Object({
 });
 export type ListedApproval = Static<typeof ListedApproval>;
 
+/** The facts by which an evaluation is compared with the last approved one, in the order in which the page lists them. */
+export const COMPARED_FACTS = [
+  'pass_rate',
+  'status',
+  'artifact',
+  'suite',
+  'completeness',
+  'cases',
+  'blocking_failures',
+  'max_severity',
+  'severity_threshold',
+  'name',
+  'harness_id',
+  'category',
+  'recorded_by',
+  'models',
+] as const;
+
 /** One fact that has changed since the last approved evaluation. */
 export const Change = Type.Object({
-  what: oneOf(['name', 'pass_rate', 'status', 'category', 'harness_id', 'severity_threshold', 'recorded_by', 'models'], {
-    description: 'Which fact.',
-  }),
+  what: oneOf(COMPARED_FACTS, { description: 'Which fact.' }),
   before: nullable(text({ description: 'The value of the fact at the last approved evaluation; null if it had no value.' })),
   now: nullable(text({ description: 'The value of the fact at this evaluation; null if it has no value.' })),
   difference: nullable(amount({ description: 'For numbers: `now` minus `before`; null otherwise.' })),

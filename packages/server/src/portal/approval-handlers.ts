@@ -1,5 +1,6 @@
 import type { EvaluationSummary } from '@countersign/core/portal/agent-facts';
 import type { ApprovalDetail } from '@countersign/core/portal/approval-routes';
+import type { RelatedRuns } from '@countersign/core/portal/evaluation-routes';
 import { inReadTransaction, type Transaction } from '../database/transaction.ts';
 import {
   findApproval,
@@ -11,7 +12,7 @@ import {
 import { findStoredEvaluation, type StoredEvaluation } from '../storage/portal/evaluations.ts';
 import { canChangeTo, decideEvaluation } from '../workspace/decide-evaluation.ts';
 import { withdrawApproval } from '../workspace/withdraw-approval.ts';
-import { changesBetween } from './changes.ts';
+import { type ComparedEvaluation, changesBetween } from './changes.ts';
 import { detailsOf, notesOf, runsBetweenEvaluations } from './evaluation-handlers.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
@@ -91,7 +92,7 @@ async function approvalDetail(
     is_latest: evaluation.latest_of_agent === evaluation.id,
     runs,
     last_approved: last === null ? null : { evaluation: summaryOf(last.stored), approval: last.approval, runs: last.runs },
-    changes: last === null ? [] : changesBetween({ ...last.stored, ...last.runs }, { ...evaluation, ...runs }),
+    changes: last === null ? [] : changesBetween(comparedOf(last.stored, last.runs), comparedOf(evaluation, runs)),
     standing: standingOf(evidence[0]!),
     may: {
       approve: isHighRisk && canChangeTo(state, 'approved'),
@@ -100,6 +101,13 @@ async function approvalDetail(
     },
   };
 }
+
+const comparedOf = (evaluation: StoredEvaluation, { models }: RelatedRuns): ComparedEvaluation => ({
+  ...detailsOf(evaluation),
+  ...summaryOf(evaluation),
+  severity_threshold: evaluation.severity_threshold,
+  models,
+});
 
 async function lastApproved(tx: Transaction, agentId: string, evaluation: StoredEvaluation) {
   const id = await findLastApproved(tx, agentId, evaluation.seq);

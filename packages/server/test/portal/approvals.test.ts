@@ -213,6 +213,38 @@ describe('an approval', () => {
     ]);
   });
 
+  test('shows changes of the artifact, the suite, the completeness, the cases, the failures and the severity', async () => {
+    const digest = (character: string) => `sha256:${character.repeat(64)}`;
+    const report = async (body: object): Promise<string> =>
+      (await server.post(paths.detailedEvaluations, key, { name: 'nightly', agent_name: 'compared', pass_rate: 95, ...body }))
+        .body.id;
+    const first = await report({
+      artifact: digest('a'),
+      suite: { name: 'full', version: '1' },
+      cases: { total: 100 },
+      completeness: 'complete',
+    });
+    const { items } = await admin.get('agents.list', { query: { search: 'compared' } });
+    await admin.get('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
+    await act('approvals.approve', first);
+    const second = await report({
+      artifact: digest('b'),
+      suite: { name: 'smoke' },
+      cases: { total: 20 },
+      completeness: 'partial',
+      blocking_failures: ['leaks data', 'insults'],
+      max_severity: 9,
+    });
+    expect((await approver.get('approvals.read', { params: { evaluation: second } })).changes).toEqual([
+      { what: 'artifact', before: digest('a'), now: digest('b'), difference: null },
+      { what: 'suite', before: 'full 1', now: 'smoke', difference: null },
+      { what: 'completeness', before: 'complete', now: 'partial', difference: null },
+      { what: 'cases', before: '100', now: '20', difference: -80 },
+      { what: 'blocking_failures', before: null, now: 'insults, leaks data', difference: null },
+      { what: 'max_severity', before: null, now: '9', difference: null },
+    ]);
+  });
+
   test('can be withdrawn, with a ledger entry, until a decision uses it; after that, a withdrawal is refused', async () => {
     const { agent, evaluation } = await highRiskAgent('withdrawn');
     expect((await act('approvals.withdraw', evaluation)).status).toBe(409);

@@ -9,12 +9,18 @@ import { DataTable } from '../../lists/data-table.tsx';
 type Detail = ResponseBody<'approvals.read'>;
 
 const LABELS: Record<Detail['changes'][number]['what'], string> = {
-  name: 'Evaluation name',
   pass_rate: 'Pass rate (%)',
   status: 'Status',
-  category: 'Category',
-  harness_id: 'Harness',
+  artifact: 'Artifact',
+  suite: 'Suite',
+  completeness: 'Completeness',
+  cases: 'Number of cases',
+  blocking_failures: 'Blocking failures',
+  max_severity: 'Highest severity',
   severity_threshold: 'Severity threshold',
+  name: 'Evaluation name',
+  harness_id: 'Harness',
+  category: 'Category',
   recorded_by: 'Recorded by',
   models: 'Models used',
 };
@@ -48,7 +54,7 @@ export function Changes({ detail: { changes, last_approved: last } }: { detail: 
       flush={changes.length > 0}
     >
       {changes.length === 0 ? (
-        <p className="soft">No change in name, pass rate, status, category, harness, severity threshold, sender or models.</p>
+        <p className="soft">Compared: {Object.values(LABELS).join(', ').toLowerCase()}. None of these changed.</p>
       ) : (
         <DataTable
           label="Changes"
