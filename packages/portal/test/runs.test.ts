@@ -200,3 +200,23 @@ test('the day filters also narrow a list that a link has limited to exact times'
   await page.getByLabel('To', { exact: true }).fill('2020-03-03');
   await page.getByText('No matches').waitFor();
 });
+
+test('a step shows its complete error, the fields that the contract does not name, and arguments with large numbers as sent', async () => {
+  const workspace = await newWorkspace();
+  const call = { function: { name: 'refund', arguments: '{"order_id":9007199254740993}' } };
+  const { id } = await workspace.send(paths.traces, {
+    trace_id: 'run-1',
+    spans: [
+      { span_id: 'a', kind: 'tool', name: 'failing', error: `${'x'.repeat(2_500)} the cause` },
+      { span_id: 'b', kind: 'llm', name: 'custom', routing: { region: 'north' } },
+      { span_id: 'c', kind: 'llm', name: 'calling', messages: [{ role: 'assistant', tool_calls: [call] }] },
+    ],
+  });
+  const { page } = await workspace.visit('viewer', `runs/traces/${id}`);
+  await page.getByRole('treeitem', { name: /failing/ }).click();
+  await page.getByText('the cause').waitFor();
+  await page.getByRole('treeitem', { name: /custom/ }).click();
+  await page.getByText('"region": "north"').waitFor();
+  await page.getByRole('treeitem', { name: /calling/ }).click();
+  await page.getByText('{"order_id":9007199254740993}').waitFor();
+});

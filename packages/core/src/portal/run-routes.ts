@@ -68,7 +68,9 @@ export const SpanRow = Type.Object({
   started_at: nullable(dateTime({ description: 'When it began, according to its sender.' })),
   ended_at: nullable(dateTime({ description: 'When it ended, according to its sender.' })),
   error: nullable(text({ description: 'The error; its first 2,000 characters.' })),
-  has_payload: flag({ description: 'Whether there are messages, arguments, results, input, output or metadata to open.' }),
+  has_payload: flag({
+    description: 'Whether its payload has more than the row, such as messages, arguments or the rest of a long error.',
+  }),
 });
 export type SpanRow = Static<typeof SpanRow>;
 

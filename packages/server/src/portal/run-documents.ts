@@ -18,12 +18,6 @@ const ERROR_SHOWN = 2000;
  * the other members of the contract elsewhere.
  */
 const PAYLOAD_MEMBERS = ['input', 'output', 'messages', 'tool_arguments', 'tool_result', 'error', 'metadata'] as const;
-/**
- * The page offers to open a payload if it has one of these members. The row already shows the error, so a payload with only an error need
- * not be opened.
- */
-const OPENED_MEMBERS = PAYLOAD_MEMBERS.filter((name) => name !== 'error');
-
 /** The members that the contract names. */
 const CONTRACT_MEMBERS = {
   span: new Set(Object.keys(SpanSchema.properties)),
@@ -67,12 +61,16 @@ export function spanRows(spans: readonly StoredSpan[], documents: readonly Submi
   );
   return spans.map(({ submission, ordinal, document_bytes: _, ...columns }, index) => {
     const span = spansBySubmission.get(submission)?.[ordinal];
+    const error = shortened(span?.error ?? null);
     return {
       ...columns,
       parent_span_id: span?.parent_span_id ?? null,
       position: first + index,
-      error: shortened(span?.error ?? null),
-      has_payload: span !== undefined && OPENED_MEMBERS.some((name) => (span as Record<string, unknown>)[name] != null),
+      error,
+      // The row shows the error, so a payload with only an error is opened only if the error is longer.
+      has_payload:
+        span !== undefined &&
+        Object.entries(payloadOf(span, 'span')).some(([name, value]) => name !== 'error' || value !== error),
     };
   });
 }

@@ -276,7 +276,7 @@ describe('the steps of a trace', () => {
       has_payload: true,
       error: null,
     });
-    expect(items[2]).toMatchObject({ status: 'error', has_payload: false, error: 'x'.repeat(2000) });
+    expect(items[2]).toMatchObject({ status: 'error', has_payload: true, error: 'x'.repeat(2000) });
   });
 
   test('have a payload that includes unknown members and omits members that are null', async () => {

@@ -1,3 +1,4 @@
+import { parseLine } from '@countersign/core/domain/export-line';
 import styles from './conversation.module.css';
 
 /** A message as it was sent. The fields are not validated. */
@@ -68,7 +69,10 @@ function callName(call: unknown): string {
   return String(toolFunction?.name ?? name ?? 'a tool');
 }
 
-/** The arguments of a call as indented JSON, or unchanged if they are a text that is not JSON. Without arguments, the whole call. */
+/**
+ * The arguments of a call as indented JSON, or unchanged if they are a text that is not JSON, or that parsing would change, such as a number
+ * beyond 2^53. Without arguments, the whole call.
+ */
 function callArguments(call: unknown): string {
   const {
     input,
@@ -77,9 +81,6 @@ function callArguments(call: unknown): string {
   } = (call ?? {}) as { input?: unknown; arguments?: unknown; function?: { arguments?: unknown } };
   const value = toolFunction?.arguments ?? argumentText ?? input ?? call;
   if (typeof value !== 'string') return JSON.stringify(value, null, 2) ?? '';
-  try {
-    return JSON.stringify(JSON.parse(value), null, 2);
-  } catch {
-    return value;
-  }
+  const parsed = parseLine(value);
+  return 'fault' in parsed ? value : JSON.stringify(parsed.row, null, 2);
 }

@@ -33,7 +33,7 @@ export function SpanPanel({ trace, span }: { trace: string; span: Span }) {
       <div className="stack">
         {span.error !== null && (
           <Notice kind="problem" title="Error">
-            <pre className={styles.error}>{span.error}</pre>
+            <pre className={styles.error}>{String(payload.data?.payload.error ?? span.error)}</pre>
           </Notice>
         )}
         <PropertyList
