@@ -7,6 +7,9 @@ test.each([
   [-(59 * 60 + 40), '59 min. ago'],
   [-(23 * 3600 + 40 * 60), '23 hr. ago'],
   [2 * 86_400, 'in 2 days'],
+  // This can be the day before yesterday.
+  [-47 * 3600, '1 day ago'],
+  [54 * 86_400, 'in 1 mo.'],
 ])('shows the offset of %i seconds from now as %j, without rounding up to the next unit', (seconds, shown) => {
   expect(formatRelativeTime(new Date(seconds * 1000).toISOString(), 0)).toBe(shown);
 });
