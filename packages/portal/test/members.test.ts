@@ -87,6 +87,20 @@ test('leaving the only workspace ends the session, and the dialog says so', asyn
   expect(pageErrors).toEqual([]);
 });
 
+test('an invitation that another admin has withdrawn disappears from the list when it is withdrawn again', async () => {
+  const workspace = await newWorkspace();
+  const { page, browser } = await workspace.visit('admin', 'members');
+  const path = `/workspaces/${workspace.id}/invitations`;
+  await browser.call('POST', path, { email: 'grace@example.com', role: 'viewer' });
+  await page.reload();
+  const row = page.getByRole('table', { name: 'Invitations' }).getByRole('row', { name: /grace@example\.com/ });
+  await row.waitFor();
+  const { items } = (await browser.call('GET', path)).body;
+  await browser.call('DELETE', `${path}/${items[0].id}`);
+  await row.getByRole('button', { name: 'Withdraw' }).click();
+  await row.waitFor({ state: 'detached' });
+});
+
 test('the last admin cannot be demoted, and the page shows the reason', async () => {
   const workspace = await newWorkspace();
   const { page, email } = await workspace.visit('admin', 'members');

@@ -16,8 +16,8 @@ export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: (error) => void leaveIfSignedOut(error) }),
   mutationCache: new MutationCache({
     onError: (error, _variables, _context, mutation) => {
-      // A conflict means that the page shows an outdated state.
-      if (toProblem(error).kind === 'conflict') void queryClient.invalidateQueries();
+      // A conflict, or a record that no longer exists, means that the page shows an outdated state.
+      if (['conflict', 'missing'].includes(toProblem(error).kind)) void queryClient.invalidateQueries();
       // A form shows its own errors. Leaving the page would lose the input.
       if (mutation.meta?.errorShownInForm === true) return;
       if (!leaveIfSignedOut(error)) toast.problem(toProblem(error).message);
