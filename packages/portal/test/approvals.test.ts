@@ -98,3 +98,16 @@ test('the page of an agent links to the list of all its approvals, which include
   expect(await list.getByRole('row').nth(1).innerText()).toMatch(/approved/i);
   expect(pageErrors).toEqual([]);
 });
+
+test('the page of an evaluation that was approved before any promotion check names no requester', async () => {
+  const workspace = await newWorkspace();
+  await createHighRiskAgent(workspace, 'support-bot');
+  const [evaluation] = await workspace.server.database.sql<{ id: string }>(
+    'SELECT id FROM countersign.evaluations WHERE tenant_id = $1',
+    [workspace.id],
+  );
+  const { page } = await workspace.visit('approver', `approvals/${evaluation!.id}`);
+  await decide(page, 'Approve', 'I read the failed cases.');
+  await page.getByText('Decided by').waitFor();
+  expect(await page.getByText('Approval requested by').count()).toBe(0);
+});

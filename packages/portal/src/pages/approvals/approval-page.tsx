@@ -108,7 +108,11 @@ function EvaluationPanel({ detail: { evaluation, details, notes, approval, agent
               </Link>,
             ],
             ['Category', evaluation.category ?? '–'],
-            ['Approval requested by', approval === null ? undefined : <Actor key="requester" by={approval.requested_by} />],
+            // Without a request by a promotion check, `requested_by` is the person who decided first.
+            [
+              'Approval requested by',
+              approval?.requested_by.startsWith('key:') ? <Actor key="requester" by={approval.requested_by} /> : undefined,
+            ],
             ['Decided by', approval?.decided_by == null ? undefined : <Actor key="by" by={approval.decided_by} />],
             ['Decided', approval?.decided_at == null ? undefined : <ExactTime key="at" at={approval.decided_at} />],
             [
