@@ -147,10 +147,31 @@ test('a record and a list disappear if a reload shows that they cannot be read a
   expect(await page.getByRole('link', { name: 'run-1' }).count()).toBe(0);
 });
 
+test('if another admin was faster, the page says that the rationale was not recorded', async () => {
+  const workspace = await newWorkspace();
+  const agent = await createHighRiskAgent(workspace, 'support-bot');
+  const { page, browser } = await workspace.visit('admin', `agents/${agent}`);
+  const path = `/workspaces/${workspace.id}/agents/${agent}`;
+  await page.getByRole('button', { name: 'Set to low risk' }).click();
+  await browser.call('PATCH', path, { risk_level: 'low' });
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Rationale').fill('It has passed the review.');
+  await dialog.getByRole('button', { name: 'Set to low risk' }).click();
+  await page.getByText('support-bot was low risk already, so nothing was recorded.').waitFor();
+
+  await page.getByRole('button', { name: 'Archive', exact: true }).click();
+  await browser.call('PATCH', `${path}/archived`, { archived: true });
+  await dialog.getByRole('button', { name: 'Archive', exact: true }).click();
+  await page.getByText('support-bot was archived already, so nothing was recorded.').waitFor();
+});
+
 test('an action is rejected after a sign-in of another person in the same browser, and the page then shows that person', async () => {
   const workspace = await newWorkspace();
   await createHighRiskAgent(workspace, 'a');
-  const [evaluation] = await workspace.server.database.sql<{ id: string }>('SELECT id FROM countersign.evaluations');
+  const [evaluation] = await workspace.server.database.sql<{ id: string }>(
+    'SELECT id FROM countersign.evaluations WHERE tenant_id = $1',
+    [workspace.id],
+  );
   const { page } = await workspace.visit('approver', `approvals/${evaluation!.id}`);
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByRole('dialog').getByLabel('Rationale').fill('Seen the runs.');

@@ -19,11 +19,12 @@ export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> })
     setDialogOpen(true);
   };
   const act = async (rationale: string) => {
-    await call('agents.set_archived', {
+    const { changed } = await call('agents.set_archived', {
       params: { workspace: workspace.id, agent: agent.id },
       body: { archived: isArchiving, ...(rationale.trim() === '' ? {} : { rationale }) },
     });
-    toast.done(isArchiving ? `${agent.name} archived.` : `${agent.name} restored.`);
+    if (changed) toast.done(isArchiving ? `${agent.name} archived.` : `${agent.name} restored.`);
+    else toast.problem(`${agent.name} was ${isArchiving ? 'archived' : 'restored'} already, so nothing was recorded.`);
     await queries.invalidateQueries();
   };
   return (

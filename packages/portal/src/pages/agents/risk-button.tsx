@@ -20,11 +20,12 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
     setDialogOpen(true);
   };
   const act = async (rationale: string) => {
-    await call('agents.set_risk', {
+    const { changed } = await call('agents.set_risk', {
       params: { workspace: workspace.id, agent: agent.id },
       body: { risk_level: level, ...(rationale.trim() === '' ? {} : { rationale }) },
     });
-    toast.done(`${agent.name} is now ${level} risk.`);
+    if (changed) toast.done(`${agent.name} is now ${level} risk.`);
+    else toast.problem(`${agent.name} was ${level} risk already, so nothing was recorded.`);
     await queries.invalidateQueries();
   };
   return (
