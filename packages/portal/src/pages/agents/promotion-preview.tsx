@@ -41,6 +41,7 @@ export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'>
           value={criteria.min_pass_rate}
           onChange={(value) => setCriteria({ ...criteria, min_pass_rate: value })}
           error={fieldError(preview.error, 'min_pass_rate')}
+          placeholder="Default: 80"
           decimalScale={6}
           size="xs"
         />
@@ -49,6 +50,7 @@ export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'>
           value={criteria.max_age_hours}
           onChange={(value) => setCriteria({ ...criteria, max_age_hours: value })}
           error={fieldError(preview.error, 'max_age_hours')}
+          placeholder="Default: 72"
           allowDecimal={false}
           size="xs"
         />

@@ -93,7 +93,7 @@ function selectAgents(agents: ResponseBody<'overview.read'>['agents']) {
 function Lead({ overview }: { overview: ResponseBody<'overview.read'> }) {
   const { agents_total: all, promotable, blocked, has } = overview;
   if (all === 0 && (has.runs || has.evaluations))
-    return 'No active agents. To see archived agents, use the filter on the Agents page.';
+    return 'No active agents. If agents are archived, the filter on the Agents page shows them.';
   if (all === 0) return 'No data yet.';
   const counted = formatCountOf(promotable + blocked, 'agent', 'agents');
   return (
