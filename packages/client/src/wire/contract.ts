@@ -53,9 +53,9 @@ export interface Span {
   error?: string | null | undefined;
   /** Duration in milliseconds. */
   latency_ms?: number | null | undefined;
-  /** When the step began. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
+  /** When the step began. RFC 3339 with up to 9 fraction digits, in the years 1 to 9999 in UTC; without an offset it is UTC. */
   started_at?: string | null | undefined;
-  /** When the step ended; stored unchanged, even if it is before the start. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
+  /** When the step ended; stored unchanged, even if it is before the start. RFC 3339 with up to 9 fraction digits, in the years 1 to 9999 in UTC; without an offset it is UTC. */
   ended_at?: string | null | undefined;
   /** Free-form. */
   metadata?: Record<string, unknown> | null | undefined;
@@ -81,9 +81,9 @@ export interface Trace {
   detail?: string | null | undefined;
   /** The error, if any. */
   error?: string | null | undefined;
-  /** When the run began. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
+  /** When the run began. RFC 3339 with up to 9 fraction digits, in the years 1 to 9999 in UTC; without an offset it is UTC. */
   started_at?: string | null | undefined;
-  /** When the run ended. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
+  /** When the run ended. RFC 3339 with up to 9 fraction digits, in the years 1 to 9999 in UTC; without an offset it is UTC. */
   ended_at?: string | null | undefined;
   /** Free-form. */
   metadata?: Record<string, unknown> | null | undefined;
@@ -159,9 +159,9 @@ export interface TelemetryEvent {
   external_user_id?: string | null | undefined;
   /** Free-form. */
   metadata?: Record<string, unknown> | null | undefined;
-  /** When the run began. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
+  /** When the run began. RFC 3339 with up to 9 fraction digits, in the years 1 to 9999 in UTC; without an offset it is UTC. */
   started_at?: string | null | undefined;
-  /** When the run ended. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
+  /** When the run ended. RFC 3339 with up to 9 fraction digits, in the years 1 to 9999 in UTC; without an offset it is UTC. */
   ended_at?: string | null | undefined;
 }
 
@@ -247,7 +247,7 @@ export interface DetailedEvaluation {
   severity_threshold?: number | null | undefined;
   /** Share of passed cases, in percent; by default computed from cases. If both are sent, they must agree to within 0.1, and the lower one counts. Without cases.passed, pass_rate may be at most 0.1 above the share of scored cases. */
   pass_rate?: number | null | undefined;
-  /** When the evaluation ran, by its sender's clock. The age counts from this time or the time of recording, whichever is earlier. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
+  /** When the evaluation ran, by its sender's clock. The age counts from this time or the time of recording, whichever is earlier. RFC 3339 with up to 9 fraction digits, in the years 1 to 9999 in UTC; without an offset it is UTC. */
   evaluated_at?: string | null | undefined;
   /** The counts of cases by outcome. */
   cases?: CaseCounts | null | undefined;

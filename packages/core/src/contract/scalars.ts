@@ -59,14 +59,20 @@ export const uuid = (notes: FieldNotes) => Type.Unsafe<string>({ type: 'string',
 export const dateTime = (notes: FieldNotes) =>
   Type.Unsafe<string>({ type: 'string', format: 'date-time', examples: ['2026-11-20T09:30:00.123Z'], ...notes });
 
-/** The pattern of `sentDateTime` in the OpenAPI document. The validator also rejects days and leap seconds that cannot exist. */
+/**
+ * The pattern of `sentDateTime` in the OpenAPI document. The validator also rejects days and leap seconds that cannot exist,
+ * and instants outside the years 1 to 9999 in UTC.
+ */
 const SENT_DATE_TIME =
   '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])[Tt]([01]\\d|2[0-3]):[0-5]\\d:([0-5]\\d|60)(\\.\\d{1,9})?([Zz]|[+-]([01]\\d|2[0-3]):[0-5]\\d)?$';
 
 /** A date-time in a request. The offset is optional, unlike in `format: date-time`. */
 export const sentDateTime = ({ description, ...notes }: FieldNotes) =>
   Type.Unsafe<string>({
-    ...dateTime({ ...notes, description: `${description} RFC 3339 with up to 9 fraction digits; without an offset it is UTC.` }),
+    ...dateTime({
+      ...notes,
+      description: `${description} RFC 3339 with up to 9 fraction digits, in the years 1 to 9999 in UTC; without an offset it is UTC.`,
+    }),
     'x-pattern': SENT_DATE_TIME,
   });
 

@@ -36,9 +36,7 @@ export function parseExpiry(text: string): string {
   if (microseconds === undefined) throw new InvalidArgumentError('Give a date-time such as 2027-01-01T00:00:00Z.');
   const milliseconds = Number(microseconds / 1000n);
   if (milliseconds <= Date.now()) throw new InvalidArgumentError('The expiry must be in the future.');
-  const expiry = new Date(milliseconds).toISOString();
-  if (expiry.length !== 24) throw new InvalidArgumentError('The expiry is beyond the year 9999.');
-  return expiry;
+  return new Date(milliseconds).toISOString();
 }
 
 /**

@@ -57,7 +57,7 @@ export const unknownMember = (member: string, known: readonly string[]): { code:
 
 const FORMAT_REMEDIES: Record<string, string> = {
   uuid: 'must be a UUID in its 36-character form, for example 0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f',
-  'date-time': 'must be an RFC 3339 date-time that exists, for example 2026-11-20T09:30:00.123Z',
+  'date-time': 'must be an RFC 3339 date-time that exists, in the years 1 to 9999 in UTC, for example 2026-11-20T09:30:00.123Z',
   'person-name': `must be ${PERSON_NAME_RULE}`,
   email: 'must be an email address, for example ada@example.com',
   password: 'must be valid Unicode text of at most 1024 bytes',

@@ -5,10 +5,10 @@ import { validationFailed } from '../errors/api-error.ts';
 /** The largest value of PostgreSQL's type integer. */
 const INT4_MAX = 0x7fff_ffff;
 /**
- * The form of times in cursors (storage/portal/fragments.ts, `instantKey`). The year 0 and leap seconds are excluded, because PostgreSQL
- * rejects the year 0 and fractions of leap seconds.
+ * The form of times in cursors (storage/portal/fragments.ts, `instantKey`). Leap seconds are excluded, because PostgreSQL rejects their
+ * fractions.
  */
-const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{6}Z$/;
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{6}Z$/;
 
 /** The forms of the parts of a cursor. They are checked, because clients can change a cursor. */
 const FORMS = {

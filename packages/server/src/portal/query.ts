@@ -11,24 +11,14 @@ export function found<T>(value: T | undefined): T {
 /** An ID of a query, in lower case as IDs are stored; null if absent. */
 export const idOf = (id: string | undefined): string | null => id?.toLowerCase() ?? null;
 
-/**
- * Times are clamped to these limits, so that PostgreSQL accepts them. The time of every record is within the limits, so no result changes.
- */
-const MS_MAX = Date.UTC(9999, 11, 31);
-const MS_MIN = Date.parse('0001-01-01T00:00:00Z');
-
 /** The range of time of a query, in UTC; a time without an offset is in UTC. */
 export const rangeOf = ({ from, to }: { from?: string | undefined; to?: string | undefined }): TimeRange => ({
   from: instantOf(from),
   to: instantOf(to),
 });
 
-function instantOf(text: string | undefined): string | null {
-  if (text === undefined) return null;
-  const microseconds = parseDateTime(text)!;
-  const ms = Number(microseconds / 1000n);
-  return new Date(Math.min(Math.max(ms, MS_MIN), MS_MAX)).toISOString();
-}
+const instantOf = (text: string | undefined): string | null =>
+  text === undefined ? null : new Date(Number(parseDateTime(text)! / 1000n)).toISOString();
 
 /** The value of a whole number in a query; undefined if absent. Throws a 422 for a value outside the inclusive bounds. */
 export function wholeOf(

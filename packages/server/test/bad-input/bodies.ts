@@ -182,7 +182,7 @@ export const CONTRADICTIONS: RejectedRequest[] = [
     '/evaluated_at in_the_future',
   ]),
   detailed('evaluated before 1970', { evaluated_at: '1969-12-31T23:59:59Z' }, ['/evaluated_at too_small']),
-  detailed('evaluated in the year 0', { evaluated_at: '0000-01-01T00:00:00Z' }, ['/evaluated_at too_small']),
+  detailed('evaluated in the year 1', { evaluated_at: '0001-01-01T00:00:00Z' }, ['/evaluated_at too_small']),
 ];
 
 const MAX = Number.MAX_SAFE_INTEGER;

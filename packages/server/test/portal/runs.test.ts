@@ -222,6 +222,14 @@ describe('one trace', () => {
     expect(read.submissions[0]).toMatchObject({ recorded_by: `key:${key.slice(8, 20)}` });
   });
 
+  test('has the times that were sent, from the first to the last that a date-time allows', async () => {
+    const at = { started_at: '0001-01-01T00:00:00Z', ended_at: '9999-12-31T23:59:59.999999999Z' };
+    const id = await trace({ trace_id: 'limits', ...at, spans: [{ span_id: 'a', kind: 'llm', name: 'n', ...at }] });
+    const shown = { started_at: '0001-01-01T00:00:00.000Z', ended_at: '9999-12-31T23:59:59.999Z' };
+    expect(await viewer.get('runs.trace', { params: { trace: id } })).toMatchObject(shown);
+    expect((await viewer.get('runs.spans', { params: { trace: id } })).items[0]).toMatchObject(shown);
+  });
+
   test('returns a submission byte for byte, including numbers and escapes that JSON readers lose', async () => {
     const sent = '{"trace_id":"bytes", "metadata":{"n":12345678901234567890,"s":"\\u0000\\ud800"},"spans":[] }';
     const { body } = await server.post(paths.traces, key, sent);
