@@ -97,15 +97,14 @@ function addRun(group: Command, session: Session): void {
       const rows = await (workspace === undefined
         ? session.withDatabase(async (database) => dropIn(database, await listTenantIds(database.pool)))
         : session.withWorkspace(workspace, (database, tenant) => dropIn(database, [tenant.id])));
-      await session.list(rows.map(jsonRow), 'no workspaces yet', [
+      await session.list(rows, 'no workspaces yet', [
         ['WORKSPACE', (row) => row.workspace],
         ['TRACES', ({ traces }) => String(traces)],
         ['TELEMETRY', ({ telemetry }) => String(telemetry)],
         ['EXPORTS', ({ exports }) => String(exports)],
         ['KEPT', ({ held }) => String(held)],
       ]);
-      for (const { workspace: id, isBusy, unreadable } of rows) {
-        if (isBusy) session.say(`another process is dropping records now; later, run \`retention run --workspace ${id}\``);
+      for (const { workspace: id, unreadable } of rows) {
         for (const segment of unreadable)
           session.say(`the segment ${segment} of workspace ${id} was changed outside the server, and was kept`);
       }
@@ -119,8 +118,6 @@ const dropIn = (database: OpenDatabase, ids: readonly string[]) =>
     for (const id of ids) dropped.push({ workspace: id, ...(await dropDueRecords(pool, id)) });
     return dropped;
   });
-
-const jsonRow = ({ isBusy: busy, ...dropped }: DroppedRecords & { workspace: string }) => ({ ...dropped, busy });
 
 /** Rethrows an error. The message about a short period also names the option that confirms it. */
 const withOption = (error: unknown): never => {

@@ -27,8 +27,6 @@ export interface DroppedRecords {
   held: number;
   /** IDs of segments of dropped records that could not be read. They were changed outside the server, and are kept as they are. */
   unreadable: string[];
-  /** Whether due records may remain, because another process was dropping records. */
-  isBusy: boolean;
 }
 
 /** Options of `dropDueRecords`. */
@@ -42,7 +40,8 @@ export interface DropOptions {
 }
 
 /**
- * Drops the records of a workspace whose retention period is over, in transactions of limited size.
+ * Drops the records of a workspace whose retention period is over, in transactions of limited size. If another process does the same,
+ * each transaction waits for the other's.
  * @param pool connects as the role that owns the tables.
  * @throws MayNotDropError for another role, if the workspace has retention periods.
  * @throws BrokenSealError if the periods were changed outside the server.
@@ -58,7 +57,7 @@ export async function dropDueRecords(pool: Pool, tenantId: string, options: Drop
     return { periods: await readRetentionPeriods(tx), clock, isAllowed: await mayDrop(tx) };
   });
   const now = options.now ?? clock;
-  const result: DroppedRecords = { traces: 0, telemetry: 0, exports: 0, held: 0, unreadable: [], isBusy: false };
+  const result: DroppedRecords = { traces: 0, telemetry: 0, exports: 0, held: 0, unreadable: [] };
   if (periods.length === 0) return result;
   if (!isAllowed) throw new MayNotDropError();
   const today = now.slice(0, 10);
@@ -97,13 +96,10 @@ async function dropRange(pool: Pool, tenantId: string, { range, batch, result, o
   let after: string | undefined = first;
   while (after !== undefined && options.signal?.aborted !== true) {
     const ids: readonly [string, string] = [after, last];
-    const done: DroppedBatch | undefined = await inTenantTransaction(pool, tenantId, async (tx) =>
-      (await lockRetention(tx)) ? batch(tx, ids) : undefined,
-    );
-    if (done === undefined) {
-      result.isBusy = true;
-      return dropped;
-    }
+    const done: DroppedBatch = await inTenantTransaction(pool, tenantId, (tx) => {
+      lockRetention(tx);
+      return batch(tx, ids);
+    });
     dropped += done.dropped;
     result.held += done.held;
     result.unreadable.push(...done.unreadable);

@@ -6,7 +6,7 @@ import { appendEntries, entryOf } from '../ledger/append.ts';
 import { appendDropEvent } from '../ledger/trace-log.ts';
 import { readClock } from '../storage/clock.ts';
 import { readDocumentsOf, type StoredDocument } from '../storage/document-segments.ts';
-import { allowDropping, insertDroppedTraces, mayDrop } from '../storage/dropped-traces.ts';
+import { allowDropping, insertDroppedTraces, lockRetention, mayDrop } from '../storage/dropped-traces.ts';
 import { deleteExports, lockExportsToErase } from '../storage/due-exports.ts';
 import { deleteTelemetry, deleteTelemetryOfRun, lockTelemetryOfRun, replaceTelemetryDocument } from '../storage/due-telemetry.ts';
 import { deleteTraces, lockTraceToErase } from '../storage/due-traces.ts';
@@ -58,6 +58,7 @@ export async function eraseRun(
   requireText('the rationale', rationale);
   return inTenantTransaction(pool, tenantId, async (tx) => {
     if (!(await mayDrop(tx))) throw new MayNotDropError();
+    lockRetention(tx);
     const id = await lockTraceToErase(tx, traceId);
     const today = (await readClock(tx)).slice(0, 10);
     if (!evenIfHeld && (await isRunHeld(tx, traceId, today))) throw new RuleViolationError(HELD);

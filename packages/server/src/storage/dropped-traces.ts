@@ -13,13 +13,16 @@ const MAY = sql<{ may: boolean }>('may_drop', `SELECT has_table_privilege('count
 /** Whether the role of this connection has the privilege to delete runs. */
 export const mayDrop = async (tx: Transaction): Promise<boolean> => (await tx.run(MAY, []))[0]!.may;
 
-/** The number of the advisory lock that retention takes: the bytes of 'CSRETN'. */
+/** The seed of the advisory lock of retention and erasure: the bytes of 'CSRETN'. */
 const RETENTION_LOCK = 0x43_53_52_45_54_4e;
 
-const LOCK = sql<{ locked: boolean }>('lock_retention', 'SELECT pg_try_advisory_xact_lock($1) AS locked');
+const LOCK = sql('lock_retention', `SELECT pg_advisory_xact_lock(hashtextextended($1::text, ${RETENTION_LOCK}))`);
 
-/** Locks retention until the transaction ends. Returns false without waiting if another transaction has the lock. */
-export const lockRetention = async (tx: Transaction): Promise<boolean> => (await tx.run(LOCK, [RETENTION_LOCK]))[0]!.locked;
+/**
+ * Locks retention and erasure in the tenant until the transaction ends, and waits for other transactions that have this lock. Without it,
+ * two of them could drop the same record, or deadlock, because they lock segments of documents and of the index in different orders.
+ */
+export const lockRetention = (tx: Transaction): void => tx.send(LOCK, [tx.tenantId]);
 
 const INSERT = sql(
   'insert_dropped_traces',

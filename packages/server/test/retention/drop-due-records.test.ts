@@ -5,10 +5,12 @@ import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { verifyTraces } from '../../src/ledger/verify-traces.ts';
 import { type DropOptions, dropDueRecords } from '../../src/retention/drop-due-records.ts';
 import { newestPeriods } from '../../src/retention/newest-period.ts';
+import { lockRetention } from '../../src/storage/dropped-traces.ts';
 import { readDocuments } from '../../src/storage/portal/run-details.ts';
 import { readRetentionPeriods } from '../../src/storage/retention-periods.ts';
 import { type RetentionChange, setRetention } from '../../src/workspace/set-retention.ts';
 import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
+import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { exporter } from '../otlp/sending.ts';
 import { chatRun, id, jsonExport, newTrace, pairs } from '../otlp/test-exports.ts';
@@ -86,7 +88,7 @@ describe('retention', () => {
     await sendTrace('run-1', { outcome: 'failure' });
     await sendTrace('run-2');
     expect(await drop(364.9)).toMatchObject({ traces: 0 });
-    expect(await drop(365.1)).toEqual({ traces: 2, telemetry: 0, exports: 0, held: 0, unreadable: [], isBusy: false });
+    expect(await drop(365.1)).toEqual({ traces: 2, telemetry: 0, exports: 0, held: 0, unreadable: [] });
     for (const table of ['traces', 'trace_submissions', 'merged_spans', 'merged_traces', 'document_segments', 'run_id_segments'])
       expect([table, await count(table)]).toEqual([table, 0]);
     const [others] = await sql<{ n: number }>('SELECT count(*) AS n FROM countersign.traces WHERE tenant_id = $1', [other]);
@@ -279,18 +281,23 @@ describe('retention', () => {
     expect((await entries('retention.dropped')).map(({ metadata }) => metadata.submissions)).toEqual([200, 10]);
   });
 
-  test('does nothing while another process drops records', async () => {
+  test('waits while another process drops records of the same workspace, and not for other workspaces', async () => {
     await keepFor({ traceDays: 365 });
     await sendTrace('run-1');
     const other = openRolePool(server.database.owner, server.open, 'retention');
-    const client = await other.connect();
-    await client.query('BEGIN');
-    await client.query('SELECT pg_advisory_xact_lock($1)', [0x43_53_52_45_54_4e]);
-    expect(await drop(366)).toMatchObject({ traces: 0, isBusy: true });
-    await client.query('ROLLBACK');
-    client.release();
+    let dropping: ReturnType<typeof drop> | undefined;
+    await inTenantTransaction(other, await server.workspace(), async (elsewhere) => {
+      lockRetention(elsewhere);
+      expect(await drop(366)).toMatchObject({ traces: 1 });
+    });
+    await sendTrace('run-2');
+    await inTenantTransaction(other, tenantId, async (tx) => {
+      lockRetention(tx);
+      dropping = drop(366);
+      await waitForBlockedStatements(server.database);
+    });
+    expect(await dropping).toMatchObject({ traces: 1 });
     await other.end();
-    expect(await drop(366)).toMatchObject({ traces: 1, isBusy: false });
   });
 
   test('uses the newest periods if they were changed after they were read', async () => {

@@ -1,7 +1,10 @@
 import { brotliDecompressSync } from 'node:zlib';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openRolePool } from '../../src/database/pools.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { dropDueRecords } from '../../src/retention/drop-due-records.ts';
 import { mergeRunIdSegments } from '../../src/storage/run-id-segments.ts';
+import { setRetention } from '../../src/workspace/set-retention.ts';
 import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { portalClient } from '../harness/portal-client.ts';
@@ -139,6 +142,31 @@ describe('runs erase', () => {
     });
     expect((await erased!).status).toBe(0);
     expect(await storedText()).not.toMatch('person ada');
+  });
+
+  test('waits for retention that drops a document of the same segment, and retention waits for it', async () => {
+    await setRetention(server.open.pool, tenantId, { traceDays: 365, isShortConfirmed: false }, 'operator');
+    await Promise.all(Array.from({ length: 20 }, (_, index) => sendTrace(`run-${index}`)));
+    const [shared] = await sql<{ runs: string[] }>(
+      `SELECT array_agg(t.trace_id) AS runs FROM countersign.trace_submissions AS s
+         JOIN countersign.traces AS t ON t.tenant_id = $1 AND t.id = s.trace WHERE s.tenant_id = $1 AND s.segment IS NOT NULL
+        GROUP BY s.segment HAVING count(*) > 1`,
+    );
+    const traceId = shared!.runs[0]!;
+    await sendTelemetry({ trace_id: traceId });
+    const pool = openRolePool(server.database.owner, server.open, 'retention');
+    let erased: ReturnType<typeof erase> | undefined;
+    let dropped: ReturnType<typeof dropDueRecords> | undefined;
+    await inTenantTransaction(server.open.pool, tenantId, async (tx) => {
+      await mergeRunIdSegments(tx);
+      erased = erase(traceId);
+      await waitForBlockedStatements(server.database);
+      dropped = dropDueRecords(pool, tenantId, { now: new Date(Date.now() + 366 * 86_400_000).toISOString() });
+      await waitForBlockedStatements(server.database, 2);
+    });
+    expect(await dropped).toMatchObject({ traces: 19 });
+    expect((await erased!).status).toBe(0);
+    await pool.end();
   });
 
   test('records who erased a run, why and how much, without the content', async () => {
