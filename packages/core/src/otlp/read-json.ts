@@ -103,7 +103,7 @@ function spanRecord(span: Json, { at, resource, scope, counts }: RecordPlace): S
     parentSpanId: hexId(span.parentSpanId, 16) || undefined,
     hasRemoteParent: hasRemoteParent(Number(span.flags ?? 0)),
     name: text(span.name, `${at}/name`),
-    kind: enumeration(span.kind),
+    kind: enumeration(span.kind, SPAN_KINDS, `${at}/kind`),
     start: nanoseconds(span.startTimeUnixNano, `${at}/startTimeUnixNano`),
     end: nanoseconds(span.endTimeUnixNano, `${at}/endTimeUnixNano`),
     attributes: attributesOf(span.attributes, `${at}/attributes`, counts),
@@ -123,7 +123,7 @@ function spanRecord(span: Json, { at, resource, scope, counts }: RecordPlace): S
         attributes: attributesOf(link.attributes, `${place}/attributes`, counts),
       };
     }),
-    statusCode: enumeration(status.code),
+    statusCode: enumeration(status.code, STATUS_CODES, `${at}/status/code`),
     statusMessage: text(status.message, `${at}/status/message`),
     resource,
     scope,
@@ -147,7 +147,7 @@ function anyValueOf(value: unknown, at: string, counts: ExportCounts): Value {
   if (value === undefined || value === null) return null;
   const any = objectOf(value, at);
   if (isSet(any.stringValue)) return text(any.stringValue, `${at}/stringValue`);
-  if (isSet(any.boolValue)) return any.boolValue === true;
+  if (isSet(any.boolValue)) return boolean(any.boolValue, `${at}/boolValue`);
   if (isSet(any.intValue)) return wholeNumber(any.intValue, `${at}/intValue`);
   if (isSet(any.doubleValue)) return doubleOf(any.doubleValue, `${at}/doubleValue`);
   if (isSet(any.bytesValue)) return text(any.bytesValue, `${at}/bytesValue`);
@@ -185,7 +185,23 @@ function text(value: unknown, at: string): string {
   return value.toWellFormed();
 }
 
-const enumeration = (value: unknown): number => (Number.isInteger(value) ? (value as number) : 0);
+function boolean(value: unknown, at: string): boolean {
+  if (typeof value !== 'boolean') throw malformedError('must be a boolean', at);
+  return value;
+}
+
+/** The names of the enumerations, each at the place that is its number. */
+const SPAN_KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'].map((name) => `SPAN_KIND_${name}`);
+const STATUS_CODES = ['UNSET', 'OK', 'ERROR'].map((name) => `STATUS_CODE_${name}`);
+
+/** The number of a value of an enumeration; 0 if it is absent. OTLP allows only numbers; the JSON form of protobuf also allows names. */
+function enumeration(value: unknown, names: readonly string[], at: string): number {
+  if (!isSet(value)) return 0;
+  if (Number.isInteger(value)) return value as number;
+  const number = names.indexOf(value as string);
+  if (number === -1) throw malformedError('must be a number or a name of the enumeration', at);
+  return number;
+}
 
 /** The characters of decimal numbers. The JSON form of protobuf allows a fraction of zeros and an exponent, but no hexadecimal digits. */
 const DECIMAL = /^[-+\d.e]+$/i;

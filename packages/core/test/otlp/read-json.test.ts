@@ -48,9 +48,21 @@ describe('the reader of OTLP/JSON', () => {
     expect(() => attributeValue({ doubleValue })).toThrow(/doubleValue must be a number or one of the strings NaN/);
   });
 
-  test('reads the numbers of enumerations, and reads their names as 0', () => {
+  test('reads the numbers and the names of enumerations', () => {
     expect(read({ kind: 3, status: { code: 2 } })).toMatchObject({ kind: 3, statusCode: 2 });
-    expect(read({ kind: 'SPAN_KIND_CLIENT', status: { code: 'STATUS_CODE_ERROR' } })).toMatchObject({ kind: 0, statusCode: 0 });
+    expect(read({ kind: 'SPAN_KIND_CLIENT', status: { code: 'STATUS_CODE_ERROR' } })).toMatchObject({ kind: 3, statusCode: 2 });
+    expect(read({ kind: 77, status: { code: null } })).toMatchObject({ kind: 77, statusCode: 0 });
+  });
+
+  test.each(['SPAN_KIND_OTHER', 'toString', '3', '', 1.5, true, [[]], {}])('rejects %j as a value of an enumeration', (value) => {
+    expect(() => read({ kind: value })).toThrow(/spans\/0\/kind must be a number or a name of the enumeration/);
+    expect(() => read({ status: { code: value } })).toThrow(/spans\/0\/status\/code must be a number or a name/);
+  });
+
+  test('reads true and false, and rejects other values of a boolean', () => {
+    expect([attributeValue({ boolValue: true }), attributeValue({ boolValue: false })]).toEqual([true, false]);
+    for (const boolValue of ['true', 1, [], {}])
+      expect(() => attributeValue({ boolValue })).toThrow(/boolValue must be a boolean/);
   });
 
   test('ignores unknown members', () => {
