@@ -86,9 +86,9 @@ function operationNode({ operationId, summary, description, request, response, r
           properties: {
             partialSuccess: {
               type: 'object',
-              description: 'What was not stored, or was stored with changes; absent if there is nothing to report.',
+              description: 'What was not added to runs, or was stored with changes; absent if there is nothing to report.',
               properties: {
-                [rejected]: { type: 'string', description: 'How many records were not stored, as a decimal number.' },
+                [rejected]: { type: 'string', description: 'How many records were not added to runs, as a decimal number.' },
                 errorMessage: { type: 'string', description: 'One sentence for each reason.' },
               },
             },

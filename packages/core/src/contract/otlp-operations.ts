@@ -20,7 +20,8 @@ export const OTLP_OPERATIONS = {
     summary: 'Receive spans of OpenTelemetry',
     description:
       'Spans of GenAI instrumentations become the steps of runs; one `trace_id` is one run (docs/opentelemetry.md). ' +
-      'The export is stored as received, except that user IDs that contain an email address or are a telephone number are overwritten. ' +
+      'The export is stored as received, except that user IDs of spans and their resources are overwritten if they contain an email ' +
+      'address or are a telephone number. ' +
       'An identical export by the same key within 24 hours is acknowledged and not stored again.',
     request: 'trace.v1.ExportTraceServiceRequest',
     response: 'trace.v1.ExportTraceServiceResponse',
@@ -32,9 +33,9 @@ export const OTLP_OPERATIONS = {
     summary: 'Receive log records of OpenTelemetry',
     description:
       'Messages, exceptions and findings are added to the span that the log record names, even if the span arrives up to 24 hours ' +
-      'later. At most 10,000 records of a workspace can wait for their run. Further ones, and records of other kinds, are counted as ' +
-      'rejected. The export is stored as received, except that user IDs that contain an email address or are a telephone number are ' +
-      'overwritten.',
+      'later. While 10,000 records of a workspace wait for their run, further ones are counted as rejected. Records of other kinds are ' +
+      'always counted as rejected. If one record is accepted, the whole export is stored as received, except that user IDs of log ' +
+      'records and their resources are overwritten if they contain an email address or are a telephone number.',
     request: 'logs.v1.ExportLogsServiceRequest',
     response: 'logs.v1.ExportLogsServiceResponse',
     rejected: 'rejectedLogRecords',

@@ -47,7 +47,7 @@ export interface PreparedExport extends Replayable {
   recordedBy: string;
   traces: TraceOfExport[];
   logs: LogOfExport[];
-  /** What the response reports: the number of records that are not stored and the reasons, and whether user IDs were removed. */
+  /** What the response reports: the number of records that are not added to runs and the reasons, and whether user IDs were removed. */
   partialSuccess: PartialSuccess;
 }
 

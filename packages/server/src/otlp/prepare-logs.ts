@@ -9,9 +9,9 @@ import { exportFacts, REDACTED } from './export-facts.ts';
 const RECORD_BYTES = 300;
 
 const NOT_KEPT =
-  'Only GenAI content, exceptions and evaluation results that belong to a span are stored; other log records are not.';
+  'Only GenAI content, exceptions and evaluation results of a span are added to runs; if there are any, the stored body of the export contains the others too.';
 
-/** Prepares an export of log records. Records that are not stored (`NOT_KEPT`) are counted as rejected. */
+/** Prepares an export of log records. Records that are not added to runs (`NOT_KEPT`) are counted as rejected. */
 export function prepareLogExport(request: ExportRequest, read: ReadExport<LogRecord>): PreparedExport {
   const mapped = mapLogs(read.records);
   const rejected = read.records.length - mapped.length;

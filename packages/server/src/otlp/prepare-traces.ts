@@ -20,7 +20,7 @@ export function prepareTraceExport(request: ExportRequest, read: ReadExport<Span
   const mapped = mapTraces(valid);
   const traces = mapped.map((each) => traceOfExport(each, request.principal));
   const reasons = [
-    ...(rejected > 0 ? [`Spans not stored because their trace_id or span_id is not valid: ${rejected}.`] : []),
+    ...(rejected > 0 ? [`Spans not added to runs because their trace_id or span_id is not valid: ${rejected}.`] : []),
     ...(read.isRedacted ? [REDACTED] : []),
   ];
   const facts = exportFacts(request, read);

@@ -1,8 +1,8 @@
 import { OTLP_OPERATIONS } from '@countersign/core/contract/otlp-operations';
 
-/** The content of the partial success of a response: what was not stored, or was changed. */
+/** The content of the partial success of a response: what was not added to runs, or was changed. */
 export interface PartialSuccess {
-  /** The number of records that are not stored. */
+  /** The number of records that are not added to runs. */
   rejected: number;
   /** One sentence for each reason. */
   reasons: readonly string[];

@@ -14,7 +14,8 @@ import type { QueuedExport } from './export.ts';
 
 /**
  * Returns for each export the log records that can be stored, and its partial success. A log record whose trace is not stored must wait
- * for the trace. If WAITING_MAX records wait already, the record is counted as rejected.
+ * for the trace. If WAITING_MAX records wait already, the record is counted as rejected. Repeated records, and records whose traces are in
+ * the same batch, count as waiting too.
  */
 export async function withinWaitingLimit(
   tx: Transaction,

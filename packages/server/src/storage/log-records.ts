@@ -22,7 +22,10 @@ export interface KeptLogRecord {
   document: string;
 }
 
-/** The largest number of records of a workspace that wait for their traces. Records beyond it are rejected (otlp/write-log-records.ts). */
+/**
+ * While so many records of a workspace wait for their traces, further ones are rejected (otlp/write-log-records.ts). Batches of the same
+ * moment do not see each other's records, so slightly more can wait.
+ */
 export const WAITING_MAX = 10_000;
 
 const KNOWN = sql<{ trace_id: string }>(

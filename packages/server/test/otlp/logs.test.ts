@@ -227,6 +227,19 @@ describe('POST /v1/logs', () => {
     expect(response.partialSuccess).toMatchObject({ rejectedLogRecords: '2' });
   });
 
+  test('says that an export which is stored for one of its records contains the rejected ones too', async () => {
+    const traceId = newTrace();
+    const ordinary = logs({ traceId, eventName: 'http.request', body: { text: `ordinary ${traceId}` } });
+    const { resourceLogs } = conversation(traceId);
+    const { partialSuccess } = await postLogs({ resourceLogs: [...ordinary.resourceLogs, ...resourceLogs] });
+    expect(partialSuccess).toMatchObject({
+      rejectedLogRecords: '1',
+      errorMessage: expect.stringMatching(/the stored body of the export contains the others too/),
+    });
+    const stored = await server.database.sql('SELECT body FROM countersign.otlp_exports ORDER BY id DESC LIMIT 1');
+    expect(stored[0]!.body.toString()).toContain(`ordinary ${traceId}`);
+  });
+
   test('rejects further log records of a workspace in which 10,000 wait for their spans', async () => {
     const tenant = await server.workspace();
     const other = exporter(server, await server.key(tenant));

@@ -100,7 +100,7 @@ describe('POST /v1/traces', () => {
       {
         partialSuccess: {
           rejectedSpans: '1',
-          errorMessage: 'Spans not stored because their trace_id or span_id is not valid: 1.',
+          errorMessage: 'Spans not added to runs because their trace_id or span_id is not valid: 1.',
         },
       },
     ]);
