@@ -1,4 +1,4 @@
-import { textOf } from './conventions/messages.ts';
+import { errorOf } from './accepted-values.ts';
 import { type ContentEvent, isContentEvent } from './event-messages.ts';
 import { findingOf } from './findings.ts';
 import type { LogRecord, Value } from './records.ts';
@@ -35,10 +35,9 @@ function contentOf(event: ContentEvent): Pick<MappedLog, 'kind' | 'document'> | 
   }
   const finding = findingOf(event);
   if (finding !== undefined) return { kind: 'finding', document: JSON.stringify(finding) };
-  const exception = attributes.get('exception.message') ?? attributes.get('exception.type');
-  return exception === undefined || exception === null
-    ? undefined
-    : { kind: 'exception', document: JSON.stringify({ error: textOf(exception) }) };
+  const [message, type] = [attributes.get('exception.message'), attributes.get('exception.type')];
+  if ((message ?? type ?? null) === null) return undefined;
+  return { kind: 'exception', document: JSON.stringify({ error: errorOf(message) ?? errorOf(type) ?? '' }) };
 }
 
 /** The name of the event. Older senders send it as the attribute `event.name`. */

@@ -240,6 +240,14 @@ describe('POST /v1/logs', () => {
     expect(stored[0]!.body.toString()).toContain(`ordinary ${traceId}`);
   });
 
+  test('shows the type of an exception in a log record if its message is empty', async () => {
+    const traceId = newTrace();
+    await sendJson(runWithoutMessages(traceId));
+    const attributes = { 'exception.message': '', 'exception.type': 'Timeout' };
+    await postLogs(logs({ traceId, eventName: 'exception', attributes }));
+    expect((await payloadOf(traceId)).error).toBe('Timeout');
+  });
+
   test('rejects further log records of a workspace in which 10,000 wait for their spans', async () => {
     const tenant = await server.workspace();
     const other = exporter(server, await server.key(tenant));
