@@ -236,7 +236,7 @@ CREATE INDEX telemetry_events_not_successful ON countersign.telemetry_events (te
 CREATE INDEX telemetry_events_of_session ON countersign.telemetry_events (tenant_id, session_id, submission, ordinal) WHERE session_id IS NOT NULL;
 CREATE INDEX telemetry_events_of_run ON countersign.telemetry_events (tenant_id, trace_id, submission, ordinal);
 
--- The IDs of runs, for the search by any part of them (docs/decisions/0043). A segment contains the IDs of some 500 runs in one text, so
+-- The IDs of runs, for the search by any part of them (docs/decisions/0042). A segment contains the IDs of some 500 runs in one text, so
 -- that a search through 1,000,000 runs reads about 2,000 rows. Each batch of runs adds a segment in its own transaction, and the server
 -- merges small segments while it runs. Every run is in exactly one segment.
 CREATE TABLE countersign.run_id_segments (

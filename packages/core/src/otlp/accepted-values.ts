@@ -4,7 +4,7 @@ import type { Field } from './conventions/convention.ts';
 import { textOf } from './conventions/messages.ts';
 import type { Value } from './records.ts';
 
-/** The largest number of tokens of one step. Sums over up to 9,000 such steps stay exact. */
+/** The largest number of tokens of one kind in one step. Sums of both kinds over up to 4,500 such steps stay exact. */
 const TOKENS_MAX = 1e12;
 /** The highest cost of one step in US dollars. */
 const COST_USD_MAX = 1e9;

@@ -187,6 +187,6 @@ export const runRoutes = {
     path: `${WORKSPACE}/runs/events/:submission`,
     access: 'viewer',
     compressed: false,
-    summary: 'A file: a submission of telemetry events, in its original bytes.',
+    summary: 'A file: a submission of telemetry events, in its original bytes, except that null replaces erased events.',
   },
 } as const satisfies Record<string, PortalRoute>;
