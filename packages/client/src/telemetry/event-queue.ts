@@ -59,6 +59,7 @@ export class EventQueue {
       units += length;
     }
     const texts = this.#texts.slice(this.#first, next);
+    this.#texts.fill('', this.#first, next);
     this.#first = next;
     for (const { length } of texts) this.#units -= length;
     this.#compact();
@@ -74,7 +75,7 @@ export class EventQueue {
     return size;
   }
 
-  /** Compacts at intervals: compacting on every take would need quadratic time, and never compacting would leak memory. */
+  /** Removes the places of taken texts at intervals, because removing them on every take would need quadratic time. */
   #compact(): void {
     if (this.#first < this.#texts.length && this.#first < 4096) return;
     this.#texts = this.#texts.slice(this.#first);

@@ -81,6 +81,7 @@ export class RunSpan {
     this.set(details);
     this.#hasEnded = true;
     this.#run.keep(this, this.#document(this.#watch.stop()));
+    this.#details = {};
   }
 
   /** @internal Runs work inside this span. Ends the span when the work returns or throws, or its promise settles. */
@@ -108,7 +109,9 @@ export class RunSpan {
   /** @internal The record of a span that was not ended before its run. */
   unfinished(): Record<string, unknown> {
     this.#hasEnded = true;
-    return this.set({ status: 'unfinished' }).#document(this.#watch.start);
+    const document = this.set({ status: 'unfinished' }).#document(this.#watch.start);
+    this.#details = {};
+    return document;
   }
 
   #document(times: object): Record<string, unknown> {

@@ -133,16 +133,17 @@ export class TraceRun {
     this.#spans.set(span.id, text);
   }
 
+  /** Builds the documents and releases their sources: asynchronous work that was started in the run can keep the run in memory. */
   #documents(): RunDocuments {
     for (const span of this.#spans.values()) if (span instanceof RunSpan) this.keep(span, span.unfinished());
     const leftOut = this.#leftOut === 0 ? {} : { countersign_spans_left_out: this.#leftOut };
     const metadata = { ...this.#details.metadata, ...leftOut };
     const head = { trace_id: this.traceId, ...this.#watch.stop(), ...this.#details };
     const whole = Object.keys(metadata).length === 0 ? head : { ...head, metadata };
-    return {
-      head: boundedDocument(whole, this.#limits.spanCharactersMax),
-      spans: [...this.#spans.values()].filter((span) => typeof span === 'string'),
-    };
+    const spans = [...this.#spans.values()].filter((span) => typeof span === 'string');
+    this.#spans.clear();
+    this.#details = {};
+    return { head: boundedDocument(whole, this.#limits.spanCharactersMax), spans };
   }
 }
 
