@@ -32,8 +32,8 @@ export class Countersign {
   }
 
   /**
-   * Sends queued events and ended runs. Resolves when they are sent, rejected or dropped. If the service is unavailable, it resolves
-   * earlier, and the rest stays queued. Also waits for active calls of `traces.send`. Never rejects. On runtimes that stop as soon as your
+   * Sends queued events and ended runs, but not before the time in a `Retry-After`. Resolves when they are sent, rejected or dropped. If the
+   * service is unavailable, it resolves earlier, and the rest stays queued. Also waits for active calls of `traces.send`. Never rejects. On runtimes that stop as soon as your
    * handler has responded, pass the promise to `waitUntil`.
    */
   async flush(): Promise<void> {

@@ -6,23 +6,35 @@ const PAUSE_MS_MAX = 60_000;
 export class Backoff {
   #failures = 0;
   #resumeAt = 0;
+  /** The end of the longest time in a `Retry-After`. */
+  #notBefore = 0;
 
-  /** Records a failed round. The pause is at least as long as the time in `Retry-After`. */
+  /** Records a failed round. Further failures during the pause belong to the same outage, so they do not double the next pause. */
   failed(retryAfterMs = 0): void {
-    const bound = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** this.#failures);
-    this.#failures += 1;
-    this.#resumeAt = performance.now() + Math.max(retryAfterMs, bound * (0.5 + Math.random() / 2));
+    const now = performance.now();
+    if (this.msLeft === 0) {
+      const bound = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** this.#failures);
+      this.#failures += 1;
+      this.#resumeAt = now + bound * (0.5 + Math.random() / 2);
+    }
+    this.#notBefore = Math.max(this.#notBefore, now + retryAfterMs);
   }
 
   /** Records a success and resets the pause. */
   succeeded(): void {
     this.#failures = 0;
+    this.resumeNow();
+  }
+
+  /** Ends the current pause but keeps the count of failures. The time in `Retry-After` still passes first. */
+  resume(): void {
     this.#resumeAt = 0;
   }
 
-  /** Ends the current pause but keeps the count of failures. */
-  resume(): void {
+  /** Ends the current pause, even before the time in `Retry-After`: for the last attempt. */
+  resumeNow(): void {
     this.#resumeAt = 0;
+    this.#notBefore = 0;
   }
 
   /** False from a failed round until the next success. */
@@ -32,6 +44,6 @@ export class Backoff {
 
   /** The remaining milliseconds of the pause. */
   get msLeft(): number {
-    return Math.max(0, this.#resumeAt - performance.now());
+    return Math.max(0, Math.max(this.#resumeAt, this.#notBefore) - performance.now());
   }
 }

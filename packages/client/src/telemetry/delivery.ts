@@ -61,20 +61,24 @@ export class Delivery {
     return true;
   }
 
-  /** Sends the queued events. Resolves when each of them has an outcome, or when the service is unavailable. Never rejects. */
+  /**
+   * Sends the queued events, but not before the time in `Retry-After`. Resolves when each of them has an outcome, or when the service is
+   * unavailable. Never rejects.
+   */
   flush(): Promise<void> {
     const { counts } = this;
     if (counts.settled >= counts.accepted) return Promise.resolve();
     this.#dueUpTo = counts.accepted;
     this.#backoff.resume();
     const done = new Promise<void>((resolve) => this.#waiters.push({ target: counts.accepted, resolve }));
-    this.#run();
+    this.#runAfterPause();
     return done;
   }
 
   /** Sends the queued events. Drops the rest after the time limit, or as soon as the service is unavailable. Never rejects. */
   async end(deadlineMs: number): Promise<void> {
     const { accepted } = this.counts;
+    this.#backoff.resumeNow();
     const timer = setTimeout(() => {
       for (const controller of this.#activeRequests) controller.abort();
     }, timerMs(deadlineMs));
@@ -141,7 +145,14 @@ export class Delivery {
   #succeeded(): void {
     if (this.#backoff.isHealthy) return;
     this.#backoff.succeeded();
+    this.#runAfterPause();
+  }
+
+  /** Sends what is due after a pause has ended early, and replaces the timer that waits for the end of this pause. */
+  #runAfterPause(): void {
+    this.#cancelTimer();
     this.#run();
+    if (this.#queue.size > 0) this.#scheduleSend();
   }
 
   #failed(batch: Batch, error: unknown): void {
@@ -153,6 +164,7 @@ export class Delivery {
     const requestId = error instanceof ApiError ? error.requestId : undefined;
     for (const { text, issues } of rejected) this.#reports.rejected({ event: JSON.parse(text), issues, requestId });
     if (!mustWait) return;
+    this.#cancelTimer();
     this.#backoff.failed(error instanceof ApiError ? error.retryAfterMs : undefined);
     if (again.length > 0 && error instanceof CountersignError) this.#reports.unsent({ error, queued: this.counts.stats.queued });
   }
@@ -173,13 +185,18 @@ export class Delivery {
     this.#resolveWaiters(true);
     if (this.counts.settled < this.counts.accepted) this.#scheduleSend();
     else {
-      this.#stopTimer?.();
+      this.#cancelTimer();
       this.#cancelExitTask?.();
-      this.#stopTimer = this.#cancelExitTask = undefined;
+      this.#cancelExitTask = undefined;
     }
   }
 
-  /** Schedules the next send of queued events. */
+  #cancelTimer(): void {
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+  }
+
+  /** Schedules the next send: of an incomplete batch after the interval, and of waiting batches after the pause. */
   #scheduleSend(): void {
     this.#cancelExitTask ??= beforeExit(() => void this.end(this.#settings.exitDeadlineMs));
     this.#stopTimer ??= backgroundTimer(
@@ -188,7 +205,7 @@ export class Delivery {
         this.#dueUpTo = this.counts.accepted;
         this.#run();
       },
-      Math.max(this.#settings.flushIntervalMs, this.#backoff.msLeft),
+      Math.max(this.#batches.length > 0 ? 0 : this.#settings.flushIntervalMs, this.#backoff.msLeft),
     );
   }
 }

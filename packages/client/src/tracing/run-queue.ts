@@ -92,7 +92,10 @@ export class RunQueue {
     return Promise.resolve(undefined);
   }
 
-  /** Sends the queued runs. Resolves when each of them has an outcome, or when the service is unavailable. Never rejects. */
+  /**
+   * Sends the queued runs, but not before the time in `Retry-After`. Resolves when each of them has an outcome, or when the service is
+   * unavailable. Never rejects.
+   */
   flush(): Promise<void> {
     const { accepted, settled } = this.counts;
     if (settled >= accepted) return Promise.resolve();
@@ -104,6 +107,7 @@ export class RunQueue {
 
   /** Sends the queued runs. Drops the rest after the time limit, or as soon as the service is unavailable. Never rejects. */
   async end(deadlineMs: number): Promise<void> {
+    this.#backoff.resumeNow();
     const timer = setTimeout(() => {
       for (const controller of this.#activeRequests.keys()) controller.abort();
     }, timerMs(deadlineMs));

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
@@ -79,6 +80,51 @@ describe('telemetry while the service is unreachable', () => {
     emit('alone');
     await expect.poll(() => client.telemetry.stats.sent, { timeout: 5000 }).toBe(1);
     vi.restoreAllMocks();
+  });
+
+  test('is retried within a second after an outage, although many concurrent requests failed', async () => {
+    const { client, emit } = clientWithCallbacks({ batchEventsMax: 1 }, { retries: { attemptsMax: 1 } });
+    server.setHandlers(...Array(16).fill(respond.drop), respond.good());
+    emit(...Array.from({ length: 16 }, (_, index) => index));
+    await expect.poll(() => client.telemetry.stats.sent, { timeout: 5000 }).toBe(16);
+  });
+
+  test('is retried after the pause if its batch is full, although the flush interval is longer', async () => {
+    const { client, emit } = clientWithCallbacks({ batchEventsMax: 1, flushIntervalMs: 60_000 });
+    server.setHandlers(respond.drop, respond.drop, respond.good());
+    emit('full');
+    await expect.poll(() => client.telemetry.stats.sent, { timeout: 5000 }).toBe(1);
+  });
+
+  test('is sent after the flush interval as soon as another request succeeds, although a long pause had begun', async () => {
+    const { client, emit, unsent } = clientWithCallbacks({ batchEventsMax: 2, flushIntervalMs: 50 });
+    let respondToFirst = (): void => undefined;
+    server.setHandlers(
+      (response, request) => {
+        respondToFirst = () => respond.good()(response, request);
+      },
+      respond.reject(503, 'unavailable', { 'retry-after': '40' }),
+      respond.good(),
+    );
+    emit('a', 'b');
+    await expect.poll(() => server.received.length).toBe(1);
+    emit('c', 'd');
+    await expect.poll(() => unsent.length).toBe(1);
+    await sleep(100);
+    emit('e');
+    respondToFirst();
+    await expect.poll(() => client.telemetry.stats.sent, { timeout: 5000 }).toBe(5);
+  });
+
+  test('is not sent by flush() before the time in Retry-After, but by close()', async () => {
+    const { client, emit } = clientWithCallbacks();
+    server.setHandlers(respond.reject(429, 'rate_limited', { 'retry-after': '40' }), respond.good());
+    emit('a');
+    await client.telemetry.flush();
+    await client.telemetry.flush();
+    expect([server.received.length, client.telemetry.stats.queued]).toEqual([1, 1]);
+    await client.close();
+    expect(client.telemetry.stats).toMatchObject({ queued: 0, sent: 1 });
   });
 
   test('causes no requests except those that requestsMax allows and their retries, and stays queued', async () => {

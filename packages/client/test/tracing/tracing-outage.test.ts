@@ -70,6 +70,18 @@ describe('runs while the service is unreachable', () => {
     expect(new Set(receivedIds())).toEqual(new Set(['patient']));
   });
 
+  test('are not sent by flush() before the time in Retry-After, but by close()', async () => {
+    server = await failingServer();
+    const { client, end } = clientWithCallbacks();
+    server.setHandlers(respond.reject(429, 'rate_limited', { 'retry-after': '40' }), accepted);
+    void end('a');
+    await client.flush();
+    await client.flush();
+    expect([server.received.length, client.traces.stats.queued]).toEqual([1, 1]);
+    await client.close();
+    expect(client.traces.stats).toMatchObject({ queued: 0, sent: 1 });
+  });
+
   test('are limited by queueBytesMax: further runs are dropped and reported, and `traces.send` throws', async () => {
     server = await failingServer();
     const { client, end, dropped } = clientWithCallbacks({ queueBytesMax: 30_000 });
