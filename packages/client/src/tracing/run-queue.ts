@@ -27,7 +27,8 @@ export interface RunQueueSettings {
   requestsMax: number;
   /** How long `TraceRun.end` waits for the response. After that the run stays queued. */
   deadlineMs: number;
-  exitDeadlineMs: number;
+  /** Ends the open runs and sends the queued ones. Called when the process is about to exit. */
+  exit: () => void;
 }
 
 /** Sends the documents of a run. */
@@ -80,7 +81,7 @@ export class RunQueue {
       const number = this.counts.accepted;
       this.#queued.push({ number, documents, idempotencyKey: crypto.randomUUID(), unexplainedFailures: 0, settle });
     });
-    this.#cancelExitTask ??= beforeExit(() => void this.end(this.#settings.exitDeadlineMs));
+    this.#cancelExitTask ??= beforeExit(() => this.#settings.exit());
     this.#run();
     return responseWithin(sent, this.#settings.deadlineMs);
   }

@@ -249,4 +249,10 @@ describe('a process that exits', () => {
     const { stderr } = await end('2', '100');
     expect(stderr).toContain('2 telemetry events were dropped: unsent');
   });
+
+  test('exits after the exit deadline, although a run was not ended and cannot be sent', async () => {
+    server.setHandlers(respond.silence);
+    const { stderr } = await end('0', '100', 'forgotten');
+    expect(stderr).toContain('a run was dropped: unsent');
+  });
 });
