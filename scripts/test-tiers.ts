@@ -41,7 +41,7 @@ export const TEST_TIERS: readonly TestTier[] = [
     needs: 'a packed or freshly copied installation, a program of another language, or a process for each test file',
     isIsolated: true,
     include: [
-      'packages/client/test/{api-docs,memory,telemetry/listeners}.test.ts',
+      'packages/client/test/{api-docs,memory,cli/files,telemetry/listeners}.test.ts',
       'packages/server/test/app/first-start.test.ts',
       'packages/server/test/portal/sign-in.test.ts',
       'test/{packed-*,readme*,independent-verifier}.test.ts',

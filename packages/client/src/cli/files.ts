@@ -1,10 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import {
   accessSync,
   appendFileSync,
   closeSync,
   constants,
   createReadStream,
+  existsSync,
   fstatSync,
+  lstatSync,
   openSync,
   readSync,
   renameSync,
@@ -68,34 +71,47 @@ export async function* readChunks(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Writes a file under a temporary name, then renames it, so that no process reads a partial file. A pipe or device is written directly. */
+/**
+ * Writes a file under a temporary name, then renames it, so that no process reads a partial file. Links, pipes, devices and files that
+ * cannot be replaced are written directly.
+ */
 export function writeFile(path: string, text: string): void {
-  withFileErrors('write', path, () => {
-    if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) return writeFileSync(path, text);
-    const temporaryPath = temporaryPathOf(path);
-    try {
-      writeFileSync(temporaryPath, text, { flag: 'wx' });
-      renameSync(temporaryPath, path);
-    } catch (error) {
-      rmSync(temporaryPath, { force: true });
-      throw error;
-    }
-  });
+  withFileErrors('write', path, () => void replaceFile(path, text));
 }
 
-/** Throws a CommandError if a file cannot be written at this path. */
-export function checkWritable(path: string): void {
+/** Removes an older file, so that it is not taken for the result. Throws a CommandError if no file can be written at this path. */
+export function prepareFile(path: string): void {
   withFileErrors('write', path, () => {
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats?.isDirectory() === true) throw wrongUse(`cannot write ${JSON.stringify(path)}: it is a folder`);
-    if (stats?.isFile() === false) return accessSync(path, constants.W_OK);
-    const temporaryPath = temporaryPathOf(path);
-    writeFileSync(temporaryPath, '', { flag: 'wx' });
-    rmSync(temporaryPath);
+    if (stats?.isFile() === false || STREAM.test(path)) accessSync(path, constants.W_OK);
+    else if (replaceFile(path, '')) rmSync(path);
   });
 }
 
-const temporaryPathOf = (path: string): string => `${path}.${process.pid}.partial`;
+/** Paths of open files. Writing continues them, because truncating them would remove what was written before. */
+const STREAM = /^\/(?:dev\/(?:stdout|stderr|fd\/)|proc\/[^/]+\/fd\/)/;
+
+/** Writes a file. Returns whether it was replaced; if not, it was written directly. */
+function replaceFile(path: string, text: string): boolean {
+  const isReplaceable = lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
+  if (!isReplaceable) {
+    writeFileSync(path, text, { flag: STREAM.test(path) ? 'a' : 'w' });
+    return false;
+  }
+  const temporaryPath = `${path}.${randomUUID()}.partial`;
+  try {
+    writeFileSync(temporaryPath, text, { flag: 'wx' });
+    renameSync(temporaryPath, path);
+    return true;
+  } catch (error) {
+    rmSync(temporaryPath, { force: true });
+    // A mounted file, or one of another user in a shared folder, cannot be replaced, but it may be writable.
+    if (!existsSync(path)) throw error;
+    writeFileSync(path, text);
+    return false;
+  }
+}
 
 /** Appends to a file of the CI system. */
 export const appendFile = (path: string, text: string): void => withFileErrors('write', path, () => appendFileSync(path, text));

@@ -3,7 +3,7 @@ import { harnessIdOf } from '../importers/harness-id.ts';
 import type { GateRequest } from './check-decision.ts';
 import { command } from './command.ts';
 import { wrongUse } from './exit-codes.ts';
-import { checkWritable } from './files.ts';
+import { prepareFile } from './files.ts';
 import { gateReport } from './gate-report.ts';
 import { readDuration, readLabel, readPercentage, readUuid, readWhole } from './option-values.ts';
 import { CONNECTION, type Options } from './options.ts';
@@ -63,7 +63,8 @@ export const gate = command({
   ],
   notes: `The gate accepts a decision only if it is consistent, matches this agent, threshold, age and time, and repeats the nonce
 of this request. With --trust the decision must also be of that workspace and signed with one of its public keys. The trust file
-contains no secret: create it (countersign-server trust show --workspace NAME > trust.json) and keep it in the repository.`,
+contains no secret: create it (countersign-server trust show --workspace NAME > trust.json) and keep it in the repository.
+Before the request, the gate removes older files of --output, --attestation and --junit.`,
   async run(session, values) {
     const request = readGateRequest(values);
     const trustSettings = readTrustSettings(session, values);
@@ -75,10 +76,10 @@ contains no secret: create it (countersign-server trust show --workspace NAME > 
     const skewMs = readSkew(values['clock-skew'] ?? '60s');
     const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait, 0);
     const portalUrl = values['portal-url'] ?? session.variable('COUNTERSIGN_PORTAL_URL') ?? session.address(values);
-    // Checked before the request, so that no decision is lost: once a decision has used an approval, the approval cannot be withdrawn.
+    // Prepared before the request, so that no decision is lost: once a decision has used an approval, the approval cannot be withdrawn.
     const { output, attestation, junit } = values;
     requireDifferentFiles({ '--output': output, '--attestation': attestation, '--junit': junit });
-    for (const path of [output, attestation, junit]) if (path !== undefined) checkWritable(path);
+    for (const path of [output, attestation, junit]) if (path !== undefined) prepareFile(path);
     const client = await session.client(values);
     const requirements = { request, trustSettings, skewMs, wantsAttestation: attestation !== undefined };
     const follow = (file: TrustFileInput) => askForSuccessors(session, session.address(values), file);

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -132,6 +132,15 @@ describe('gate with the real server', () => {
       expect.stringContaining('ALLOWED: good'),
       expect.stringContaining('cannot write'),
     ]);
+  });
+
+  test('removes older output files before the request, so that they are not taken for its result', async () => {
+    const [decision, attestation, junit] = ['d.json', 'a.json', 'g.xml'].map((name) => inFile(name, 'older'));
+    const outputs = ['--output', decision!, '--attestation', attestation!, '--junit', junit!];
+    const unreachable = { ...environment, COUNTERSIGN_URL: 'http://localhost:1' };
+    const { status } = await gate(['--agent', 'good', '--timeout', '1s', ...outputs], { environment: unreachable });
+    expect([status, existsSync(decision!), existsSync(attestation!)]).toEqual([3, false, false]);
+    expect(readFileSync(junit!, 'utf8')).toContain('<error');
   });
 
   test('--output writes the signed decision byte for byte as the decision log stores it', async () => {

@@ -33,7 +33,7 @@ async function job(
 }
 
 const record = (variables: Record<string, string>, files: Record<string, string>) => job('.countersign-record', variables, files);
-const gate = (variables: Record<string, string>) => job('.countersign-gate', variables);
+const gate = (variables: Record<string, string>, files?: Record<string, string>) => job('.countersign-gate', variables, files);
 const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
 /** A results file with the date of yesterday, because the gate rejects results older than three days. */
 const results = (name: string) => textOf(`packages/client/test/fixtures/results/${name}`).replaceAll('2026-11-20', yesterday);
@@ -79,6 +79,13 @@ describe('GitLab template', () => {
     const { status, stderr } = await gate({ ...variables, COUNTERSIGN_PACKAGE: await ci.packOther() });
     expect([status, stderr]).toEqual([3, expect.stringContaining('is not the package @countersign/client\n')]);
   }, 60_000);
+
+  test('a job that requests no decision has no artifacts of an earlier pipeline', async () => {
+    const { paths, reports } = gitlab['.countersign-gate'].artifacts;
+    const earlier = Object.fromEntries([...paths, reports.junit].map((path) => [path, 'earlier']));
+    const { status, workspace } = await gate({ COUNTERSIGN_AGENT: 'good', COUNTERSIGN_PACKAGE: '' }, earlier);
+    expect([status, readdirSync(workspace).filter((name) => name in earlier)]).toEqual([2, []]);
+  });
 
   test('a second run with the same job ID prints the ID of the first record', async () => {
     const again = { COUNTERSIGN_AGENT: 'twice', CI_JOB_ID: '77' };
