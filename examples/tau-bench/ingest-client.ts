@@ -42,7 +42,7 @@ export class IngestClient {
       const response = await this.#send(path, { method: 'POST', headers, body }, attempt === ATTEMPTS);
       if (response?.ok) {
         const replayed = response.headers.get('idempotent-replayed') === 'true';
-        return { body: (await response.json()) as Record<string, unknown>, replayed };
+        return { body: await bodyOf(path, response), replayed };
       }
       const isRetryable = response === undefined || response.status === 429 || response.status === 503;
       if (!isRetryable || attempt === ATTEMPTS) throw await errorOf(path, response!);
@@ -70,6 +70,15 @@ export class IngestClient {
 const pauseMs = (retryAfter: string | null | undefined, attempt: number): number =>
   Math.min(retryAfter ? Number(retryAfter) * 1000 || 1000 : 100 * 2 ** attempt, PAUSE_MS_MAX);
 
+/** The JSON body of an accepted request. A proxy may respond with a page instead. */
+async function bodyOf(path: string, response: Response): Promise<Record<string, unknown>> {
+  try {
+    return (await response.json()) as Record<string, unknown>;
+  } catch {
+    throw foreignResponse(path, response);
+  }
+}
+
 /** An error with the code of the response and its first issue. */
 async function errorOf(path: string, response: Response): Promise<IngestError> {
   const text = await response.text();
@@ -79,8 +88,9 @@ async function errorOf(path: string, response: Response): Promise<IngestError> {
     const where = first === undefined ? '' : `: ${first.path === '' ? '' : `${first.path} `}${first.message}`;
     return new IngestError(`${path} returned ${response.status} ${error}${where}`);
   } catch {
-    return new IngestError(
-      `${path} returned ${response.status}, but the response is not from Countersign. Check the address of the server`,
-    );
+    return foreignResponse(path, response);
   }
 }
+
+const foreignResponse = (path: string, { status }: Response): IngestError =>
+  new IngestError(`${path} returned ${status}, but the response is not from Countersign. Check the address of the server`);

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { processEnvironment } from '../fixtures/process-environment.ts';
@@ -216,6 +218,15 @@ describe('the importer', () => {
     const ended = await runImport({ COUNTERSIGN_API_KEY: narrow }, '--file', file, '--url', server.url);
     expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining('insufficient_scope') });
     expect(ended.stderr).not.toContain(narrow.slice(-43));
+  });
+
+  test('exits with 4 if a proxy responds with a page', async () => {
+    const proxy = createServer((_request, response) => void response.end('<html>Welcome</html>'));
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    const ended = await runImport({ COUNTERSIGN_API_KEY: key }, '--file', file, '--url', `http://127.0.0.1:${port}`);
+    proxy.close();
+    expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining('the response is not from Countersign') });
   });
 });
 
