@@ -1,8 +1,8 @@
 /** The maximum number of spans that the service accepts in one request. */
 const SPANS_MAX = 500;
 /**
- * The maximum number of characters of spans in one request; a longer span is sent alone. Even with three bytes each, they are below the
- * service's limit of 20 MiB.
+ * The maximum number of characters in one request; a longer span is sent alone. Even with three bytes each, they are below the service's
+ * limit of 20 MiB.
  */
 const CHARACTERS_MAX = 6_000_000;
 
@@ -23,7 +23,8 @@ export function traceRequests(head: string, identity: string, spans: readonly st
   if (spans === undefined) return [{ body: head, firstSpan: 0 }];
   const requests: TraceRequest[] = [];
   for (let first = 0; first < spans.length || first === 0; ) {
-    let [end, characters] = [first, 0];
+    const members = (first === 0 ? head : identity).slice(0, -1);
+    let [end, characters] = [first, members.length];
     while (
       end < spans.length &&
       end - first < SPANS_MAX &&
@@ -32,8 +33,10 @@ export function traceRequests(head: string, identity: string, spans: readonly st
       characters += spans[end]!.length;
       end += 1;
     }
-    const members = (first === 0 ? head : identity).slice(0, -1);
-    requests.push({ body: `${members},"spans":[${spans.slice(first, end).join(',')}]}`, firstSpan: first });
+    requests.push({
+      body: `${members}${members === '{' ? '' : ','}"spans":[${spans.slice(first, end).join(',')}]}`,
+      firstSpan: first,
+    });
     first = Math.max(end, 1);
   }
   return requests;

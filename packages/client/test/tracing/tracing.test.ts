@@ -12,6 +12,7 @@ import {
   ValidationError,
 } from '../../src/index.ts';
 import { synchronousStorage } from '../../src/tracing/span-context.ts';
+import { traceRequests } from '../../src/tracing/trace-requests.ts';
 import { countingFetch } from '../fixtures/counting-fetch.ts';
 
 let server: TestServer;
@@ -280,6 +281,17 @@ describe('a trace that is sent in several requests', () => {
     ]);
     const large = await client.traces.send({ trace_id: 'large', spans: spans(10, { output: '語'.repeat(1_500_000) }) });
     expect(large).toMatchObject({ spans_ingested: 10, tokens: 10 });
+  });
+
+  test('stays below the limit of the service with fields of the run and spans of the maximum length', () => {
+    const span = JSON.stringify({ output: '語'.repeat(999_000) });
+    for (const { body } of traceRequests(span, '{"trace_id":"a"}', Array(12).fill(span)))
+      expect(Buffer.byteLength(body)).toBeLessThanOrEqual(20 * 2 ** 20);
+  });
+
+  test('is rejected with a path if it has no ID', async () => {
+    const { client } = await clientOfNewWorkspace();
+    await expect(client.traces.send({ spans: spans(1) } as never)).rejects.toMatchObject({ issues: [{ path: '/trace_id' }] });
   });
 
   test('adds the request number to the Idempotency-Key from the second request on, and sends nothing if a key is too long', async () => {
