@@ -48,17 +48,22 @@ async function run(session: Session, args: readonly string[]): Promise<Ending> {
   return command.run(session, values, positionals);
 }
 
-/** The command whose name is the first one or two words; undefined if there is none. */
+/** The flags that can precede a command. They have been read already. */
+const isLeadingFlag = (word: string): boolean => word === '--json' || word === '--debug';
+
+/** The command whose name is the first one or two words after leading flags; undefined if there is none. */
 function commandOf(args: readonly string[]): { command: Command; rest: readonly string[] } | undefined {
+  const start = args.findIndex((word) => !isLeadingFlag(word));
   for (const command of COMMANDS) {
     const words = command.name.split(' ');
-    if (words.every((word, index) => args[index] === word)) return { command, rest: args.slice(words.length) };
+    if (start >= 0 && words.every((word, index) => args[start + index] === word))
+      return { command, rest: args.slice(start + words.length) };
   }
   return undefined;
 }
 
 function withoutCommand(session: Session, args: readonly string[]): Ending {
-  const [first] = args.filter((word) => !['--json', '--debug'].includes(word));
+  const [first] = args.filter((word) => !isLeadingFlag(word));
   if (first === '--version') session.write(`${VERSION}\n`);
   else if (first !== undefined && asksForHelp(args, {}) && groupOf(first).length > 0)
     session.write(groupHelp(first, groupOf(first)));

@@ -45,7 +45,7 @@ const OPTIONS = {
   partial: { type: 'boolean', help: 'record that only a part of the suite ran' },
   'allow-partial': {
     type: 'boolean',
-    help: 'accept the file of a partial run, and record the run as partial',
+    help: 'with a file: accept a partial run, and record the run as partial',
   },
   'idempotency-key': {
     type: 'string',

@@ -25,6 +25,12 @@ export interface ResultsOptions extends Partial<Record<Kind, string | undefined>
   partial?: boolean | undefined;
 }
 
+/** The options that apply to the files of one tool. */
+const OPTIONS_OF_TOOLS = [
+  ['metric', 'inspect'],
+  ['ignore-skipped', 'junit'],
+] as const;
+
 /** An imported results file. */
 export interface ResultsFile extends ImportedEvaluation {
   /** SHA-256 of the file's bytes, in hex. */
@@ -38,6 +44,10 @@ export interface ResultsFile extends ImportedEvaluation {
  */
 export function readResultsFile(given: ResultsOptions): ResultsFile | undefined {
   const [kind, ...more] = RESULTS_FILES.filter((name) => given[name] !== undefined);
+  for (const [option, tool] of OPTIONS_OF_TOOLS)
+    if (given[option] !== undefined && kind !== tool) throw wrongUse(`--${option} needs --${tool}`);
+  if (kind === undefined && given['allow-partial'] !== undefined)
+    throw wrongUse('--allow-partial needs a results file; --partial records an evaluation as partial');
   if (kind === undefined) return undefined;
   if (more.length > 0) throw wrongUse(`give one results file, not --${[kind, ...more].join(' and --')}`);
   for (const name of ['pass-rate', 'status'] as const)

@@ -22,6 +22,7 @@ const inFile = (name: string, text: string) => {
   return join(folder, name);
 };
 const agent = ['gate', '--agent', 'a'];
+const withoutFile = ['evaluate', 'record', '--agent', 'a', '--name', 'n', '--pass-rate', '90'];
 
 describe('a usage error exits with 2, sends no request and names the cause', () => {
   test.each<[string, string[], RegExp]>([
@@ -83,6 +84,13 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
       ['audit', 'append', '--actor', 'a', '--action', 'b', '--idempotency-key', 'a'.repeat(256)],
       /--idempotency-key takes 1 to 255 printable/,
     ],
+    ['a metric without a log of Inspect AI', [...withoutFile, '--metric', 'm'], /--metric needs --inspect/],
+    [
+      'ignored skipped cases without a JUnit report',
+      ['evaluate', 'record', '--agent', 'a', '--promptfoo', 'a', '--ignore-skipped'],
+      /--ignore-skipped needs --junit/,
+    ],
+    ['an accepted partial run without a file', [...withoutFile, '--allow-partial'], /--allow-partial needs a results file/],
     ['a passing evaluation without a rate', ['evaluate', 'record', '--agent', 'a', '--name', 'n'], /needs --pass-rate/],
     ['an evaluation without an agent', ['evaluate', 'record', '--name', 'n', '--pass-rate', '9'], /no agent given/],
     ['an audit entry without an action', ['audit', 'append', '--actor', 'a'], /--actor and --action/],
@@ -103,6 +111,11 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
     expect([json.status, json.out]).toEqual([2, '']);
     expect(JSON.parse(json.err)).toEqual({ error: 'wrong_use', message: expect.stringMatching(why) });
   });
+});
+
+test('--json and --debug can precede the command', async () => {
+  const { status, err } = await run(['--json', '--debug', 'gate']);
+  expect([status, err]).toEqual([2, expect.stringMatching(/^{"error":"wrong_use","message":"no agent given/)]);
 });
 
 describe('a key', () => {
