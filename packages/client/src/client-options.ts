@@ -59,8 +59,8 @@ const DEADLINE_MS_DEFAULT = 30_000;
 /** Checks the options and returns the settings of the transport. Throws a ConfigurationError that names the wrong option. */
 export function readOptions(options: ClientOptions): TransportSettings {
   rejectUnknownOption('', options, NAMES);
-  rejectUnknownOption('retries.', options.retries ?? {}, RETRY_NAMES);
   const { fetch: fetchOption = globalThis.fetch, retries = {} } = options;
+  rejectUnknownOption('retries.', retries, RETRY_NAMES);
   const apiKey = options.apiKey ?? environmentVariable('COUNTERSIGN_API_KEY');
   const baseUrl = options.baseUrl ?? environmentVariable('COUNTERSIGN_URL');
   if (baseUrl === undefined) throw new ConfigurationError('baseUrl is missing: set it or COUNTERSIGN_URL');

@@ -3,8 +3,10 @@ import { ConfigurationError } from './http/errors.ts';
 /** The option names of an interface. A missing or extra name does not compile. */
 export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
 
-/** Rejects an unknown option, so that a misspelled one is not ignored. `prefix` precedes its name in the message. */
+/** Rejects an unknown option, so that a misspelled one is not ignored, and anything but an object. `prefix` precedes the option's name. */
 export function rejectUnknownOption<Options extends object>(prefix: string, options: Options, names: OptionNames<Options>): void {
+  if (typeof options !== 'object' || options === null)
+    throw new ConfigurationError(`${prefix === '' ? 'the options' : prefix.slice(0, -1)} must be an object`);
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
   if (unknown === undefined) return;
   const known = Object.keys(names).map((name) => prefix + name);

@@ -64,6 +64,13 @@ describe('options', () => {
     expect(() => clientOf({ baseUrl: 'http://countersign:7300', insecureHttp: true })).not.toThrow();
   });
 
+  test('are rejected with a ConfigurationError if they are null', () => {
+    for (const options of [null, { retries: null }, { telemetry: null }, { traces: null }])
+      expect(
+        () => new Countersign((options === null ? options : { baseUrl: 'https://x.example', apiKey, ...options }) as never),
+      ).toThrow(ConfigurationError);
+  });
+
   test('do not expose the key when a client is printed', () => {
     const client = clientOf({});
     expect(inspect(client, { depth: 10, showHidden: true }) + JSON.stringify(client)).not.toContain('secretsecret');

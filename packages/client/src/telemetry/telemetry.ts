@@ -51,8 +51,8 @@ export class Telemetry {
   }
 
   /**
-   * Sends the queued events at once, but not before the time in a `Retry-After`. Resolves when each of them is sent, rejected or dropped. If the service is unavailable, it resolves
-   * earlier, and the rest stays queued. Never rejects.
+   * Sends the queued events at once, but not before the time in a `Retry-After`. Resolves when each of them is sent, rejected or dropped.
+   * If the service is unavailable, it resolves earlier, and the rest stays queued. Never rejects.
    */
   flush(): Promise<void> {
     return this.#delivery.flush();

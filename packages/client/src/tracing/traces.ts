@@ -107,8 +107,8 @@ export class Traces {
   }
 
   /**
-   * Sends the ended runs, but not before the time in a `Retry-After`. Resolves when each of them is sent, rejected or dropped. If the service is unavailable, it resolves earlier, and
-   * the rest stays queued. Also waits for active calls of `send`. Never rejects.
+   * Sends the ended runs, but not before the time in a `Retry-After`. Resolves when each of them is sent, rejected or dropped. If the
+   * service is unavailable, it resolves earlier, and the rest stays queued. Also waits for active calls of `send`. Never rejects.
    */
   async flush(): Promise<void> {
     await Promise.all([this.#queue.flush(), Promise.allSettled(this.#sends)]);
