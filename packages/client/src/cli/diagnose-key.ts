@@ -69,7 +69,10 @@ function verdictOn(status: number, code: string | undefined, isRequired: boolean
       says: 'the server does not accept the host in this address',
       remedy: 'give an address with an accepted host, or ask the operator to add this host to COUNTERSIGN_ALLOWED_HOSTS',
     };
-  if (status === 429) return { ok: null, says: 'too many requests with this key; try again in a minute' };
+  if (status === 429) {
+    const says = 'not checked: too many requests with this key';
+    return isRequired ? { ok: false, says, remedy: 'try again in a minute' } : { ok: null, says };
+  }
   return {
     ok: false,
     says: `unexpected response: ${status} ${code ?? ''}`.trim(),

@@ -79,6 +79,15 @@ describe('doctor', () => {
     expect((await doctor(narrow, ['--scopes', 'evaluations'])).status).toBe(0);
   });
 
+  test('reports a scope that was not checked as bad only when it is required', async () => {
+    const limited: typeof fetch = (url, request) =>
+      String(url).includes('/api/public/')
+        ? Promise.resolve(Response.json({ error: 'rate_limited' }, { status: 429 }))
+        : fetch(url, request);
+    const { status, bad } = await doctor({}, ['--scopes', 'evaluations'], { fetch: limited });
+    expect([status, bad.map(({ what }) => what)]).toEqual([1, ['scope evaluations']]);
+  });
+
   test('reports a public key of another service as bad, one of this service as good, and a decision key as a note', async () => {
     const keyFinding = async (given: string) =>
       (await doctor({ COUNTERSIGN_VERIFY_KEY: given }, ['--workspace', tenantId])).findings
