@@ -55,6 +55,9 @@ function headerOf(archive: Uint8Array): Uint8Array {
   );
 }
 
+/** More than the relative error of binary fractions: 0.29 * 100 is 28.999999999999996, which must not be rounded down to 28.9999. */
+const ROUNDING_ERROR = 1e-12;
+
 type Outcome = Pick<ImportedEvaluation, 'status' | 'pass_rate' | 'notes' | 'cases' | 'completeness'>;
 
 /** The outcome of a run that did not finish, without a pass rate. */
@@ -80,8 +83,7 @@ function finishedOutcome(
   const metric = chosenMetric(results, choice);
   const runs = { total, completed, epochs: epochsOf(spec) };
   const { covered, passed } = coverageOf(withSamples(metric, runs, reductions), runs);
-  // toFixed removes binary fractions (0.29 * 100 is 28.999999999999996) before rounding down.
-  const passRate = Math.floor(Number(((passed / total) * 1_000_000).toFixed(3))) / 10_000;
+  const passRate = Math.floor((passed / total) * 1_000_000 * (1 + ROUNDING_ERROR)) / 10_000;
   const invalidated = log.invalidated === true;
   const notes = [`${metric.name} ${metric.value} over ${completed} of ${total} samples`];
   if (completed < total) notes.push('the others count as not passed');

@@ -11,10 +11,16 @@ const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?$/;
 export function momentOf(timestamp: unknown, { writesUtc = false } = {}): string | undefined {
   if (typeof timestamp !== 'string') return undefined;
   const zoned = WITH_ZONE.test(timestamp) ? timestamp : writesUtc && WITHOUT_ZONE.test(timestamp) ? `${timestamp}Z` : undefined;
-  if (zoned === undefined) return undefined;
+  if (zoned === undefined || !isDay(zoned.slice(0, 10))) return undefined;
   const ms = Date.parse(zoned.replace(' ', 'T').replace(/(\.\d{3})\d+/, '$1'));
   return ms >= 0 ? new Date(ms).toISOString() : undefined;
 }
+
+/** Whether a date exists. `Date.parse` reads 30 February as 2 March. */
+const isDay = (date: string): boolean => {
+  const ms = Date.parse(`${date}T00:00:00Z`);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(date);
+};
 
 /** The earliest of several times in UTC; undefined if there are none. */
 export const earliestOf = (moments: readonly string[]): string | undefined => [...moments].sort()[0];

@@ -18,7 +18,9 @@ const ZSTANDARD = 93;
  * One entry of a ZIP archive, decompressed; undefined if it does not exist. Encrypted and split archives are not supported, because Inspect
  * writes none.
  * @param bytesMax the maximum size of a compressed entry after decompression
- * @throws ImportError if the archive is damaged, or if the entry has an unsupported compression method or is larger than `bytesMax`.
+ * Checksums are not verified.
+ * @throws ImportError if the records of the archive are damaged, or if the entry has an unsupported compression method or is larger than
+ * `bytesMax`.
  */
 export function readZipEntry(archive: Uint8Array, name: string, bytesMax: number): Uint8Array | undefined {
   const view = new DataView(archive.buffer, archive.byteOffset, archive.byteLength);

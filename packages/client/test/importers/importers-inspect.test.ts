@@ -33,6 +33,19 @@ describe('Inspect AI', () => {
     expect(importInspect(cut)).toMatchObject({ pass_rate: 50, cases: { total: 4, errored: 2 } });
   });
 
+  test('rounds the pass rate down to four decimals', () => {
+    for (const [value, rate] of [
+      [0.29, 29],
+      [0.89999999996, 89.9999],
+      [2 / 3, 66.6666],
+    ]) {
+      const log = changed(({ results }) => {
+        results.scores[0].metrics.accuracy.value = value;
+      });
+      expect(importInspect(log)).toMatchObject({ pass_rate: rate });
+    }
+  });
+
   test('counts unscored samples as not passed', () => {
     const unscored = changed(({ results }) => {
       Object.assign(results.scores[0], { scored_samples: 1, unscored_samples: 3 });

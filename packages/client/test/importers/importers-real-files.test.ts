@@ -84,6 +84,12 @@ describe('time of the run', () => {
     expect(stamped(jestAttributes).evaluated_at).toBe('2026-11-20T09:30:00.000Z');
   });
 
+  test('is not taken from a day that does not exist', () => {
+    const stamped = (at: string) => importJUnit(Buffer.from(`<testsuite name="s" timestamp="${at}"><testcase/></testsuite>`));
+    expect(stamped('2024-02-29T23:00:00-02:00').evaluated_at).toBe('2024-03-01T01:00:00.000Z');
+    expect(stamped('2026-02-30T00:00:00Z')).not.toHaveProperty('evaluated_at');
+  });
+
   test('is not taken from a suite of jest-junit whose file could not be loaded', () => {
     const suite = (at: string, errors: number) =>
       `<testsuite name="s" errors="${errors}" failures="0" skipped="0" timestamp="${at}" time="0" tests="1"><testcase/></testsuite>`;
