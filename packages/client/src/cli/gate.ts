@@ -34,7 +34,7 @@ const OPTIONS = {
   wait: {
     type: 'string',
     value: 'TIME',
-    help: 'repeat the request for up to this time while only an approval is missing or the service is unavailable',
+    help: 'repeat the request for up to this time while only an approval is missing or the service is unavailable; the last request may take --timeout longer',
   },
   'portal-url': {
     type: 'string',

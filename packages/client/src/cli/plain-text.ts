@@ -5,7 +5,7 @@
 export const oneLine = (text: string): string =>
   text
     .toWellFormed()
-    .replace(/[\s\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, ' ')
+    .replace(/[\s\u0000-\u001f\u007f-\u009f\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, ' ')
     .replaceAll('##[', '## [')
     .replace(/^ *::/, ': :')
     .trim();

@@ -15,9 +15,9 @@ export interface WaitOptions {
 }
 
 /**
- * Repeats the request, for `waitMs` at most, while only an approval is missing or the service is unavailable (`isTransient`). Any other
- * finding ends the wait. Each blocked decision is an entry in the ledger, so the pauses grow to a minute. If a decision is received a
- * second time, the response was replayed, and the finding is undecided.
+ * Repeats the request while only an approval is missing or the service is unavailable (`isTransient`). The last request starts after
+ * `waitMs` at most. Any other finding ends the wait. Each blocked decision is an entry in the ledger, so the pauses grow to a minute. If a
+ * decision is received a second time, the response was replayed, and the finding is undecided.
  */
 export async function waitForApproval(
   session: Session,

@@ -30,6 +30,7 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
     ['an unknown command', ['promote'], /unknown command "promote"/],
     ['an unknown command with options', ['promote', '--agent', 'bot'], /unknown command "promote"/],
     ['an unknown command of two words', ['audit-log', 'append', 'it'], /unknown command "audit-log append"/],
+    ['an unknown command with a direction mark', ['pro\u061cmote'], /unknown command "pro mote"/],
     ['the first word of a command', ['evaluate', '--agent', 'a'], /"evaluate" needs a second word: evaluate record/],
     ['a misspelled second word', ['verify', 'desicion'], /needs a second word: verify decision, verify ledger/],
     ['an unknown option', [...agent, '--min-pass-rat', '95'], /Unknown option '--min-pass-rat'/],
