@@ -31,7 +31,10 @@ export interface ClientOptions {
   retries?: RetryOptions;
   /** Allows plain `http:` to other machines too. Only for networks that you trust. */
   insecureHttp?: boolean;
-  /** Receives log lines about attempts, queues and losses. They contain no key and no body. Default: no log. */
+  /**
+   * Receives log lines about attempts, queues and losses. They contain no key. They contain no body, unless your own `fetch` or `apiKey`
+   * function quotes it in an error. Default: no log.
+   */
   logger?: Logger;
   /** How telemetry events are batched and queued, and callbacks for failures. */
   telemetry?: TelemetryOptions;

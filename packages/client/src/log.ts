@@ -8,7 +8,10 @@ export interface Logger {
   error?: ((line: string) => unknown) | undefined;
 }
 
-/** Writes to the host's logger. No line contains a key or a body, and errors of the logger are ignored. */
+/**
+ * Writes to the host's logger, and ignores its errors. No line contains a key. No line contains a body, unless the host's `fetch` or
+ * `apiKey` function quotes it in an error.
+ */
 export class Log {
   readonly #logger: Logger | undefined;
 
@@ -32,4 +35,4 @@ export class Log {
 }
 
 /** Removes the secrets of keys. Texts from the host, such as an error of its `apiKey` function, may contain secrets. */
-const withoutKeys = (line: string): string => line.replace(/(aa_(?:live|read)_[0-9a-f]{12})\.\S+/g, '$1.…');
+export const withoutKeys = (line: string): string => line.replace(/(aa_(?:live|read)_[0-9a-f]{12})\.\S+/g, '$1.…');

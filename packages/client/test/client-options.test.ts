@@ -181,6 +181,19 @@ describe('logger', () => {
     await client.close();
   });
 
+  test('is replaced by warnings without a key if there is none', async () => {
+    const warn = vi.spyOn(console, 'warn').mockReturnValue();
+    const apiKeyFunction = () => Promise.reject(new Error(`the vault does not give ${apiKey}`));
+    const client = clientOf({ retries: { attemptsMax: 1 }, apiKey: apiKeyFunction });
+    client.telemetry.emit({ trace_id: 'a', outcome: 'success' });
+    void client.traces.start().end();
+    await client.close({ deadlineMs: 2000 });
+    const lines = warn.mock.calls.flat().join('\n');
+    warn.mockRestore();
+    expect(lines).toContain('the vault does not give aa_live_');
+    expect(lines).not.toContain('secretsecret');
+  });
+
   test('can throw or reject without an error in the client', async () => {
     const failing = { debug: () => Promise.reject(new Error('disk full')), error: () => JSON.parse('{') };
     const client = clientOf({ logger: failing, fetch: rejecting });

@@ -1,5 +1,5 @@
 import { ApiError, type CountersignError } from '../http/errors.ts';
-import type { Log } from '../log.ts';
+import { type Log, withoutKeys } from '../log.ts';
 import type { Issue } from '../wire/contract.ts';
 
 /** Why events were lost. */
@@ -112,7 +112,7 @@ export class TelemetryReports {
       // Without the catch, a callback that returns a rejected promise would end the host's process.
       if (callback !== undefined) void Promise.resolve(callback(what)).catch(() => undefined);
       else if (!this.#warned.has(name) && !this.#log.has(level))
-        console.warn(`countersign: ${sentence()} (logged once; set telemetry.${name} to receive all)`);
+        console.warn(`countersign: ${withoutKeys(sentence())} (logged once; set telemetry.${name} to receive all)`);
     } catch {
       // The host's callback failed. That must not break emitting.
     }

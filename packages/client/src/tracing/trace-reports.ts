@@ -1,5 +1,5 @@
 import { ApiError } from '../http/errors.ts';
-import type { Log } from '../log.ts';
+import { type Log, withoutKeys } from '../log.ts';
 import type { DropReason, SendFailure } from '../telemetry/telemetry-reports.ts';
 import type { Issue, Trace } from '../wire/contract.ts';
 import { type RunDocuments, traceOf } from './run-documents.ts';
@@ -74,7 +74,7 @@ export class TraceReports {
     try {
       if (this.#callbacks[name] !== undefined) void Promise.resolve(call()).catch(() => undefined);
       else if (!this.#warned.has(name) && !this.#log.has(level))
-        console.warn(`countersign: ${line} (logged once; set traces.${name} to receive all)`);
+        console.warn(`countersign: ${withoutKeys(line)} (logged once; set traces.${name} to receive all)`);
     } catch {
       // The host's callback failed. That must not break ending a run.
     }
