@@ -28,7 +28,7 @@ export class TimeoutError extends CountersignError {
   override name = 'TimeoutError';
 }
 
-/** The response is not from this service: a redirect, a page, or other JSON. Check the address and any proxy. */
+/** The response is not from this service: a redirect, another status below 400, a page, or other JSON. Check the address and any proxy. */
 export class UnexpectedAnswerError extends CountersignError {
   override name = 'UnexpectedAnswerError';
   /** HTTP status of the response. */

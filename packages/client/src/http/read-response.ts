@@ -23,7 +23,8 @@ export async function readResponse(response: FetchResponse, url: string): Promis
       status,
     );
   }
-  if (status !== 200) throw errorResponseOf(response, type, text);
+  if (status >= 400) throw errorResponseOf(response, type, text);
+  if (status !== 200) throw unexpectedResponse(url, status, `its status is ${status}`);
   if (!isJson(type))
     throw unexpectedResponse(url, status, `its content type is ${type === '' ? 'missing' : JSON.stringify(type)}`);
   const value = parseJson(text);
@@ -33,7 +34,7 @@ export async function readResponse(response: FetchResponse, url: string): Promis
   return { value, text };
 }
 
-/** The error for a response with status 200 that is not from this service. */
+/** The error for a response that is not from this service and has no error status. */
 export const unexpectedResponse = (url: string, status: number, why: string): UnexpectedAnswerError =>
   new UnexpectedAnswerError(`the response of ${url} is not from Countersign: ${why}`, status);
 

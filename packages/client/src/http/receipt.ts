@@ -10,7 +10,7 @@ export interface Receipt {
   replayed: boolean;
   /** Headers of the response, names in lower case. Keep `countersign-ledger-seq` and `countersign-checkpoint`. */
   headers: Record<string, string>;
-  /** The body of the response, byte for byte: keep it for signed decisions. */
+  /** The body of the response, decoded as UTF-8 and otherwise unchanged: keep it for signed decisions. */
   text: string;
 }
 

@@ -195,6 +195,7 @@ describe('a response that is not from the service is rejected', () => {
     ['a JSON list', respond.good([1]), /not a JSON object/],
     ['an endless response', respond.endless(false), /more than 8388608 bytes/],
     ['an endless compressed response', respond.endless(true), /more than 8388608 bytes/],
+    ['a status of success without a result', respond.page(202), /its status is 202/],
     ['a redirect', respond.redirect('https://elsewhere.example/api'), /redirects to https:\/\/elsewhere\.example\/api/],
   ])('%s', async (_, handler, message) => {
     server.setHandlers(handler);
