@@ -41,7 +41,7 @@ export class Countersign {
   }
 
   /**
-   * Shuts down cleanly: ends open runs as failed (at most the newest 1,000), sends what is queued, and accepts no more events or runs.
+   * Shuts down cleanly: ends open runs as failed (at most the newest 1,000), sends what is queued, and queues no more events or runs.
    * Never rejects. What cannot be sent in time, or while the service is unavailable, is dropped and reported to the callbacks.
    * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */

@@ -59,7 +59,7 @@ export class Telemetry {
   }
 
   /**
-   * Accepts no more events and sends the queued ones. Drops the rest after the deadline, or as soon as the service is unavailable. Never
+   * Queues no more events and sends the queued ones. Drops the rest after the deadline, or as soon as the service is unavailable. Never
    * rejects. A second call waits for the first.
    * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */

@@ -1,4 +1,5 @@
 import type { Message, Span } from '../wire/contract.ts';
+import { copyOf } from './copied-members.ts';
 import { errorText } from './error-text.ts';
 import { runInContext } from './span-context.ts';
 import { Stopwatch } from './stopwatch.ts';
@@ -38,12 +39,12 @@ export class RunSpan {
     this.#run = run;
     this.id = id;
     this.#parentId = parentId;
-    this.#details = { ...start };
+    this.#details = copyOf(start);
   }
 
   /** Adds fields; a field that is set again is replaced. */
   set(details: SpanDetails): this {
-    this.#details = { ...this.#details, ...details };
+    this.#details = { ...this.#details, ...copyOf(details) };
     return this;
   }
 

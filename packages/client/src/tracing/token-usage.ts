@@ -15,13 +15,16 @@ export function tokenUsage(usage: unknown): TokenUsage {
   if (typeof usage !== 'object' || usage === null) return {};
   const given = usage as Record<string, unknown>;
   const first = (...names: string[]) => names.map((name) => given[name]).find(isCount);
+  const named = first('prompt_tokens', 'inputTokens', 'promptTokens');
+  // Only the count of Anthropic excludes the tokens of its cache.
   const cached = [given.cache_creation_input_tokens, given.cache_read_input_tokens].filter(isCount);
-  const prompt = first('prompt_tokens', 'input_tokens', 'inputTokens', 'promptTokens');
+  const input = first('input_tokens');
+  const prompt = named ?? (input === undefined ? undefined : cached.reduce((sum, count) => sum + count, input));
   const completion = first('completion_tokens', 'output_tokens', 'outputTokens', 'completionTokens');
   const total = first('total_tokens', 'totalTokens');
   const { cost_usd: cost } = given;
   return {
-    ...(prompt === undefined ? {} : { prompt_tokens: cached.reduce((sum, count) => sum + count, prompt) }),
+    ...(prompt === undefined ? {} : { prompt_tokens: prompt }),
     ...(completion === undefined ? {} : { completion_tokens: completion }),
     ...(total === undefined ? {} : { total_tokens: total }),
     ...(typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? { cost_usd: cost } : {}),

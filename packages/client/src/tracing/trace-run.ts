@@ -1,4 +1,5 @@
 import type { Trace, TraceAccepted } from '../wire/contract.ts';
+import { copyOf } from './copied-members.ts';
 import { errorText } from './error-text.ts';
 import type { RunDocuments } from './run-documents.ts';
 import { isThenable, RunSpan, type SpanStart } from './run-span.ts';
@@ -45,7 +46,8 @@ export class TraceRun {
   #ended: Promise<TraceAccepted | undefined> | undefined;
 
   /** @internal */
-  constructor(owner: RunOwner, limits: TracingLimits, { trace_id, parent_span_id, ...details }: RunStart) {
+  constructor(owner: RunOwner, limits: TracingLimits, start: RunStart) {
+    const { trace_id, parent_span_id, ...details } = copyOf(start);
     this.#owner = owner;
     this.#limits = limits;
     this.traceId = trace_id ?? crypto.randomUUID();
@@ -55,7 +57,7 @@ export class TraceRun {
 
   /** Adds fields; a field that is set again is replaced. */
   set(details: RunDetails): this {
-    this.#details = { ...this.#details, ...details };
+    this.#details = { ...this.#details, ...copyOf(details) };
     return this;
   }
 
@@ -71,9 +73,10 @@ export class TraceRun {
   }
 
   /**
-   * Runs work as a step and returns its result. The step ends when the work returns, throws, or its promise settles. An error is
-   * recorded and thrown again. Steps that the work starts are nested in it if they are started on the span that the work receives, or if
-   * the runtime has AsyncLocalStorage.
+   * Runs work as a step and returns its result. The step ends when the work returns, throws, or its promise settles. An error is recorded
+   * and thrown again. For a promise, the result is the promise that its `then` returns, without other methods of its class, such as
+   * `withResponse` of a model client. Steps that the work starts are nested in it if they are started on the span that the work receives,
+   * or if the runtime has AsyncLocalStorage.
    */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
     return this.startSpan(start).around(work);
@@ -136,15 +139,19 @@ export class TraceRun {
   /** Builds the documents and releases their sources: asynchronous work that was started in the run can keep the run in memory. */
   #documents(): RunDocuments {
     for (const span of this.#spans.values()) if (span instanceof RunSpan) this.keep(span, span.unfinished());
-    const leftOut = this.#leftOut === 0 ? {} : { countersign_spans_left_out: this.#leftOut };
-    const metadata = { ...this.#details.metadata, ...leftOut };
-    const head = { trace_id: this.traceId, ...this.#watch.stop(), ...this.#details };
-    const whole = Object.keys(metadata).length === 0 ? head : { ...head, metadata };
+    const whole = { trace_id: this.traceId, ...this.#watch.stop(), ...this.#details };
+    const head = boundedDocument(whole, this.#limits.spanCharactersMax);
     const spans = [...this.#spans.values()].filter((span) => typeof span === 'string');
     this.#spans.clear();
     this.#details = {};
-    return { head: boundedDocument(whole, this.#limits.spanCharactersMax), spans };
+    return { head: this.#leftOut === 0 ? head : withSpansLeftOut(head, this.#leftOut), spans };
   }
+}
+
+/** Adds the number of unrecorded spans to the metadata of a run. The metadata itself may be left out if it is too long. */
+function withSpansLeftOut(head: string, count: number): string {
+  const run: Trace = JSON.parse(head);
+  return JSON.stringify({ ...run, metadata: { ...run.metadata, countersign_spans_left_out: count } });
 }
 
 /** 64 random bits, the usual size of span IDs. */

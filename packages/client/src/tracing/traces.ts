@@ -80,8 +80,9 @@ export class Traces {
   }
 
   /**
-   * Runs work, records it as a run, and returns its result. The run ends with the work; an error is recorded and thrown again. The run is
-   * sent in the background and queued while the service is unavailable. `flush()` and `close()` of the client wait for it.
+   * Runs work, records it as a run, and returns its result as `TraceRun.span` does. The run ends with the work; an error is recorded and
+   * thrown again. The run is sent in the background and queued while the service is unavailable. `flush()` and `close()` of the client wait
+   * for it.
    */
   run<T>(start: RunStart, work: (run: TraceRun) => T): T {
     return this.start(start).around(work);
@@ -93,8 +94,8 @@ export class Traces {
   }
 
   /**
-   * Runs work as a step of the caller's run, within its open span. Outside of runs, the work runs without a record. Use this in code that
-   * calls models and does not know its caller.
+   * Runs work as a step of the caller's run, within its open span: see `TraceRun.span`. Outside of runs, the work runs without a record.
+   * Use this in code that calls models and does not know its caller.
    */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
     // Outside of runs the span belongs to a run that is never sent.

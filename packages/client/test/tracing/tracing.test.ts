@@ -239,6 +239,33 @@ describe('a run that is used incorrectly', () => {
     expect(sent[0]!.body.metadata).toEqual({ countersign_spans_left_out: 2 });
   });
 
+  test('records how many spans were left out, although its metadata is too long', async () => {
+    const { client, sent } = await clientOfNewWorkspace({ traces: { spansMax: 1, spanCharactersMax: 500 } });
+    const run = client.traces.start({ agent_name: 'bot', metadata: { long: 'x'.repeat(1000) } });
+    for (const name of ['first', 'second']) run.span(llm(name), () => undefined);
+    await run.end();
+    expect(sent[0]!.body.metadata).toEqual({
+      countersign_left_out: { metadata: expect.stringContaining('too long') },
+      countersign_spans_left_out: 1,
+    });
+  });
+
+  test('is sent although reading a given field throws an error', async () => {
+    const { client, sent } = await clientOfNewWorkspace();
+    const throwing = {
+      get detail(): string {
+        throw new Error('getter');
+      },
+    };
+    const run = client.traces.start(throwing).set({ agent_name: 'bot' }).set(throwing);
+    run
+      .startSpan(llm('plan'))
+      .set(throwing as never)
+      .end(throwing as never);
+    await run.end(throwing);
+    expect(sent[0]!.body).toMatchObject({ agent_name: 'bot', spans: [{ name: 'plan' }] });
+  });
+
   test('does not throw when the service rejects it: the client calls onRejected, or warns once if there is no such callback', async () => {
     const { client, rejected, dropped } = await clientOfNewWorkspace();
     const wrong = client.traces.start({ agent_name: 'bot', external_user_id: 'someone@example.com' });
@@ -334,6 +361,11 @@ describe('token usage', () => {
       'Anthropic',
       { input_tokens: 8, cache_creation_input_tokens: 5, cache_read_input_tokens: null, output_tokens: 2 },
       [13, 2, undefined],
+    ],
+    [
+      'a gateway in the format of OpenAI',
+      { prompt_tokens: 8, cache_read_input_tokens: 4, completion_tokens: 2 },
+      [8, 2, undefined],
     ],
     ['Vercel AI', { inputTokens: 8, outputTokens: 2, totalTokens: 10 }, [8, 2, 10]],
     ['Vercel AI 4', { promptTokens: 8, completionTokens: 2 }, [8, 2, undefined]],
