@@ -24,7 +24,7 @@ export async function countSignInAttempt(pool: Pool, email: string, address: str
 }
 
 async function countAgainst(pool: Pool, subject: Buffer, most: number): Promise<void> {
-  const { attempts, secondsLeft } = await countAttempt(pool, subject, WINDOW_SECONDS);
+  const { attempts, secondsLeft } = await countAttempt(pool, subject, { most, windowSeconds: WINDOW_SECONDS });
   if (attempts > most) throw new ApiError('rate_limited', [], { 'Retry-After': String(secondsLeft) });
 }
 

@@ -5,7 +5,7 @@ import { clockOf } from '../database/clock.ts';
 import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
 import { requireSeals } from '../database/seals.ts';
 import { type Statements, sql, type Transaction } from '../database/transaction.ts';
-import { expiryClock } from './expiry-clock.ts';
+import { isExpired } from './expiry-clock.ts';
 import { PEOPLE } from './people.ts';
 import { TENANTS, tenantIn } from './tenants.ts';
 
@@ -95,7 +95,7 @@ export async function findLink(pool: Pool, tokenSha256: Buffer): Promise<LiveLin
              FROM countersign.one_time_links AS l
              LEFT JOIN countersign.tenants AS t ON t.id = l.tenant_id
              LEFT JOIN countersign.people AS p ON p.id = l.person_id
-            WHERE l.token_sha256 = $1 AND l.expires_at > ${expiryClock(2)}`,
+            WHERE l.token_sha256 = $1 AND NOT ${isExpired('l', 2)}`,
     values: [tokenSha256, ...clock.expiryBounds()],
   });
   const [raw] = rows;
@@ -111,7 +111,7 @@ export async function findLink(pool: Pool, tokenSha256: Buffer): Promise<LiveLin
 
 const USE = sql<{ id: string }>(
   'use_link',
-  `DELETE FROM countersign.one_time_links WHERE token_sha256 = $1 AND expires_at > ${expiryClock(2)} RETURNING id`,
+  `DELETE FROM countersign.one_time_links AS l WHERE l.token_sha256 = $1 AND NOT ${isExpired('l', 2)} RETURNING l.id`,
 );
 
 /** Deletes a link when it is used; false if it was deleted before, or has expired. Of two concurrent calls only one succeeds. */
@@ -150,7 +150,7 @@ const LISTED_MAX = 1_000;
 const LIST_INVITATIONS = sql<RawRow>(
   'list_invitations',
   `SELECT ${COLUMNS} FROM countersign.one_time_links AS l
-    WHERE l.tenant_id = $1 AND l.purpose = 'invitation' AND l.expires_at > ${expiryClock(2)}
+    WHERE l.tenant_id = $1 AND l.purpose = 'invitation' AND NOT ${isExpired('l', 2)}
     ORDER BY l.created_at DESC, l.id LIMIT ${LISTED_MAX}`,
 );
 
@@ -168,7 +168,7 @@ export async function listInvitations(tx: Transaction): Promise<ListedInvitation
 const FIND_INVITATION = sql<RawRow>(
   'find_invitation',
   `SELECT ${COLUMNS} FROM countersign.one_time_links AS l
-    WHERE l.tenant_id = $1 AND l.id = $2 AND l.purpose = 'invitation' AND l.expires_at > ${expiryClock(3)}`,
+    WHERE l.tenant_id = $1 AND l.id = $2 AND l.purpose = 'invitation' AND NOT ${isExpired('l', 3)}`,
 );
 const WITHDRAW = sql<{ id: string }>(
   'withdraw_invitation',
@@ -217,6 +217,6 @@ const LOCK_SET_UP = sql('lock_set_up', `SELECT pg_advisory_xact_lock($1)`);
 /** Locks the set-up of the instance until the transaction ends. Two set-up links are two rows, so a row lock is not enough. */
 export const lockSetUp = (tx: Statements): Promise<unknown> => tx.run(LOCK_SET_UP, [SET_UP_LOCK]);
 
-/** Deletes expired links. */
+/** Deletes expired links, and those that were created while a clock was ahead. */
 export const deleteExpiredLinks = (pool: Pool): Promise<unknown> =>
-  pool.query(`DELETE FROM countersign.one_time_links WHERE expires_at <= ${expiryClock(1)}`, [...clockOf(pool).expiryBounds()]);
+  pool.query(`DELETE FROM countersign.one_time_links AS l WHERE ${isExpired('l', 1)}`, [...clockOf(pool).expiryBounds()]);

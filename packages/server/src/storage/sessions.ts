@@ -5,7 +5,7 @@ import { type Clock, clockOf } from '../database/clock.ts';
 import { type RawRow, rawName, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
 import { requireSeals, type Seals } from '../database/seals.ts';
 import { type PersonTransaction, type Statements, sql, type Transaction } from '../database/transaction.ts';
-import { expiryClock } from './expiry-clock.ts';
+import { isExpired } from './expiry-clock.ts';
 import { instantText } from './instant-text.ts';
 import { MEMBERSHIPS, roleIn } from './memberships.ts';
 import { PEOPLE } from './people.ts';
@@ -19,7 +19,7 @@ export interface LiveSession {
   email: string;
   name: string;
   hasPassword: boolean;
-  /** Whether its last recorded use is more than a minute ago. */
+  /** Whether its recorded time of last use is more than a minute away from now. */
   needsTouch: boolean;
 }
 
@@ -46,11 +46,12 @@ export const SESSIONS: SealedTable<SealedSession> = {
   identifyingFields: ['id'],
 };
 
-const LIVE = `${sealedColumns(SESSIONS, 's')}, ${sealedColumns(PEOPLE, 'p')},
-  s.last_used_at < statement_timestamp() - interval '1 minute' AS "needsTouch"`;
+/** SQL that is true if the time of last use is more than a minute away from now. It is ahead if a clock was ahead. */
+const NEEDS_TOUCH = `s.last_used_at NOT BETWEEN statement_timestamp() - interval '1 minute' AND statement_timestamp() + interval '1 minute'`;
+const LIVE = `${sealedColumns(SESSIONS, 's')}, ${sealedColumns(PEOPLE, 'p')}, ${NEEDS_TOUCH} AS "needsTouch"`;
 const FROM_LIVE = `FROM countersign.sessions AS s JOIN countersign.people AS p ON p.id = s.person_id`;
-/** SQL that is true for a session that has not expired. @param first the number of the first parameter, as for `expiryClock`. */
-const isLive = (first: number): string => `s.expires_at > ${expiryClock(first)}`;
+/** SQL that is true for a session that has not expired. @param first the number of the first parameter, as for `isExpired`. */
+const isLive = (first: number): string => `NOT ${isExpired('s', first)}`;
 
 /** The session in a row of `LIVE`; undefined if a seal is invalid, or if the session has expired by the server's clock. */
 function liveIn({ seals, clock }: { seals: Seals; clock: Clock }, raw: RawRow | undefined, tokenSha256: Buffer) {
@@ -107,8 +108,7 @@ export async function findSessionInTenant(
 export const touchSession = (pool: Pool, sessionId: string): Promise<unknown> =>
   pool.query({
     name: 'touch_session',
-    text: `UPDATE countersign.sessions SET last_used_at = statement_timestamp()
-            WHERE id = $1 AND last_used_at < statement_timestamp() - interval '1 minute'`,
+    text: `UPDATE countersign.sessions AS s SET last_used_at = statement_timestamp() WHERE s.id = $1 AND ${NEEDS_TOUCH}`,
     values: [sessionId],
   });
 
@@ -219,6 +219,6 @@ const DELETE_ALL = sql('delete_sessions_of_person', `DELETE FROM countersign.ses
 /** Ends all of a person's sessions. */
 export const deleteSessionsOf = (tx: Statements, personId: string): Promise<unknown> => tx.run(DELETE_ALL, [personId]);
 
-/** Deletes expired sessions. */
+/** Deletes expired sessions, and those that were created while a clock was ahead. */
 export const deleteExpiredSessions = (pool: Pool): Promise<unknown> =>
-  pool.query(`DELETE FROM countersign.sessions WHERE expires_at <= ${expiryClock(1)}`, [...clockOf(pool).expiryBounds()]);
+  pool.query(`DELETE FROM countersign.sessions AS s WHERE ${isExpired('s', 1)}`, [...clockOf(pool).expiryBounds()]);

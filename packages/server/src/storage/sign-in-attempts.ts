@@ -1,29 +1,36 @@
 import type { Pool } from 'pg';
 import { clockOf } from '../database/clock.ts';
-import { expiryClock } from './expiry-clock.ts';
+import { expiryClock, isAhead } from './expiry-clock.ts';
 
-/** The attempts of one subject in its current window of time, including the one just counted. */
+/** The attempts of one subject in its current window of time. */
 export interface Attempts {
+  /** Including the one just counted; the limit plus one for every attempt above the limit. */
   attempts: number;
   /** Seconds until the window ends, at least 1. */
   secondsLeft: number;
 }
 
 /**
- * Counts an attempt of a subject. One statement reads and writes the count, so that concurrent attempts on all servers are counted.
+ * Counts an attempt of a subject. One statement reads and writes the count, so that concurrent attempts on all servers are counted. A
+ * window that began while a clock was ahead has ended.
  * @param subject the SHA-256 that stands for an account or for a client's network (people/sign-in-limit.ts).
+ * @param most the limit. Attempts above it are rejected, so they do not increase the count further: a successful attempt subtracts only itself.
  */
-export async function countAttempt(pool: Pool, subject: Buffer, windowSeconds: number): Promise<Attempts> {
-  const now = expiryClock(3);
-  const ended = `kept.window_began_at <= ${now} - make_interval(secs => $2)`;
+export async function countAttempt(
+  pool: Pool,
+  subject: Buffer,
+  { most, windowSeconds }: { most: number; windowSeconds: number },
+): Promise<Attempts> {
+  const now = expiryClock(4);
+  const ended = `(kept.window_began_at <= ${now} - make_interval(secs => $3) OR ${isAhead('kept.window_began_at', 4)})`;
   const { rows } = await pool.query<Attempts>({
     name: 'count_attempt',
     text: `INSERT INTO countersign.sign_in_attempts AS kept (subject, window_began_at) VALUES ($1, ${now})
                ON CONFLICT (subject) DO UPDATE SET
-                  attempts = CASE WHEN ${ended} THEN 1 ELSE kept.attempts + 1 END,
+                  attempts = CASE WHEN ${ended} THEN 1 ELSE least(kept.attempts, $2) + 1 END,
                   window_began_at = CASE WHEN ${ended} THEN ${now} ELSE kept.window_began_at END
-        RETURNING attempts, greatest(1, ceil($2 - extract(epoch FROM ${now} - window_began_at)))::int AS "secondsLeft"`,
-    values: [subject, windowSeconds, ...clockOf(pool).expiryBounds()],
+        RETURNING attempts, greatest(1, ceil($3 - extract(epoch FROM ${now} - window_began_at)))::int AS "secondsLeft"`,
+    values: [subject, most, windowSeconds, ...clockOf(pool).expiryBounds()],
   });
   return rows[0]!;
 }
@@ -37,8 +44,10 @@ export const takeBackAttempt = (pool: Pool, subjects: readonly Buffer[]): Promis
     values: [subjects],
   });
 
-/** Deletes the counts of windows that began more than a day ago. */
+/** Deletes the counts of windows that began more than a day ago, or while a clock was ahead. */
 export const deletePastAttempts = (pool: Pool): Promise<unknown> =>
-  pool.query(`DELETE FROM countersign.sign_in_attempts WHERE window_began_at < ${expiryClock(1)} - interval '1 day'`, [
-    ...clockOf(pool).expiryBounds(),
-  ]);
+  pool.query(
+    `DELETE FROM countersign.sign_in_attempts
+      WHERE window_began_at < ${expiryClock(1)} - interval '1 day' OR ${isAhead('window_began_at', 1)}`,
+    [...clockOf(pool).expiryBounds()],
+  );

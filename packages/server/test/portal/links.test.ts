@@ -4,7 +4,7 @@ import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { addMember } from '../../src/people/add-member.ts';
 import { inviteMember } from '../../src/people/members.ts';
 import { issueLink, setUpLink, workspaceSetUpLink } from '../../src/people/one-time-links.ts';
-import { ONE_TIME_LINKS } from '../../src/storage/one-time-links.ts';
+import { deleteExpiredLinks, ONE_TIME_LINKS } from '../../src/storage/one-time-links.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { resealRows } from '../harness/sealed.ts';
 import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
@@ -167,6 +167,20 @@ describe('an invitation', () => {
     await resealRows(server, ONE_TIME_LINKS);
     expect(outcome(await accept(third, newcomer))).toBe(GONE);
     expect((await admin.browser.call('GET', `/workspaces/${workspace}/invitations`)).body.items).toEqual([]);
+  });
+
+  test('is invalid if it was created while a clock was ahead, and is deleted', async () => {
+    const link = await invite('early@example.com');
+    await server.database.sql(
+      `UPDATE countersign.one_time_links SET created_at = created_at + interval '1 year', expires_at = expires_at + interval '1 year'
+        WHERE email = 'early@example.com'`,
+    );
+    await resealRows(server, ONE_TIME_LINKS);
+    expect(outcome(await open(new Browser(server), 'show', { token: tokenOf(link) }))).toBe(GONE);
+    expect(outcome(await accept(link, { name: 'Early', password: PASSWORD }))).toBe(GONE);
+    expect((await admin.browser.call('GET', `/workspaces/${workspace}/invitations`)).body.items).toEqual([]);
+    await deleteExpiredLinks(server.open.pool);
+    expect(await server.database.sql(`SELECT id FROM countersign.one_time_links WHERE email = 'early@example.com'`)).toEqual([]);
   });
 
   test('is invalid after the person has joined by another link, so that it cannot bring back a removed member', async () => {

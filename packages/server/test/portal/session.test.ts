@@ -1,9 +1,10 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { workspaceSetUpLink } from '../../src/people/one-time-links.ts';
 import { deleteExpiredLinks } from '../../src/storage/one-time-links.ts';
-import { deleteExpiredSessions } from '../../src/storage/sessions.ts';
+import { deleteExpiredSessions, SESSIONS } from '../../src/storage/sessions.ts';
 import { deletePastAttempts } from '../../src/storage/sign-in-attempts.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
+import { resealRows } from '../harness/sealed.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -80,6 +81,24 @@ test('cleanup deletes exactly what has expired', async () => {
   await server.database.sql(`UPDATE countersign.sign_in_attempts SET window_began_at = window_began_at - interval '2 days'`);
   await cleanUp();
   expect(await counts()).toEqual({ sessions: 1, links: 0, tries: 0 });
+});
+
+test('a session and its time of use from a clock that was ahead are not kept', async () => {
+  const { pool } = server.open;
+  const grace = await createPerson(server);
+  const change = async (assignments: string) => {
+    await server.database.sql(`UPDATE countersign.sessions SET ${assignments} WHERE person_id = $1`, [grace.id]);
+    await resealRows(server, SESSIONS, 't.person_id = $1', [grace.id]);
+  };
+  await change(`last_used_at = last_used_at + interval '1 year'`);
+  const sessions = await grace.browser.call('GET', '/account/sessions');
+  expect(sessions.status).toBe(200);
+  const lastUse = async () => (await grace.browser.call('GET', '/account/sessions')).body.items[0].last_used_at;
+  await vi.waitFor(async () => expect(Date.parse(await lastUse())).toBeLessThan(Date.now() + 60_000));
+  await change(`created_at = created_at + interval '1 year', expires_at = expires_at + interval '1 year'`);
+  expect((await grace.browser.call('GET', '/account/sessions')).body.error).toBe('not_signed_in');
+  await deleteExpiredSessions(pool);
+  expect(await server.database.sql('SELECT id FROM countersign.sessions WHERE person_id = $1', [grace.id])).toEqual([]);
 });
 
 describe('a request without a session', () => {

@@ -103,6 +103,17 @@ describe('the limit of sign-in attempts', () => {
     expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
   });
 
+  test('ends at once if its window began while a clock was ahead', async () => {
+    for (let number = 0; number < 11; number += 1) await attempt('ada@example.com', WRONG);
+    await server.database.sql(`UPDATE countersign.sign_in_attempts SET window_began_at = window_began_at + interval '1 year'`);
+    expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
+  });
+
+  test('does not count attempts above it, so that many correct sign-ins at once do not lock the account', async () => {
+    await Promise.all(Array.from({ length: 25 }, () => attempt('ada@example.com', PASSWORD)));
+    expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
+  });
+
   test('applies to an address across accounts after fifty attempts, and an IPv6 /64 network counts as one address', async () => {
     const spray = (number: number) =>
       attempt(`person-${number}@example.com`, WRONG, { from: `2001:db8:1:2:${number.toString(16)}::1` });
