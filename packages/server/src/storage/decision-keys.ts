@@ -1,5 +1,12 @@
 import { BrokenSealError } from '../database/broken-seals.ts';
-import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
+import {
+  laterThan,
+  type RawRow,
+  type SealedTable,
+  sealedColumns,
+  sealedInstant,
+  shownInstant,
+} from '../database/sealed-table.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
 /** A decision key as shown to its workspace. The key itself is derived and never stored. */
@@ -52,11 +59,15 @@ const INSERT = sql(
   `INSERT INTO countersign.decision_keys (tenant_id, key_id, created_at, seal) VALUES ($1, $2, $3, $4)`,
 );
 
-/** Adds a live decision key. */
-export function insertDecisionKey(tx: Transaction, keyId: string): Promise<unknown> {
-  const createdAt = sealedInstant(tx.clock.now());
+/**
+ * Adds a live decision key. Its time is later than that of every other key, even if a clock was ahead before, because the oldest live key
+ * signs.
+ */
+export async function insertDecisionKey(tx: Transaction, keyId: string): Promise<void> {
+  const { keys } = await readDecisionKeys(tx);
+  const createdAt = laterThan(keys.at(-1)?.createdAt ?? null, tx.clock.now());
   const seal = tx.seals.ofRow(DECISION_KEYS, tx.tenantId, { keyId, createdAt, retiredAt: null });
-  return tx.run(INSERT, [tx.tenantId, keyId, createdAt, seal]);
+  await tx.run(INSERT, [tx.tenantId, keyId, createdAt, seal]);
 }
 
 /** The tenant's decision keys with valid seals, oldest first, including retired ones. The first live key signs. */

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { uuidArray } from '../database/binary-array.ts';
 import { BrokenSealError } from '../database/broken-seals.ts';
-import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
+import { laterThan, type RawRow, type SealedTable, sealedColumns, sealedInstant } from '../database/sealed-table.ts';
 import { requireSeals, type Seals } from '../database/seals.ts';
 import { inPersonTransaction, type Statements, sql } from '../database/transaction.ts';
 
@@ -119,13 +119,6 @@ export const setPassword = (tx: Statements, personId: string, password: string):
     password,
     passwordChangedAt: laterThan(passwordChangedAt, tx.clock.now()),
   }));
-
-/** The time for a changed password. It is later than the previous one, even if the clock was set back. */
-function laterThan(before: string | null, now: Date): string {
-  const at = sealedInstant(now);
-  if (before === null || at > before) return at;
-  return sealedInstant(new Date(Date.parse(shownInstant(before)) + 1));
-}
 
 /**
  * Replaces the hash `from` by a hash of the same password with another cost, unless the password was changed concurrently.

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { DECISION_KEYS } from '../../src/storage/decision-keys.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { resealRows } from '../harness/sealed.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -140,5 +142,22 @@ describe('the decision key', () => {
       ['decision_key.shown', old],
     ]);
     expect(JSON.stringify(items)).not.toContain(shown.decision_key);
+  });
+
+  test('that is new does not sign yet even if the older key was created while a clock was ahead', async () => {
+    const own = await server.workspace();
+    const { get } = await portalClient(server, own, 'admin');
+    const [old] = (await get('signing.read')).decision_keys;
+    const ahead = `UPDATE countersign.decision_keys SET created_at = created_at + interval '1 hour' WHERE tenant_id = $1`;
+    await server.database.sql(ahead, [own]);
+    await resealRows(server, DECISION_KEYS, 't.tenant_id = $1', [own]);
+    const { key_id } = await get('decision_keys.rotate');
+    const key = await server.key(own);
+    const decision = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
+    expect(decision.body.key_id).toBe(old!.key_id);
+    expect((await get('signing.read')).decision_keys).toMatchObject([
+      { key_id: old!.key_id, state: 'signs' },
+      { key_id, state: 'waits' },
+    ]);
   });
 });
