@@ -9,7 +9,7 @@ const JOINER = new RegExp(`(?<=${JOINING})[\\u200c\\u200d](?=${JOINING})`, 'gu')
 /** Variation selectors after Chinese characters. They select the form of the character that the person uses. */
 const FORM_OF_CHARACTER = /(?<=\p{sc=Hani})[\u{e0100}-\u{e01ef}]/gu;
 /** The names, prefixes and marks of actors in rows and pages. The name of a person must not match. */
-const RESERVED = /^(operator|system|promotion[ -]gate|a former member)$|^key |^(user|key|system):|\(you\)/i;
+const RESERVED = /^(operator|system|promotion[ -]gate|retention|(a )?former member|member)$|^key |^(user|key|system):|\(you\)/i;
 
 /**
  * Whether a text is a valid name of a person: with a letter, digit or symbol, without invisible or private-use characters or surrounding
