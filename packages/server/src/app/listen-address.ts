@@ -28,18 +28,17 @@ export async function checkAddress(address: Address): Promise<void> {
   await once(trial, 'close');
 }
 
-/** Returns the ExitError for an address that cannot be used. Returns any other error unchanged. */
+/** Returns the ExitError for an address that cannot be used. Returns an error without a code unchanged. */
 export function listenFailure(error: unknown, { host, port, variable = PORT }: Address): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
+    case undefined:
+      return error;
     case 'EADDRINUSE':
       return new ExitError('port_in_use', `port ${port} on ${host} is in use; stop the program that uses it, or set ${variable}`);
     case 'EACCES':
       return new ExitError('port_in_use', `this user may not listen on port ${port}; set ${variable}`);
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
+    default: // For example EADDRNOTAVAIL, ENOTFOUND, EINVAL for a link-local address without a zone, and EAFNOSUPPORT without IPv6.
       return new ExitError('bad_configuration', notAnAddress(host, variable));
-    default:
-      return error;
   }
 }
 

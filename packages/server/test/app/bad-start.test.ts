@@ -218,6 +218,7 @@ describe('serve with a bad configuration', () => {
     ['COUNTERSIGN_HOST', '0.0.0.0'],
     ['COUNTERSIGN_HOST', '::'],
     ['COUNTERSIGN_HOST', '127.0.0.1.example.com'],
+    ['COUNTERSIGN_HOST', 'fe80::1', { COUNTERSIGN_BEHIND_PROXY: 'true' }],
     ['DATABASE_URL', `mysql://app:${PASSWORD}@127.0.0.1/app`],
     ['DATABASE_URL', 'postgres://'],
     ['DATABASE_URL', `postgres://app:${PASSWORD}@127.0.0.1:notaport/app`, SECRETS],

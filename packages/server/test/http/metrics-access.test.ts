@@ -2,7 +2,7 @@ import { get as httpGet } from 'node:http';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { freePort } from '../../../../attack/loopback.ts';
-import { listenFailure } from '../../src/app/listen-address.ts';
+import { checkAddress, listenFailure } from '../../src/app/listen-address.ts';
 import { metricsAddress } from '../../src/app/metrics-listener.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { isPublic } from '../../src/config/public-address.ts';
@@ -140,6 +140,12 @@ test('the error for an address of another machine names COUNTERSIGN_HOST only if
   expect(messageOf(metricsAddress(9300))).toBe(
     '127.0.0.1 is not an address of this machine, so the port of COUNTERSIGN_METRICS_PORT cannot be used',
   );
+});
+
+test('the error for an address that the system rejects is a bad configuration that names COUNTERSIGN_HOST', async () => {
+  const rejected = checkAddress({ host: 'fe80::1', port: 0 });
+  await expect(rejected).rejects.toMatchObject({ reason: 'bad_configuration' });
+  await expect(rejected).rejects.toThrow('COUNTERSIGN_HOST fe80::1 is not an address of this machine');
 });
 
 test('readConfig accepts a metrics token with a line break at its end, and rejects a short or empty one without printing it', () => {
