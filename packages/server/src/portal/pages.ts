@@ -23,27 +23,36 @@ export function registerPages(
   { files, headers }: { files: ReadonlyMap<string, BuiltFile>; headers: SecurityHeaders },
 ): void {
   const index = files.get('/index.html');
-  app.get('/*', { config: { endpoint: 'portal:pages' }, exposeHeadRoute: true }, async (request, reply) => {
-    const path = request.url.split('?', 1)[0]!;
-    const file = path === '/index.html' ? undefined : files.get(path);
-    if (file !== undefined)
-      return sendFile(request, reply.headers(headers.page), file, path.startsWith(HASHED) ? FOR_EVER : 'no-cache');
-    if (!isNavigation(request, path)) throw new ApiError('not_found');
-    void reply.headers(headers.page);
-    return index === undefined ? sendNotBuilt(reply) : sendFile(request, reply, index, 'no-store');
-  });
+  app.get<{ Params: { '*': string } }>(
+    '/*',
+    { config: { endpoint: 'portal:pages' }, exposeHeadRoute: true },
+    async (request, reply) => {
+      const path = `/${request.params['*']}`; // Decoded, also from a whole URL in the request line.
+      const file = path === '/index.html' ? undefined : files.get(path);
+      if (file !== undefined)
+        return sendFile(request, reply.headers(headers.page), file, path.startsWith(HASHED) ? FOR_EVER : 'no-cache');
+      if (!isNavigation(request, path)) throw new ApiError('not_found');
+      void reply.headers(headers.page);
+      return index === undefined ? sendNotBuilt(reply) : sendFile(request, reply, index, 'no-store');
+    },
+  );
 }
 
 /**
  * A browser that opens a page accepts HTML; requests for scripts and images, and requests of programs, do not. The path `/` is always a
  * page.
  */
-function isNavigation({ headers }: FastifyRequest, path: string): boolean {
+function isNavigation({ headers }: Pick<FastifyRequest, 'headers'>, path: string): boolean {
   if (FOR_PROGRAMS.test(path)) return false;
   return path === '/' || (headers.accept ?? '').includes('text/html');
 }
 
-function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: BuiltFile, cacheControl: string): FastifyReply {
+function sendFile(
+  { headers }: Pick<FastifyRequest, 'headers'>,
+  reply: FastifyReply,
+  file: BuiltFile,
+  cacheControl: string,
+): FastifyReply {
   const encoding = preferredEncoding(
     headers['accept-encoding'],
     ENCODINGS.filter((each) => file[each] !== undefined),

@@ -23,6 +23,18 @@ const pagesOf = (from: string) => {
 };
 const get = (url: string, headers: Record<string, string> = {}, from = app) => from.inject({ url, headers });
 
+/** Requests a page with this request target. Node's client sends it unchanged; fetch would normalize it. */
+const responseTo = (path: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const { port } = app.server.address() as AddressInfo;
+    const clientRequest = request({ port, path, headers: HTML }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk) => (text += chunk));
+      response.on('end', () => resolve(text));
+    });
+    clientRequest.on('error', reject).end();
+  });
+
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-pages-'));
   mkdirSync(join(folder, 'dist/assets'), { recursive: true });
@@ -84,12 +96,33 @@ describe('registerPages', () => {
     expect((await encoded('identity'))[0]).toBeUndefined();
   });
 
-  test.each(['/api/portal/nothing', '/api', '/api/public/nothing', '/.well-known/nothing', '/assets/gone-def.js'])(
-    'responds with 404 at %s, even to a browser',
-    async (url) => {
-      expect([url, (await get(url, HTML)).statusCode]).toEqual([url, 404]);
+  test.each(['', '/', '/index.html', '/link', '/?a=b'])(
+    'serves the page at %s of a whole URL in the request line',
+    async (path) => {
+      expect(await responseTo(`http://localhost${path}`)).toContain(INDEX);
     },
   );
+
+  test('serves a file under every spelling of its path', async () => {
+    for (const path of ['http://localhost/favicon.svg', '/f%61vicon.svg', '/favicon.svg?a=/api'])
+      expect([path, await responseTo(path)]).toEqual([path, '<svg/>']);
+  });
+
+  test.each([
+    '/api/portal/nothing',
+    '/api',
+    '/api/public/nothing',
+    '/.well-known/nothing',
+    '/assets/gone-def.js',
+    '/%61pi/nothing',
+    '/api%2Fnothing',
+  ])('responds with 404 at %s, even to a browser', async (url) => {
+    expect([url, (await get(url, HTML)).statusCode]).toEqual([url, 404]);
+  });
+
+  test('responds with 404 at a path of the API in a whole URL, even to a browser', async () => {
+    expect(await responseTo('http://localhost/api/nothing')).toContain('not_found');
+  });
 
   test.each([
     '/assets/../../secret.txt',
@@ -98,16 +131,7 @@ describe('registerPages', () => {
     '//secret.txt',
     '/..%2fsecret.txt',
   ])('serves no file outside the folder: %s', async (path) => {
-    const { port } = app.server.address() as AddressInfo;
-    const text = await new Promise<string>((resolve, reject) => {
-      // Node's client sends the path unchanged; fetch would normalize it.
-      const clientRequest = request({ port, path, headers: HTML }, (response) => {
-        let responseText = '';
-        response.setEncoding('utf8').on('data', (chunk) => (responseText += chunk));
-        response.on('end', () => resolve(responseText));
-      });
-      clientRequest.on('error', reject).end();
-    });
+    const text = await responseTo(path);
     expect(text).not.toBe('');
     expect(text).not.toContain('not for anybody');
   });
