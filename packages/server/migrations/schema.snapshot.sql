@@ -409,7 +409,6 @@ countersign.key_events key_events_event_hash_check CHECK ((octet_length(event_ha
 countersign.key_events key_events_pkey PRIMARY KEY (tenant_id, seq)
 countersign.key_events key_events_seq_check CHECK ((seq > 0))
 countersign.key_events key_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
-countersign.key_events key_events_tenant_id_key_id_fkey FOREIGN KEY (tenant_id, key_id) REFERENCES countersign.ingestion_keys(tenant_id, id)
 countersign.key_last_use key_last_use_pkey PRIMARY KEY (tenant_id, key_id)
 countersign.key_last_use key_last_use_tenant_id_key_id_fkey FOREIGN KEY (tenant_id, key_id) REFERENCES countersign.ingestion_keys(tenant_id, id)
 countersign.log_heads log_heads_frontier_check CHECK (((octet_length(frontier) % 32) = 0))

@@ -101,6 +101,17 @@ describe('the server accepts a key only as the key audit trail records it', () =
     expect(await statuses(key)).toEqual([401, 401]);
   });
 
+  test('revokes a key whose row was deleted while triggers were off, and the constraints apply again', async () => {
+    const own = await testServer({ checkpointSeconds: undefined });
+    const tenant = await own.workspace();
+    const lost = await own.key(tenant, ['audit']);
+    await own.database.sql(
+      `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM countersign.ingestion_keys WHERE prefix = '${prefixOf(lost)}'; COMMIT`,
+    );
+    await revokeKey(own.open.pool, tenant, prefixOf(lost), 'operator');
+    await expect(revokeKey(own.open.pool, tenant, prefixOf(lost), 'operator')).rejects.toThrow('was revoked');
+  });
+
   test('rejects the old and the new secret of a rotated key whose row was changed to the old secret', async () => {
     const [row] = await server.database.sql<{ secret_sha256: Buffer }>(
       'SELECT secret_sha256 FROM countersign.ingestion_keys WHERE prefix = $1',
