@@ -66,7 +66,7 @@ test('make-secrets.sh creates secrets once, readable only by their owner, and th
   checkSecrets(config);
   expect(config.unknownVariables).toEqual([]);
   expect(new URL(config.databaseUrl!).password).toBe(secrets.DATABASE_PASSWORD);
-  // The server prints its address with 127.0.0.1, and the portal accepts only requests with the origin of the public URL.
+  // The server prints its address with 127.0.0.1, and links to the portal have the same host.
   expect(config.publicUrl).toBe('http://127.0.0.1:7300');
 });
 

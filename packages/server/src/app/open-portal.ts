@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { usesTls } from '../config/public-address.ts';
 import { deriveDecisionKey } from '../crypto/digests.ts';
 import { Compressor } from '../http/compressor.ts';
 import type { PortalParts } from '../portal/portal-parts.ts';
@@ -14,8 +15,7 @@ export function openPortal(
   given: Pick<PortalParts, 'reader' | 'reading' | 'space' | 'outgoing' | 'evidenceFindings' | 'ledgerFindings' | 'traceFindings'>,
 ): PortalParts {
   const { behindProxy } = config;
-  // Whether browsers use TLS: with this server, or with the proxy in front of it, which must use TLS.
-  const secure = config.tls !== undefined || behindProxy;
+  const secure = usesTls(config);
   return {
     ...given,
     pool,

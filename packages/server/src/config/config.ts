@@ -135,6 +135,12 @@ function checkCombinations(config: Config): void {
         'or COUNTERSIGN_BEHIND_PROXY=true',
     );
   }
+  if (config.publicUrl?.startsWith('http:') && (config.tls !== undefined || (config.behindProxy && !hasLoopbackUrl(config)))) {
+    throw variableError(
+      'COUNTERSIGN_PUBLIC_URL',
+      'must start with https:// because the server or the proxy terminates TLS; use http:// only for a loopback address without TLS',
+    );
+  }
   if (config.metricsPort === config.port && config.port !== 0) {
     throw variableError(
       'COUNTERSIGN_METRICS_PORT',
@@ -164,3 +170,6 @@ function checkCombinations(config: Config): void {
 
 /** Whether a host is `localhost` or a loopback address. */
 export const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+
+const hasLoopbackUrl = ({ publicUrl }: Pick<Config, 'publicUrl'>): boolean =>
+  publicUrl !== undefined && isLoopback(new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1'));

@@ -36,6 +36,12 @@ export function ownAddress({ host, tls }: AddressConfig, port: number): string {
   return `${tls === undefined ? 'http' : 'https'}://${name}:${port}`;
 }
 
+/**
+ * Whether browsers use TLS: as the public URL says, otherwise with this server, or with the proxy in front of it, which must use TLS.
+ */
+export const usesTls = ({ publicUrl, tls, behindProxy }: Pick<Config, 'publicUrl' | 'tls' | 'behindProxy'>): boolean =>
+  publicUrl === undefined ? tls !== undefined || behindProxy : publicUrl.startsWith('https:');
+
 /** The configured host names for requests (http/request-host.ts); empty if any host is allowed. */
 export const allowedHosts = ({ publicUrl, allowedHosts: others }: Pick<Config, 'publicUrl' | 'allowedHosts'>): string[] => [
   ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname]),

@@ -251,6 +251,7 @@ describe('serve with a bad configuration', () => {
     ['COUNTERSIGN_PUBLIC_URL', 'countersign.example.com'],
     ['COUNTERSIGN_PUBLIC_URL', 'https://example.com/portal'],
     ['COUNTERSIGN_PUBLIC_URL', 'ftp://example.com'],
+    ['COUNTERSIGN_PUBLIC_URL', 'http://example.com', { COUNTERSIGN_BEHIND_PROXY: 'true' }],
     ['COUNTERSIGN_ALLOWED_HOSTS', 'https://example.com'],
     ['COUNTERSIGN_ALLOWED_HOSTS', 'example.com:443'],
     ['COUNTERSIGN_TLS_CERT_FILE', '/nowhere/cert.pem'],

@@ -102,6 +102,27 @@ test('behind a proxy that forwards another host, requests from pages of the publ
   expect(outcome(await from('https://portal.example.com.evil.example'))).toBe('403 cross_origin');
 });
 
+test.each([
+  ['https://portal.example.com', false, '__Host-countersign', 'max-age=31536000'],
+  ['http://127.0.0.1:7300', true, 'countersign', null],
+] as const)(
+  'the scheme of the public URL %s decides whether the cookie is Secure',
+  async (publicUrl, behindProxy, name, hsts) => {
+    const own = await testServer({ database: server.database, behindProxy, publicUrl });
+    const browser = new Browser(own);
+    const response = await browser.call(
+      'POST',
+      '/session',
+      { email: 'ada@example.com', password: PASSWORD },
+      { origin: publicUrl },
+    );
+    expect(outcome(response)).toBe('200 ok');
+    expect(response.headers.get('set-cookie')!.split('=')[0]).toBe(name);
+    expect(response.headers.get('set-cookie')!.includes('; Secure')).toBe(hsts !== null);
+    expect(response.headers.get('strict-transport-security')).toBe(hsts);
+  },
+);
+
 describe('security headers', () => {
   const headersOf = async (path: string, method = 'GET') => (await fetch(server.url + path, { method })).headers;
 
