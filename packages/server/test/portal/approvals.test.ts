@@ -287,6 +287,19 @@ describe('an approval', () => {
     expect((await act('approvals.withdraw', evaluation)).status).toBe(200);
   });
 
+  test('is not used by a decision that was allowed while the agent was low-risk', async () => {
+    const { agent, evaluation } = await highRiskAgent('relaxed');
+    const setRisk = (risk_level: 'low' | 'high') => admin.get('agents.set_risk', { params: { agent }, body: { risk_level } });
+    await act('approvals.approve', evaluation);
+    await setRisk('low');
+    expect((await check('relaxed')).allowed).toBe(true);
+    await setRisk('high');
+    const { approval, may } = await approver.get('approvals.read', { params: { evaluation } });
+    expect([approval?.used_by, may.withdraw]).toEqual([null, true]);
+    expect((await act('approvals.withdraw', evaluation)).status).toBe(200);
+    expect((await check('relaxed')).reason).toBe('approval_required');
+  });
+
   test('is either used or withdrawn, never both, when checks and a withdrawal run concurrently', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { evaluation } = await highRiskAgent(`raced-${round}`);
