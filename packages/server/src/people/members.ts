@@ -2,7 +2,7 @@ import type { Role } from '@countersign/core/portal/route';
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { changeRoleOf, countAdmins, deleteMembership, findRole, workspacesOf } from '../storage/memberships.ts';
-import { voidInvitations, voidLinksMadeBy, withdrawInvitation } from '../storage/one-time-links.ts';
+import { voidInvitations, voidLinksMadeBy, voidLinksOfMember, withdrawInvitation } from '../storage/one-time-links.ts';
 import { accountOf, lockAccount } from '../storage/people.ts';
 import { deleteSessionsOf } from '../storage/sessions.ts';
 import { type Actor, personName } from '../workspace/actor.ts';
@@ -75,7 +75,7 @@ async function endMembership({ tx, record }: Act, personId: string): Promise<boo
   // If the person is removed from the last two workspaces at once, the later removal sees the earlier one.
   await lockAccount(tx, personId);
   if (role === 'admin') await endAdminRights(tx, personId);
-  await deleteMembership(tx, personId);
+  await Promise.all([deleteMembership(tx, personId), voidLinksOfMember(tx, personId)]);
   // Requests to this workspace check the membership, so sessions can continue. A person without any workspace is signed out.
   if ((await workspacesOf(tx, personId)).length === 0) await deleteSessionsOf(tx, personId);
   record({ action: 'member.removed', subject: personName(personId), metadata: { role } });

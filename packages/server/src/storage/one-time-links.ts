@@ -209,6 +209,15 @@ const VOID_OF_PERSON = sql('void_links_of_person', `DELETE FROM countersign.one_
 /** Deletes all links about a person, because the person's password or workspaces have changed. */
 export const voidLinksOf = (tx: Statements, personId: string): Promise<unknown> => tx.run(VOID_OF_PERSON, [personId]);
 
+const VOID_OF_MEMBER = sql(
+  'void_links_of_member',
+  'DELETE FROM countersign.one_time_links WHERE tenant_id = $1 AND person_id = $2',
+);
+
+/** Deletes the links of the tenant about a member, because the person is no longer a member. The links open this workspace. */
+export const voidLinksOfMember = (tx: Transaction, personId: string): Promise<unknown> =>
+  tx.run(VOID_OF_MEMBER, [tx.tenantId, personId]);
+
 /** The number of the advisory lock of `lockSetUp`: the bytes of 'CSSTUP'. */
 const SET_UP_LOCK = 0x43_53_53_54_55_50;
 

@@ -2,6 +2,7 @@ import type { Role } from '@countersign/core/portal/route';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { lockLogs } from '../../src/ledger/advance.ts';
+import { addMember } from '../../src/people/add-member.ts';
 import { changeRoleOf } from '../../src/storage/memberships.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { Browser, createPerson, type Person } from '../harness/portal-browser.ts';
@@ -75,6 +76,16 @@ describe('roles and memberships', () => {
     expect(await setRole(admin, second, 'viewer')).toBe('200 ok');
     const token = body.path.split('#')[1];
     expect(outcome(await new Browser(server).call('POST', '/links/show', { token }))).toBe('410 link_not_valid');
+  });
+
+  test('a link that signs a member in to the workspace is invalid after the member is removed', async () => {
+    const guest = { email: 'guest@example.com', name: 'Guest', role: 'viewer' } as const;
+    const { path } = await addMember(server.open.pool, workspace, guest, 'operator');
+    const { items } = (await admin.browser.call('GET', `/workspaces/${workspace}/members`)).body;
+    const { person_id } = items.find(({ email }: { email: string }) => email === guest.email);
+    expect(outcome(await admin.browser.call('DELETE', member(person_id)))).toBe('200 ok');
+    const token = path.split('#')[1];
+    expect(outcome(await new Browser(server).call('POST', '/links/sign-in', { token }))).toBe('410 link_not_valid');
   });
 });
 
