@@ -19,7 +19,7 @@ const sessionFactsOf = ({ id, email, name, hasPassword, session }: SignedInPerso
 export const sessionHandlers = handlers({
   'session.sign_in': async (request) => signInResponse(request, await signIn(request.parts.pool, request.body, request.caller)),
 
-  'session.show': async ({ person, parts }) => sessionResponse(parts, sessionFactsOf(person)),
+  'session.show': async ({ person, parts }) => sessionResponse(parts.readPool, sessionFactsOf(person)),
 
   'session.sign_out': async ({ person, parts }) => {
     await inPersonTransaction(parts.pool, person.id, (tx) => deleteSession(tx, person.session.id));
@@ -48,7 +48,7 @@ export const sessionHandlers = handlers({
 
   'account.rename': async ({ person, body, parts }) => {
     await inPersonTransaction(parts.pool, person.id, (tx) => renamePerson(tx, person.id, body.name));
-    return sessionResponse(parts, { ...sessionFactsOf(person), name: body.name });
+    return sessionResponse(parts.readPool, { ...sessionFactsOf(person), name: body.name });
   },
 
   'account.change_password': async (request) => {

@@ -1,16 +1,18 @@
 import type { PortalRoute } from '@countersign/core/portal/route';
 import type { Session, SignedIn } from '@countersign/core/portal/session-routes';
+import type { Pool } from 'pg';
 import { inPersonTransaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
+import { asApiError } from '../http/error-reply.ts';
 import { hashOfToken } from '../people/secret-token.ts';
 import { membershipsOf } from '../storage/memberships.ts';
 import { deleteSessionOfToken, findSession, type LiveSession } from '../storage/sessions.ts';
 import { type HandlerRequest, Reply } from './handler.ts';
-import type { PortalParts } from './portal-parts.ts';
 
 /**
  * The response to a sign-in: the person, their workspaces and the cookie. The session of the replaced cookie ends, because without its
- * cookie the browser could not sign out of it.
+ * cookie the browser could not sign out of it. The session has started already, and a used link cannot be used again. So a 503 has the
+ * cookie too.
  * @param token of the new session. @param workspaceId the workspace to open; null if none is chosen.
  */
 export async function signInResponse(
@@ -18,16 +20,23 @@ export async function signInResponse(
   token: string,
   workspaceId: string | null = null,
 ): Promise<Reply<SignedIn>> {
-  const session = await findSession(parts.pool, hashOfToken(token)!);
-  if (session === undefined) throw new ApiError('not_signed_in'); // The session ended before the response.
-  const replaced = hashOfToken(sessionToken ?? '');
-  if (replaced !== undefined) await deleteSessionOfToken(parts.pool, replaced);
-  return Reply.json({ ...(await sessionResponse(parts, session)), workspace_id: workspaceId }, parts.cookie.keep(token));
+  const { pool, cookie } = parts;
+  try {
+    const session = await findSession(pool, hashOfToken(token)!);
+    if (session === undefined) throw new ApiError('not_signed_in'); // The session ended before the response.
+    const replaced = hashOfToken(sessionToken ?? '');
+    if (replaced !== undefined) await deleteSessionOfToken(pool, replaced);
+    return Reply.json({ ...(await sessionResponse(pool, session)), workspace_id: workspaceId }, cookie.keep(token));
+  } catch (error) {
+    const { code, headers, cause } = asApiError(error);
+    if (code !== 'unavailable') throw error;
+    throw Object.assign(new ApiError(code, [], { ...headers, ...cookie.keep(token) }), { cause });
+  }
 }
 
 /** The signed-in person and their workspaces. */
 export async function sessionResponse(
-  parts: PortalParts,
+  pool: Pool,
   {
     personId,
     email,
@@ -36,7 +45,7 @@ export async function sessionResponse(
     expiresAt,
   }: Pick<LiveSession, 'personId' | 'email' | 'name' | 'hasPassword' | 'expiresAt'>,
 ): Promise<Session> {
-  const memberships = await inPersonTransaction(parts.readPool, personId, membershipsOf);
+  const memberships = await inPersonTransaction(pool, personId, membershipsOf);
   return {
     person: { id: personId, email, name, has_password: hasPassword },
     memberships: memberships.map(({ workspaceId, workspaceName, role }) => ({

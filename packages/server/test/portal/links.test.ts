@@ -1,5 +1,5 @@
 import type { Role } from '@countersign/core/portal/route';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { addMember } from '../../src/people/add-member.ts';
 import { inviteMember } from '../../src/people/members.ts';
@@ -272,6 +272,28 @@ describe('the use of a link', () => {
       expect([status, body.issues[0]]).toMatchObject([422, { path: '/password', code }]);
     }
     expect(outcome(await accept(link, { name: 'Short', password: '            ' }))).toBe('200 ok');
+  });
+
+  test('signs the person in even if the database becomes unavailable before the response', async () => {
+    const away = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
+    const [busy, lost] = [new Browser(server), new Browser(server)];
+    const { pool, readPool } = server.open;
+    const reading = vi.spyOn(readPool, 'connect').mockImplementation(away);
+    const served = await accept(await invite('busy@example.com'), { name: 'Busy', password: PASSWORD }, busy);
+    reading.mockRestore();
+    expect(outcome(served)).toBe('200 ok');
+    const link = await invite('lost@example.com');
+    const query = pool.query.bind(pool) as (config: unknown) => Promise<unknown>;
+    const finding = vi
+      .spyOn(pool as { query: typeof query }, 'query')
+      .mockImplementation((config) => ((config as { name?: string }).name === 'find_session' ? away() : query(config)));
+    const failed = await accept(link, { name: 'Lost', password: PASSWORD }, lost);
+    finding.mockRestore();
+    expect(outcome(failed)).toBe('503 unavailable');
+    expect((await lost.call('GET', '/session')).body).toMatchObject({
+      person: { name: 'Lost' },
+      memberships: [{ role: 'viewer' }],
+    });
   });
 
   test('an invitation by the operator works like one by an admin', async () => {
