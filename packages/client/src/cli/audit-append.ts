@@ -1,3 +1,4 @@
+import { inexactnessOf } from '@countersign/core/domain/exact-json';
 import { receiptOf } from '../index.ts';
 import { command } from './command.ts';
 import { wrongUse } from './exit-codes.ts';
@@ -60,6 +61,10 @@ export const auditAppend = command({
   },
 });
 
+/**
+ * The object in a file of metadata. The entry is hashed, so the service rejects repeated members and inexact numbers. They are rejected
+ * here, because the request no longer shows them.
+ */
 function readMetadata(path: string): Record<string, unknown> {
   const text = readTextFile(path, METADATA_BYTES_MAX);
   let value: unknown;
@@ -68,6 +73,9 @@ function readMetadata(path: string): Record<string, unknown> {
   } catch (error) {
     throw wrongUse(`${JSON.stringify(path)} is not JSON: ${(error as Error).message}`, error);
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw wrongUse(`${JSON.stringify(path)} must contain a JSON object`);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrongUse(`${JSON.stringify(path)} must contain a JSON object`);
+  const [inexact] = inexactnessOf(text);
+  if (inexact !== undefined) throw wrongUse(`${JSON.stringify(path)}: ${inexact.message} (at ${inexact.path})`);
+  return value as Record<string, unknown>;
 }

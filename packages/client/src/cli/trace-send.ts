@@ -1,3 +1,4 @@
+import { firstChangeByParsing } from '@countersign/core/domain/exact-json';
 import type { Trace } from '../index.ts';
 import { command } from './command.ts';
 import { isContentRejection } from './content-rejection.ts';
@@ -18,7 +19,8 @@ export const traceSend = command({
   summary: 'Send the traces in a file: one JSON object, an array of them, or NDJSON. FILE - is standard input.',
   options: OPTIONS,
   examples: ['countersign trace send run.json', 'countersign trace send runs.ndjson'],
-  notes: 'If a trace is sent again, the service merges it with the stored one. So you can send a file again after a failure.',
+  notes:
+    'If a trace is sent again, the service merges it with the stored one. So you can send a file again after a failure.\nA file with a repeated member, or a number that is not exact as a double, is rejected.',
   async run(session, values, [path, ...more]) {
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with traces');
     const traces = readTraces(path, await textOf(session, path, values['key-stdin'] === true));
@@ -58,6 +60,7 @@ async function textOf(session: Session, path: string, keyIsOnStdin: boolean): Pr
 function readTraces(path: string, text: string): Trace[] {
   if (text.trim() === '') throw wrongUse(`${JSON.stringify(path)} is empty`);
   const whole = parseJson(text);
+  if (whole !== undefined) requireUnchanged(JSON.stringify(path), text);
   const values = whole === undefined ? linesOf(path, text) : Array.isArray(whole) ? whole : [whole];
   if (values.length === 0) throw wrongUse(`${JSON.stringify(path)} contains no traces`);
   for (const [index, value] of values.entries())
@@ -72,8 +75,15 @@ function linesOf(path: string, text: string): unknown[] {
     const value = parseJson(line);
     if (value === undefined)
       throw wrongUse(`${JSON.stringify(path)} is neither JSON nor NDJSON: line ${index + 1} cannot be read`);
+    requireUnchanged(`${JSON.stringify(path)}: line ${index + 1}`, line);
     return [value];
   });
+}
+
+/** Throws a CommandError if a value of the text would be sent changed. The service stores traces as they are sent. */
+function requireUnchanged(where: string, text: string): void {
+  const change = firstChangeByParsing(text);
+  if (change !== undefined) throw wrongUse(`${where}: ${change.message} (at ${change.path})`);
 }
 
 function parseJson(text: string): unknown {

@@ -186,6 +186,17 @@ describe('audit append', () => {
       expect([status, out, err]).toEqual([2, '', expect.stringContaining('is not UTF-8 text')]);
     }
   });
+
+  test.each([
+    ['a repeated member', '{"approved":false,"approved":true}', '"approved" is given twice; give it once (at /approved)'],
+    ['an inexact number', '{"order":[12345678901234567891]}', '12345678901234567891 has no exact value'],
+    ['minus zero', '{"delta":-0}', 'send 0, or send it as a string (at /delta)'],
+  ])('rejects metadata with %s before the request, because the entry would contain another value', async (_what, text, why) => {
+    const stub = await stubServer();
+    const args = ['--actor', 'a', '--action', 'b.c', '--metadata', inFile('inexact.json', text), '--url', stub.url];
+    const { status, out, err } = await run(['audit', 'append', ...args]);
+    expect([status, out, err, stub.requests]).toEqual([2, '', expect.stringContaining(why), 0]);
+  });
 });
 
 describe('trace send', () => {
@@ -212,6 +223,27 @@ describe('trace send', () => {
     const wrong = [trace('six'), { ...trace('seven'), outcome: 'fine' }];
     const { status, err } = await run(['trace', 'send', inFile('traces', JSON.stringify(wrong))]);
     expect([status, err]).toEqual([2, expect.stringMatching(/trace 2 of 2: 422 .*outcome.*stored before it: 1/)]);
+  });
+
+  test.each([
+    ['an array', '[{"trace_id":"a"},\n{"trace_id":"b","spans":[{"span_id":1234567890123456789}]}]', '(at /1/spans/0/span_id)'],
+    ['a line of NDJSON', '{"trace_id":"a"}\n{"trace_id":"b","trace_id":"c"}\n', 'line 2: "trace_id" is given twice'],
+  ])('sends nothing if a value in %s would change by parsing', async (_form, text, why) => {
+    const stub = await stubServer();
+    const { status, out, err } = await run(['trace', 'send', inFile('traces', text), '--url', stub.url]);
+    expect([status, out, err, stub.requests]).toEqual([2, '', expect.stringContaining(why), 0]);
+  });
+
+  test('sends half of a surrogate pair as it was given', async () => {
+    const bodies: string[] = [];
+    const stub = await stubServer();
+    stub.respond = (_request, body, response) => {
+      bodies.push(body);
+      respondWith('{"ok":true,"id":"0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f"}')(_request, body, response);
+    };
+    const text = '{"trace_id":"a","output":"cut \\ud83d"}';
+    expect((await run(['trace', 'send', inFile('traces', text), '--url', stub.url])).status).toBe(0);
+    expect(bodies).toEqual([text]);
   });
 
   test.each([

@@ -12,9 +12,21 @@ import { ISSUES_MAX, jsonPointer } from '../contract/json-pointer.ts';
  * @returns the issues in the order of the text. The scan stops at ISSUES_MAX issues, but the last string can add one more.
  */
 export function inexactnessOf(text: string, numbers: ReadonlySet<string> = NONE): Issue[] {
-  const scan = new Scan(text, numbers);
+  const scan = new Scan(text, { numbers, changesOnly: false });
   scan.run();
   return scan.issues;
+}
+
+/**
+ * The first value of a JSON text that differs after parsing and writing it again: a repeated member or an inexact number. A lone surrogate
+ * stays as it is, and minus zero equals zero.
+ *
+ * @param text JSON that JSON.parse has accepted.
+ */
+export function firstChangeByParsing(text: string): Issue | undefined {
+  const scan = new Scan(text, { numbers: NONE, changesOnly: true });
+  scan.run();
+  return scan.issues[0];
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -30,17 +42,24 @@ interface Frame {
   step: string | number;
 }
 
+interface ScanOptions {
+  /** See `inexactnessOf`. */
+  numbers: ReadonlySet<string>;
+  /** Whether lone surrogates and minus zero are no issues. */
+  changesOnly: boolean;
+}
+
 /** One pass over the text with an explicit stack, so that deep nesting cannot overflow the call stack. */
 class Scan {
   readonly issues: Issue[] = [];
   readonly #text: string;
-  readonly #numbers: ReadonlySet<string>;
+  readonly #options: ScanOptions;
   readonly #frames: Frame[] = [];
   #at = 0;
 
-  constructor(text: string, numbers: ReadonlySet<string>) {
+  constructor(text: string, options: ScanOptions) {
     this.#text = text;
-    this.#numbers = numbers;
+    this.#options = options;
   }
 
   run(): void {
@@ -89,7 +108,7 @@ class Scan {
     if (!isName && !escaped) return; // UTF-8 cannot contain lone surrogates; only an escape can
     const value: string = escaped ? JSON.parse(this.#text.slice(start, this.#at)) : this.#text.slice(start + 1, at);
     if (isName) this.#name(frame, value);
-    if (escaped && !value.isWellFormed()) {
+    if (escaped && !this.#options.changesOnly && !value.isWellFormed()) {
       this.#add(
         'lone_surrogate',
         `${isName ? 'the member name' : 'the string'} contains half of a surrogate pair; send whole characters`,
@@ -108,8 +127,8 @@ class Scan {
     while (isNumberChar(this.#text.charCodeAt(this.#at))) this.#at += 1;
     const literal = this.#text.slice(start, this.#at);
     if (isExact(literal)) return;
-    const mustBeNumber = this.#frames.length === 1 && this.#numbers.has(String(this.#frames[0]?.step));
-    if (mustBeNumber && isZero(literal)) return;
+    const mustBeNumber = this.#frames.length === 1 && this.#options.numbers.has(String(this.#frames[0]?.step));
+    if ((mustBeNumber || this.#options.changesOnly) && isZero(literal)) return;
     this.#add(
       'inexact_number',
       `${literal.slice(0, 60)} has no exact value as a JSON number; ${remedyOf(literal, mustBeNumber)}`,

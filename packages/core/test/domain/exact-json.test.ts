@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { inexactnessOf, unsignedZero } from '../../src/domain/exact-json.ts';
+import { firstChangeByParsing, inexactnessOf, unsignedZero } from '../../src/domain/exact-json.ts';
 
 const issuesIn = (text: string) => {
   JSON.parse(text);
@@ -80,6 +80,13 @@ describe('inexactness of JSON', () => {
     expect(issuesIn('{"a":["x","\\ud83d"]}')).toEqual(['/a/1 lone_surrogate']);
     expect(inexactnessOf('{"\\udc00":1}')).toMatchObject([{ code: 'lone_surrogate' }]);
     expect(issuesIn('{"a":"\\\\ud800"}')).toEqual([]);
+  });
+
+  test('finds the first change by parsing, even behind many lone surrogates and zeros, which stay the same', () => {
+    const same = Array(200).fill('"\\ud83d",-0').join();
+    expect(firstChangeByParsing(`[${same}]`)).toBeUndefined();
+    expect(firstChangeByParsing(`[${same},1e400,{"a":1,"a":1}]`)).toMatchObject({ path: '/400', code: 'inexact_number' });
+    expect(firstChangeByParsing('{"a":1,"a":1}')).toMatchObject({ path: '/a', code: 'repeated_member' });
   });
 
   test('escapes names in pointers, and ignores quotes and brackets inside strings', () => {
