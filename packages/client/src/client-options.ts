@@ -87,7 +87,13 @@ export function readOptions(options: ClientOptions): TransportSettings {
   };
 }
 
-const LOOPBACK = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+/**
+ * Whether the host of a URL is this machine, so that a key needs no encryption on its way. Names below `.localhost` do not count, because
+ * many systems look them up in DNS.
+ */
+export const isThisMachine = ({ hostname }: URL): boolean => LOOPBACK.test(hostname);
 
 function readBaseUrl(baseUrl: string | URL, insecureHttp: boolean): string {
   const url = parsedUrl(String(baseUrl));
@@ -97,7 +103,7 @@ function readBaseUrl(baseUrl: string | URL, insecureHttp: boolean): string {
     );
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
     throw new ConfigurationError('baseUrl must not contain a user, password, query or fragment; the key belongs in apiKey');
-  if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname) && !insecureHttp) {
+  if (url.protocol === 'http:' && !isThisMachine(url) && !insecureHttp) {
     throw new ConfigurationError(
       `baseUrl ${url.origin} would send the key unencrypted: use https:, or set insecureHttp if you trust the network`,
     );

@@ -20,6 +20,7 @@ describe('options', () => {
       /must not contain a user, password/,
     ],
     ['plain http to another machine', { baseUrl: 'http://countersign.example' }, /unencrypted/],
+    ['plain http to a name that DNS may resolve', { baseUrl: 'http://countersign.localhost' }, /unencrypted/],
     ['no key', { apiKey: undefined as never }, /apiKey must be/],
     ['an empty key', { apiKey: '' }, /apiKey must be/],
     ['a string that is not a key', { apiKey: 'sk-proj-verysecretsecret' }, /apiKey must be an ingestion key/],

@@ -1,3 +1,4 @@
+import { isThisMachine } from '../client-options.ts';
 import { readText } from '../http/read-text.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -18,12 +19,21 @@ export interface ServiceResponse {
   receivedAt: number;
 }
 
-/** Checks the address, TLS, and whether Countersign responds and is ready. `response` is undefined unless the service is ready. */
+/** The diagnoses of an address. */
+export interface AddressDiagnosis {
+  diagnoses: Diagnosis[];
+  /** Undefined unless the service is ready. */
+  response: ServiceResponse | undefined;
+  /** Whether a key may be sent to the address: it would be encrypted, or the user allows it in clear text. */
+  mayReceiveKey: boolean;
+}
+
+/** Checks the address, TLS, and whether Countersign responds and is ready. Sends no key. */
 export async function diagnoseAddress(
   terminal: Terminal,
   address: string,
   { timeoutMs, insecureHttp }: { timeoutMs: number; insecureHttp: boolean },
-): Promise<{ diagnoses: Diagnosis[]; response: ServiceResponse | undefined }> {
+): Promise<AddressDiagnosis> {
   const url = parsedUrl(address);
   if (url === undefined)
     return {
@@ -36,8 +46,10 @@ export async function diagnoseAddress(
         },
       ],
       response: undefined,
+      mayReceiveKey: false,
     };
   const tls = diagnoseTls(url, insecureHttp);
+  const mayReceiveKey = tls.ok !== false;
   const sentAt = terminal.now();
   try {
     const response = await terminal.fetch(`${address}/readyz`, { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
@@ -48,17 +60,17 @@ export async function diagnoseAddress(
     return {
       diagnoses: [tls, service],
       response: isReady ? { date: response.headers.get('date'), sentAt, receivedAt } : undefined,
+      mayReceiveKey,
     };
   } catch (error) {
-    return { diagnoses: [tls, unreachable(error)], response: undefined };
+    return { diagnoses: [tls, unreachable(error)], response: undefined, mayReceiveKey };
   }
 }
 
-const LOOPBACK = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
-
-function diagnoseTls({ protocol, hostname, origin }: URL, insecureHttp: boolean): Diagnosis {
+function diagnoseTls(url: URL, insecureHttp: boolean): Diagnosis {
+  const { protocol, origin } = url;
   if (protocol === 'https:') return { what: 'TLS', ok: true, says: `${origin} uses TLS` };
-  if (LOOPBACK.test(hostname)) return { what: 'TLS', ok: true, says: 'not used, and not needed on this machine' };
+  if (isThisMachine(url)) return { what: 'TLS', ok: true, says: 'not used, and not needed on this machine' };
   const says = `${origin} would receive the key unencrypted`;
   return insecureHttp
     ? { what: 'TLS', ok: null, says: `${says}, which --insecure-http allows` }

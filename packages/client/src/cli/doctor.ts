@@ -83,7 +83,7 @@ async function runChecks(session: Session, values: DoctorOptions, requiredScopes
   results.push(diagnoseClock(service.response));
   if (trustSettings !== undefined && hasKeys(trustSettings))
     results.push(await diagnoseVerifyKey(session.terminal, address, trustSettings, timeoutMs));
-  if (key === undefined) return results;
+  if (key === undefined || !service.mayReceiveKey) return results;
   for (const scope of SCOPES)
     results.push(
       await diagnoseScope(session.terminal, address, key, { scope, isRequired: requiredScopes.includes(scope), timeoutMs }),

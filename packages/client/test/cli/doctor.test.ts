@@ -145,6 +145,22 @@ describe('doctor', () => {
     expect(bad.find((finding) => finding.what === what)?.says).toMatch(message);
   });
 
+  test('sends the key to another machine without TLS only with --insecure-http', async () => {
+    const withKey: string[] = [];
+    const fetch: typeof globalThis.fetch = async (url, { headers } = {}) => {
+      if (new Headers(headers).has('authorization')) withKey.push(String(url));
+      const [status, body] = String(url).endsWith('/readyz') ? [200, '{}'] : [422, '{"error":"validation_failed"}'];
+      return new Response(body, { status, headers: { 'x-request-id': 'req-1' } });
+    };
+    for (const host of ['host.example', 'host.localhost']) {
+      const variables = { COUNTERSIGN_URL: `http://${host}` };
+      const { status, bad } = await doctor(variables, [], { fetch });
+      expect([status, bad.map(({ what }) => what), withKey.splice(0)]).toEqual([1, ['TLS'], []]);
+      expect((await doctor(variables, ['--insecure-http'], { fetch })).status).toBe(0);
+      expect(withKey.splice(0)).toHaveLength(4);
+    }
+  });
+
   test('gives the remedy for a closed port, a server without TLS, a wrong path, a web page and a redirect', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
