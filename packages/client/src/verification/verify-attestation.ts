@@ -1,6 +1,7 @@
 import { type AttestationKey, envelopeOfHeader, publicJwk } from '@countersign/core/domain/attestation';
 import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
 import { decisionDigest } from '@countersign/core/domain/decision-signature';
+import { parseLine } from '@countersign/core/domain/export-line';
 import { openAttestation, readEnvelope } from '@countersign/core/domain/open-attestation';
 import { fromBase64 } from '@countersign/core/domain/signed-note';
 import { ConfigurationError } from '../http/errors.ts';
@@ -20,7 +21,8 @@ export type AttestationVerdict = { ok: true; decision: PromotionDecision; keyId:
  * matches its decision. Its signing key belongs to the service and was not retired before the decision. Third parties can check an
  * attestation but not forge it.
  * @param attestation the envelope, its JSON text, or the text of the header `Countersign-Attestation`
- * @param decision the attested decision, or its JSON text. Required with the header, optional with an envelope.
+ * @param decision the attested decision, or its JSON text. Required with the header, optional with an envelope. A text is also checked for
+ *   repeated members and inexact numbers.
  * @throws ConfigurationError if the keys contain no Ed25519 key.
  */
 export function verifyAttestation(
@@ -31,15 +33,15 @@ export function verifyAttestation(
   const keys = publicKeys.keys.flatMap(readJwk);
   if (keys.length === 0) throw new ConfigurationError('there is no Ed25519 key among the public keys');
   try {
-    const expected = typeof decision === 'string' ? JSON.parse(decision) : decision;
-    if (expected !== undefined && (typeof expected !== 'object' || expected === null || Array.isArray(expected)))
-      return { ok: false, fault: 'the decision is not a JSON object' };
+    const given = readDecision(decision);
+    if ('fault' in given) return { ok: false, fault: given.fault };
+    const { expected } = given;
     if (isHeader(attestation) && expected === undefined)
       return {
         ok: false,
         fault: 'this is the header Countersign-Attestation, which does not contain the decision: give the decision too',
       };
-    const read = isHeader(attestation) ? { envelope: envelopeOfHeader(expected, attestation) } : envelopeIn(attestation);
+    const read = isHeader(attestation) ? { envelope: envelopeOfHeader(expected!, attestation) } : envelopeIn(attestation);
     if ('fault' in read) return { ok: false, fault: read.fault };
     const { envelope } = read;
     if (envelope === undefined)
@@ -50,11 +52,21 @@ export function verifyAttestation(
       return { ok: false, fault: 'the attestation is about another decision, or the decision was altered' };
     return { ok: true, decision: opened.decision as unknown as PromotionDecision, keyId: opened.keyid };
   } catch (error) {
-    if (error instanceof SyntaxError) return { ok: false, fault: `the decision is not JSON: ${error.message}` };
     if (error instanceof NotCanonicalError || error instanceof RangeError)
       return { ok: false, fault: `the decision has no canonical form: ${error.message}` };
     throw error;
   }
+}
+
+/** A decision with the members that form the subject of its attestation. */
+type AttestedDecision = Parameters<typeof envelopeOfHeader>[0];
+
+function readDecision(decision: object | string | undefined): { expected: AttestedDecision | undefined } | { fault: string } {
+  const read = typeof decision === 'string' ? parseLine(decision, 'the decision') : { row: decision };
+  if ('fault' in read) return read;
+  if (read.row !== undefined && (typeof read.row !== 'object' || read.row === null || Array.isArray(read.row)))
+    return { fault: 'the decision is not a JSON object' };
+  return { expected: read.row as AttestedDecision | undefined };
 }
 
 /** Whether a text is the header (`"KEYID";sig=:…:`). No JSON text of an envelope starts with a quotation mark. */

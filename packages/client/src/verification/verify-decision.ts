@@ -1,6 +1,5 @@
-import { envelopeOfHeader } from '@countersign/core/domain/attestation';
 import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
-import { decisionDigest, decisionFault } from '@countersign/core/domain/decision-signature';
+import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { parseLine } from '@countersign/core/domain/export-line';
 import { ConfigurationError } from '../http/errors.ts';
 import { digests } from './cryptography.ts';
@@ -24,7 +23,7 @@ export interface SharedTrust {
 /** Verification by the service's public keys. Their holders cannot forge decisions. */
 export interface PublicTrust {
   publicKeys: PublicKeys;
-  /** The header `countersign-attestation` in the receipt of a check with `attestation: true`, or the envelope. */
+  /** The header `countersign-attestation` in the receipt of a check with `attestation: true`, or the envelope or its JSON text. */
   attestation: string | object;
 }
 
@@ -41,24 +40,15 @@ export function verifyDecision(decision: object | string, trust: DecisionTrust):
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { ok: false, fault: 'it is not a decision' };
   const fault =
     'publicKeys' in trust
-      ? attestationFault(value as AttestedDecision, trust)
+      ? attestationFault(value as { response_sha256?: unknown }, trust)
       : sharedFault(value as Record<string, unknown>, trust);
   return fault === undefined ? { ok: true } : { ok: false, fault };
 }
 
-/** A decision with the members that form the subject of its attestation. */
-type AttestedDecision = Parameters<typeof envelopeOfHeader>[0];
-
-function attestationFault(decision: AttestedDecision, { attestation, publicKeys }: PublicTrust): string | undefined {
-  const envelope =
-    typeof attestation === 'string' ? canonical(() => envelopeOfHeader(decision, attestation)) : { value: attestation };
-  if ('fault' in envelope) return envelope.fault;
-  if (envelope.value === undefined) return 'the attestation does not have the form of the header countersign-attestation';
-  const verdict = verifyAttestation(envelope.value, publicKeys);
+function attestationFault(decision: { response_sha256?: unknown }, trust: PublicTrust): string | undefined {
+  const verdict = verifyAttestation(trust.attestation, trust.publicKeys, decision);
   if (!verdict.ok) return verdict.fault;
-  const hash = canonical(() => decisionDigest(decision, digests));
-  if ('fault' in hash) return hash.fault;
-  const matches = hash.value === verdict.decision.response_sha256 && decision.response_sha256 === hash.value;
+  const matches = decision.response_sha256 === verdict.decision.response_sha256;
   return matches ? undefined : 'the attestation is about another decision, or the decision was altered';
 }
 

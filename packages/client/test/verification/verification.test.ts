@@ -129,6 +129,23 @@ describe('an attestation', () => {
     expect(verifyAttestation(`${header}, x`, keys, attested)).toMatchObject({ ok: false });
   });
 
+  test('is rejected if the text of the decision has a repeated member, because other programs may read the first one', async () => {
+    const envelope = await json(`/api/ledger/decisions/${decision.decision_id}/attestation`);
+    const keys = await json('/.well-known/jwks.json');
+    const repeated = JSON.stringify(decision).replace('{', '{"allowed":false,');
+    const fault = expect.stringContaining('"allowed" is given twice');
+    expect(verifyAttestation(envelope, keys, repeated)).toEqual({ ok: false, fault });
+    expect(verifyDecision(repeated, { publicKeys: keys, attestation: envelope })).toEqual({ ok: false, fault });
+  });
+
+  test('verifies a decision as the text of the envelope too', async () => {
+    const attestation = await get(`/api/ledger/decisions/${decision.decision_id}/attestation`);
+    const publicKeys = await json('/.well-known/jwks.json');
+    expect(verifyDecision(decision, { publicKeys, attestation })).toEqual({ ok: true });
+    expect(verifyDecision({ ...decision, allowed: false }, { publicKeys, attestation })).toMatchObject({ ok: false });
+    expect(verifyDecision({ ...decision, response_sha256: 'x' }, { publicKeys, attestation })).toMatchObject({ ok: false });
+  });
+
   test('is rejected if its key was retired before the decision, or if the time of the retirement is invalid', async () => {
     const envelope = await json(`/api/ledger/decisions/${decision.decision_id}/attestation`);
     const { keys } = await json('/.well-known/jwks.json');
