@@ -28,15 +28,21 @@ export function gateReport(session: Session, finding: Finding, context: ReportCo
     },
     linesOf(finding, summary),
   );
-  writeFiles(finding, summary, context);
+  writeFiles(session, finding, summary, context);
   reportToGitHub(session, finding, summary, context);
 }
 
-function writeFiles(finding: Finding, summary: GateSummary, { output, attestation, junit }: ReportContext): void {
+/** Decision and attestation are written unchanged, because their signatures cover every byte. */
+function writeFiles(
+  session: Session,
+  finding: Finding,
+  summary: GateSummary,
+  { output, attestation, junit }: ReportContext,
+): void {
   if (output !== undefined && finding.text !== undefined) writeFile(output, finding.text);
   if (attestation !== undefined && finding.attestation !== undefined)
     writeFile(attestation, `${JSON.stringify(finding.attestation)}\n`);
-  if (junit !== undefined) writeFile(junit, gateJUnit(finding, summary));
+  if (junit !== undefined) writeFile(junit, session.redaction.of(gateJUnit(finding, summary)));
 }
 
 function summarize(finding: Finding, { request, portalUrl }: ReportContext): GateSummary {

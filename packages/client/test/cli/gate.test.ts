@@ -168,6 +168,15 @@ describe('gate with the real server', () => {
     expect((await gate(['--agent', 'harnessed', '--harness', 'nobody'])).status).toBe(1);
   });
 
+  test('--junit writes a file without the key, even if the response repeats it', async () => {
+    const file = join(folder, 'redacted.xml');
+    const location = `https://sso.example/login?token=${key}`;
+    const fetch = async () => new Response('', { status: 302, headers: { location } });
+    expect((await gate(['--agent', 'good', '--junit', file], { fetch })).status).toBe(3);
+    const text = readFileSync(file, 'utf8');
+    expect([text.includes(key.split('.')[0]!), text.includes(key.split('.')[1]!)]).toEqual([true, false]);
+  });
+
   test('--junit writes a case for each condition', async () => {
     const file = join(folder, 'gate.xml');
     await gate(['--agent', 'poor', '--junit', file]);
