@@ -22,6 +22,7 @@ beforeAll(async () => {
   await runCli(['gate', '--agent', 'good', '--min-pass-rate', '100', '--output', at('blocked.json')], { environment });
   writeFileSync(at('workspace.key'), await operate('decision-key', 'show', '--workspace', 'acme'));
   writeFileSync(at('jwks.json'), await operate('signing-key', 'show'));
+  writeFileSync(at('trust.json'), await operate('trust', 'show', '--workspace', 'acme'));
   writeFileSync(at('instance.vkey'), await operate('signing-key', 'show', '--vkey'));
   await operate('ledger', 'export', '--workspace', 'acme', '--output', at('acme.ndjson'));
   const token = await operate('tokens', 'mint', '--workspace', 'acme', '--name', 'auditor');
@@ -78,6 +79,13 @@ describe('verify decision', () => {
       const { status, out, err } = await verify('decision', at(document), ...byKey, at(key));
       expect([status, out, err]).toEqual([2, '', expect.stringContaining(right)]);
     }
+  });
+
+  test('accepts only an attestation if a trust file is given, because holders of the decision key can forge decisions', async () => {
+    const trust = ['--trust', at('trust.json')];
+    const signed = await verify('decision', at('allowed.json'), ...trust, ...byKey, at('workspace.key'));
+    expect([signed.status, signed.out, signed.err]).toEqual([2, '', expect.stringContaining('only an attestation counts')]);
+    expect((await verify('decision', at('attestation.json'), ...trust, ...byKey, at('workspace.key'))).status).toBe(0);
   });
 });
 
