@@ -19,9 +19,14 @@ const orNull =
   (test: Test): Test =>
   (value) =>
     value === null || test(value);
+/** The test of a member that older versions of the service do not send, or that depends on the request. */
+const optional =
+  (test: Test): Test =>
+  (value) =>
+    value === undefined || test(value);
 const isHash: Test = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
-/** The members of a decision that the gate uses (docs/formats.md, "Promotion decision"). Other members are allowed. */
+/** The members of every decision (docs/formats.md, "Promotion decision"). Other members are allowed, because later versions add some. */
 const DECISION: Record<string, Test> = {
   allowed: (value) => typeof value === 'boolean',
   reason: (value) => value === 'all_conditions_met' || REASONS.includes(value as string),
@@ -42,6 +47,10 @@ const DECISION: Record<string, Test> = {
   response_sha256: isHash,
   signature: isHash,
   signature_alg: (value) => value === 'HMAC-SHA256',
+  asked_by: optional(isText),
+  evidence_sha256: optional(isHash),
+  evidence_size: optional(isNumber),
+  nonce: optional(isText),
 };
 
 const EVALUATION: Record<string, Test> = {
@@ -52,11 +61,12 @@ const EVALUATION: Record<string, Test> = {
   harness_id: orNull(isId),
   recorded_at: isInstant,
   recorded_by: isText,
-  agent_name: isText,
+  category: optional(orNull(isText)),
+  evaluated_at: optional(isInstant),
+  agent_name: optional(isText),
 };
 
-const isEvaluation = (value: Record<string, unknown>): boolean =>
-  invalidMember(value, EVALUATION) === undefined && (value.evaluated_at === undefined || isInstant(value.evaluated_at));
+const isEvaluation = (value: Record<string, unknown>): boolean => invalidMember(value, EVALUATION) === undefined;
 
 /** Whether a value is the check at this index. The order is fixed, so that a missing or repeated condition does not count as passed. */
 function isCheck(value: unknown, index: number): boolean {
@@ -65,7 +75,7 @@ function isCheck(value: unknown, index: number): boolean {
   return value.passed === false && REASONS.includes(value.reason as string);
 }
 
-/** Why a value does not have the form of a decision; undefined if it has. */
+/** Why a value does not have the form of a decision of any version; undefined if it has. */
 export function shapeFault(value: unknown): string | undefined {
   if (!isObject(value)) return 'it is not a decision: it is not a JSON object';
   const member = invalidMember(value, DECISION);
@@ -74,7 +84,7 @@ export function shapeFault(value: unknown): string | undefined {
 }
 
 const invalidMember = (value: Record<string, unknown>, tests: Record<string, Test>): string | undefined =>
-  Object.keys(tests).find((member) => !Object.hasOwn(value, member) || !tests[member]!(value[member]));
+  Object.keys(tests).find((member) => !tests[member]!(Object.hasOwn(value, member) ? value[member] : undefined));
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,9 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { signDecision } from '@countersign/core/domain/decision-signature';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
+import { digests } from '../../src/verification/cryptography.ts';
 import { runCli } from '../fixtures/run-cli.ts';
 
 let server: TestServer;
@@ -86,6 +89,40 @@ describe('verify decision', () => {
     const signed = await verify('decision', at('allowed.json'), ...trust, ...byKey, at('workspace.key'));
     expect([signed.status, signed.out, signed.err]).toEqual([2, '', expect.stringContaining('only an attestation counts')]);
     expect((await verify('decision', at('attestation.json'), ...trust, ...byKey, at('workspace.key'))).status).toBe(0);
+  });
+
+  test('finds every published test vector genuine, including the decisions of older versions', async () => {
+    const vectors = (name: string) =>
+      JSON.parse(readFileSync(fileURLToPath(new URL(`../../../core/test/vectors/${name}.json`, import.meta.url)), 'utf8')) as {
+        jwks: object;
+        cases: { decision_key_hex: string; response: object; envelope: object }[];
+      };
+    const genuine = async (document: object, key: string) => {
+      writeFileSync(at('vector.json'), JSON.stringify(document));
+      writeFileSync(at('vector.key'), key);
+      return (await verify('decision', at('vector.json'), ...byKey, at('vector.key'), '--json')).out;
+    };
+    for (const { response, decision_key_hex } of vectors('decision').cases)
+      expect(JSON.parse(await genuine(response, decision_key_hex))).toMatchObject({ genuine: true });
+    const { jwks, cases } = vectors('attestation');
+    for (const { envelope } of cases)
+      expect(JSON.parse(await genuine(envelope, JSON.stringify(jwks)))).toMatchObject({ genuine: true });
+  });
+
+  test.each([
+    ['asked_by', []],
+    ['evidence_sha256', 'AB'],
+    ['evidence_size', '412'],
+    ['nonce', {}],
+    ['evaluation', { category: 7 }],
+    ['evaluation', { agent_name: null }],
+  ])('rejects a signed decision whose member %s has another type than in the API', async (member, value) => {
+    const { response_sha256, signature, signature_alg, ...decision } = JSON.parse(readFileSync(at('allowed.json'), 'utf8'));
+    const key = Buffer.from(readFileSync(at('workspace.key'), 'utf8').trim(), 'hex');
+    const changed = member === 'evaluation' ? { ...decision.evaluation, ...(value as object) } : value;
+    writeFileSync(at('typed.json'), JSON.stringify(signDecision({ ...decision, [member]: changed }, key, digests)));
+    const { status, out } = await verify('decision', at('typed.json'), ...byKey, at('workspace.key'));
+    expect([status, out]).toEqual([1, `NOT GENUINE: it is not a decision of this service: ${member} is invalid\n`]);
   });
 });
 
