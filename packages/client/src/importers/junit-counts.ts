@@ -1,4 +1,5 @@
 import { type BinaryCounts, ImportError, labelOf } from './imported-evaluation.ts';
+import { notThisFormat } from './parse-results.ts';
 import type { Element } from './parse-xml.ts';
 
 /** Counts of a suite and of all suites within it. */
@@ -7,6 +8,8 @@ export interface JUnitCounts extends BinaryCounts {
   missing: number;
   /** Cases that are listed without a failure, but that the totals do not count as passed. They count as errored. */
   doubtful: number;
+  /** Cases without a failure whose status is not known. They count as errored. */
+  unknown: number;
   /** Suites whose totals contradict their cases. */
   contradictions: readonly string[];
 }
@@ -14,7 +17,8 @@ export interface JUnitCounts extends BinaryCounts {
 /**
  * The worse of the listed cases and the totals of each suite. No more cases count as passed than the totals say. Listed cases beyond
  * the totals, and counted cases that are not listed, count as not passed.
- * @throws ImportError if a total is not a whole number, because the number of passed cases is then unknown.
+ * @throws ImportError if a total is not a whole number, or cases are in an element that is not a suite, because the number of passed
+ * cases is then unknown.
  */
 export function countsOf(report: Element): JUnitCounts {
   const nodeTest = nodeTestTotals(report);
@@ -25,14 +29,24 @@ export function countsOf(report: Element): JUnitCounts {
 export const isSuite = ({ name }: Element): boolean => name === 'testsuite';
 
 function suiteCounts(suite: Element, byNodeTest: boolean): JUnitCounts {
-  const parts = suite.elements.flatMap((each) =>
-    each.name === 'testcase' ? [caseCounts(each)] : isSuite(each) ? [suiteCounts(each, byNodeTest)] : [],
-  );
+  const parts = suite.elements.flatMap((each) => {
+    if (isSuite(each)) return [suiteCounts(each, byNodeTest)];
+    requireNoCases(each);
+    return each.name === 'testcase' ? [caseCounts(each)] : [];
+  });
   const sum = parts.reduce(addCounts, NONE);
   const { tests = sum.total, failures = 0, errors = 0, skipped = 0 } = totalsOf(suite);
   // node:test counts a suite within a suite as one test. The totals at the end of its report count every case.
   if (byNodeTest && tests === parts.length) return sum;
   return limitedTo(sum, nameOf(suite), tests, tests - failures - errors - skipped);
+}
+
+/** Throws an ImportError if an element that is not a suite contains cases or suites: they would not be counted. */
+function requireNoCases({ name, elements }: Element): void {
+  for (const each of elements) {
+    if (each.name === 'testcase' || isSuite(each)) throw notThisFormat('junit', `an element ${labelOf(name)} contains cases`);
+    requireNoCases(each);
+  }
 }
 
 /** The counts of at least `tests` cases, of which at most `passedMax` passed. Records a contradiction if the listed counts differ. */
@@ -50,7 +64,10 @@ function limitedTo(listed: JUnitCounts, where: string, tests: number, passedMax:
   };
 }
 
-const NONE: JUnitCounts = { total: 0, passed: 0, failed: 0, errored: 0, skipped: 0, missing: 0, doubtful: 0, contradictions: [] };
+const NONE: JUnitCounts = {
+  ...{ total: 0, passed: 0, failed: 0, errored: 0, skipped: 0 },
+  ...{ missing: 0, doubtful: 0, unknown: 0, contradictions: [] },
+};
 
 const addCounts = (left: JUnitCounts, right: JUnitCounts): JUnitCounts => ({
   total: left.total + right.total,
@@ -60,19 +77,27 @@ const addCounts = (left: JUnitCounts, right: JUnitCounts): JUnitCounts => ({
   skipped: left.skipped + right.skipped,
   missing: left.missing + right.missing,
   doubtful: left.doubtful + right.doubtful,
+  unknown: left.unknown + right.unknown,
   contradictions: [...left.contradictions, ...right.contradictions],
 });
 
 /** A status or result of a case that did not pass. Known writers add an element `failure` or `error`, but a report may lack it. */
 const NOT_PASSED = /^(?:fail(?:ed|ure)?|error(?:ed)?)$/i;
 
-/** The counts of one case. GoogleTest writes `notrun` for disabled cases. */
+/** GoogleTest writes `notrun` for disabled cases. Up to version 1.10 it writes `skipped` without an element. */
+const SKIPPED = /^(?:skip(?:ped)?|ignored?|disabled|not[ _-]?run|suppressed|pending|todo|untested)$/i;
+
+/** A status or result that does not contradict that the case passed, if it has no failure. */
+const PASSED = /^(?:run|ran|pass(?:ed)?|success(?:ful)?|succeeded|ok|completed?|finished|done|executed|fixed|true)$/i;
+
+/** The counts of one case by its elements, and by its status and result. */
 function caseCounts({ attributes, elements }: Element): JUnitCounts {
   const has = (...names: string[]) => elements.some(({ name }) => names.includes(name));
+  const states = [attributes.status, attributes.result].flatMap((text) => text?.trim() || []);
   if (has('error')) return { ...NONE, total: 1, errored: 1 };
-  const isFailed = [attributes.status, attributes.result].some((text) => NOT_PASSED.test(text ?? ''));
-  if (has('failure') || isFailed) return { ...NONE, total: 1, failed: 1 };
-  if (has('skipped', 'disabled') || attributes.status === 'notrun') return { ...NONE, total: 1, skipped: 1 };
+  if (has('failure') || states.some((state) => NOT_PASSED.test(state))) return { ...NONE, total: 1, failed: 1 };
+  if (has('skipped', 'disabled') || states.some((state) => SKIPPED.test(state))) return { ...NONE, total: 1, skipped: 1 };
+  if (!states.every((state) => PASSED.test(state))) return { ...NONE, total: 1, errored: 1, unknown: 1 };
   return { ...NONE, total: 1, passed: 1 };
 }
 

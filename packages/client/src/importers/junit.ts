@@ -20,10 +20,10 @@ export interface JUnitChoice {
 
 /**
  * Reads a JUnit XML report (https://github.com/testmoapp/junitxml; written by pytest, Jest, vitest, node:test, Maven Surefire and many
- * others): `testsuites` or one `testsuite`. Suites may be nested. A case passed if it has no failure and no error, was not skipped, and the
- * totals of its suite agree. A report never shows whether all cases ran.
- * @throws ImportError if the file has another format, is not well-formed, has a DOCTYPE, has no cases, or has totals that are not whole
- * numbers.
+ * others): `testsuites` or one `testsuite`. Suites may be nested. A case passed if it has no failure and no error, was not skipped, has no
+ * unknown status, and the totals of its suite agree. A report never shows whether all cases ran.
+ * @throws ImportError if the file has another format, is not well-formed, has a DOCTYPE, has no cases, has totals that are not whole
+ * numbers, or has cases in unknown elements.
  */
 export function importJUnit(bytes: Uint8Array, { ignoreSkipped = false }: JUnitChoice = {}): ImportedEvaluation {
   const root = reportOf(textOf(bytes));
@@ -70,11 +70,12 @@ function nameOf(root: Element): string | undefined {
 const CONTRADICTIONS_MAX = 5;
 
 function notesOf(counts: JUnitCounts, denominator: number, moment: JUnitMoment, ignoreSkipped: boolean): string {
-  const { passed, failed, errored, skipped, missing, doubtful, contradictions } = counts;
+  const { passed, failed, errored, skipped, missing, doubtful, unknown, contradictions } = counts;
   const others = {
     failed,
-    'in error': errored - missing - doubtful,
+    'in error': errored - missing - doubtful - unknown,
     [ignoreSkipped ? 'skipped and left out' : 'skipped and counted as not passed']: skipped,
+    'with an unknown status and counted as not passed': unknown,
     'in the totals of a suite but not listed': missing,
     'listed without a failure but not passed according to the totals': doubtful,
   };

@@ -61,6 +61,31 @@ describe('JUnit XML', () => {
     },
   );
 
+  // GoogleTest up to 1.10 writes `result="skipped"` without an element, and leaves the case out of the total `skipped`.
+  test.each(['skipped', 'Skipped', 'ignored', 'disabled', 'notrun', 'not_run', 'suppressed', 'pending', 'untested'])(
+    'counts a case with the status %s and without elements as skipped',
+    (status) => {
+      for (const attribute of ['status', 'result'])
+        expect(of(`<testsuite><testcase/><testcase ${attribute}="${status}"/></testsuite>`)).toMatchObject({
+          cases: { total: 2, passed: 1, skipped: 1 },
+        });
+    },
+  );
+
+  test('counts a case whose status is not known as errored, and names the number of such cases', () => {
+    expect(of('<testsuite><testcase/><testcase status="broken"/><testcase result="undefined"/></testsuite>')).toMatchObject({
+      cases: { total: 3, passed: 1, errored: 2 },
+      notes: expect.stringContaining('1 of 3 cases passed (2 with an unknown status and counted as not passed)'),
+    });
+  });
+
+  test.each(['run', 'passed', 'PASS', 'Success', 'ok', 'completed', ' ', ''])(
+    'counts a case with the status "%s" and without a failure as passed',
+    (status) => {
+      expect(of(`<testsuite><testcase status="${status}" result="${status}"/></testsuite>`)).toMatchObject({ pass_rate: 100 });
+    },
+  );
+
   test('counts cases that appear only in the totals as not passed', () => {
     expect(of('<testsuite tests="10"><testcase/><testcase/></testsuite>')).toMatchObject({
       pass_rate: 20,
@@ -84,6 +109,9 @@ describe('JUnit XML', () => {
     ['suites without cases', '<testsuites><testsuite name="a" tests="0"/></testsuites>', 'no_cases'],
     ['another XML document', '<html><body/></html>', 'not_this_format'],
     ['a testsuite inside another XML document', '<html><testsuite><testcase/></testsuite></html>', 'not_this_format'],
+    ['cases in an unknown element', '<testsuite><g><testcase/></g><testcase/></testsuite>', 'not_this_format'],
+    ['suites in unknown elements', '<testsuites><g><g><testsuite/></g></g><testcase/></testsuites>', 'not_this_format'],
+    ['cases in a case', '<testsuite><testcase><testcase/></testcase></testsuite>', 'not_this_format'],
     ['JSON', '{"results":[]}', 'not_this_format'],
     ['a truncated report', '<testsuites><testsuite><testcase/>', 'not_this_format'],
     ['tags that do not match', '<testsuite><testcase></testsuite></testcase>', 'not_this_format'],
