@@ -109,16 +109,15 @@ describe('the verifiers in TypeScript', () => {
     expectRemark(each, out);
   });
 
-  test.each(['audit-extra-member.ndjson', 'keys-whole.ndjson'])(
-    'the server and the client report %s as a broken audit ledger if it is given with --audit',
-    async (audit) => {
-      const options = ['--log', 'decisions', '--audit', at(audit)];
-      const server = await runCommand({}, 'ledger', 'verify', '--file', at('decisions-whole.ndjson'), ...options);
-      const client = await runCli(['verify', 'ledger', at('decisions-whole.ndjson'), ...options]);
-      for (const { status, out } of [server, client])
-        expect([status, out]).toEqual([1, expect.stringMatching(/^broken: the audit ledger/)]);
-    },
-  );
+  test.each([
+    ['broken', 'audit-extra-member.ndjson', [1, expect.stringMatching(/^broken: the audit ledger/), '']],
+    ['of another log', 'keys-whole.ndjson', [2, '', expect.stringContaining('--audit must be the export of the audit ledger')]],
+  ])('the server and the client report an export given with --audit that is %s', async (_what, audit, result) => {
+    const options = ['--log', 'decisions', '--audit', at(audit)];
+    const server = await runCommand({}, 'ledger', 'verify', '--file', at('decisions-whole.ndjson'), ...options);
+    const client = await runCli(['verify', 'ledger', at('decisions-whole.ndjson'), ...options]);
+    for (const { status, out, err } of [server, client]) expect([status, out, err]).toEqual(result);
+  });
 
   test.each(documents)('the client returns the verdict of the manifest for $name', async (each) => {
     const key = each.kind === 'decision' ? at('decision.key') : keyOf(each);

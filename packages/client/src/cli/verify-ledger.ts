@@ -85,7 +85,7 @@ async function verifyStream(session: Session, path: string, trust: Parameters<ty
 const withOptionNames = (message: string): string =>
   message
     .replace('publicKeys', '--verify-key')
-    .replace('replay is', '--replay is')
+    .replace(/^(audit|replay) (is|must)/, '--$1 $2')
     .replace(/^(head|checkpoint)s\[(\d+)\]/, (_, name, index) => `--${name} number ${Number(index) + 1}`);
 
 function keptHeadsText(count: number): string {

@@ -1,5 +1,5 @@
 import { checkpointMismatch, openCheckpoint, type TreeHead } from '@countersign/core/domain/checkpoint';
-import { DecisionReplay } from '@countersign/core/domain/decision-replay';
+import { DecisionReplay, NotEvidenceError } from '@countersign/core/domain/decision-replay';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { isUuid } from '@countersign/core/domain/member-forms';
 import type { NoteKey } from '@countersign/core/domain/signed-note';
@@ -64,8 +64,8 @@ export type LedgerVerdict =
 /**
  * Verifies an export line by line, with the same code as the server. Memory does not grow with the rows of the logs `audit` and `traces`.
  * For the other logs it grows with the number of decisions, agents or keys.
- * @throws ConfigurationError if the trust is incomplete or inconsistent, or a kept checkpoint or head is malformed or of another log;
- * errors of the source.
+ * @throws ConfigurationError if the trust is incomplete or inconsistent, or a kept checkpoint or head is malformed or of another log, or
+ * `audit` or `replay` is an export of another log; errors of the source.
  */
 export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {}): Promise<LedgerVerdict> {
   const log = trust.log ?? 'audit';
@@ -75,6 +75,8 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
     return { ok: false, entries: 0, seq: undefined, fault: invalid.fault, misfit: false };
   const heads = kept.filter((each) => 'root' in each);
   const audit = trust.audit === undefined ? undefined : await verifyExport(bytesOf(trust.audit), hashing);
+  if (audit?.firstBad?.misfit === true)
+    throw new ConfigurationError('audit must be the export of the audit ledger, but this is an export of another log');
   if (audit?.firstBad !== undefined)
     return {
       ok: false,
@@ -88,7 +90,11 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
   const replay = trust.replay === undefined ? undefined : new DecisionReplay(bytesOf(trust.replay), hashing.digests);
   const fromAudit = { corrections, restores: audit?.restores, auditTenantId: audit?.tenantId };
   const expectation = { log, kept: heads, ...fromAudit, tenantId: uuidOf(trust.tenantId), replay };
-  const { tenantId, entries, head, firstBad, contradiction } = await verifyExport(bytesOf(lines), hashing, expectation);
+  const { tenantId, entries, head, firstBad, contradiction } = await verifyExport(bytesOf(lines), hashing, expectation).catch(
+    (error: unknown) => {
+      throw error instanceof NotEvidenceError ? new ConfigurationError(error.message, { cause: error }) : error;
+    },
+  );
   const broken = (fault: string, { seq, misfit = false }: { seq?: number; misfit?: boolean }): LedgerVerdict => {
     return { ok: false, entries, seq, fault, misfit };
   };

@@ -217,6 +217,10 @@ describe('verify ledger', () => {
       environmentOf(server),
       ...['ledger', 'checkpoint', '--workspace', 'acme', '--log', 'decisions', '--output', at('d.checkpoint')],
     );
+    for (const option of ['--audit', '--replay']) {
+      const { status, out, err } = await verify('ledger', at('d.ndjson'), '--log', 'decisions', option, at('d.ndjson'));
+      expect([status, out, err]).toEqual([2, '', expect.stringContaining(`${option} must be the export of the`)]);
+    }
     for (const [file, why] of [
       ['acme.ndjson', 'is not a checkpoint'],
       ['d.checkpoint', 'is a checkpoint of the log decisions'],

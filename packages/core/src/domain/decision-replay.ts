@@ -1,4 +1,5 @@
 import { boundedLines } from './bounded-lines.ts';
+import type { TreeLog } from './checkpoint.ts';
 import type { Digests } from './digests.ts';
 import { applyEvent } from './event-conflict.ts';
 import { type EvidenceDocument, evidenceDocument } from './evidence-document.ts';
@@ -6,12 +7,22 @@ import { readEvidenceEvent } from './evidence-event.ts';
 import { EvidenceState } from './evidence-state.ts';
 import { verdictDifference } from './evidence-verifier.ts';
 import { decodeUtf8, parseLine } from './export-line.ts';
+import { logOf } from './row-verifier.ts';
 
 /** One minute plus the rounding to 0.0001 hours. The evidence may be read up to one minute before or after the decision's timestamp. */
 const AGE_DIFFERENCE_MAX_HOURS = 0.0168;
 
 /** An age limit that no age exceeds, and one that every age exceeds. Decisions do not contain the limit, so both are tried. */
 const AGE_LIMITS = [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER] as const;
+
+/** The export from which decisions are computed again is of another log. This says nothing about the decisions. */
+export class NotEvidenceError extends Error {
+  override name = 'NotEvidenceError';
+
+  constructor(log: TreeLog) {
+    super(`replay must be the export of the evidence log, but this is an export of the log ${log}`);
+  }
+}
 
 /**
  * Verifies decisions, in order, by recomputing them from an export of the evidence log. The decisions and the export are untrusted.
@@ -28,7 +39,10 @@ export class DecisionReplay {
     this.#digests = digests;
   }
 
-  /** Returns why the next decision does not follow from the first `evidence_size` events; undefined if it does. */
+  /**
+   * Returns why the next decision does not follow from the first `evidence_size` events; undefined if it does.
+   * @throws NotEvidenceError if the first line of the export is a row of another log.
+   */
   async fault(decision: Record<string, unknown>): Promise<string | undefined> {
     const { evidence_size: size, tenant_id: tenantId } = decision;
     if (typeof tenantId !== 'string' || !Number.isSafeInteger(size) || (size as number) < 0)
@@ -46,6 +60,8 @@ export class DecisionReplay {
       if (done === true)
         return `evidence_size is ${size}, but the export of the evidence log has only ${this.#state.size} events`;
       const parsed = line === undefined ? { fault: 'the line is too long, or not UTF-8' } : parseLine(line);
+      const log = seq === 1 && 'row' in parsed ? logOf(parsed.row) : undefined;
+      if (log !== undefined && log !== 'evidence') throw new NotEvidenceError(log);
       const read = 'fault' in parsed ? parsed : readEvidenceEvent(parsed.row, { seq, tenantId }, this.#digests);
       const fault = 'fault' in read ? read.fault : applyEvent(this.#state, read.event);
       if (fault !== undefined) return `event ${seq} of the evidence log: ${fault}`;

@@ -1,5 +1,5 @@
 import type { ChainReport, Contradiction, DroppedTraces } from '@countersign/core/domain/chain-report';
-import { DecisionReplay } from '@countersign/core/domain/decision-replay';
+import { DecisionReplay, NotEvidenceError } from '@countersign/core/domain/decision-replay';
 import { type ExportExpectation, verifyExport } from '@countersign/core/domain/export-verifier';
 import { type Command, Option } from 'commander';
 import { digests, sha256 } from '../crypto/digests.ts';
@@ -141,7 +141,9 @@ async function reportOn(session: Session, options: VerifyOptions & { log: LogNam
         verifyExport(bytes, { digests, sha256 }, { log, ...auditFacts, tenantId, replay, ...walkOptions }),
       );
     if (options.replay === undefined) return verifyFile();
-    return withInputFile(options.replay, (events) => verifyFile(new DecisionReplay(events, digests)));
+    return withInputFile(options.replay, (events) => verifyFile(new DecisionReplay(events, digests))).catch((error: unknown) => {
+      throw error instanceof NotEvidenceError ? new InvalidInputError(`--${error.message}`) : error;
+    });
   }
   return session.withWorkspace(workspace!, async ({ pool, signer, secrets }, { id }) => {
     expectedTenant(id, given?.tenantId);
@@ -151,7 +153,10 @@ async function reportOn(session: Session, options: VerifyOptions & { log: LogNam
   });
 }
 
-/** The clock corrections, accepted restores and tenant of an export of the audit ledger, or why the export is not valid. */
+/**
+ * The clock corrections, accepted restores and tenant of an export of the audit ledger, or why the export is not valid. Throws an
+ * InvalidInputError for an export of another log.
+ */
 async function readAuditFacts(
   audit: string,
 ): Promise<Pick<ExportExpectation, 'corrections' | 'restores' | 'auditTenantId'> | { contradiction: Contradiction }> {
@@ -161,6 +166,8 @@ async function readAuditFacts(
     corrections = [],
     restores = [],
   } = await withInputFile(audit, (bytes) => verifyExport(bytes, { digests, sha256 }));
+  if (firstBad?.misfit === true)
+    throw new InvalidInputError('--audit must be the export of the audit ledger, but this is an export of another log');
   if (firstBad !== undefined)
     return {
       contradiction: { source: 'the audit ledger', size: 0, reason: `broken at seq ${firstBad.seq}: ${firstBad.reason}` },

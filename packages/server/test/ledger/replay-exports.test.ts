@@ -91,6 +91,16 @@ test('both verifiers exit with 2 for an unreadable export, and the command also 
   });
 });
 
+test('the command exits with 2 for an export of another log as --replay or --audit, because the decisions may be intact', async () => {
+  for (const option of ['--replay', '--audit']) {
+    const options = ['--file', decisions, '--log', 'decisions', option, decisions];
+    expect(await runCommand({}, 'ledger', 'verify', ...options)).toMatchObject({
+      status: 2,
+      err: expect.stringContaining(`${option} must be the export of the`),
+    });
+  }
+});
+
 test('both verifiers accept a decision that uses an evaluation recorded after the logs were locked', async () => {
   const busyKey = await server.key(await server.workspace('busy'));
   const record = () => server.post(paths.evaluations, busyKey, { name: 'nightly', agent_name: 'bot', pass_rate: 90 });
