@@ -1,18 +1,22 @@
+import { renewCommand } from '@countersign/core/domain/trust-file';
 import { readText } from '../http/read-text.ts';
 import type { Diagnosis } from './diagnose-service.ts';
+import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
+import { askForSuccessors } from './trust-file-input.ts';
 import type { TrustSettings } from './trust-settings.ts';
 
 const what = 'verify key';
 
 /**
- * Whether one of the given public keys signs for this service now. The service itself provides the list of its keys, so this detects a
- * wrong file but not a fake service. A decision key is a shared secret, so it cannot be compared.
+ * Whether one of the given public keys, or a proven successor of a key of the trust file, signs for this service now. The service itself
+ * provides the list of its keys, so this detects a wrong file but not a fake service. A decision key is a shared secret, so it cannot be
+ * compared.
  */
 export async function diagnoseVerifyKey(
-  terminal: Terminal,
+  session: Session,
   address: string,
-  { publicKeys, decisionKeys }: TrustSettings,
+  { publicKeys, decisionKeys, trustFile }: TrustSettings,
   timeoutMs: number,
 ): Promise<Diagnosis> {
   if (publicKeys.length === 0)
@@ -21,10 +25,18 @@ export async function diagnoseVerifyKey(
       ok: null,
       says: `readable; only a decision shows whether this service uses ${decisionKeys.length === 1 ? 'this key' : 'one of these keys'}`,
     };
-  const live = await liveKeys(terminal, address, timeoutMs);
+  const live = await liveKeys(session.terminal, address, timeoutMs);
   if (live === undefined)
     return { what, ok: null, says: 'readable, but not compared: this service returned no list of its keys' };
   if (publicKeys.some(({ x }) => live.has(x))) return { what, ok: true, says: 'matches a signing key of this service' };
+  const followed = trustFile === undefined ? undefined : (await askForSuccessors(session, address, trustFile)).trustFile;
+  if (followed?.keys.some(({ x }) => live.has(x)) === true)
+    return {
+      what,
+      ok: null,
+      says: 'the key of the trust file was retired, but it proves the current key of this service, so the gate accepts its decisions',
+      remedy: `renew the file: \`${renewCommand(followed.workspace.name)}\` on the server`,
+    };
   return {
     what,
     ok: false,

@@ -82,7 +82,7 @@ async function runChecks(session: Session, values: DoctorOptions, requiredScopes
   if (service.response === undefined) return results;
   results.push(diagnoseClock(service.response));
   if (trustSettings !== undefined && hasKeys(trustSettings))
-    results.push(await diagnoseVerifyKey(session.terminal, address, trustSettings, timeoutMs));
+    results.push(await diagnoseVerifyKey(session, address, trustSettings, timeoutMs));
   if (key === undefined || !service.mayReceiveKey) return results;
   for (const scope of SCOPES)
     results.push(

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -101,6 +102,28 @@ describe('doctor', () => {
       ok: null,
       says: expect.stringMatching(/^readable; only a decision shows/),
     });
+  });
+
+  test('reports a trust file as a note if its key was retired, but a chain of signatures proves the current key', async () => {
+    const vector = (name: string) =>
+      readFileSync(new URL(`../../../../examples/verify/hostile/succession-${name}`, import.meta.url), 'utf8');
+    const { successors: _, ...file } = JSON.parse(vector('trust-file.json'));
+    const keyFinding = async (jwks: string) => {
+      const fetch: typeof globalThis.fetch = async (url) =>
+        new Response(String(url).endsWith('/jwks.json') ? jwks : '{}', { headers: { 'x-request-id': 'req-1' } });
+      const { findings } = await doctor({ COUNTERSIGN_TRUST: JSON.stringify(file) }, [], { fetch });
+      return findings.filter(({ what }) => what === 'verify key').at(-1);
+    };
+    const jwks = vector('whole.jwks');
+    expect(await keyFinding(jwks)).toMatchObject({
+      ok: null,
+      says: expect.stringContaining('the gate accepts its decisions'),
+      remedy: expect.stringContaining('trust show'),
+    });
+    const unproven = {
+      keys: JSON.parse(jwks).keys.map(({ predecessor_signature: _, ...each }: Record<string, unknown>) => each),
+    };
+    expect(await keyFinding(JSON.stringify(unproven))).toMatchObject({ ok: false });
   });
 
   test.each([
