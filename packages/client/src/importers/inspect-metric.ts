@@ -5,8 +5,8 @@ import { type Members, memberOf } from './parse-results.ts';
 /** Which metric of a log is its pass rate. */
 export interface MetricChoice {
   /**
-   * `METRIC`, `SCORER/METRIC` or `SCORER@REDUCER/METRIC`. By default, the log's only metric, which must be `accuracy`. Measures of spread
-   * are not counted as metrics. The value must be from 0 to 1.
+   * `METRIC`, `SCORER/METRIC` or `SCORER@REDUCER/METRIC`. By default, the log's only metric, which must be the `accuracy` of the mean over the
+   * epochs. Measures of spread are not counted as metrics. The value must be from 0 to 1.
    */
   metric?: string | undefined;
 }
@@ -32,6 +32,8 @@ interface ScorerSamples {
 interface Candidate extends ChosenMetric {
   scorer: string;
   metric: string;
+  /** How the epochs of a sample are combined; undefined for the mean, the default of Inspect. */
+  reducer: string | undefined;
 }
 
 /** Measures of statistical spread, which cannot be a pass rate. */
@@ -42,7 +44,7 @@ const LISTED_MAX = 12;
 
 /**
  * The metric of `results.scores` that is the pass rate. If there is more than one metric other than measures of spread, or the only one is
- * not `accuracy`, the caller must name the metric.
+ * not `accuracy`, or its reducer is not the mean, the caller must name the metric.
  * @throws ImportError if no metric or more than one matches, if the caller must name the metric, or if its value is not from 0 to 1
  */
 export function chosenMetric(results: Members, { metric: requested }: MetricChoice): ChosenMetric {
@@ -65,6 +67,10 @@ export function chosenMetric(results: Members, { metric: requested }: MetricChoi
     throw ambiguousError(
       `it is unknown whether ${found.name} is a share of passed samples; if it is, give --metric ${found.name}`,
     );
+  if (requested === undefined && found.reducer !== undefined && found.reducer !== 'mean')
+    throw ambiguousError(
+      `the reducer ${found.reducer} combines the epochs of each sample, so ${found.name} is not the share of passed runs; to use it anyway, give --metric ${found.name}`,
+    );
   if (!(found.value >= 0 && found.value <= 1))
     throw ambiguousError(`${found.name} is ${found.value}, which is not a share from 0 to 1; name another metric with --metric`);
   return found;
@@ -84,7 +90,7 @@ function candidatesOf({ scores }: Members): Candidate[] {
       const value = memberOf(found, 'value');
       return [
         {
-          ...{ scorer, metric, name: `${scorer}${reducer === undefined ? '' : `@${reducer}`}/${metric}` },
+          ...{ scorer, metric, reducer, name: `${scorer}${reducer === undefined ? '' : `@${reducer}`}/${metric}` },
           // A metric without a value (NaN) stays in the list, so that another metric is not selected instead.
           value: typeof value === 'number' ? value : Number.NaN,
           samples: samplesOf(score),
@@ -131,7 +137,10 @@ export function withSamples(
 interface Coverage {
   /** The largest possible number of runs that the metric covers. The others ended with an error or are unscored. */
   covered: number;
-  /** The smallest possible number of passed runs. */
+  /**
+   * The smallest possible number of passed runs, if the value is the mean over the epochs. With another reducer, every run of a passed
+   * sample counts as passed.
+   */
   passed: number;
 }
 

@@ -96,6 +96,24 @@ describe('Inspect AI', () => {
     expect(importInspect(log(2, 11))).toMatchObject({ pass_rate: 58.3333, cases: { total: 12, errored: 1 } });
   });
 
+  test('uses the accuracy of a reducer other than the mean only if --metric names it, because it counts samples and not runs', () => {
+    const log = (reducer: string) =>
+      changed(({ eval: spec, results }) => {
+        spec.config.epochs = 4;
+        Object.assign(results, { total_samples: 16, completed_samples: 16 });
+        Object.assign(results.scores[0], { reducer, scored_samples: 4, unscored_samples: 0 });
+        results.scores[0].metrics.accuracy.value = 1;
+      });
+    expect(importInspect(log('mean'))).toMatchObject({ pass_rate: 100 });
+    for (const reducer of ['max', 'mode', 'at_least_1', 'pass_at_2']) {
+      expect(() => importInspect(log(reducer))).toThrow(`give --metric match@${reducer}/accuracy`);
+      expect(importInspect(log(reducer), { metric: 'accuracy' })).toMatchObject({
+        pass_rate: 100,
+        notes: expect.stringContaining(`match@${reducer}/accuracy 1`),
+      });
+    }
+  });
+
   test('records an unfinished run without a pass rate and never as passing', () => {
     for (const [status, recorded] of [
       ['started', 'running'],
