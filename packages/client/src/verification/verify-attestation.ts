@@ -2,8 +2,10 @@ import { type AttestationKey, envelopeOfHeader, publicJwk } from '@countersign/c
 import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
 import { decisionDigest } from '@countersign/core/domain/decision-signature';
 import { parseLine } from '@countersign/core/domain/export-line';
+import { isInstant } from '@countersign/core/domain/member-forms';
 import { openAttestation, readEnvelope } from '@countersign/core/domain/open-attestation';
 import { fromBase64 } from '@countersign/core/domain/signed-note';
+import { listedSuccessionFault } from '@countersign/core/domain/signing-key-succession';
 import { ConfigurationError } from '../http/errors.ts';
 import type { PromotionDecision } from '../wire/contract.ts';
 import { digests, sha256, verifyEd25519 } from './cryptography.ts';
@@ -23,15 +25,14 @@ export type AttestationVerdict = { ok: true; decision: PromotionDecision; keyId:
  * @param attestation the envelope, its JSON text, or the text of the header `Countersign-Attestation`
  * @param decision the attested decision, or its JSON text. Required with the header, optional with an envelope. A text is also checked for
  *   repeated members and inexact numbers.
- * @throws ConfigurationError if the keys contain no Ed25519 key.
+ * @throws ConfigurationError if the keys contain no Ed25519 key, or contradict themselves (docs/formats.md, "Kept lists").
  */
 export function verifyAttestation(
   attestation: object | string,
   publicKeys: PublicKeys,
   decision?: object | string,
 ): AttestationVerdict {
-  const keys = publicKeys.keys.flatMap(readJwk);
-  if (keys.length === 0) throw new ConfigurationError('there is no Ed25519 key among the public keys');
+  const keys = readPublicKeys(publicKeys);
   try {
     const given = readDecision(decision);
     if ('fault' in given) return { ok: false, fault: given.fault };
@@ -76,10 +77,34 @@ const isHeader = (attestation: object | string): attestation is string =>
 const envelopeIn = (attestation: object | string): { envelope: unknown } | { fault: string } =>
   typeof attestation === 'string' ? readEnvelope(attestation) : { envelope: attestation };
 
-/** The key of a JWK with its computed ID, in a list. The list is empty if the JWK has another type, which later versions may add. */
-function readJwk(jwk: object): AttestationKey[] {
-  const { kty, crv, x, retired_at: retiredAt } = jwk as Record<string, unknown>;
+/** The Ed25519 keys of a list. Throws like `verifyAttestation`. */
+function readPublicKeys({ keys: listed }: PublicKeys): AttestationKey[] {
+  const keys = listed.flatMap(readJwk);
+  if (keys.length === 0) throw new ConfigurationError('there is no Ed25519 key among the public keys');
+  const ids = keys.map(({ keyid }) => keyid);
+  const twice = ids.find((id, place) => ids.indexOf(id) !== place);
+  const fault = twice === undefined ? listedSuccessionFault(listed, SUCCESSION_CHECKS) : `the key ${twice} is listed twice`;
+  if (fault !== undefined) throw contradiction(fault);
+  return keys;
+}
+
+const SUCCESSION_CHECKS = { sha256, verify: verifyEd25519 };
+
+const contradiction = (fault: string): ConfigurationError =>
+  new ConfigurationError(`the public keys contradict themselves: ${fault}`);
+
+/**
+ * The key of a JWK with its computed ID, in a list. The list is empty if the JWK has another type, which later versions may add. Throws
+ * like `verifyAttestation`.
+ */
+function readJwk(jwk: unknown): AttestationKey[] {
+  if (typeof jwk !== 'object' || jwk === null) throw contradiction('an element is not an object');
+  const { kty, crv, x, kid, retired_at: retiredAt } = jwk as Record<string, unknown>;
   if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string') return [];
   const publicKey = fromBase64(x.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - (x.length % 4)) % 4));
-  return publicKey?.length === 32 ? [{ keyid: publicJwk(publicKey, sha256).kid, publicKey, retiredAt }] : [];
+  if (publicKey?.length !== 32) return [];
+  const { kid: keyid } = publicJwk(publicKey, sha256);
+  if (kid !== undefined && kid !== keyid) throw contradiction(`the key ${keyid} has the kid ${JSON.stringify(kid)}`);
+  if (retiredAt !== undefined && !isInstant(retiredAt)) throw contradiction(`retired_at of the key ${keyid} is not an instant`);
+  return [{ keyid, publicKey, retiredAt }];
 }
