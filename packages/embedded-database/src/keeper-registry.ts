@@ -1,7 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errno } from './embedded-database-error.ts';
+import { connectToSocket } from './socket-connection.ts';
 
 /**
  * The registration of a keeper for a data folder. The registry is a sequence of numbered folders `lease-<n>`; each names the socket of
@@ -59,20 +60,8 @@ function socketOf(keeperDir: string, text: string): string | undefined {
 }
 
 /** A connection to the registered keeper, or undefined if the keeper is dead. Rejects if the connection fails for another reason. */
-export function connectTo({ socketPath }: Registration): Promise<Socket | undefined> {
-  if (socketPath === undefined) return Promise.resolve(undefined);
-  return new Promise((connected, reject) => {
-    const socket = connect(socketPath);
-    socket.once('connect', () => {
-      socket.removeAllListeners('error');
-      connected(socket);
-    });
-    socket.once('error', (error) => {
-      // Other errors do not mean that the keeper is dead: a full backlog (EAGAIN) means that it is busy.
-      if (['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'].includes(errno(error) ?? '')) connected(undefined);
-      else reject(error);
-    });
-  });
+export async function connectTo({ socketPath }: Registration): Promise<Socket | undefined> {
+  return socketPath === undefined ? undefined : connectToSocket(socketPath);
 }
 
 /**

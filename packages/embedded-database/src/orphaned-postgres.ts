@@ -3,8 +3,13 @@ import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
+import { port } from './postgres-settings.ts';
+import { connectToSocket } from './socket-connection.ts';
 
 const pollMs = 10;
+
+/** How often a connection to the socket is tried. */
+const pollSocketMs = 200;
 
 /** The signals that stop an orphaned postmaster, and how long each may take, in milliseconds. On a full disk, SIGINT may have no effect. */
 const orphanStopSignals = [
@@ -19,6 +24,9 @@ const childrenTimeoutMs = 1_000;
 /** How long the kernel may take to remove killed processes. */
 const killedTimeoutMs = 10_000;
 
+/** How long a PostgreSQL that is not in this process list may take to end. Its watchdog stops it within eight seconds. */
+const invisibleTimeoutMs = 10_000;
+
 /** A process of a PostgreSQL: the postmaster, or a process that the postmaster has started. */
 interface PostgresProcess {
   readonly pid: number;
@@ -28,7 +36,7 @@ interface PostgresProcess {
 /**
  * Stops the PostgreSQL of a keeper that was killed, and removes its lock files. Only the registered keeper may call this, before it starts
  * its own PostgreSQL: a PostgreSQL that runs in this folder is then orphaned.
- * @throws EmbeddedDatabaseError if processes remain
+ * @throws EmbeddedDatabaseError if processes remain, or if a PostgreSQL outside this process list still accepts connections
  */
 export async function stopOrphanedPostgres(cluster: string, socketFolder: string, notify: (line: string) => void): Promise<void> {
   const postmasters = () => processesIn(cluster).filter(({ isPostmaster }) => isPostmaster);
@@ -44,12 +52,39 @@ export async function stopOrphanedPostgres(cluster: string, socketFolder: string
     const pids = remaining.map(({ pid }) => pid).join(', ');
     throw new EmbeddedDatabaseError('start_failed', `PostgreSQL of an earlier run cannot be stopped: end the processes ${pids}`);
   }
+  await untilSocketIsClosed(join(socketFolder, `.s.PGSQL.${port}`), notify);
   // PostgreSQL may refuse to start if the process that a lock file names exists. By now that process can be an unrelated process, or a dead
-  // process that was not reaped (some containers have no process that reaps). The check above shows that no PostgreSQL runs on this
-  // cluster.
+  // process that was not reaped (some containers have no process that reaps). The checks above show that no PostgreSQL of this machine runs
+  // on this cluster.
   rmSync(join(cluster, 'postmaster.pid'), { force: true });
   for (const name of readdirSync(socketFolder))
     if (name.startsWith('.s.PGSQL.')) rmSync(join(socketFolder, name), { force: true });
+}
+
+/**
+ * Waits until no PostgreSQL accepts connections on the socket. It is used after all processes of this process list have ended. So a
+ * PostgreSQL that still accepts connections runs in another container with the same data folder.
+ */
+async function untilSocketIsClosed(socketPath: string, notify: (line: string) => void): Promise<void> {
+  const deadline = Date.now() + invisibleTimeoutMs;
+  let isReported = false;
+  while (await acceptsConnections(socketPath)) {
+    if (Date.now() >= deadline)
+      throw new EmbeddedDatabaseError(
+        'start_failed',
+        `a PostgreSQL in another container uses this data folder (it accepts connections on ${socketPath}): stop the other container`,
+      );
+    if (!isReported) notify('PostgreSQL of an earlier run is still running in another container: waiting for its end');
+    isReported = true;
+    await sleep(pollSocketMs);
+  }
+}
+
+/** Whether a process listens on the socket. An error other than a missing listener means that the process is busy. */
+async function acceptsConnections(socketPath: string): Promise<boolean> {
+  const socket = await connectToSocket(socketPath).catch(() => 'busy' as const);
+  if (socket !== 'busy') socket?.destroy();
+  return socket !== undefined;
 }
 
 /** Waits until `find` finds no processes. Returns the processes that are left after the timeout. */

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chownSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -154,6 +156,44 @@ test(
     unrelated.kill('SIGKILL');
   },
 );
+
+/** Listens on PostgreSQL's socket and writes a lock file, as the PostgreSQL of another container with the same volume does. */
+async function startPostgresOfAnotherContainer(dataDir: string): Promise<{ server: Server; lockFile: string }> {
+  const first = await acquireEmbeddedDatabase({ dataDir, notify: silent });
+  await first.release();
+  await expectStopped(dataDir);
+  const socketFolder = join(dataDir, 'keeper', 'socket');
+  const lockFile = join(dataDir, 'postgres', 'postmaster.pid');
+  writeFileSync(lockFile, `999999999\n${dataDir}/postgres\n1\n5432\n${socketFolder}\n\n0 0\nready\n`);
+  const server = createServer((socket) => socket.destroy()).listen(join(socketFolder, '.s.PGSQL.5432'));
+  await once(server, 'listening');
+  return { server, lockFile };
+}
+
+test(
+  'does not start while a PostgreSQL that it cannot see accepts connections, and keeps the lock file',
+  concurrent,
+  async ({ folders }) => {
+    const dataDir = folders.preparedDataDir();
+    const { server, lockFile } = await startPostgresOfAnotherContainer(dataDir);
+    await expect(acquireEmbeddedDatabase({ dataDir, notify: silent })).rejects.toMatchObject({
+      code: 'start_failed',
+      message: expect.stringContaining('stop the other container'),
+    });
+    expect(existsSync(lockFile)).toBe(true);
+    server.close();
+  },
+);
+
+test('starts when a PostgreSQL that it cannot see has ended', concurrent, async ({ folders }) => {
+  const dataDir = folders.preparedDataDir();
+  const { server } = await startPostgresOfAnotherContainer(dataDir);
+  const starting = acquireEmbeddedDatabase({ dataDir, notify: silent });
+  await sleep(1_500);
+  expect(processesOf(dataDir).postmasters).toEqual([]);
+  server.close();
+  await (await starting).release();
+});
 
 test('a keeper without holders exits', concurrent, async ({ folders }) => {
   const dataDir = folders.newDataDir();
