@@ -57,6 +57,11 @@ const SMALL_RUNS = 256;
 const MERGED_MIN = 16;
 /** The largest number of small segments of one source that are merged in one transaction. */
 const MERGED_MAX = 1000;
+/**
+ * The largest size of the trace_ids of one source that are merged in one transaction, because all of them are in memory. A small segment
+ * with the longest trace_ids has half a MiB.
+ */
+const MERGED_BYTES_MAX = 8 * 2 ** 20;
 
 /** The seed of the advisory lock of an index: the bytes of 'CSRIDS'. */
 const INDEX_LOCK = 0x43_53_52_49_44_53;
@@ -70,18 +75,21 @@ const LOCK_INDEX = sql('lock_run_id_segments', `SELECT pg_advisory_xact_lock(has
 const lockIndex = (tx: Transaction): void => tx.send(LOCK_INDEX, [tx.tenantId]);
 
 // Returns only segments that this statement deletes, so that no segment is merged twice.
-const TAKE_SMALL = sql<SegmentColumns & { lastRun: string }>(
+const TAKE_SMALL = sql<SegmentColumns & { lastRun: string; found: number }>(
   'take_small_run_id_segments',
   `DELETE FROM countersign.run_id_segments AS s USING (
-     SELECT last_run, count(*) OVER () AS found FROM (
-       SELECT last_run FROM countersign.run_id_segments
+     SELECT last_run, count(*) OVER () AS found, sum(octet_length(trace_ids)) OVER (ORDER BY last_run) AS bytes FROM (
+       SELECT last_run, trace_ids FROM countersign.run_id_segments
         WHERE tenant_id = $1 AND source = $2 AND run_count < ${SMALL_RUNS} ORDER BY last_run LIMIT ${MERGED_MAX}) AS small) AS taken
-    WHERE s.tenant_id = $1 AND s.source = $2 AND s.last_run = taken.last_run AND taken.found >= ${MERGED_MIN}
-   RETURNING s.last_run AS "lastRun", s.run_count AS "runCount", s.runs, s.trace_ids AS "traceIds"`,
+    WHERE s.tenant_id = $1 AND s.source = $2 AND s.last_run = taken.last_run
+      AND taken.found >= ${MERGED_MIN} AND taken.bytes <= ${MERGED_BYTES_MAX}
+   RETURNING s.last_run AS "lastRun", s.run_count AS "runCount", s.runs, s.trace_ids AS "traceIds", taken.found`,
 );
 
-/** Merges up to MERGED_MAX small segments of one source into larger ones. Returns how many small ones it merged. */
-async function mergeSegments(tx: Transaction, source: RunSource): Promise<number> {
+/**
+ * Merges small segments of one source into larger ones, up to MERGED_MAX and MERGED_BYTES_MAX. Returns whether more may remain to merge.
+ */
+async function mergeSegments(tx: Transaction, source: RunSource): Promise<boolean> {
   const taken = await tx.run(TAKE_SMALL, [tx.tenantId, source]);
   taken.sort((left, right) => (left.lastRun < right.lastRun ? -1 : 1));
   let before = 0;
@@ -98,14 +106,17 @@ async function mergeSegments(tx: Transaction, source: RunSource): Promise<number
       traceIds: part.map(({ traceIds }) => traceIds).join(RUN_END),
     });
   }
-  return taken.length;
+  const found = taken[0]?.found ?? 0;
+  return found === MERGED_MAX || taken.length < found;
 }
 
-/** Merges up to MERGED_MAX small segments of each source. Returns whether more may remain to merge. */
+/** Merges small segments of each source. Returns whether more may remain to merge. */
 export async function mergeRunIdSegments(tx: Transaction): Promise<boolean> {
   lockIndex(tx);
-  const merged = await Promise.all([mergeSegments(tx, 'trace'), mergeSegments(tx, 'telemetry')]);
-  return merged.some((count) => count === MERGED_MAX);
+  // One source after the other, so that the trace_ids of only one are in memory.
+  const hasMoreTraces = await mergeSegments(tx, 'trace');
+  const hasMoreTelemetry = await mergeSegments(tx, 'telemetry');
+  return hasMoreTraces || hasMoreTelemetry;
 }
 
 const TAKE = sql<Pick<SegmentColumns, 'runs' | 'traceIds'> & { lowered: string }>(

@@ -52,6 +52,28 @@ test('concurrent merges lose no run and duplicate none', async () => {
   expect(segments.flatMap(({ runs }) => runs)).toHaveLength(40);
 });
 
+test('one transaction merges at most 8 MiB of run IDs, and repeated ones merge all small segments', async () => {
+  const server = await testServer();
+  const workspace = await server.workspace();
+  await server.database.sql(
+    `INSERT INTO countersign.run_id_segments (tenant_id, source, first_run, last_run, run_count, runs, trace_ids)
+     SELECT $1, 'telemetry', id, id, 200, ARRAY[id], array_to_string(array_fill(repeat('😀', 512), ARRAY[200]), E'\\n')
+       FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, 50)) AS runs`,
+    [workspace],
+  );
+  const before = await segmentsOf(server, workspace);
+  const merge = () => inTenantTransaction(server.open.pool, workspace, mergeRunIdSegments);
+  expect(await merge()).toBe(true);
+  const merged = (await segmentsOf(server, workspace)).filter(({ run_count }) => run_count > 200);
+  const mergedBytes = merged.reduce((sum, { trace_ids }) => sum + Buffer.byteLength(trace_ids), 0);
+  expect(mergedBytes).toBeGreaterThan(0);
+  expect(mergedBytes).toBeLessThanOrEqual(8 * 2 ** 20);
+  while (await merge());
+  const after = await segmentsOf(server, workspace);
+  expect(after.filter(({ run_count }) => run_count <= 200).length).toBeLessThan(16);
+  expect(after.flatMap(({ runs }) => runs).sort()).toEqual(before.flatMap(({ runs }) => runs).sort());
+});
+
 test('the server adds no segment for a repeated or rejected run', async () => {
   const server = await testServer();
   const workspace = await server.workspace();
