@@ -103,8 +103,11 @@ function withErrorListeners<P extends pg.Pool>(pool: P, onConnected: typeof dete
   return pool;
 }
 
-/** Error classes of PostgreSQL for temporary failures: connection lost, out of resources, shutting down, or statement canceled. */
-const UNAVAILABLE_CLASSES = new Set(['08', '53', '57']);
+/**
+ * Error classes of PostgreSQL for temporary failures: connection lost, login rejected, database not found, out of resources, shutting down,
+ * or statement canceled.
+ */
+const UNAVAILABLE_CLASSES = new Set(['08', '28', '3D', '53', '57']);
 
 /** A deadlock and a serialization failure: nothing was stored, and a repetition may succeed. */
 const CONFLICT_CODES = ['40001', '40P01'];
@@ -133,13 +136,17 @@ export class OutcomeUnknownError extends Error {
 /** Whether an error means that the database is unavailable, and not that the statement is wrong. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const { code } = error as { code?: unknown };
-  if (error instanceof OutcomeUnknownError) return true;
+  const { code, severity } = error as { code?: unknown; severity?: unknown };
+  // PostgreSQL ends the connection after a FATAL error. It rejects a new connection with one too.
+  if (error instanceof OutcomeUnknownError || severity === 'FATAL') return true;
   if (typeof code !== 'string') return UNAVAILABLE_MESSAGE.test(error.message);
   // System errors are tested first, because EPIPE has the form of an SQLSTATE.
   if (/^E(?!RR_)[A-Z_]+$/.test(code) || TLS_CODE.test(code)) return true;
   return /^[0-9A-Z]{5}$/.test(code) && (UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE_CODES.has(code));
 }
+
+/** Whether a statement failed because the session is read-only. A session keeps the setting that it started with. */
+export const isReadOnlyError = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === '25006';
 
 /**
  * Errors after which a retry may succeed: deadlock, serialization failure, and a row with the same unique key that another batch has

@@ -4,7 +4,7 @@ import { hasCitus } from './citus-connections.ts';
 import { needsRowOfTenant, onCitus, REQUIRE_ROW_OF_TENANT } from './citus-statements.ts';
 import { type Clock, clockOf } from './clock.ts';
 import { DISCARD_PLANS, PLANS_FOR_VALUES, plansAreOld } from './planner.ts';
-import { FairPool, OutcomeUnknownError } from './pool.ts';
+import { FairPool, isReadOnlyError, OutcomeUnknownError } from './pool.ts';
 import { requireDefined, type Seals, sealsOf } from './seals.ts';
 
 /** A statement. It is prepared once per connection under its name. A statement whose name is empty is not kept. */
@@ -86,7 +86,7 @@ const OWNER_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/i;
 
 /**
  * Runs a transaction of one tenant, with row-level security, and commits it when `work` resolves. On any error it is rolled back, and a
- * broken connection is not used again.
+ * broken connection is not used again, nor is one that the database has made read-only.
  * @throws OutcomeUnknownError if the response to COMMIT is missing.
  */
 export const inTenantTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
@@ -156,7 +156,7 @@ async function onConnection<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTra
     return result;
   } catch (error) {
     await tx.rollback().then(
-      () => client.release(),
+      () => client.release(isReadOnlyError(error)),
       () => client.release(true),
     );
     throw tx.reasonOf(error);

@@ -8,8 +8,18 @@ export async function bypassesRowLevelSecurity(pool: Pool): Promise<boolean> {
   return rows[0]?.bypasses === true;
 }
 
-/** Whether transactions of the connected role are read-only, because the database is a replica or was set to read-only. */
+/**
+ * Whether transactions of the connected role are read-only, because the database is a replica or was set to read-only. Closes a read-only
+ * connection, because a session keeps the `default_transaction_read_only` that it started with.
+ */
 export async function isReadOnly(pool: Pool): Promise<boolean> {
-  const { rows } = await pool.query<{ value: string }>(`SELECT current_setting('transaction_read_only') AS value`);
-  return rows[0]?.value === 'on';
+  const client = await pool.connect();
+  let mayStay = false;
+  try {
+    const { rows } = await client.query<{ value: string }>(`SELECT current_setting('transaction_read_only') AS value`);
+    mayStay = rows[0]?.value !== 'on';
+    return !mayStay;
+  } finally {
+    client.release(!mayStay);
+  }
 }

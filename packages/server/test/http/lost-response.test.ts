@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { isDatabaseUnavailable } from '../../src/database/pool.ts';
 import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
@@ -97,6 +98,25 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
   });
 });
 
+test('requests get 503 with Retry-After while the database accepts no connections', async () => {
+  const { database, ...server } = await testServer();
+  const key = await server.key(await server.workspace());
+  const sendNote = () => server.post(paths.audit, key, { actor: 'me', action: 'note' });
+  const elsewhere = new pg.Client({ ...inject('cluster').superuser, database: 'postgres' });
+  await elsewhere.connect();
+  const allowConnections = (value: boolean) =>
+    elsewhere.query(`ALTER DATABASE ${database.server.database} ALLOW_CONNECTIONS ${value}`);
+  await allowConnections(false);
+  await elsewhere.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [database.server.database]);
+  for (let sent = 0; sent < 3; sent += 1) {
+    const response = await sendNote();
+    expect([response.status, response.headers.has('retry-after')]).toEqual([503, true]);
+  }
+  await allowConnections(true);
+  await vi.waitFor(async () => expect((await sendNote()).status).toBe(200), 10_000);
+  await elsewhere.end();
+});
+
 describe('isDatabaseUnavailable', () => {
   test.for([
     'EPIPE',
@@ -114,12 +134,20 @@ describe('isDatabaseUnavailable', () => {
     '25P03',
     '25P04',
     '08006',
+    '28000',
+    '28P01',
+    '3D000',
     'CERT_HAS_EXPIRED',
   ])('is true for %s', (code) => expect(isDatabaseUnavailable(Object.assign(new Error('x'), { code }))).toBe(true));
 
-  test.for(['23505', '22P02', '42P01', '25P02', 'ERR_INVALID_ARG_TYPE'])('is false for %s', (code) =>
+  test.for(['23505', '22P02', '42P01', '25P02', '55000', 'ERR_INVALID_ARG_TYPE'])('is false for %s', (code) =>
     expect(isDatabaseUnavailable(Object.assign(new Error('x'), { code }))).toBe(false),
   );
+
+  test('is true for an error that ends the connection, whatever its code is', () => {
+    expect(isDatabaseUnavailable(Object.assign(new Error('x'), { code: '55000', severity: 'FATAL' }))).toBe(true);
+    expect(isDatabaseUnavailable(Object.assign(new Error('x'), { code: '55000', severity: 'ERROR' }))).toBe(false);
+  });
 
   test("is true for the driver's messages and false for errors of this project's code", () => {
     expect(isDatabaseUnavailable(new Error('Query read timeout'))).toBe(true);
