@@ -1,12 +1,13 @@
+import type { Client } from 'pg';
 import type { BackupReader } from '../backup/backup-reader.ts';
 import { requireEmpty, requireKnownMigrations, restoreRows } from '../backup/restore-rows.ts';
 import type { Config } from '../config/config.ts';
 import { isDistributed } from '../database/citus.ts';
 import { connectClient } from '../database/client.ts';
-import { hasTables } from '../database/copied-facts.ts';
+import { hasTables, isRetiredSigningKey } from '../database/copied-facts.ts';
 import { knownMigrations, migrate } from '../database/migrate.ts';
 import { ExitError } from '../errors/exit-codes.ts';
-import { signingKey } from '../secrets/instance-signer.ts';
+import { signingKey, signingKeyId } from '../secrets/instance-signer.ts';
 import { fingerprints, loadSecrets, type Secrets } from '../secrets/load-secrets.ts';
 import { type AcquiredDatabase, acquireDatabase, asExitError } from './open-database.ts';
 
@@ -32,7 +33,8 @@ export async function restoreDatabase(
   { say, progress, beforeLoad }: RestoreCalls,
 ): Promise<AcquiredDatabase> {
   const count = requireKnownMigrations(reader.manifest, knownMigrations());
-  requireSecretsOf(reader, loadSecrets(config, false));
+  const secrets = loadSecrets(config, false);
+  requireSecretsOf(reader, secrets);
   const acquired = await acquireDatabase(config, say, 'set-up');
   try {
     const client = await connectClient(acquired.owner, 'restore');
@@ -41,7 +43,7 @@ export async function restoreDatabase(
       if (!(await hasTables(client))) await migrate(acquired.owner, { count });
       await requireEmpty(client, reader.manifest);
       beforeLoad();
-      await restoreRows(client, reader, progress);
+      await restoreRows(client, reader, progress, () => requireUnretiredKey(client, secrets));
     } finally {
       await client.end();
     }
@@ -69,5 +71,17 @@ function requireSecretsOf({ manifest: { instance } }: BackupReader, secrets: Sec
     throw new ExitError(
       'wrong_secret',
       'COUNTERSIGN_SIGNING_KEY (or signing-key.pem) is not that of the backup; nothing was changed',
+    );
+}
+
+/**
+ * Refuses a retired key as the current one. The manifest lists no retired keys, so this needs the loaded rows: a current key that the
+ * backup does not have may be a new one.
+ */
+async function requireUnretiredKey(client: Client, { signingKey: current }: Secrets): Promise<void> {
+  if (await isRetiredSigningKey(client, signingKeyId(current)))
+    throw new ExitError(
+      'wrong_secret',
+      'COUNTERSIGN_SIGNING_KEY (or signing-key.pem) was retired; set it to the key that replaced it; no row was restored',
     );
 }

@@ -63,12 +63,14 @@ export async function requireEmpty(client: Client, manifest: BackupManifest): Pr
  * transaction.
  * @param client a separate connection, as the role that owns the tables.
  * @param progress is called after each part with the number of loaded rows.
+ * @param checkRows is called with the loaded rows, before they are committed.
  * @throws ExitError `broken` if a part is damaged, or if the tables, columns, rows or workspaces differ from the manifest.
  */
 export async function restoreRows(
   client: Client,
   reader: BackupReader,
   progress: ((rows: number) => void) | undefined,
+  checkRows: () => Promise<void>,
 ): Promise<void> {
   const { tables, sequences } = reader.manifest;
   const stored = new Map(tables.map((table) => [table.name, table]));
@@ -91,6 +93,7 @@ export async function restoreRows(
   const [unknown] = stored.keys();
   if (unknown !== undefined) throw damaged(`its manifest has an unknown table ${unknown}`);
   await requireListedWorkspaces(client, reader.manifest);
+  await checkRows();
   for (const sequence of sequences) await moveSequence(client, sequence);
   await client.query('COMMIT');
   await analyzeTables(client);

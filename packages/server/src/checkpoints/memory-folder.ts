@@ -10,6 +10,18 @@ import type { HeadStore, KeptHead } from '../ledger/head-memory.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { WRITABLE } from './checkpoint-folder.ts';
 
+/** A file of the memory folder does not contain the checkpoint that it should contain. */
+export class DamagedCheckpointError extends Error {
+  override name = 'DamagedCheckpointError';
+
+  constructor(path: string, origin: string) {
+    super(
+      `${path} is damaged: it is not a checkpoint of ${origin}; move the file away, and verify the log against a checkpoint that you ` +
+        'kept elsewhere (see docs/operating.md, "A damaged file in the memory folder")',
+    );
+  }
+}
+
 /** Creates a folder but not its parents: a local folder must not replace a missing mount. Returns false if the folder exists. */
 function makeFolder(folder: string): boolean {
   try {
@@ -94,10 +106,7 @@ const parseNote = (note: string) => parseCheckpointText(noteText(note));
 
 function headOf(note: string, path: string, origin: string): KeptHead {
   const head = parseNote(note);
-  if (head?.origin !== origin)
-    throw new Error(
-      `${path} is not a checkpoint of ${origin}: restore this file, or see docs/operating.md, "Continuing from an older state"`,
-    );
+  if (head?.origin !== origin) throw new DamagedCheckpointError(path, origin);
   return { size: head.size, root: head.root };
 }
 

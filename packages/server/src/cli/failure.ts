@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import { DamagedCheckpointError } from '../checkpoints/memory-folder.ts';
 import { BrokenSealError } from '../database/broken-seals.ts';
 import { ClockUnsafeError } from '../database/clock.ts';
 import { isDatabaseUnavailable } from '../database/pool.ts';
@@ -16,7 +17,7 @@ export interface Failure {
 }
 
 /** Errors whose message says what the server refuses and why. */
-const REFUSALS = [RuleViolationError, ClockUnsafeError, BrokenSealError, EvidenceBrokenError];
+const REFUSALS = [RuleViolationError, ClockUnsafeError, BrokenSealError, EvidenceBrokenError, DamagedCheckpointError];
 
 /** Explains an error to the user in one line, never with a stack trace. */
 export function failureOf(error: unknown): Failure {

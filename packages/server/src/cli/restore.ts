@@ -3,14 +3,17 @@ import type { Command } from 'commander';
 import { type OpenDatabase, openDatabase } from '../app/open-database.ts';
 import { restoreDatabase } from '../app/restore-database.ts';
 import { type BackupReader, openBackup } from '../backup/backup-reader.ts';
+import type { BackupManifest } from '../backup/manifest.ts';
 import { checkParts, requireKnownMigrations } from '../backup/restore-rows.ts';
 import { openSecrets } from '../backup/sealed-secrets.ts';
 import { requireZstandard } from '../backup/zstandard.ts';
+import { openMemoryFolder } from '../checkpoints/memory-folder.ts';
 import type { Config } from '../config/config.ts';
 import { knownMigrations } from '../database/migrate.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { loadSecrets } from '../secrets/load-secrets.ts';
 import { requireNoOtherSecrets, restoreSecretFiles } from '../secrets/secret-files.ts';
+import { LOG_NAMES } from '../storage/log-heads.ts';
 import { acceptRestore } from '../workspace/accept-restore.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { JSON_OPTION } from './arguments.ts';
@@ -67,6 +70,7 @@ async function restore(session: Session, options: RestoreOptions, reader: Backup
     options.withSecrets === true
       ? await secretsOfBackup(session, options, reader)
       : { config: await requireSecrets(session, reader), write: () => undefined };
+  await requireReadableMemory(config, reader.manifest);
   const { onRows, done } = progressOn(session, options.progress === true);
   const calls = { say: session.say, progress: onRows, beforeLoad: write };
   const acquired = await restoreDatabase(config, reader, calls).finally(done);
@@ -80,6 +84,15 @@ async function restore(session: Session, options: RestoreOptions, reader: Backup
   } finally {
     await acquired.release();
   }
+}
+
+/**
+ * Reads the checkpoints in the memory folder before rows are loaded, because the verification after the load needs them.
+ * @throws DamagedCheckpointError for a damaged one.
+ */
+async function requireReadableMemory(config: Config, { workspaces }: BackupManifest): Promise<void> {
+  const memory = openMemoryFolder(config, () => undefined);
+  for (const { id } of workspaces) for (const log of LOG_NAMES) await memory?.latest(id, log);
 }
 
 /**

@@ -63,6 +63,12 @@ export const listLiveSigningKeys = async (client: Client): Promise<string[]> =>
     await client.query<{ kid: string }>('SELECT kid FROM countersign.signing_keys WHERE retired_at IS NULL ORDER BY kid')
   ).rows.map(({ kid }) => kid);
 
+/** Whether the key with this ID is a retired signing key. */
+export async function isRetiredSigningKey(client: Client, kid: string): Promise<boolean> {
+  const { rows } = await client.query('SELECT FROM countersign.signing_keys WHERE kid = $1 AND retired_at IS NOT NULL', [kid]);
+  return rows.length > 0;
+}
+
 /** Names of the migrations that ran, in order. */
 export const listMigrations = async (client: Client): Promise<string[]> =>
   (await client.query<{ name: string }>('SELECT name FROM countersign.migrations ORDER BY name')).rows.map(({ name }) => name);

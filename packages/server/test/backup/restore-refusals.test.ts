@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import {
   cpSync,
@@ -22,8 +22,12 @@ import type { BackupManifest } from '../../src/backup/manifest.ts';
 import { openSecrets } from '../../src/backup/sealed-secrets.ts';
 import { writeBackup } from '../../src/backup/write-backup.ts';
 import { knownMigrations, migrate } from '../../src/database/migrate.ts';
+import { openPool } from '../../src/database/pool.ts';
+import { signingKeyId } from '../../src/secrets/instance-signer.ts';
+import { markSigningKeyRetired } from '../../src/storage/signing-keys.ts';
 import { socketUrl } from '../fixtures/process-environment.ts';
 import { type CommandResult, environmentOf, runCommand, runForJson } from '../fixtures/run-command.ts';
+import { withSecret } from '../harness/sealed.ts';
 import { emptyDatabase, type TestDatabase } from '../harness/test-database.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -312,6 +316,43 @@ test('restore refuses to write anything with another master secret or without a 
   expect(await restore(folder, { COUNTERSIGN_MASTER_SECRET: other })).toMatchObject({ status: 7 });
   expect(await restore(folder, { COUNTERSIGN_SIGNING_KEY: undefined })).toMatchObject({ status: 7 });
   expect(await countTables()).toBe(0);
+});
+
+test('a damaged checkpoint in the memory folder: commands exit with 9 and name the file, and restore loads no row', async () => {
+  const memory = join(scratch, 'memory');
+  const file = join(memory, tenantId, 'audit.checkpoint');
+  mkdirSync(join(memory, tenantId), { recursive: true });
+  writeFileSync(file, 'garbage');
+  const damaged = { status: 9, err: expect.stringMatching(/audit\.checkpoint is damaged.*move the file away.*operating\.md/) };
+  const variables = { ...environmentOf(server), COUNTERSIGN_MEMORY_DIR: memory };
+  expect(await restore(folder, { COUNTERSIGN_MEMORY_DIR: memory })).toMatchObject(damaged);
+  expect(await countTables()).toBe(0);
+  expect(await runCommand(variables, 'ledger', 'verify', '--workspace', 'acme')).toMatchObject(damaged);
+  expect(await runCommand(variables, 'ledger', 'accept-restore', '--workspace', 'acme')).toMatchObject(damaged);
+  rmSync(file);
+  expect(await runCommand(variables, 'ledger', 'verify', '--workspace', 'acme')).toMatchObject({ status: 0 });
+});
+
+test('restore refuses a retired signing key as the current one, even if the previous one is live, and loads no row', async () => {
+  const pem = () => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const [first, second] = [environmentOf(server).COUNTERSIGN_SIGNING_KEY!, pem()];
+  const rotated = { COUNTERSIGN_SIGNING_KEY: second, COUNTERSIGN_SIGNING_KEY_PREVIOUS: first };
+  const source = { ...environmentOf(server), ...environment() };
+  expect(await restore(folder)).toMatchObject({ status: 0 });
+  expect(await runCommand({ ...source, ...rotated }, 'signing-key', 'show')).toMatchObject({ status: 0 });
+  const pool = withSecret(openPool(target.owner, { size: 1, name: 'test' }), environmentOf(server).COUNTERSIGN_MASTER_SECRET!);
+  expect(await markSigningKeyRetired(pool, signingKeyId(createPrivateKey(first)))).toBe(true);
+  await pool.end();
+  const file = join(scratch, 'rotated.backup');
+  expect(await runCommand({ ...source, COUNTERSIGN_SIGNING_KEY: second }, 'backup', '--output', file)).toMatchObject({
+    status: 0,
+  });
+  await target.drop();
+  target = await emptyDatabase();
+  const swapped = { COUNTERSIGN_SIGNING_KEY: first, COUNTERSIGN_SIGNING_KEY_PREVIOUS: second };
+  expect(await restore(file, swapped)).toMatchObject({ status: 7, err: expect.stringContaining('was retired') });
+  expect(await target.sql('SELECT id FROM countersign.tenants')).toEqual([]);
+  expect(await restore(file, { COUNTERSIGN_SIGNING_KEY: second })).toMatchObject({ status: 0 });
 });
 
 test('backup refuses to write to an existing file or a folder that is not empty, and leaves no partial file', async () => {
