@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ExitError } from '../errors/exit-codes.ts';
@@ -61,7 +62,8 @@ async function folderWriter(path: string, exists: boolean): Promise<BackupWriter
 }
 
 async function tarWriter(path: string, modifiedAt: Date): Promise<BackupWriter> {
-  const temporary = `${path}.${process.pid}.partial`;
+  // The name is random, because a killed command may have left a file. In containers even the process ID is the same each time.
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.partial`;
   const file = await open(temporary, 'wx', OWNER_ONLY);
   const write = (bytes: Uint8Array) =>
     file.writeFile(bytes).catch((error: unknown) => {

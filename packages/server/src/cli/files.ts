@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -25,7 +26,8 @@ export async function withOutputFile(
   work: (write: (text: string) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const target = await realpath(path).catch(() => path); // A symbolic link is followed, not replaced.
-  const temporary = (await isNonRegularFile(target)) ? target : `${target}.${process.pid}.partial`;
+  // The name is random, because a killed command may have left a file. In containers even the process ID is the same each time.
+  const temporary = (await isNonRegularFile(target)) ? target : `${target}.${randomBytes(6).toString('hex')}.partial`;
   const file = await explainFileErrors('write', path, open(temporary, temporary === target ? 'w' : 'wx'));
   try {
     await work((text) => explainFileErrors('write', path, file.writeFile(text)));
