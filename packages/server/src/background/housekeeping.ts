@@ -14,7 +14,7 @@ import type { RunIdMerging } from './run-id-merging.ts';
 const PAUSE_MS = 10 * 60_000;
 
 /**
- * Every ten minutes: merges small segments of run IDs, joins log records to traces that were stored after them, and deletes what has
+ * Every ten minutes, unless the last round still runs: merges small segments of run IDs, joins log records to traces that were stored after them, and deletes what has
  * expired. It also computes the missing skeletons of agent names, for the first time at the start. Sessions and links expire at their own
  * times. Sign-in attempts, responses to idempotent requests, and log records whose trace did not arrive are deleted after 24 hours. A
  * failed step does not stop the others and is tried again the next time. While the clock is unsafe, nothing is joined or deleted.
@@ -24,17 +24,21 @@ export function startHousekeeping(
   runIds: Pick<RunIdMerging, 'merge'>,
   log: Logger,
 ): { stop(): void } {
-  const attempt = (what: string, work: Promise<unknown>) =>
-    work.catch((error: Error) =>
-      log.warn({ reason: error.message, what }, 'housekeeping failed; it is tried again in ten minutes'),
-    );
+  let stopped = false;
+  let isSweeping = false;
+  const attempt = async (what: string, work: () => Promise<unknown>) => {
+    if (stopped) return;
+    await work().catch((error: Error) => {
+      if (!stopped) log.warn({ reason: error.message, what }, 'housekeeping failed; it is tried again in ten minutes');
+    });
+  };
   const joinAndDeleteRecords = async () => {
     for (const id of await listTenantIds(ledgerPool)) {
-      await attempt(`log records of ${id}`, inTenantTransaction(ledgerPool, id, joinRecordsOfStoredTraces));
-      await attempt(`stored responses and waiting log records of ${id}`, deleteExpiredOf(ledgerPool, id));
+      if (stopped || clock.fault() !== undefined) return;
+      await attempt(`log records of ${id}`, () => inTenantTransaction(ledgerPool, id, joinRecordsOfStoredTraces));
+      await attempt(`stored responses and waiting log records of ${id}`, () => deleteExpiredOf(ledgerPool, id));
     }
   };
-  let stopped = false;
   const fill = async () => {
     for (const id of await listTenantIds(ledgerPool))
       while (!stopped && (await inTenantTransaction(ledgerPool, id, fillSkeletons)) > 0);
@@ -48,15 +52,22 @@ export function startHousekeeping(
     });
   const sweep = async () => {
     await fillNow();
-    await attempt('small segments of run IDs', mergeRunIds());
+    await attempt('small segments of run IDs', mergeRunIds);
     if (clock.fault() !== undefined) return;
-    await attempt('sessions', deleteExpiredSessions(ledgerPool));
-    await attempt('links', deleteExpiredLinks(ledgerPool));
-    await attempt('sign-in attempts', deletePastAttempts(ledgerPool));
-    await attempt('records', joinAndDeleteRecords());
+    await attempt('sessions', () => deleteExpiredSessions(ledgerPool));
+    await attempt('links', () => deleteExpiredLinks(ledgerPool));
+    await attempt('sign-in attempts', () => deletePastAttempts(ledgerPool));
+    await attempt('records', joinAndDeleteRecords);
+  };
+  const sweepUnlessSweeping = async () => {
+    if (isSweeping) return;
+    isSweeping = true;
+    await sweep().finally(() => {
+      isSweeping = false;
+    });
   };
   void fillNow();
-  const timer = setInterval(() => void sweep(), PAUSE_MS).unref();
+  const timer = setInterval(() => void sweepUnlessSweeping(), PAUSE_MS).unref();
   const stop = () => {
     stopped = true;
     clearInterval(timer);

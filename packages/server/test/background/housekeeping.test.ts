@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import { startHousekeeping } from '../../src/background/housekeeping.ts';
+import type { Clock } from '../../src/database/clock.ts';
+import type { FairPool } from '../../src/database/pool.ts';
 import { paths, testServer } from '../harness/test-server.ts';
 
 afterEach(() => {
@@ -50,4 +53,42 @@ test('housekeeping deletes expired responses of idempotency keys after ten minut
   expect(lines).toEqual([
     expect.objectContaining({ what: `stored responses and waiting log records of ${failing}`, reason: 'deletion failed' }),
   ]);
+});
+
+/** A pool whose queries resolve with these workspaces, after `release`. */
+function slowPool(workspaces: number) {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let queries = 0;
+  const pool = {
+    query: async () => {
+      queries += 1;
+      await released;
+      return { rows: Array.from({ length: workspaces }, () => ({ id: randomUUID() })), rowCount: 0 };
+    },
+    connect: async () => {
+      throw new Error('Cannot use a pool after calling end on the pool');
+    },
+  };
+  return { pool: pool as unknown as FairPool, release, queries: () => queries };
+}
+
+test('housekeeping starts no second round while one runs, and ends without log lines after the stop', async () => {
+  const { pool, release, queries } = slowPool(3);
+  const lines: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+  const clock = { fault: () => undefined } as unknown as Clock;
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const housekeeping = startHousekeeping({ ledgerPool: pool, clock }, { merge: async () => undefined }, log);
+  vi.advanceTimersByTime(10 * 60_000);
+  const started = queries();
+  vi.advanceTimersByTime(30 * 60_000);
+  await sleep(10);
+  expect(queries()).toBe(started);
+  housekeeping.stop();
+  release();
+  await sleep(50);
+  expect(lines).toEqual([]);
 });
