@@ -105,7 +105,7 @@ export class Cluster {
   async startServer(member: Member): Promise<void> {
     const { settings = {}, openFilesMax } = this.#options;
     const listen = { COUNTERSIGN_HOST: member.host, COUNTERSIGN_PORT: String(member.port) };
-    member.process = await ServerProcess.start({ ...this.environment, ...settings, ...listen }, openFilesMax);
+    member.process = await ServerProcess.start({ ...this.environment, ...settings, ...listen }, { openFilesMax });
   }
 
   /**

@@ -27,9 +27,10 @@ const STOP_LIMIT_MS = 9_000;
  * Runs the server until SIGTERM or SIGINT. Then it accepts no more requests, waits up to five seconds for those in progress, and closes the
  * database. It stops the embedded database unless another process uses it. A signal while the database is opened ends the server before
  * it listens. Returns the exit status 0.
+ * @param options.json writes no text for people to stderr.
  * @throws an error, in most cases an ExitError, if it cannot start.
  */
-export async function serve(config: Config): Promise<number> {
+export async function serve(config: Config, { json }: { json: boolean }): Promise<number> {
   const log = serverLog(config.logLevel);
   const stop = stopSignal(log);
   for (const variable of config.unknownVariables) log.warn({ variable }, 'unknown variable; --help lists the known variables');
@@ -38,7 +39,7 @@ export async function serve(config: Config): Promise<number> {
   if (config.metricsPort !== undefined) await checkAddress(metricsAddress(config.metricsPort));
   const database = await openDatabase(config, (line) => log.info(line), 'set-up');
   try {
-    if (!stop.aborted) await runServer(config, database, { log, stop });
+    if (!stop.aborted) await runServer(config, database, { log, stop, json });
   } finally {
     await database.close();
   }
@@ -50,7 +51,7 @@ export async function serve(config: Config): Promise<number> {
 async function runServer(
   config: Config,
   database: OpenDatabase,
-  { log, stop }: { log: Logger; stop: AbortSignal },
+  { log, stop, json }: { log: Logger; stop: AbortSignal; json: boolean },
 ): Promise<void> {
   if (config.databaseUrl !== undefined && (await bypassesRowLevelSecurity(database.pool))) log.warn(SUPERUSER);
   const running = await startServer(config, database, log);
@@ -59,10 +60,11 @@ async function runServer(
       database.ledgerPool,
       database.signer.keys.map(({ keyid }) => keyid),
     );
-    const setUp = await announceSetUp(config, database, running.address.port);
-    const workspace = workspaceArgument(await listTenants(database.ledgerPool));
     const { port } = running.address;
-    process.stderr.write(welcome({ port, where: database.where, config, setUp, workspace, command: ownCommand }));
+    const setUp = await announceSetUp(config, database, { port, isTerminal: !json && process.stderr.isTTY === true });
+    const [first, ...others] = await listTenants(database.ledgerPool);
+    const workspace = first === undefined ? undefined : workspaceArgument([first, ...others]);
+    if (!json) process.stderr.write(welcome({ port, where: database.where, config, setUp, workspace, command: ownCommand }));
     log.info({ ...running.address, metricsPort: running.metricsPort, data: database.where }, 'ready');
     if (!stop.aborted) await once(stop, 'abort');
   } finally {
@@ -71,12 +73,16 @@ async function runServer(
 }
 
 /**
- * Creates a set-up link if no person has a password yet. Returns the text for people: with the link if stderr is a terminal, otherwise with
- * the path of its file in the data folder. With an external database and no terminal, no link is created: `workspace create` prints one.
- * Returns undefined if no link was created.
+ * Creates a set-up link if no person has a password yet. Returns the text for people: with the link if `isTerminal`, otherwise with the path
+ * of its file in the data folder. With an external database and no terminal, no link is created: `workspace create` prints one. Returns
+ * undefined if no link was created.
+ * @param isTerminal whether people read stderr on a terminal.
  */
-async function announceSetUp(config: Config, { pool, embeddedIn }: OpenDatabase, port: number): Promise<string | undefined> {
-  const isTerminal = process.stderr.isTTY === true;
+async function announceSetUp(
+  config: Config,
+  { pool, embeddedIn }: OpenDatabase,
+  { port, isTerminal }: { port: number; isTerminal: boolean },
+): Promise<string | undefined> {
   if (!isTerminal && embeddedIn === undefined) return undefined;
   const link = await setUpLink(pool);
   if (embeddedIn !== undefined) removeSetUpLink(embeddedIn);

@@ -7,13 +7,15 @@ import type { Session } from './session.ts';
 export function addServe(program: Command, session: Session): void {
   program
     .command('serve')
-    .description('Run the server until SIGTERM or Ctrl-C. Sets up what is missing, and prints the address and the next steps.')
+    .description(
+      'Run the server until SIGTERM or Ctrl-C. Sets up what is missing. Without --json, prints the address and the next steps.',
+    )
     .option(...JSON_OPTION)
     .addHelpText('after', examples('serve', 'serve --json 2>errors.json'))
     .action(async () => {
       // Only this command needs the HTTP part, which takes a while to load.
       const { serve } = await import('../app/serve.ts');
-      session.ending = await serve(session.config);
+      session.ending = await serve(session.config, { json: session.json });
     });
 
   program

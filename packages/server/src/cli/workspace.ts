@@ -3,8 +3,9 @@ import { ownCommand } from '../app/own-command.ts';
 import { shellWord } from '../app/shell-word.ts';
 import { publicAddress } from '../config/public-address.ts';
 import { workspaceSetUpLink } from '../people/one-time-links.ts';
-import { listTenants } from '../storage/tenants.ts';
+import { findTenantsByName, listTenants } from '../storage/tenants.ts';
 import { createWorkspace } from '../workspace/create-workspace.ts';
+import { workspaceArgument } from '../workspace/find-workspace.ts';
 import { JSON_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
@@ -23,9 +24,10 @@ export function addWorkspace(program: Command, session: Session): void {
     .option(...JSON_OPTION)
     .addHelpText('after', examples('workspace create --name acme'))
     .action(async ({ name }: { name: string }) => {
-      const { id, link } = await session.withDatabase(async ({ pool }) => {
+      const { id, link, argument } = await session.withDatabase(async ({ pool }) => {
         const id = await createWorkspace(pool, name);
-        return { id, link: await workspaceSetUpLink(pool, id) };
+        const argument = workspaceArgument([{ id, name }, ...(await findTenantsByName(pool, name))]);
+        return { id, link: await workspaceSetUpLink(pool, id), argument };
       }, 'set-up');
       const { origin, caution } = publicAddress(session.config);
       const setUp = origin + link.path;
@@ -33,7 +35,7 @@ export function addWorkspace(program: Command, session: Session): void {
       session.say(`link for the first admin, which works once, for 72 hours: ${setUp}`);
       if (caution !== undefined) session.say(caution);
       session.say(
-        `workspace ${JSON.stringify(name)} was created; next: ${ownCommand} keys mint --workspace ${shellWord(name)} ...`,
+        `workspace ${JSON.stringify(name)} was created; next: ${ownCommand} keys mint --workspace ${shellWord(argument)} ...`,
       );
     });
 

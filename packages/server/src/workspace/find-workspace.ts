@@ -34,12 +34,12 @@ export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> 
 }
 
 /**
- * The first workspace as an argument of `--workspace`: its name, or its ID if the name is not unique or looks like an ID. Undefined for an
- * empty list.
+ * The first of these workspaces as an argument of `--workspace`: its name, or its ID if the name is not unique or looks like an ID.
  */
-export function workspaceArgument(workspaces: readonly Tenant[]): string | undefined {
+export function workspaceArgument(workspaces: readonly [NamedWorkspace, ...NamedWorkspace[]]): string {
   const [first] = workspaces;
-  if (first === undefined) return undefined;
   const isIdentified = !UUID.test(first.name) && workspaces.every(({ id, name }) => id === first.id || name !== first.name);
   return isIdentified ? first.name : first.id;
 }
+
+type NamedWorkspace = Pick<Tenant, 'id' | 'name'>;

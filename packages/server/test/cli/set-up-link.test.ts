@@ -50,6 +50,18 @@ describe('the set-up link of a first start', () => {
     }
   });
 
+  test('is not in the output of `serve --json`, which writes only errors to stderr', { timeout: 90_000 }, async () => {
+    const folder = new DataFolder();
+    const server = await ServerProcess.start(folder.environment, { args: ['--json'] });
+    try {
+      expect(existsSync(join(folder.path, 'set-up-link.txt'))).toBe(true);
+      expect(server.stderr).toBe('');
+    } finally {
+      await server.end('SIGTERM');
+      await folder.clear();
+    }
+  });
+
   test('is shown on a terminal and written to no file', { timeout: 90_000 }, async () => {
     const folder = new DataFolder();
     try {

@@ -74,6 +74,12 @@ describe('--workspace', () => {
 });
 
 describe('`workspace create`', () => {
+  test('prints a next command that finds the new workspace, even if its name has the form of an ID', async () => {
+    const { out, err } = await run('workspace', 'create', '--name', '01a21f18-22ba-7134-bef2-d6553e24ee8a');
+    expect(err).toContain(`keys mint --workspace ${out.trim()} ...`);
+    expect((await run('workspace', 'create', '--name', 'Acme 2')).err).toContain("keys mint --workspace 'Acme 2' ...");
+  });
+
   test('succeeds for one of eight concurrent calls with the same name and is refused for the others', async () => {
     const made = await Promise.allSettled(Array.from({ length: 8 }, () => createWorkspace(server.open.pool, 'at once')));
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
