@@ -62,9 +62,8 @@ function addSet(group: Command, session: Session): void {
     .option('--confirm-short', 'confirm a period of less than 183 days')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('retention set --workspace acme --traces 365 --telemetry 90 --confirm-short') + NOTE)
-    .action(async ({ workspace, traces, telemetry, confirmShort = false }: SetOptions) => {
-      if (traces === undefined && telemetry === undefined)
-        throw new RuleViolationError('nothing to set: give --traces, --telemetry, or both');
+    .action(async ({ workspace, traces, telemetry, confirmShort = false }: SetOptions, command: Command) => {
+      if (traces === undefined && telemetry === undefined) command.error('nothing to set: give --traces, --telemetry, or both');
       const change = { traceDays: daysOf(traces), telemetryDays: daysOf(telemetry), isShortConfirmed: confirmShort };
       const [changed, current] = await session.withWorkspace(workspace, async ({ pool, ledgerPool }, tenant) => [
         await setRetention(pool, tenant.id, change, 'operator').catch(withOption),

@@ -321,6 +321,7 @@ describe('the command line', () => {
       /rationale/,
     ],
     [['ledger', 'verify'], /give --workspace NAME or --file FILE/],
+    [['retention', 'set', '--workspace', 'acme'], /give --traces, --telemetry, or both/],
     [['ledger', 'verify', '--workspace', 'acme', '--file', 'x'], /cannot be used with/],
   ])('the usage error %j exits with 2 and prints one line on stderr, as JSON with --json', async (args, message) => {
     const asText = await run(...args);
