@@ -5,7 +5,7 @@ import { ExitError } from '../errors/exit-codes.ts';
 import { distributeTables, isDistributed, requireCoordinator, rightsOnCitus, TRIGGERS_ON_CITUS } from './citus.ts';
 import { connectClient } from './client.ts';
 import type { DatabaseAddress } from './driver-address.ts';
-import { requireNewSchema } from './new-schema.ts';
+import { hasSchema, requireNewSchema } from './new-schema.ts';
 import { requireNoServers } from './running-servers.ts';
 
 /** The folder `migrations/` of the package, relative to src/database or to dist. No migration can be undone. */
@@ -96,6 +96,8 @@ export async function migrate(
     if (citus) await requireCoordinator(client);
     const isOnCitus = citus || (await isDistributed(client));
     if (isOnCitus) await client.query(TRIGGERS_ON_CITUS);
+    // PostgreSQL requires the right to create schemas even for CREATE SCHEMA IF NOT EXISTS of an existing one.
+    const createSchema = !(await hasSchema(client));
     const run = await runner({
       dbClient: client,
       dir: FOLDER,
@@ -105,8 +107,8 @@ export async function migrate(
       migrationsTable: 'migrations',
       schema: 'countersign',
       migrationsSchema: 'countersign',
-      createSchema: true,
-      createMigrationsSchema: true,
+      createSchema,
+      createMigrationsSchema: createSchema,
       singleTransaction: true,
       log: () => undefined,
     });

@@ -42,3 +42,9 @@ export async function requireNewSchema(client: pg.Client): Promise<void> {
         'schema, or use another database (nothing was changed)',
     );
 }
+
+/** Whether the database has the schema `countersign`. */
+export async function hasSchema(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>(`SELECT to_regnamespace('countersign') IS NOT NULL AS found`);
+  return rows[0]!.found;
+}
