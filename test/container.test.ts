@@ -70,18 +70,26 @@ test('make-secrets.sh creates secrets once, readable only by their owner, and th
   expect(config.publicUrl).toBe('http://127.0.0.1:7300');
 });
 
-/** The exit code of the health check if `/readyz` responds with this status. Undefined: no server listens. */
-async function healthcheck(status: number | undefined): Promise<number> {
+/**
+ * The exit code of the health check if `/readyz` responds with this status. Undefined: no server listens.
+ * @param environment variables besides the port.
+ * @param address the address that the server listens on.
+ */
+async function healthcheck(
+  status: number | undefined,
+  environment: Record<string, string> = {},
+  address = '127.0.0.1',
+): Promise<number> {
   const server = createServer((request, response) => {
     response.writeHead(request.url === '/readyz' ? status! : 404).end();
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, address);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   if (status === undefined) server.close();
   const file = join(scratch, 'healthcheck.mjs');
   writeFileSync(file, textOf('scripts/image/healthcheck').replace(/^#!.*/, ''));
-  const child = spawn(process.execPath, [file], { env: { COUNTERSIGN_PORT: String(port) }, stdio: 'ignore' });
+  const child = spawn(process.execPath, [file], { env: { COUNTERSIGN_PORT: String(port), ...environment }, stdio: 'ignore' });
   const [code] = await once(child, 'exit');
   server.close();
   return code;
@@ -91,6 +99,14 @@ test('the health check succeeds only while the server is ready', async () => {
   expect(await healthcheck(200)).toBe(0);
   expect(await healthcheck(503)).toBe(1);
   expect(await healthcheck(undefined)).toBe(1);
+});
+
+test('the health check reads the variables as the server does: a blank one is not set', async () => {
+  const blank = { COUNTERSIGN_TLS_CERT_FILE: '', COUNTERSIGN_TLS_KEY_FILE: ' ', COUNTERSIGN_HOST: '' };
+  expect(await healthcheck(200, blank)).toBe(0);
+  expect(textOf('scripts/image/healthcheck')).toContain(`'${VARIABLES.port.default}'`);
+  expect(await healthcheck(200, { COUNTERSIGN_HOST: '127.0.0.2' }, '127.0.0.2')).toBe(0);
+  expect(await healthcheck(200, { COUNTERSIGN_HOST: '::' }, '::')).toBe(0);
 });
 
 test('the command of the image passes its arguments on and replaces itself with the server', () => {
