@@ -99,15 +99,18 @@ async function runPostgres(
   await stopOrphanedPostgres(clusterFolder(configuration.dataDir), host, notify);
   const postmaster = start(configuration, binaries, host);
   let isNeeded = true;
+  let wasReady = false;
   void postmaster.ready.then((isReady) => {
     if (!isReady || !isNeeded) return;
+    wasReady = true;
     restarts.hasBeenReady = true;
     clients.setState({ kind: 'ready', host, port });
   });
   // The condition is checked again after each event, because a new client may have connected since the last client left.
   while (!clients.isIdle && postmaster.isRunning()) await Promise.race([clients.untilIdle(), postmaster.ended]);
   isNeeded = false;
-  if (!restarts.isProlonged) clients.setState(undefined);
+  // In a prolonged outage, new clients still receive the failure.
+  if (wasReady || !restarts.isProlonged) clients.setState(undefined);
   if (!clients.isIdle) return postmaster.ended;
   await postmaster.stop();
   clients.closeReleased();

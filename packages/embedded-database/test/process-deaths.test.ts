@@ -39,6 +39,34 @@ test('restarts PostgreSQL after kill -9 and keeps committed data', concurrent, a
   await expectStopped(dataDir);
 });
 
+test(
+  'after an outage and a longer run, a new holder waits for PostgreSQL when it has crashed again',
+  concurrent,
+  async ({ folders }) => {
+    const dataDir = folders.preparedDataDir();
+    const notices: string[] = [];
+    const first = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
+    const responds = () =>
+      query(first.owner, 'SELECT 1').then(
+        () => true,
+        () => false,
+      );
+    const crash = () => killAll(...processesOf(dataDir).postmasters);
+    while (!notices.some((line) => line.includes('PostgreSQL does not stay up'))) {
+      crash();
+      await sleep(LIST_EVERY_MS);
+    }
+    await until('PostgreSQL responds again', responds);
+    await sleep(10_500);
+    const count = notices.length;
+    crash();
+    await until('the keeper has noticed the crash', () => notices.length > count, 1);
+    const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
+    expect(await query(next.owner, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await Promise.all([first.release(), next.release()]);
+  },
+);
+
 test('restores the database on the same socket after kill -9 of the keeper', concurrent, async ({ folders }) => {
   const dataDir = folders.preparedDataDir();
   const notices: string[] = [];
