@@ -22,7 +22,7 @@ const ShownLink = Type.Object({
   role: nullable(role()),
   account: oneOf(['none', 'without_password', 'with_password'], {
     description:
-      'The account of the email address; `none` if the link has no address. To accept an invitation, a person with an account needs its password.',
+      'The account of the email address; `none` if the link has no address. To accept an invitation, a person with an account needs its password. An account without one cannot accept an invitation until its owner has set a password.',
   }),
   expires_at: dateTime({ description: 'When it expires.' }),
 });

@@ -4,13 +4,14 @@ import { inPersonTransaction, inTenantTransaction, type Transaction } from '../d
 import { validationFailed } from '../errors/api-error.ts';
 import { insertMembership } from '../storage/memberships.ts';
 import { lockSetUp, voidInvitations, voidLinksOf, voidWorkspaceSetUpLinks } from '../storage/one-time-links.ts';
-import { lockAccount } from '../storage/people.ts';
+import { findAccount, lockAccount } from '../storage/people.ts';
 import { insertSession } from '../storage/sessions.ts';
 import { personName } from '../workspace/actor.ts';
 import { createWorkspaceBy } from '../workspace/create-workspace.ts';
 import { type Act, actIn } from '../workspace/governance-act.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { type Claimant, claimAccount, claimantOf } from './claimant.ts';
+import { comparedEmail } from './email-address.ts';
 import { requireLink } from './one-time-links.ts';
 import { hashNewPassword } from './password-hash.ts';
 import { replacePassword } from './passwords.ts';
@@ -62,6 +63,7 @@ export async function setUp(
 
 /**
  * Joins the workspace of an invitation with the role that the invitation names.
+ * @throws RuleViolationError if the account has no password.
  * @throws ApiError `link_not_valid`, or the errors of `claimantOf`, `claimAccount` and `makeMember`.
  */
 export async function acceptInvitation(pool: Pool, input: LinkInput, caller: Caller): Promise<StartedSession> {
@@ -69,6 +71,10 @@ export async function acceptInvitation(pool: Pool, input: LinkInput, caller: Cal
   const { email, role, workspaceId } = link;
   if (email === null || role === null || workspaceId === null)
     throw new Error(`invitation ${link.id} has no address, role or workspace`);
+  if ((await findAccount(pool, comparedEmail(email)))?.hasPassword === false)
+    throw new RuleViolationError(
+      'this account has no password; ask the operator for a link that sets one: `countersign-server members reset-password`',
+    );
   const claimant = await claimantOf(pool, { ...input, email, name: input.name }, caller);
   const join = async (act: Act) => {
     await link.use(act.tx);

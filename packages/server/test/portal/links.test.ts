@@ -223,6 +223,22 @@ describe('an invitation', () => {
     expect(actions).toContain('member.invitation_withdrawn');
     expect(entries.map(({ document }) => document).join('\n')).not.toMatch(/@|example\.com/);
   });
+
+  test('for an account without a password says so, and does not count as a failed sign-in', async () => {
+    const email = 'linked@example.com';
+    await addMember(server.open.pool, await server.workspace(), { email, name: 'Linked', role: 'viewer' }, 'operator');
+    const link = await invite(email);
+    const shown = await open(new Browser(server), 'show', { token: tokenOf(link) });
+    expect(shown.body).toMatchObject({ has_account: true, has_password: false });
+    const refused = await accept(link, { password: PASSWORD });
+    expect([outcome(refused), refused.body.issues[0].message]).toEqual([
+      '409 refused',
+      'this account has no password; ask the operator for a link that sets one: `countersign-server members reset-password`',
+    ]);
+    const attempts = await server.database.sql('SELECT sum(attempts)::int AS n FROM countersign.sign_in_attempts');
+    expect(outcome(await accept(link, { name: 'Linked', password: PASSWORD }))).toBe('409 refused');
+    expect(await server.database.sql('SELECT sum(attempts)::int AS n FROM countersign.sign_in_attempts')).toEqual(attempts);
+  });
 });
 
 describe('the list of invitations', () => {
