@@ -1,7 +1,7 @@
 /**
- * The security headers of the portal (OWASP, HTTP Security Response Headers), for every page and every response of the portal's API. The
- * public API is for machines: of these headers, its responses have only X-Content-Type-Options, which every response has
- * (http/bare-app.ts).
+ * The security headers of the portal (OWASP, HTTP Security Response Headers), for every page and every response of a route of the portal's
+ * API. The public API is for machines, and so are errors of requests that reach no route: an unknown path, another host, a path that cannot
+ * be decoded. Their responses are JSON and have only X-Content-Type-Options, which every response has (http/bare-app.ts).
  */
 
 /** For responses of the API, including errors: nothing may be loaded or run. */
