@@ -18,12 +18,13 @@ import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf, rangeOf, wholeOf } from './query.ts';
 import { seqRange } from './seq-range.ts';
+import { beginningOf } from './shown-text.ts';
 
 const NDJSON = 'application/x-ndjson; charset=utf-8';
 const NOTE = 'text/plain; charset=utf-8';
 const SEQ_BOUNDS = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 const SIZE_BOUNDS = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
-/** The maximum length of a rationale in the list, in UTF-16 units. */
+/** The maximum length of a rationale in the list, in code points. */
 const RATIONALE_SHOWN = 500;
 
 /** The members of an entry's canonical text that are not columns. */
@@ -133,5 +134,5 @@ async function headOf(tx: Transaction, log: LogName): Promise<{ rows: number } |
 
 function listed({ document, prev_hash: _, ...columns }: PortalEntry): ListedEntry {
   const { subject, rationale } = JSON.parse(document) as EntryMembers;
-  return { ...columns, subject, rationale: rationale?.slice(0, RATIONALE_SHOWN).toWellFormed() ?? null };
+  return { ...columns, subject, rationale: beginningOf(rationale ?? null, RATIONALE_SHOWN) };
 }

@@ -9,6 +9,7 @@ import type { Payload, SpanRow, TraceDetail } from '@countersign/core/portal/run
 import { type RowFinding, submissionName, UNREADABLE_DOCUMENT } from '../ledger/row-findings.ts';
 import type { SubmissionDocument } from '../storage/portal/run-details.ts';
 import type { StoredSpan } from '../storage/portal/spans.ts';
+import { beginningOf } from './shown-text.ts';
 
 /** The largest length of an error in a row of the tree, in code points. */
 const ERROR_SHOWN = 2000;
@@ -61,7 +62,7 @@ export function spanRows(spans: readonly StoredSpan[], documents: readonly Submi
   );
   return spans.map(({ submission, ordinal, document_bytes: _, ...columns }, index) => {
     const span = spansBySubmission.get(submission)?.[ordinal];
-    const error = shortened(span?.error ?? null);
+    const error = beginningOf(span?.error ?? null, ERROR_SHOWN);
     return {
       ...columns,
       parent_span_id: span?.parent_span_id ?? null,
@@ -74,9 +75,6 @@ export function spanRows(spans: readonly StoredSpan[], documents: readonly Submi
     };
   });
 }
-
-const shortened = (text: string | null): string | null =>
-  text === null || text.length <= ERROR_SHOWN ? text : [...text.slice(0, 2 * ERROR_SHOWN)].slice(0, ERROR_SHOWN).join('');
 
 /** The last detail, error and metadata in submissions. The documents must be in the order of the submissions. */
 export function lastReported(documents: readonly SubmissionDocument[]): Pick<TraceDetail, 'detail' | 'error' | 'metadata'> {

@@ -46,6 +46,16 @@ test('a row of the ledger list has its subject and the first 500 characters of i
   expect([row!.subject, row!.rationale]).toEqual([`entry ${ENTRIES}`, 'r'.repeat(500)]);
 });
 
+test('the rationale in the ledger list is cut between characters, and a shorter one is shown as it is', async () => {
+  const workspace = await server.workspace();
+  const key = await server.key(workspace);
+  const [short, long] = [`x${'\u{1f600}'.repeat(400)}`, `x${'\u{1f600}'.repeat(600)}`];
+  for (const rationale of [short, long])
+    expect((await server.post(paths.audit, key, { actor: 'ci', action: 'policy.violation', rationale })).status).toBe(200);
+  const { items } = await (await portalClient(server, workspace, 'viewer')).get('ledger.list');
+  expect(items.map((each) => each.rationale)).toEqual([`x${'\u{1f600}'.repeat(499)}`, short]);
+});
+
 test('lists and the overview show the first 500 characters of long texts, and single records the whole text', async () => {
   const workspace = await server.workspace();
   const key = await server.key(workspace);
