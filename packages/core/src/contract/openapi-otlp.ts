@@ -10,7 +10,7 @@ export const OTLP_TAG = {
   name: 'OpenTelemetry',
   description:
     'OTLP/HTTP under `/v1/`, for exporters of OpenTelemetry. The keys and limits are those of `/api/public/traces`. ' +
-    'Errors have the form of OTLP.',
+    'Errors have the form of OTLP, except those with the status 405, 408 or 431.',
 } as const;
 
 /** Errors of the OpenTelemetry endpoints. The description of a status lists its errors in this order. */
@@ -118,6 +118,9 @@ const contents = (json: Node): Node =>
     ]),
   );
 
+/** Statuses of requests that do not reach an endpoint of OTLP. Their errors have the form of the other endpoints. */
+const EARLY: ReadonlySet<number> = new Set([405, 408, 431]);
+
 /** One response for each status. Its description says when each of its errors occurs. */
 function errorResponses(codes: readonly ErrorCode[]): Node {
   const reasons = new Map<number, string[]>();
@@ -131,7 +134,9 @@ function errorResponses(codes: readonly ErrorCode[]): Node {
       {
         description: when.join('\n\n'),
         headers: headersNamed(errorHeaders(status, true)),
-        content: contents({ $ref: '#/components/schemas/OtlpStatus' }),
+        content: EARLY.has(status)
+          ? { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
+          : contents({ $ref: '#/components/schemas/OtlpStatus' }),
       },
     ]),
   );

@@ -1,51 +1,44 @@
 import { OTLP_MEDIA_TYPES, OTLP_OPERATIONS, type OtlpOperation } from '@countersign/core/contract/otlp-operations';
 import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { IngestReply } from '../ingest/ingest-request.ts';
-import type { ExportRequest, MediaType, PreparedExport } from '../otlp/export.ts';
+import type { ExportRequest, PreparedExport } from '../otlp/export.ts';
 import { exportResponse } from '../otlp/responses.ts';
 import { isLight } from './body-bounds.ts';
 import { rejectOtherMethods } from './other-methods.ts';
-import { replyExport, replyExportError } from './otlp-reply.ts';
+import { exportMediaType, replyExport, replyExportError } from './otlp-reply.ts';
 import { prepareExport } from './prepare-body.ts';
 import type { PublicApi } from './public-api.ts';
-import { mediaTypeOf, readBody } from './read-body.ts';
+import { readBody } from './read-body.ts';
 
-/** Registers the OpenTelemetry endpoints. Keys and limits are those of POST /api/public/traces. Errors have the form of OTLP. */
+/**
+ * Registers the OpenTelemetry endpoints. Keys and limits are those of POST /api/public/traces. Errors have the form of OTLP, also that of
+ * the host check.
+ */
 export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
   for (const [signal, { path }] of Object.entries(OTLP_OPERATIONS) as [Signal, OtlpOperation][]) {
-    app.post(path, { config: { endpoint: `otlp_${signal}` } }, async (request, reply) => {
-      const mediaType = otlpMediaType(request);
+    const config = { endpoint: `otlp_${signal}` };
+    app.post(path, { config, errorHandler: replyExportError }, async (request, reply) => {
+      const principal = await api.authenticator.authenticate(request.headers, 'telemetry');
+      const authenticatedAt = performance.now();
+      void reply.headers(api.rateLimit?.take(principal.keyId, performance.now()) ?? {});
+      api.space?.requireSpace();
+      const { document, leave } = await readBody(request.raw, {
+        bytesMax: api.bytesMax.report,
+        admission: api.reading,
+        tenantId: principal.tenantId,
+        mediaTypes: OTLP_MEDIA_TYPES,
+      });
       try {
-        const principal = await api.authenticator.authenticate(request.headers, 'telemetry');
-        const authenticatedAt = performance.now();
-        void reply.headers(api.rateLimit?.take(principal.keyId, performance.now()) ?? {});
-        api.space?.requireSpace();
-        const { document, leave } = await readBody(request.raw, {
-          bytesMax: api.bytesMax.report,
-          admission: api.reading,
-          tenantId: principal.tenantId,
-          mediaTypes: OTLP_MEDIA_TYPES,
-        });
-        try {
-          await api.authenticator.authenticateAgain(request.headers, 'telemetry', authenticatedAt);
-          const exportRequest = { principal, signal, mediaType: mediaType!, document };
-          return replyExport(reply, exportRequest, await submit(api, exportRequest));
-        } finally {
-          leave();
-        }
-      } catch (error) {
-        return replyExportError(error, request, reply, mediaType);
+        await api.authenticator.authenticateAgain(request.headers, 'telemetry', authenticatedAt);
+        const exportRequest = { principal, signal, mediaType: exportMediaType(request)!, document };
+        return replyExport(reply, exportRequest, await submit(api, exportRequest));
+      } finally {
+        leave();
       }
     });
     rejectOtherMethods(app, [path], ['POST']);
   }
-}
-
-/** The media type of a request; undefined if it is not one of OTLP. */
-function otlpMediaType({ raw }: FastifyRequest): MediaType | undefined {
-  const type = mediaTypeOf(raw);
-  return OTLP_MEDIA_TYPES.find((each) => each === type);
 }
 
 /** Stores exported traces and logs. A body that is not light is prepared on the worker thread, so that it delays no other request. */

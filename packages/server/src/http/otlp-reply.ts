@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@countersign/core/contract/errors';
-import { OTLP_STATUS } from '@countersign/core/contract/otlp-operations';
+import { OTLP_MEDIA_TYPES, OTLP_STATUS } from '@countersign/core/contract/otlp-operations';
 import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
 import { encodeExportResponse, encodeStatus } from '@countersign/core/otlp/write-protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -7,6 +7,13 @@ import type { ApiError } from '../errors/api-error.ts';
 import type { IngestReply } from '../ingest/ingest-request.ts';
 import type { MediaType } from '../otlp/export.ts';
 import { asApiError, drainBody, noteError } from './error-reply.ts';
+import { mediaTypeOf } from './read-body.ts';
+
+/** The media type of an export; undefined if it is not one of OTLP. */
+export function exportMediaType({ raw }: FastifyRequest): MediaType | undefined {
+  const type = mediaTypeOf(raw);
+  return OTLP_MEDIA_TYPES.find((each) => each === type);
+}
 
 /** Sends the response to an export in the media type of its request. */
 export function replyExport(
@@ -23,15 +30,15 @@ const RPC_CODES: Readonly<Record<number, number>> = { 401: 16, 429: 8, 500: 13, 
 const INVALID_ARGUMENT = 3;
 
 /** Sends an error as google.rpc.Status in the media type of the request, or as JSON if OTLP does not define that media type. */
-export function replyExportError(error: unknown, request: FastifyRequest, reply: FastifyReply, mediaType: MediaType | undefined) {
+export function replyExportError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   drainBody(request);
   const apiError = asApiError(error);
   noteError(apiError, error, request);
   const status = OTLP_STATUS[apiError.status] ?? apiError.status;
   const body = { code: RPC_CODES[status] ?? INVALID_ARGUMENT, message: messageOf(apiError) };
   void reply.code(status).headers(apiError.headers);
-  if (mediaType === 'application/x-protobuf') return sendAs(reply, mediaType, encodeStatus(body));
-  return sendAs(reply, 'application/json', JSON.stringify(body));
+  const mediaType = exportMediaType(request) ?? 'application/json';
+  void sendAs(reply, mediaType, mediaType === 'application/json' ? JSON.stringify(body) : encodeStatus(body));
 }
 
 /**
@@ -47,7 +54,6 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
   rate_limited: 'The key sent too many requests in this minute. Retry-After says when to try again.',
   unavailable: 'The service is not available now. Retry-After says when to send the export again.',
   internal_error: "The service failed. Nothing was stored. The server's log has the reason under the ID in X-Request-Id.",
-  method_not_allowed: 'Send exports with POST.',
 };
 
 /** The message of an error, for the log of the sender: all issues with their places, or the sentence for the code. */

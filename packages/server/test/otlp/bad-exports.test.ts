@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../harness/test-server.ts';
@@ -31,6 +32,20 @@ const countRows = async () =>
               (SELECT count(*)::int FROM countersign.log_records) AS logs`,
     )
   )[0];
+
+/** Sends an empty export with a Host header, which fetch does not set. */
+const sendToHost = (to: TestServer, host: string, headers: Record<string, string>) =>
+  new Promise<ExportResponse>((resolve, reject) => {
+    request(`${to.url}/v1/traces`, { method: 'POST', headers: { ...headers, host } }, async (response) =>
+      resolve({
+        status: response.statusCode!,
+        headers: new Headers(response.headers as Record<string, string>),
+        bytes: Buffer.concat(await response.toArray()),
+      }),
+    )
+      .on('error', reject)
+      .end();
+  });
 
 const INVALID_ARGUMENT = 3;
 const trace = (): Uint8Array => protobufExport(chatRun(newTrace()));
@@ -154,6 +169,18 @@ describe('a rejected OTLP request', () => {
       expect(response.headers.get('content-type')).toBe('application/x-protobuf');
       expect([response.status, statusOf(response).code]).toEqual([401, 16]);
       expect(statusOf(response).message).toMatch(/telemetry/);
+    }
+  });
+
+  test('for another host than the configured one gets a 421 as google.rpc.Status in its media type', async () => {
+    const named = await testServer({ database: server.database, publicUrl: 'https://countersign.example.com' });
+    for (const type of [PROTOBUF, JSON_TYPE]) {
+      const response = await sendToHost(named, 'evil.example', type);
+      expect([response.status, response.headers.get('content-type')]).toEqual([421, type['content-type']]);
+      expect(statusOf(response)).toMatchObject({
+        code: INVALID_ARGUMENT,
+        message: expect.stringContaining('COUNTERSIGN_ALLOWED_HOSTS'),
+      });
     }
   });
 
