@@ -12,6 +12,7 @@ export const ISSUE_CODES = {
   too_long: 'The string has more code points than the maximum.',
   too_few_items: 'The list has fewer items than the minimum.',
   too_many_items: 'The list has more items than the maximum.',
+  repeated_item: 'The list has the same item twice.',
   bad_characters: 'The string contains characters that are not allowed, such as control characters or lone surrogates.',
   not_normalized: 'The name is not in Unicode Normalization Form C.',
   white_space_at_end: 'The name begins or ends with white space.',

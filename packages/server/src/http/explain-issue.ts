@@ -9,7 +9,13 @@ import { PERSON_NAME_RULE } from '../people/person-name.ts';
  */
 export function explain(error: ErrorObject, member: string): { code: IssueCode; message: string } {
   const { keyword, params, data, parentSchema } = error;
-  const schema = (parentSchema ?? {}) as { minimum?: number; maximum?: number; format?: string; 'x-means'?: string };
+  const schema = (parentSchema ?? {}) as {
+    minimum?: number;
+    maximum?: number;
+    format?: string;
+    uniqueItems?: boolean;
+    'x-means'?: string;
+  };
   switch (keyword) {
     case 'required':
       return { code: 'required', message: `${member} is required` };
@@ -35,10 +41,17 @@ export function explain(error: ErrorObject, member: string): { code: IssueCode; 
       };
     case 'minItems':
       return { code: 'too_few_items', message: `${member} must have at least ${params.limit} item, got ${lengthOf(data)}` };
-    case 'maxItems':
+    case 'maxItems': {
+      const remedy = schema.uniqueItems === true ? '' : '; send several requests';
       return {
         code: 'too_many_items',
-        message: `${member} must have at most ${params.limit} items, got ${lengthOf(data)}; send several requests`,
+        message: `${member} must have at most ${params.limit} items, got ${lengthOf(data)}${remedy}`,
+      };
+    }
+    case 'uniqueItems':
+      return {
+        code: 'repeated_item',
+        message: `${member} must not contain the same item twice, got ${shown((data as unknown[])[params.i])} again`,
       };
     case 'pattern':
       return { code: 'bad_characters', message: `${member} must ${schema['x-means'] ?? 'contain other characters'}` };

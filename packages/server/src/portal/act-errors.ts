@@ -10,6 +10,6 @@ export function asPortalError(error: unknown): unknown {
   if (error instanceof NotFoundError) return new ApiError('not_found');
   if (error instanceof RuleViolationError)
     return new ApiError('refused', [{ path: '', code: 'refused', message: error.message }]);
-  if (error instanceof InvalidInputError) return validationFailed({ path: '', code: 'bad_characters', message: error.message });
+  if (error instanceof InvalidInputError) return validationFailed({ path: '', code: error.code, message: error.message });
   return error;
 }

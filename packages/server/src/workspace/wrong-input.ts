@@ -1,8 +1,16 @@
+import type { IssueCode } from '@countersign/core/contract/issue';
 import { LABEL_LENGTH_MAX, TEXT_LENGTH_MAX } from '@countersign/core/contract/scalars';
 
 /** An argument of an action is malformed. The message names the argument and the rule that it breaks. */
 export class InvalidInputError extends Error {
   override name = 'InvalidInputError';
+  /** The code of the issue in the response of the portal's API. */
+  readonly code: IssueCode;
+
+  constructor(message: string, code: IssueCode = 'bad_format') {
+    super(message);
+    this.code = code;
+  }
 }
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
@@ -15,15 +23,17 @@ function isLonger(text: string, max: number): boolean {
 
 /** Checks a label: 1 to 512 code points, no control characters, no lone surrogates. Returns it. @throws InvalidInputError */
 export function requireLabel(what: string, text: string): string {
-  if (text === '') throw new InvalidInputError(`${what} must not be empty`);
-  if (isLonger(text, LABEL_LENGTH_MAX)) throw new InvalidInputError(`${what} must have at most ${LABEL_LENGTH_MAX} characters`);
-  if (CONTROL.test(text)) throw new InvalidInputError(`${what} must not contain control characters (no line breaks, no tabs)`);
+  if (text === '') throw new InvalidInputError(`${what} must not be empty`, 'too_short');
+  if (isLonger(text, LABEL_LENGTH_MAX))
+    throw new InvalidInputError(`${what} must have at most ${LABEL_LENGTH_MAX} characters`, 'too_long');
+  if (CONTROL.test(text))
+    throw new InvalidInputError(`${what} must not contain control characters (no line breaks, no tabs)`, 'bad_characters');
   return requireWhole(what, text);
 }
 
 /** Checks a label that a person types. White space around it is rejected, because it would make a different name that looks the same. */
 export function requireName(what: string, text: string): string {
-  if (text !== text.trim()) throw new InvalidInputError(`${what} must not begin or end with white space`);
+  if (text !== text.trim()) throw new InvalidInputError(`${what} must not begin or end with white space`, 'white_space_at_end');
   return requireLabel(what, text);
 }
 
@@ -33,13 +43,14 @@ export function requireName(what: string, text: string): string {
  * @throws InvalidInputError
  */
 export function requireText(what: string, text: string): string {
-  if (text.trim() === '') throw new InvalidInputError(`${what} must not be empty`);
-  if (isLonger(text, TEXT_LENGTH_MAX)) throw new InvalidInputError(`${what} must have at most 65,536 characters`);
-  if (text.includes('\u0000')) throw new InvalidInputError(`${what} must not contain the character U+0000`);
+  if (text.trim() === '') throw new InvalidInputError(`${what} must not be empty`, 'too_short');
+  if (isLonger(text, TEXT_LENGTH_MAX)) throw new InvalidInputError(`${what} must have at most 65,536 characters`, 'too_long');
+  if (text.includes('\u0000')) throw new InvalidInputError(`${what} must not contain the character U+0000`, 'bad_characters');
   return requireWhole(what, text);
 }
 
 function requireWhole(what: string, text: string): string {
-  if (!text.isWellFormed()) throw new InvalidInputError(`${what} contains half of a surrogate pair; use complete characters`);
+  if (!text.isWellFormed())
+    throw new InvalidInputError(`${what} contains half of a surrogate pair; use complete characters`, 'bad_characters');
   return text;
 }

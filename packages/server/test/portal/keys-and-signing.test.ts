@@ -32,6 +32,21 @@ describe('an ingestion key', () => {
     expect((await change({ scopes: ['audit', 'telemetry'], from: ['audit'] })).body.scopes).toEqual(['telemetry', 'audit']);
   });
 
+  test('cannot have a scope twice or a name with white space at its ends; the issue says so', async () => {
+    const issuesOf = async (body: object) => {
+      const response = await admin.callRoute('keys.mint', { body: { kind: 'live', name: 'ci', scopes: ['audit'], ...body } });
+      expect(response.status).toBe(422);
+      return response.body.issues.map(({ path, code, message }: Record<string, string>) => `${path} ${code} ${message}`);
+    };
+    const twice = '/scopes repeated_item scopes must not contain the same item twice, got "audit" again';
+    expect(await issuesOf({ scopes: ['audit', 'audit'] })).toEqual([twice]);
+    expect(await issuesOf({ scopes: ['audit', 'telemetry', 'evaluations', 'governance', 'audit'] })).toEqual([
+      '/scopes too_many_items scopes must have at most 4 items, got 5',
+      twice,
+    ]);
+    expect(await issuesOf({ name: 'ci ' })).toEqual([' white_space_at_end the name must not begin or end with white space']);
+  });
+
   test('is shown once and works; rotation, changed scopes and revocation apply to the next request and are recorded', async () => {
     const { key, prefix } = await mint({ scopes: ['audit'] });
     expect(key).toMatch(new RegExp(`^aa_live_${prefix}\\.[\\w-]{43}$`));
