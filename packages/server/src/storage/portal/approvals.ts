@@ -68,8 +68,8 @@ export const listDecidedApprovals = (
 ): Promise<ApprovalListRow[]> =>
   tx.run(DECIDED, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, agentId, limit, status]);
 
-// The IDs of evaluations are in the order of their creation. If the given agent has many approvals, PostgreSQL follows the primary key. If
-// the agent has few approvals, PostgreSQL reads them from the index approvals_of_agent and sorts them.
+// The IDs of evaluations are in the order of their creation, by the clock of the server. If the given agent has many approvals, PostgreSQL
+// follows the primary key. If the agent has few approvals, PostgreSQL reads them from the index approvals_of_agent and sorts them.
 const ALL = listOf(
   'portal_list_all_approvals',
   `SELECT * FROM countersign.approvals AS p
