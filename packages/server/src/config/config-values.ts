@@ -74,16 +74,20 @@ export function origin(given: string | undefined, name: string): string {
   return url.origin;
 }
 
-/** Host names or bracketed IPv6 addresses, separated by commas. */
+/** Host names or bracketed IPv6 addresses, separated by commas; none only if the variable is not set. */
 export function hostNames(given: string | undefined, name: string): string[] {
-  const names = (given ?? '').split(',').map((each) => each.trim());
-  const wrongName = names.find((each) => !/^(?:[\w.-]*|\[[0-9a-f:.]+\])$/i.test(each));
+  if (given === undefined) return [];
+  const names = given
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+  const wrongName = names.length === 0 ? given : names.find((each) => !/^(?:[\w.-]+|\[[0-9a-f:.]+\])$/i.test(each));
   if (wrongName !== undefined)
     throw variableError(
       name,
       `must be host names without scheme and port, separated by commas, got ${JSON.stringify(wrongName)}`,
     );
-  return names.filter((each) => each !== '');
+  return names;
 }
 
 /** A bearer token (RFC 6750). The value is not repeated in the message. */

@@ -254,6 +254,7 @@ describe('serve with a bad configuration', () => {
     ['COUNTERSIGN_PUBLIC_URL', 'http://example.com', { COUNTERSIGN_BEHIND_PROXY: 'true' }],
     ['COUNTERSIGN_ALLOWED_HOSTS', 'https://example.com'],
     ['COUNTERSIGN_ALLOWED_HOSTS', 'example.com:443'],
+    ['COUNTERSIGN_ALLOWED_HOSTS', ','],
     ['COUNTERSIGN_TLS_CERT_FILE', '/nowhere/cert.pem'],
     ['COUNTERSIGN_TLS_KEY_FILE', '/nowhere/key.pem'],
     ['COUNTERSIGN_TLS_CERT_FILE', '', { COUNTERSIGN_TLS_KEY_FILE: thisFile }],
