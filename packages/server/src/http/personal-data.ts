@@ -1,10 +1,13 @@
 import { LABEL_LENGTH_MAX } from '@countersign/core/contract/scalars';
 
-/** An email address anywhere in a text. One character before the @ is enough; with more, a long text would take quadratic time. */
-const CONTAINS_EMAIL = /[^\s@<>]@[^\s@<>]+\.[^\s@<>]/;
-/** A telephone number: a +, six or more digits, and optionally an extension or parameters (RFC 3966, section 3). */
+/**
+ * An email address anywhere in a text, also with the ideographic full stop of IDNA (RFC 3490, section 3.1). One character before the @ is
+ * enough; with more, a long text would take quadratic time.
+ */
+const CONTAINS_EMAIL = /[^\s@<>]@[^\s@<>]+[.\u3002][^\s@<>]/;
+/** A telephone number: a +, six or more digits of any script, and optionally an extension or parameters (RFC 3966, section 3). */
 const TELEPHONE =
-  /^\s*(?:tel:\s*)?\+(?:[\s().\-/\u2010-\u2015]*\d){6,}[\s().\-/,]*(?:;\s*[a-z-]+=.*|;?\s*(?:ext(?:ension|n)?|x|#)[\s.:=]*\d+\s*)?$/i;
+  /^\s*(?:tel:\s*)?\+(?:[\s().\-/\u2010-\u2015]*\p{Nd}){6,}[\s().\-/,]*(?:;\s*[a-z-]+=.*|;?\s*(?:ext(?:ension|n)?|x|#)[\s.:=]*\p{Nd}+\s*)?$/iu;
 const ASCII = /^[\u0000-\u007f]*$/;
 /**
  * The maximum length of a text that is searched at once, in UTF-16 code units. No label is longer. `containsPersonalData` searches longer

@@ -27,6 +27,10 @@ test.each([
   '+49 1234567;ext=5;isub=1',
   '\ufe62491234567',
   'a@\uff42.c',
+  '+\u0664\u0669\u0661\u0667\u0660\u0661\u0662\u0663',
+  '+\u096a\u096f\u0967\u096d\u0966\u0967\u0968',
+  'ada@example\u3002com',
+  'ada@example\uff61com',
 ])('isPersonal is true for %s, which contains personal data', (text) => {
   expect(isPersonal(text)).toBe(true);
 });
