@@ -87,6 +87,12 @@ export const ledgerHandlers = handlers({
 
   'ledger.export': async ({ workspace, query, parts, memory }) => {
     const range = { from: wholeOf('from', query.from, SEQ_BOUNDS) ?? 1, to: wholeOf('to', query.to, SEQ_BOUNDS) };
+    if (range.to !== undefined && range.from > range.to)
+      throw validationFailed({
+        path: '/from',
+        code: 'bad_query',
+        message: `from (${range.from}) must not be greater than to (${range.to})`,
+      });
     const lines = await parts.reader.entries(workspace, 'audit', range, memory);
     return Reply.file(lines, NDJSON, `ledger-${workspace}.ndjson`);
   },

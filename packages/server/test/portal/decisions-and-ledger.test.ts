@@ -157,6 +157,14 @@ describe('the ledger', () => {
     expect((await viewer.file('ledger.export')).text.trimEnd().split('\n')).toHaveLength(head.seq);
   });
 
+  test('is not exported from a higher to a lower number', async () => {
+    const { status, body } = await viewer.callRoute('ledger.export', { query: { from: '5', to: '2' } });
+    expect([status, body.issues]).toEqual([
+      422,
+      [{ path: '/from', code: 'bad_query', message: 'from (5) must not be greater than to (2)' }],
+    ]);
+  });
+
   test('is listed with its size and latest checkpoint, together with the other logs', async () => {
     const { text: note } = await viewer.file('logs.checkpoint', { params: { log: 'audit' } });
     const { seq } = await viewer.get('ledger.head');
