@@ -17,8 +17,15 @@ export const rangeOf = ({ from, to }: { from?: string | undefined; to?: string |
   to: instantOf(to),
 });
 
-const instantOf = (text: string | undefined): string | null =>
-  text === undefined ? null : new Date(Number(parseDateTime(text)! / 1000n)).toISOString();
+const MS_MAX = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+function instantOf(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  // The times of records have milliseconds, so a later instant within a millisecond begins with the next one.
+  const micros = parseDateTime(text)!;
+  const ms = Number(micros > 0n ? (micros + 999n) / 1000n : micros / 1000n);
+  return new Date(Math.min(ms, MS_MAX)).toISOString();
+}
 
 /** The value of a whole number in a query; undefined if absent. Throws a 422 for a value outside the inclusive bounds. */
 export function wholeOf(

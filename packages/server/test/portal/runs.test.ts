@@ -79,6 +79,9 @@ describe('the list of runs', () => {
     const at = new Map((await list({ text: 'list-' })).map((run) => [run.trace_id, run.received_at]));
     expect(await traceIds({ from: at.get('list-4')!, text: 'list-' })).toEqual(expect.arrayContaining(['list-5', 'list-4']));
     expect(await traceIds({ to: at.get('list-1')!, text: 'list-1' })).toEqual([]);
+    const justAfter = at.get('list-1')!.replace('Z', '001Z');
+    expect(await traceIds({ from: justAfter, text: 'list-1' })).toEqual([]);
+    expect(await traceIds({ to: justAfter, text: 'list-1' })).toEqual(['list-1']);
     expect(await traceIds({ from: '9999-01-01T00:00:00+14:00' })).toEqual([]);
     expect(await traceIds({ to: '0001-01-01T00:00:00' })).toEqual([]);
     expect(await traceIds({ from: '2020-01-01T00:00:00', to: '9998-01-01T00:00:00Z', text: 'list-5' })).toEqual(['list-5']);
