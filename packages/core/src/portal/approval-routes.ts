@@ -38,7 +38,7 @@ export const Change = Type.Object({
   what: oneOf(COMPARED_FACTS, { description: 'Which fact.' }),
   before: nullable(text({ description: 'The value of the fact at the last approved evaluation; null if it had no value.' })),
   now: nullable(text({ description: 'The value of the fact at this evaluation; null if it has no value.' })),
-  difference: nullable(amount({ description: 'For numbers: `now` minus `before`; null otherwise.' })),
+  difference: nullable(amount({ description: 'For numbers: `now` minus `before`, rounded to six decimals; null otherwise.' })),
 });
 export type Change = Static<typeof Change>;
 

@@ -33,5 +33,5 @@ function changeOf(what: Change['what'], before: string | number | null, now: str
   return { what, before: before === null ? null : String(before), now: now === null ? null : String(now), difference };
 }
 
-/** Removes the rounding error of binary floating point. */
-const rounded = (difference: number): number => Math.round(difference * 1e6) / 1e6;
+/** Rounds to six decimals, which removes the rounding error of binary floating point. A number above 1e9 has no such decimals. */
+const rounded = (difference: number): number => (Math.abs(difference) > 1e9 ? difference : Math.round(difference * 1e6) / 1e6);

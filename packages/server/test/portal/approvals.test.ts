@@ -245,6 +245,17 @@ describe('an approval', () => {
     ]);
   });
 
+  test('shows differences rounded to six decimals, of numbers of every size', async () => {
+    const { evaluation: first } = await highRiskAgent('measured', { severity_threshold: 1 });
+    await act('approvals.approve', first);
+    const second = await evaluate('measured', { severity_threshold: 1e305, pass_rate: 95.0000012 });
+    const { changes } = await approver.get('approvals.read', { params: { evaluation: second } });
+    expect(changes.map(({ what, difference }) => [what, difference])).toEqual([
+      ['pass_rate', 0.000001],
+      ['severity_threshold', 1e305],
+    ]);
+  });
+
   test('can be withdrawn, with a ledger entry, until a decision uses it; after that, a withdrawal is refused', async () => {
     const { agent, evaluation } = await highRiskAgent('withdrawn');
     expect((await act('approvals.withdraw', evaluation)).status).toBe(409);
