@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { knownMigrations, migrate } from '../../src/database/migrate.ts';
 import { openPool } from '../../src/database/pool.ts';
@@ -36,4 +37,20 @@ test('an older schema is not migrated while only the lookup connection of a serv
     message: expect.stringContaining('countersign-lookup'),
   });
   await lookupPool.end();
+});
+
+test('an older schema is migrated while processes only wait or start, also if a pooler adds the host of the client to their names', async () => {
+  await migrate(database.owner, { count: knownMigrations().length - 1 });
+  const connect = async (application_name: string) => {
+    const client = new pg.Client({ ...database.owner, application_name });
+    await client.connect();
+    return client;
+  };
+  const names = ['countersign-start', 'countersign-start - 127.0.0.1:50776', 'countersign-migrate - 127.0.0.1:50777'];
+  const waiting = await Promise.all(names.map(connect));
+  const server = await connect('countersign-lookup - 127.0.0.1:50778');
+  await expect(migrate(database.owner)).rejects.toMatchObject({ message: expect.stringContaining('countersign-lookup - ') });
+  await server.end();
+  expect((await migrate(database.owner)).migrations).toEqual(knownMigrations().slice(-1));
+  await Promise.all(waiting.map((client) => client.end()));
 });
