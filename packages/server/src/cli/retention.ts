@@ -2,11 +2,14 @@ import { RETENTION_DAYS_MAX } from '@countersign/core/contract/retention-days';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { OpenDatabase } from '../app/open-database.ts';
 import { asOwner } from '../database/pools.ts';
+import { ExitError } from '../errors/exit-codes.ts';
 import { type DroppedRecords, dropDueRecords } from '../retention/drop-due-records.ts';
+import { MayNotDropError } from '../retention/may-not-drop-error.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { readRetention, ShortPeriodError, setRetention } from '../workspace/set-retention.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
+import { type Failure, failureOf } from './failure.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shownTime } from './table.ts';
@@ -93,9 +96,10 @@ function addRun(group: Command, session: Session): void {
     .option(...JSON_OPTION)
     .addHelpText('after', examples('retention run', 'retention run --workspace acme') + OWNER_NOTE)
     .action(async ({ workspace }: { workspace?: string }) => {
-      const rows = await (workspace === undefined
+      const { dropped: rows, failures } = await (workspace === undefined
         ? session.withDatabase(async (database) => dropIn(database, await listTenantIds(database.pool)))
         : session.withWorkspace(workspace, (database, tenant) => dropIn(database, [tenant.id])));
+      if (rows.length === 0 && failures.length > 0) throw failedIn(failures);
       await session.list(rows, 'no workspaces yet', [
         ['WORKSPACE', (row) => row.workspace],
         ['TRACES', ({ traces }) => String(traces)],
@@ -107,16 +111,38 @@ function addRun(group: Command, session: Session): void {
         for (const segment of unreadable)
           session.say(`the segment ${segment} of workspace ${id} was changed outside the server, and was kept`);
       }
+      if (failures.length > 0) throw failedIn(failures);
     });
 }
 
-/** Drops the due records of these workspaces, as the role that owns the tables. */
-const dropIn = (database: OpenDatabase, ids: readonly string[]) =>
+/** What `retention run` did: what it dropped in each workspace, and why it failed in others. */
+interface RunResult {
+  dropped: (DroppedRecords & { workspace: string })[];
+  failures: (Failure & { workspace: string })[];
+}
+
+/**
+ * Drops the due records of these workspaces, as the role that owns the tables. A failure in one workspace does not stop the others, unless
+ * it concerns all of them: the role may not drop records, or the database became unavailable.
+ */
+const dropIn = (database: OpenDatabase, ids: readonly string[]): Promise<RunResult> =>
   asOwner(database, async (pool) => {
-    const dropped: (DroppedRecords & { workspace: string })[] = [];
-    for (const id of ids) dropped.push({ workspace: id, ...(await dropDueRecords(pool, id)) });
-    return dropped;
+    const result: RunResult = { dropped: [], failures: [] };
+    for (const workspace of ids) {
+      try {
+        result.dropped.push({ workspace, ...(await dropDueRecords(pool, workspace)) });
+      } catch (error) {
+        const failure = failureOf(error);
+        result.failures.push({ workspace, ...failure });
+        if (error instanceof MayNotDropError || failure.reason === 'database_away') break;
+      }
+    }
+    return result;
   });
+
+/** The error of a run that failed in these workspaces. Its reason is that of the first one. */
+const failedIn = (failures: RunResult['failures']): ExitError =>
+  new ExitError(failures[0]!.reason, failures.map(({ workspace, message }) => `workspace ${workspace}: ${message}`).join('; '));
 
 /** Rethrows an error. The message about a short period also names the option that confirms it. */
 const withOption = (error: unknown): never => {

@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { environmentOf, runCommand, runForJson } from '../fixtures/run-command.ts';
+import { setRetention } from '../../src/workspace/set-retention.ts';
+import { environmentOf, ownerEnvironmentOf, runCommand, runForJson } from '../fixtures/run-command.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -116,4 +117,18 @@ describe('the command retention', () => {
     const { status, err } = await run('run');
     expect([status, err]).toEqual([9, expect.stringContaining('COUNTERSIGN_MIGRATE_DATABASE_URL')]);
   });
+});
+
+test('`retention run` continues after a workspace that fails, prints the others, and names the failed one', async () => {
+  const [broken, whole] = [await server.workspace(), await server.workspace()];
+  for (const id of [broken, whole])
+    await setRetention(server.open.pool, id, { traceDays: 365, isShortConfirmed: false }, 'operator');
+  await server.database.sql('ALTER TABLE countersign.retention_periods DISABLE TRIGGER append_only');
+  await server.database.sql('UPDATE countersign.retention_periods SET trace_days = 1 WHERE tenant_id = $1', [broken]);
+  await server.database.sql('ALTER TABLE countersign.retention_periods ENABLE ALWAYS TRIGGER append_only');
+  const { status, out, err } = await runCommand(ownerEnvironmentOf(server), 'retention', 'run');
+  expect([status, out.includes(whole), out.includes(broken)]).toEqual([9, true, false]);
+  expect(err).toContain(`workspace ${broken}: `);
+  const one = await runCommand(ownerEnvironmentOf(server), 'retention', 'run', '--workspace', broken, '--json');
+  expect([one.status, one.out, JSON.parse(one.err).error]).toEqual([9, '', 'refused']);
 });
