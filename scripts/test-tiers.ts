@@ -23,6 +23,7 @@ export const TEST_TIERS: readonly TestTier[] = [
       'packages/core/test/**/*.test.ts',
       'packages/client/test/{client-options,cli/wrong-use,http/failures,tracing/tracing-outage,wire/contract}.test.ts',
       'packages/client/test/importers/*.test.ts',
+      'packages/embedded-database/test/restart-policy.test.ts',
       'packages/portal/test/{bundle,check-decision,number-format,pass-rate-series,problem,span-tree,verify-chain}.test.ts',
       'packages/server/test/database/{batch-writer,clock-suspended,free-space,head-seals,row-seals}.test.ts',
       'packages/server/test/{documents/segment-layout,ledger/service-actions,people/personal-data,secrets/secret-files}.test.ts',

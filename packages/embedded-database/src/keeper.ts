@@ -103,7 +103,7 @@ async function runPostgres(
   void postmaster.ready.then((isReady) => {
     if (!isReady || !isNeeded) return;
     wasReady = true;
-    restarts.hasBeenReady = true;
+    restarts.recordReady();
     clients.setState({ kind: 'ready', host, port });
   });
   // The condition is checked again after each event, because a new client may have connected since the last client left.

@@ -1,7 +1,7 @@
 import { EmbeddedDatabaseError } from './embedded-database-error.ts';
 import { lastLines } from './log-file.ts';
 
-/** A PostgreSQL that ends sooner than this after its start counts as one more failure in a row. */
+/** A PostgreSQL that accepted connections and ends later than this after its start ends a row of failures. */
 const quickFailureMs = 10_000;
 
 /** The pauses after the first failures in a row. */
@@ -19,14 +19,26 @@ const reportEveryMs = 60_000;
  * and may end at any time.
  */
 export class RestartPolicy {
-  /** Whether PostgreSQL has accepted connections since the keeper started. */
-  hasBeenReady = false;
+  #hasBeenReady = false;
+  /** Whether the current PostgreSQL has accepted connections. */
+  #isReady = false;
   #failures = 0;
   #reportAt = 0;
   readonly #logFile: string;
 
   constructor(logFile: string) {
     this.#logFile = logFile;
+  }
+
+  /** Whether PostgreSQL has accepted connections since the keeper started. */
+  get hasBeenReady(): boolean {
+    return this.#hasBeenReady;
+  }
+
+  /** Records that PostgreSQL accepts connections. */
+  recordReady(): void {
+    this.#hasBeenReady = true;
+    this.#isReady = true;
   }
 
   /** Whether more failures in a row have occurred than there are pauses in `pausesMs`. New clients then receive the failure. */
@@ -41,7 +53,9 @@ export class RestartPolicy {
    * @throws EmbeddedDatabaseError if the keeper must give up
    */
   recordFailure(how: string, startedAt: number): { pauseMs: number; report: string | undefined } {
-    this.#failures = Date.now() - startedAt < quickFailureMs ? this.#failures + 1 : 1;
+    const hasWorked = this.#isReady && Date.now() - startedAt >= quickFailureMs;
+    this.#isReady = false;
+    this.#failures = hasWorked ? 1 : this.#failures + 1;
     const pauseMs = pausesMs[this.#failures - 1];
     if (pauseMs !== undefined) return { pauseMs, report: `PostgreSQL has ended (${how}): starting it again in ${pauseMs} ms` };
     if (!this.hasBeenReady) throw new EmbeddedDatabaseError('start_failed', this.describe(how));
@@ -52,6 +66,7 @@ export class RestartPolicy {
 
   /** Sets the number of failures to zero, after a clean stop. */
   reset(): void {
+    this.#isReady = false;
     this.#failures = 0;
   }
 
