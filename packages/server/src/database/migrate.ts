@@ -1,18 +1,13 @@
 import { readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { ExitError } from '../errors/exit-codes.ts';
 import { distributeTables, isDistributed, requireCoordinator, rightsOnCitus, TRIGGERS_ON_CITUS } from './citus.ts';
 import { connectClient } from './client.ts';
 import type { DatabaseAddress } from './driver-address.ts';
+import { MIGRATIONS_FOLDER } from './migrations-folder.ts';
 import { hasSchema, requireNewSchema } from './new-schema.ts';
 import { requireNoServers } from './running-servers.ts';
-
-/** The folder `migrations/` of the package, relative to src/database or to dist. No migration can be undone. */
-const FOLDER = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../migrations/' : '../migrations/', import.meta.url));
-
-/** The path of a file in the folder of the migrations. */
-export const migrationsFile = (name: string): string => `${FOLDER}${name}`;
+import { namesInSchema } from './schema-findings.ts';
 
 /** The number of the advisory lock of a migration: the bytes of 'CSMIGR'. */
 export const MIGRATION_LOCK = 0x43_53_4d_49_47_52;
@@ -25,7 +20,7 @@ export type SchemaLevel = 'empty' | 'unreleased' | 'older' | 'current' | 'newer'
 
 /** Names of the migrations of this server, in order. */
 export const knownMigrations = (): string[] =>
-  readdirSync(FOLDER)
+  readdirSync(MIGRATIONS_FOLDER)
     .filter((file) => /^\d{6}_.*\.sql$/.test(file))
     .map((file) => file.replace(/\.sql$/, ''))
     .sort();
@@ -34,17 +29,20 @@ export const knownMigrations = (): string[] =>
 export const isUnreleased = (migrations: readonly string[]): boolean =>
   migrations.length > 0 && !migrations.includes(knownMigrations()[0]!);
 
-/** Whether the schema has Countersign's tables and this role may read them. A first start may have ended before it granted the rights. */
+/**
+ * Whether the schema has Countersign's tables ($1) and this role may read them. A first start may have ended before it granted the rights.
+ * Tables of others do not count (docs/decisions/0047).
+ */
 const READABLE = `SELECT coalesce(bool_or(relname = 'migrations')
      AND bool_and(has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')), false) AS readable
-   FROM pg_class WHERE relnamespace = to_regnamespace('countersign') AND relkind IN ('r', 'p')`;
+   FROM pg_class WHERE relnamespace = to_regnamespace('countersign') AND relkind IN ('r', 'p') AND relname = ANY ($1)`;
 
 /**
  * Compares the applied migrations with those of this server. A schema that the role may not read counts as empty, because `migrate` then
  * grants the missing rights. A schema with only other tables also counts as empty; `migrate` refuses it.
  */
 export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<SchemaLevel> {
-  const { rows: tables } = await queryable.query<{ readable: boolean }>(READABLE);
+  const { rows: tables } = await queryable.query<{ readable: boolean }>(READABLE, [namesInSchema('table')]);
   if (tables[0]?.readable !== true) return 'empty';
   const { rows } = await queryable.query<{ name: string }>('SELECT name FROM countersign.migrations');
   // Another server is about to migrate: the table is created before the migrations, which all run in one transaction.
@@ -100,7 +98,7 @@ export async function migrate(
     const createSchema = !(await hasSchema(client));
     const run = await runner({
       dbClient: client,
-      dir: FOLDER,
+      dir: MIGRATIONS_FOLDER,
       ignorePattern: '(?!\\d{6}_).*',
       direction: 'up',
       count,
@@ -162,18 +160,29 @@ const CHANGEABLE: Record<string, string> = {
   sign_in_attempts: 'UPDATE, DELETE',
 };
 
+/** The tables or sequences of this server's migrations that exist, as a list for SQL. */
+async function existing(client: pg.Client, kind: 'table' | 'sequence'): Promise<string> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = to_regnamespace('countersign') AND relname = ANY ($1)`,
+    [namesInSchema(kind)],
+  );
+  return rows.map(({ name }) => `countersign.${name}`).join(', ');
+}
+
+/** Grants the server's role its rights on Countersign's tables. It may not be possible to grant rights on tables of others. */
 async function grantServerRole(client: pg.Client, role: string, isOnCitus: boolean): Promise<void> {
   const { rows } = await client.query<{ migrates: boolean }>('SELECT current_user = $1 AS migrates', [role]);
   if (rows[0]!.migrates) return; // It owns the tables, so revoking would remove its own rights.
   const name = pg.escapeIdentifier(role);
   const changeable = isOnCitus ? await rightsOnCitus(client, CHANGEABLE) : CHANGEABLE;
   const grants = Object.entries(changeable).map(([table, rights]) => `GRANT ${rights} ON countersign.${table} TO ${name};`);
+  const [tables, sequences] = [await existing(client, 'table'), await existing(client, 'sequence')];
   await client.query(`BEGIN;
-    REVOKE ALL ON ALL TABLES IN SCHEMA countersign FROM ${name}; -- rights that an earlier version granted and this one does not
+    REVOKE ALL ON ${tables} FROM ${name}; -- rights that an earlier version granted and this one does not
     GRANT USAGE ON SCHEMA countersign TO ${name};
-    GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA countersign TO ${name};
+    GRANT SELECT, INSERT ON ${tables} TO ${name};
     REVOKE INSERT ON countersign.migrations FROM ${name};
-    GRANT USAGE ON ALL SEQUENCES IN SCHEMA countersign TO ${name};
+    GRANT USAGE ON SEQUENCE ${sequences} TO ${name};
     ${grants.join('\n')}
     COMMIT`);
 }

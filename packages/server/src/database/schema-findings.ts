@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { migrationsFile } from './migrate.ts';
+import { migrationsFile } from './migrations-folder.ts';
 
 /** A fact about an object of the schema: its kind, name and details. */
 interface Fact {
@@ -50,6 +50,10 @@ export function schemaFindings(found: readonly Fact[]): SchemaFinding[] {
     .map((fact) => ({ object: objectOf(fact), fault: 'is not part of this schema', remedy: removal(fact) }));
   return [...missing, ...added];
 }
+
+/** The names of the tables and views, or of the sequences, that this server's migrations create. */
+export const namesInSchema = (kind: 'table' | 'sequence'): string[] =>
+  expectedFacts().flatMap((fact) => (fact.kind === kind ? [fact.name] : []));
 
 let expectedObjects: ReadonlySet<string> | undefined;
 

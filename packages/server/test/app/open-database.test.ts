@@ -5,18 +5,21 @@ import { knownMigrations, MIGRATION_LOCK, migrate } from '../../src/database/mig
 import { socketUrl } from '../fixtures/process-environment.ts';
 import { runCommand } from '../fixtures/run-command.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
-import { emptyDatabase } from '../harness/test-database.ts';
+import { emptyDatabase, type TestDatabase } from '../harness/test-database.ts';
+
+/** The environment of a command with two database roles and new secrets. */
+const environmentFor = (database: TestDatabase): Record<string, string> => ({
+  DATABASE_URL: socketUrl(database.server),
+  COUNTERSIGN_MIGRATE_DATABASE_URL: socketUrl(database.owner),
+  COUNTERSIGN_MASTER_SECRET: randomBytes(32).toString('base64'),
+  COUNTERSIGN_SIGNING_KEY: generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+});
 
 test('of two concurrent `migrate` commands, only the one that ran the migrations names them', async () => {
   const database = await emptyDatabase();
   try {
     await migrate(database.owner, { count: knownMigrations().length - 1, serverRole: database.server.user });
-    const environment = {
-      DATABASE_URL: socketUrl(database.server),
-      COUNTERSIGN_MIGRATE_DATABASE_URL: socketUrl(database.owner),
-      COUNTERSIGN_MASTER_SECRET: randomBytes(32).toString('base64'),
-      COUNTERSIGN_SIGNING_KEY: generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    };
+    const environment = environmentFor(database);
     // Both commands find the older schema and wait for the migration lock.
     const other = await connectClient(database.owner, 'migrate');
     await other.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
@@ -27,6 +30,19 @@ test('of two concurrent `migrate` commands, only the one that ran the migrations
     expect(lines.filter((line) => line.startsWith('migrated the database'))).toEqual([
       `migrated the database: ${knownMigrations().at(-1)}`,
     ]);
+  } finally {
+    await database.drop();
+  }
+}, 30_000);
+
+test('a table that an administrator adds to the schema does not stop commands, and `migrate` works', async () => {
+  const database = await emptyDatabase();
+  try {
+    const environment = environmentFor(database);
+    await migrate(database.owner, { count: knownMigrations().length - 1, serverRole: database.server.user });
+    await database.sql('CREATE TABLE countersign.notes_of_administrators (note text)');
+    expect(await runCommand(environment, 'migrate')).toMatchObject({ status: 0, out: `${knownMigrations().at(-1)}\n` });
+    expect(await runCommand(environment, 'workspace', 'list')).toMatchObject({ status: 0 });
   } finally {
     await database.drop();
   }

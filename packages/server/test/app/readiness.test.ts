@@ -35,6 +35,8 @@ describe('databaseReadiness', () => {
     const readiness = databaseReadiness({ lookupPool });
     try {
       expect(await readiness.reason()).toBeUndefined();
+      await database.sql('CREATE TABLE countersign.notes_of_administrators (note text)');
+      expect(await readiness.reason()).toBeUndefined();
       await database.sql(`REVOKE USAGE ON SCHEMA countersign FROM ${pg.escapeIdentifier(database.server.user)}`);
       expect(await readiness.reason()).toBe('the database has no tables of Countersign, or this role may not read them');
     } finally {
