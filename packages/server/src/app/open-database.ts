@@ -4,6 +4,7 @@ import { openMemoryFolder } from '../checkpoints/memory-folder.ts';
 import type { Config } from '../config/config.ts';
 import type { DatabaseAddress } from '../database/driver-address.ts';
 import { migrate, olderSchema, requireUpgradable, type SchemaLevel, schemaLevel } from '../database/migrate.ts';
+import { missingRight } from '../database/missing-right.ts';
 import { openPool } from '../database/pool.ts';
 import { closePools, openPools, type Pools, sealWith } from '../database/pools.ts';
 import { ExitError } from '../errors/exit-codes.ts';
@@ -162,15 +163,22 @@ function readUrl(variable: string, url: string): { host: string; database: strin
 async function ensureSchema(acquired: AcquiredDatabase, mode: OpenMode, say: (line: string) => void): Promise<string[]> {
   const level = await readSchemaLevel(acquired);
   requireUpgradable(level);
-  if (level === 'current' && mode !== 'distribute') return [];
+  const { serverRole } = acquired;
+  // The rights of a database that people administer may have changed, so the command `migrate` always grants them.
+  const grantsOnly = level === 'current' && mode === 'migrate' && serverRole !== undefined && acquired.embeddedIn === undefined;
+  if (level === 'current' && mode !== 'distribute' && !grantsOnly) return [];
   if (level === 'empty' && (mode === 'use' || mode === 'reset-signing-key')) throw notSetUp(acquired);
   const mayUpgrade = mode === 'migrate' || mode === 'distribute';
   if (level === 'older' && !mayUpgrade) throw olderSchema();
-  const { serverRole } = acquired;
-  const { migrations, distributed } = await migrate(acquired.owner, { serverRole, mayUpgrade, citus: mode === 'distribute' });
+  const { migrations, distributed, granted } = await migrate(acquired.owner, {
+    serverRole,
+    mayUpgrade,
+    citus: mode === 'distribute',
+  });
   // Another process may have migrated meanwhile.
   if (level === 'older' && migrations.length > 0) say(`migrated the database: ${migrations.join(', ')}`);
   if (level === 'empty' && migrations.length > 0) say(`created the tables in ${acquired.where}`);
+  if (grantsOnly && granted) say(`granted the role ${serverRole} its rights on the tables`);
   if (distributed.length > 0) say(`distributed ${distributed.length} tables over the nodes of Citus`);
   return migrations;
 }
@@ -229,13 +237,8 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { r
 export function asExitError(error: unknown): unknown {
   if (error instanceof ExitError || !(error instanceof Error)) return error;
   const code = (error as { code?: string }).code ?? '';
-  if (code === '42501') {
-    return new ExitError(
-      'database_away',
-      `the database role lacks a right (${error.message}); to create the tables, grant it CREATE on the database; if another role owns ` +
-        'the tables, set COUNTERSIGN_MIGRATE_DATABASE_URL to the URL of the owner, and run `countersign-server migrate`',
-    );
-  }
+  const right = missingRight(error);
+  if (right !== undefined) return right;
   if (
     /^(E(?!RR_)[A-Z_]+|[0-9A-Z]{5})$/.test(code) ||
     error instanceof pg.DatabaseError ||

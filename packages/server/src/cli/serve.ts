@@ -37,6 +37,8 @@ const MIGRATE_NOTE = `
 because another server may be running on it. Stop the older servers first: no older database is migrated while a server or command is
 connected to it (exit code 9).
 
+With COUNTERSIGN_MIGRATE_DATABASE_URL, this command also grants the role of DATABASE_URL its rights on the tables.
+
 With --citus, DATABASE_URL must be the URL of the coordinator of a Citus cluster. A second run distributes only tables that are not
 distributed yet.
 `;

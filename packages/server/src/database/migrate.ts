@@ -73,14 +73,14 @@ export interface MigrateOptions {
 
 /**
  * Brings the schema to this server's level and gives the server's role its rights. An advisory lock allows one migration at a time.
- * @returns the names of the migrations that ran, and of the tables that were distributed.
+ * @returns the names of the migrations that ran, and of the tables that were distributed, and whether rights were granted.
  * @throws ExitError if the schema cannot be migrated, if it is older and `mayUpgrade` is false, or if requireNoServers, requireNewSchema or
  * requireCoordinator throws.
  */
 export async function migrate(
   address: DatabaseAddress,
   { serverRole, mayUpgrade = true, count = Number.POSITIVE_INFINITY, citus = false }: MigrateOptions = {},
-): Promise<{ migrations: string[]; distributed: string[] }> {
+): Promise<{ migrations: string[]; distributed: string[]; granted: boolean }> {
   const { runner } = await import('node-pg-migrate'); // Loaded here, because it takes a moment and most starts migrate nothing.
   const client = await connectClient(address, 'migrate');
   try {
@@ -111,8 +111,8 @@ export async function migrate(
       log: () => undefined,
     });
     const distributed = isOnCitus ? await distributeTables(client) : [];
-    if (serverRole !== undefined) await grantServerRole(client, serverRole, isOnCitus);
-    return { migrations: run.map(({ name }) => name), distributed };
+    const granted = serverRole !== undefined && (await grantServerRole(client, serverRole, isOnCitus));
+    return { migrations: run.map(({ name }) => name), distributed, granted };
   } finally {
     await client.end();
   }
@@ -169,10 +169,13 @@ async function existing(client: pg.Client, kind: 'table' | 'sequence'): Promise<
   return rows.map(({ name }) => `countersign.${name}`).join(', ');
 }
 
-/** Grants the server's role its rights on Countersign's tables. It may not be possible to grant rights on tables of others. */
-async function grantServerRole(client: pg.Client, role: string, isOnCitus: boolean): Promise<void> {
+/**
+ * Grants the server's role its rights on Countersign's tables; false if this role owns them. It leaves out tables of others, because the
+ * owner of Countersign's tables may not grant rights on them.
+ */
+async function grantServerRole(client: pg.Client, role: string, isOnCitus: boolean): Promise<boolean> {
   const { rows } = await client.query<{ migrates: boolean }>('SELECT current_user = $1 AS migrates', [role]);
-  if (rows[0]!.migrates) return; // It owns the tables, so revoking would remove its own rights.
+  if (rows[0]!.migrates) return false; // It owns the tables, so revoking would remove its own rights.
   const name = pg.escapeIdentifier(role);
   const changeable = isOnCitus ? await rightsOnCitus(client, CHANGEABLE) : CHANGEABLE;
   const grants = Object.entries(changeable).map(([table, rights]) => `GRANT ${rights} ON countersign.${table} TO ${name};`);
@@ -185,4 +188,5 @@ async function grantServerRole(client: pg.Client, role: string, isOnCitus: boole
     GRANT USAGE ON SEQUENCE ${sequences} TO ${name};
     ${grants.join('\n')}
     COMMIT`);
+  return true;
 }

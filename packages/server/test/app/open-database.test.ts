@@ -47,3 +47,24 @@ test('a table that an administrator adds to the schema does not stop commands, a
     await database.drop();
   }
 }, 30_000);
+
+test('`migrate` grants missing rights also if the schema is current, and a command that lacks one names this remedy', async () => {
+  const database = await emptyDatabase();
+  try {
+    const environment = environmentFor(database);
+    expect(await runCommand(environment, 'migrate')).toMatchObject({ status: 0 });
+    await database.sql(`REVOKE INSERT ON countersign.tenants FROM ${database.server.user}`);
+    expect(await runCommand(environment, 'workspace', 'create', '--name', 'acme')).toMatchObject({
+      status: 8,
+      err: expect.stringMatching(/lacks a right \(permission denied for table tenants\).* run `countersign-server migrate`/),
+    });
+    expect(await runCommand(environment, 'migrate')).toMatchObject({
+      status: 0,
+      out: '',
+      err: expect.stringContaining(`granted the role ${database.server.user} its rights on the tables\n`),
+    });
+    expect(await runCommand(environment, 'workspace', 'create', '--name', 'acme')).toMatchObject({ status: 0 });
+  } finally {
+    await database.drop();
+  }
+}, 30_000);

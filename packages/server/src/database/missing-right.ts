@@ -1,0 +1,11 @@
+import { ExitError } from '../errors/exit-codes.ts';
+
+/** The error for people if the database rejected a statement because the role lacks a right; undefined for another error. */
+export function missingRight(error: unknown): ExitError | undefined {
+  if (!(error instanceof Error) || (error as { code?: string }).code !== '42501') return undefined;
+  return new ExitError(
+    'database_away',
+    `the database role lacks a right (${error.message}); to create the tables, grant it CREATE on the database; if another role owns ` +
+      'the tables, set COUNTERSIGN_MIGRATE_DATABASE_URL to the URL of the owner, and run `countersign-server migrate`',
+  );
+}
