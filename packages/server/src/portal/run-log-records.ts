@@ -39,8 +39,14 @@ export function rowsWithRecords(rows: SpanRow[], records: readonly SpanWithRecor
   return rows.map((row) => {
     const found = bySpan.get(row.span_id);
     if (found === undefined) return row;
-    const error = row.error ?? found.error;
-    const status = found.error === null ? row.status : 'error';
+    const error = row.error ?? (found.exception === null ? null : startOfError(found.exception));
+    const status = found.exception === null ? row.status : 'error';
     return { ...row, error, status, has_payload: row.has_payload || found.has_content };
   });
 }
+
+/** Matches the start of an exception record, up to 2,000 characters of the error. The end of the document may be missing. */
+const ERROR = /^\{"error":"((?:[^"\\]|\\u.{4}|\\[^u]){0,2000})/su;
+
+/** The first 2,000 characters of the error in the start of an exception record. */
+const startOfError = (document: string): string => JSON.parse(`"${ERROR.exec(document)?.[1] ?? ''}"`);

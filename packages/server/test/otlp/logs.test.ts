@@ -142,6 +142,19 @@ describe('POST /v1/logs', () => {
     expect((await payloadOf(traceId)).error).toBe('rate limit');
   });
 
+  test.each([
+    ['with U+0000', 'bad \u0000 byte "\\u0000"', 'bad \u0000 byte "\\u0000"'],
+    ['without text', '', ''],
+    ['longer than 2,000 characters', `\u0001${'\u{1f600}'.repeat(13_000)}`, `\u0001${'\u{1f600}'.repeat(1_999)}`],
+  ])('the steps of a run show the error of an exception record %s', async (_, message, shown) => {
+    const traceId = newTrace();
+    await sendJson(runWithoutMessages(traceId));
+    await postLogs(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': message } }));
+    const { items } = await viewer.get('runs.spans', { params: { trace: await traceOf(traceId) } });
+    expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ status: 'error', error: shown });
+    expect((await payloadOf(traceId)).error).toBe(message);
+  });
+
   test('an exception in a log record counts as an error of its run in lists and totals, in any order of arrival', async () => {
     const tenant = await server.workspace();
     const other = exporter(server, await server.key(tenant));

@@ -26,20 +26,24 @@ const DOCUMENT_BYTES_MAX = 1024 * 1024;
 export const listRecordsOfSpan = (tx: Transaction, trace: string, spanId: string): Promise<RecordOfSpan[]> =>
   tx.run(OF_SPAN, [tx.tenantId, trace, spanId, DOCUMENT_BYTES_MAX]);
 
+/** The number of characters of an exception record that are read for a list: the error's first 2,000, which can be escapes of six. */
+const EXCEPTION_LENGTH = 12_100;
+
 /**
- * A step with log records. `error` is the error of its exception record, up to 2,000 characters; null if it has none. Of several errors it
- * is the first in alphabetical order.
+ * A step with log records. `exception` is the document of its exception record, up to EXCEPTION_LENGTH characters; null if it has none. Of
+ * several documents it is the first in alphabetical order.
  */
 export interface SpanWithRecords {
   span_id: string;
   has_content: boolean;
-  error: string | null;
+  exception: string | null;
 }
 
 const OF_SPANS = sql<SpanWithRecords>(
   'portal_list_spans_with_log_records',
+  // The document is not decoded here: PostgreSQL's text cannot contain U+0000, which the error can.
   `SELECT l.span_id, bool_or(l.kind = 'content') AS has_content,
-          min(left(l.document::json ->> 'error', 2000)) FILTER (WHERE l.kind = 'exception') AS error
+          min(left(l.document, ${EXCEPTION_LENGTH})) FILTER (WHERE l.kind = 'exception') AS exception
      FROM unnest($3::text[]) AS input (span_id)
      JOIN countersign.log_records AS l ON l.tenant_id = $1 AND l.span_id = input.span_id
       AND l.trace_id = (SELECT t.trace_id FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.id = $2)
