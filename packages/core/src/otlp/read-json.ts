@@ -101,7 +101,7 @@ function spanRecord(span: Json, { at, resource, scope, counts }: RecordPlace): S
     traceId: hexId(span.traceId, 32),
     spanId: hexId(span.spanId, 16),
     parentSpanId: hexId(span.parentSpanId, 16) || undefined,
-    hasRemoteParent: hasRemoteParent(Number(span.flags ?? 0)),
+    hasRemoteParent: hasRemoteParent(flagsOf(span.flags)),
     name: text(span.name, `${at}/name`),
     kind: enumeration(span.kind, SPAN_KINDS, `${at}/kind`),
     start: nanoseconds(span.startTimeUnixNano, `${at}/startTimeUnixNano`),
@@ -185,6 +185,9 @@ function text(value: unknown, at: string): string {
   return value.toWellFormed();
 }
 
+/** Bits as a number; 0 for a value of another type. */
+const flagsOf = (value: unknown): number => (typeof value === 'number' || typeof value === 'string' ? Number(value) : 0);
+
 function boolean(value: unknown, at: string): boolean {
   if (typeof value !== 'boolean') throw malformedError('must be a boolean', at);
   return value;
@@ -229,8 +232,10 @@ function doubleOf(value: unknown, at: string): number | string {
 /** A time in nanoseconds; undefined if it is absent or 0, which means that no time was sent. */
 function nanoseconds(value: unknown, at: string): bigint | undefined {
   if (value === undefined || value === null || value === '') return undefined;
-  if (!/^\d{1,20}$/.test(String(value))) throw malformedError('must be nanoseconds since 1970, as a string or a number', at);
-  return BigInt.asUintN(64, BigInt(value as string)) || undefined;
+  const isScalar = typeof value === 'string' || typeof value === 'number';
+  if (!isScalar || !/^\d{1,20}$/.test(String(value)))
+    throw malformedError('must be nanoseconds since 1970, as a string or a number', at);
+  return BigInt.asUintN(64, BigInt(value)) || undefined;
 }
 
 /** An ID in lower-case hex; empty if it has another length, is not hex, or is all zeros. */

@@ -200,6 +200,14 @@ describe('conversation', () => {
     expect(messages).toEqual(CONVERSATION);
   });
 
+  test.each<[Value]>([[{ a: 1 }], [{ toString: 1 }], [5]])('keeps the value %j of a part that should be text', (text) => {
+    const { messages } = mapped(
+      { 'gen_ai.operation.name': 'chat' },
+      { events: [event('gen_ai.user.message', { content: JSON.stringify([{ text }]) })] },
+    );
+    expect(messages).toEqual([{ role: 'user', content: [{ type: 'text', text }] }]);
+  });
+
   test('keeps the text of a choice whose message is not an object', () => {
     const { messages } = mapped({}, { events: [event('gen_ai.choice', { message: 'It rains.' })] });
     expect(messages).toEqual([{ role: 'assistant', content: 'It rains.' }]);

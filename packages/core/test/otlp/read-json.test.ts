@@ -38,6 +38,15 @@ describe('the reader of OTLP/JSON', () => {
     expect(() => attributeValue({ intValue })).toThrow(/must be a whole number of 64 bits/);
   });
 
+  test.each([{ toString: 1 }, ['17'], true, -1, 1.5, 'x'])('rejects %j as a time', (startTimeUnixNano) => {
+    expect(() => read({ startTimeUnixNano })).toThrow(/startTimeUnixNano must be nanoseconds/);
+  });
+
+  test.each([{ toString: 1 }, [256], true, 'x'])('reads no flag from %j', (flags) => {
+    expect(read({ flags }).hasRemoteParent).toBe(false);
+    expect([768, '768'].map((each) => read({ flags: each }).hasRemoteParent)).toEqual([true, true]);
+  });
+
   test('reads doubles from numbers, decimal text and the strings NaN, Infinity and -Infinity', () => {
     const sent = [0.5, -1, '1e3', '-0.25', 'NaN', 'Infinity', '-Infinity', JSON.parse('1e999')];
     const read = [0.5, -1, 1000, -0.25, 'NaN', 'Infinity', '-Infinity', 'Infinity'];

@@ -69,6 +69,12 @@ describe('a rejected OTLP request', () => {
       400,
       /startTimeUnixNano must be nanoseconds/,
     ],
+    [
+      'a time that is an object',
+      () => good.sendJson({ resourceSpans: [{ scopeSpans: [{ spans: [{ startTimeUnixNano: { toString: 1 } }] }] }] }),
+      400,
+      /startTimeUnixNano must be nanoseconds/,
+    ],
     ['deeply nested JSON', () => good.send(deepJsonAttribute(400), JSON_TYPE), 400, /nested more deeply/],
     ['deeply nested protobuf', () => good.send(deepProtobufAttribute(400), PROTOBUF), 400, /nested more deeply/],
     [

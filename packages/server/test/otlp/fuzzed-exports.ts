@@ -87,6 +87,24 @@ const otherJson = fc.record({ path: fc.constantFrom(...PATHS), value: otlpLikeJs
   statuses: OK_OR_BAD_REQUEST,
 }));
 
+/** A valid body in which one value has another type. An object without a usable `toString` cannot be converted to text. */
+const replacedValue = fc
+  .record({
+    path: fc.constantFrom(...PATHS),
+    place: fc.nat(150),
+    value: fc.constantFrom<unknown>({ toString: 1 }, [{ text: { toString: 1 } }], [], null, true, -1, ''),
+  })
+  .map(({ path, place, value }) => {
+    let number = 0;
+    return {
+      what: `the value ${place} replaced by ${JSON.stringify(value)}`,
+      path,
+      headers: { 'content-type': JSON_TYPE },
+      body: Buffer.from(JSON.stringify(VALID[path]().json, (_, each) => (number++ === place ? value : each))),
+      statuses: OK_OR_BAD_REQUEST,
+    };
+  });
+
 const brokenCompression = fc
   .record({
     path: fc.constantFrom(...PATHS),
@@ -187,6 +205,7 @@ const KINDS: fc.Arbitrary<FuzzedExport> = fc.oneof(
   { arbitrary: mutatedProtobuf, weight: 400 },
   { arbitrary: mutatedJson, weight: 150 },
   { arbitrary: otherJson, weight: 150 },
+  { arbitrary: replacedValue, weight: 150 },
   { arbitrary: brokenCompression, weight: 150 },
   { arbitrary: wrongHeaders, weight: 50 },
   { arbitrary: wrongKey, weight: 50 },

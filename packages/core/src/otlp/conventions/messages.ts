@@ -92,7 +92,8 @@ const textOfPart = (part: Members): string => textOf(part.content ?? part.text ?
 export function contentOf(parts: Value[]): { content?: string | Value[] } {
   if (parts.length === 0) return {};
   const [first] = parts;
-  return { content: parts.length === 1 && isObject(first) && first.type === 'text' ? String(first.text) : parts };
+  const isText = parts.length === 1 && isObject(first) && first.type === 'text' && typeof first.text === 'string';
+  return { content: isText ? (first.text as string) : parts };
 }
 
 /** A value as text: text as it is, anything else as JSON. */
