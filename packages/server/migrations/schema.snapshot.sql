@@ -88,6 +88,9 @@ evidence_events.tenant_id uuid not null
 evidence_events.seq bigint not null
 evidence_events.event_hash bytea not null
 evidence_events.document text not null
+export_runs.tenant_id uuid not null
+export_runs.trace_id text not null
+export_runs.export uuid not null
 idempotency_keys.tenant_id uuid not null
 idempotency_keys.path text not null
 idempotency_keys.key text not null
@@ -381,6 +384,7 @@ countersign.evidence_events evidence_events_event_hash_check CHECK ((octet_lengt
 countersign.evidence_events evidence_events_pkey PRIMARY KEY (tenant_id, seq)
 countersign.evidence_events evidence_events_seq_check CHECK ((seq > 0))
 countersign.evidence_events evidence_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.export_runs export_runs_pkey PRIMARY KEY (tenant_id, trace_id, export)
 countersign.idempotency_keys idempotency_keys_body_sha256_check CHECK ((octet_length(body_sha256) = 32))
 countersign.idempotency_keys idempotency_keys_pkey PRIMARY KEY (tenant_id, path, key)
 countersign.idempotency_keys idempotency_keys_seal_check CHECK ((octet_length(seal) = 33))
@@ -526,6 +530,7 @@ CREATE INDEX evaluations_in_order ON countersign.evaluations USING btree (tenant
 CREATE INDEX evaluations_latest ON countersign.evaluations USING btree (tenant_id, agent_id, seq)
 CREATE INDEX evaluations_latest_of_harness ON countersign.evaluations USING btree (tenant_id, agent_id, harness_id, seq)
 CREATE INDEX evaluations_of_harness ON countersign.evaluations USING btree (tenant_id, harness_id, seq) WHERE (harness_id IS NOT NULL)
+CREATE INDEX export_runs_by_export ON countersign.export_runs USING btree (tenant_id, export)
 CREATE INDEX idempotency_keys_by_age ON countersign.idempotency_keys USING btree (tenant_id, created_at)
 CREATE INDEX incidents_by_severity ON countersign.incidents USING btree (tenant_id, severity, seq, id)
 CREATE INDEX incidents_in_order ON countersign.incidents USING btree (tenant_id, seq, id)
@@ -568,6 +573,7 @@ CREATE UNIQUE INDEX dropped_traces_pkey ON countersign.dropped_traces USING btre
 CREATE UNIQUE INDEX evaluated_runs_pkey ON countersign.evaluated_runs USING btree (tenant_id, trace_id, evaluation)
 CREATE UNIQUE INDEX evaluations_pkey ON countersign.evaluations USING btree (tenant_id, id)
 CREATE UNIQUE INDEX evidence_events_pkey ON countersign.evidence_events USING btree (tenant_id, seq)
+CREATE UNIQUE INDEX export_runs_pkey ON countersign.export_runs USING btree (tenant_id, trace_id, export)
 CREATE UNIQUE INDEX idempotency_keys_pkey ON countersign.idempotency_keys USING btree (tenant_id, path, key)
 CREATE UNIQUE INDEX incidents_pkey ON countersign.incidents USING btree (tenant_id, id)
 CREATE UNIQUE INDEX ingestion_keys_pkey ON countersign.ingestion_keys USING btree (prefix)
@@ -611,6 +617,7 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.dr
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.evaluated_runs FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.evaluations FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.evidence_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.export_runs FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change_except_dropping('DELETE') [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.incidents FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.key_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.otlp_exports FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change_except_dropping('DELETE') [A]
@@ -633,6 +640,7 @@ dropped_traces enabled t forced t using (tenant_id = (NULLIF(current_setting('co
 evaluated_runs enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 evaluations enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 evidence_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+export_runs enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 idempotency_keys enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 incidents enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 ingestion_keys enabled t forced t using ((NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text) IS NULL) OR (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
@@ -676,6 +684,7 @@ dropped_traces INSERT, SELECT
 evaluated_runs INSERT, SELECT
 evaluations INSERT, SELECT
 evidence_events INSERT, SELECT
+export_runs INSERT, SELECT
 idempotency_keys DELETE, INSERT, SELECT
 incidents INSERT, SELECT
 ingestion_keys INSERT, SELECT

@@ -47,6 +47,11 @@ export interface PreparedExport extends Replayable {
   recordedBy: string;
   traces: TraceOfExport[];
   logs: LogOfExport[];
+  /**
+   * The trace_ids of its log records, or of its spans without a valid span_id, each once. No submission names them, but the stored body
+   * contains parts of these runs.
+   */
+  otherTraceIds: string[];
   /** What the response reports: the number of records that are not added to runs and the reasons, and whether user IDs were removed. */
   partialSuccess: PartialSuccess;
 }

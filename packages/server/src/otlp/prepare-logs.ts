@@ -23,9 +23,15 @@ export function prepareLogExport(request: ExportRequest, read: ReadExport<LogRec
     batchKeys: [facts.idempotency.key],
     traces: [],
     logs,
+    otherTraceIds: traceIdsOf(read.records),
     partialSuccess: { rejected, reasons: [...(rejected > 0 ? [NOT_KEPT] : []), ...(read.isRedacted ? [REDACTED] : [])] },
   };
 }
+
+/** The valid trace_ids of records, each once. */
+export const traceIdsOf = (records: readonly { traceId: string }[]): string[] => [
+  ...new Set(records.flatMap(({ traceId }) => (traceId === '' ? [] : traceId))),
+];
 
 /** The findings in events of spans, as log records. */
 export const logsOfFindings = (

@@ -20,5 +20,6 @@ export const prepareMetricsExport = (
   batchKeys: [],
   traces: [],
   logs: [],
+  otherTraceIds: [],
   partialSuccess: { rejected: points, reasons: points === 0 ? [] : [NOT_STORED] },
 });

@@ -7,7 +7,7 @@ import type { Principal } from '../ingest/ingest-request.ts';
 import { SPAN_BYTES, traceBatchKey, traceFacts } from '../ingest/traces.ts';
 import type { ExportRequest, PreparedExport, ReadExport, TraceOfExport } from './export.ts';
 import { exportFacts, REDACTED } from './export-facts.ts';
-import { logsOfFindings } from './prepare-logs.ts';
+import { logsOfFindings, traceIdsOf } from './prepare-logs.ts';
 
 /**
  * Prepares an export of spans.
@@ -31,6 +31,7 @@ export function prepareTraceExport(request: ExportRequest, read: ReadExport<Span
     batchKeys: [facts.idempotency.key, ...traces.map(({ traceId }) => traceBatchKey(traceId))],
     traces,
     logs: mapped.flatMap(({ trace, findings }) => logsOfFindings(trace.trace_id, findings)),
+    otherTraceIds: traceIdsOf(read.records.filter(({ spanId }) => spanId === '')),
     partialSuccess: { rejected, reasons },
   };
 }

@@ -6,6 +6,7 @@ import type { PreparedTrace } from '../ingest/prepared-trace.ts';
 import { commitWithReplays, type Outcome } from '../ingest/replays.ts';
 import { lookUpTraces, type StoredTraces, storeTraces } from '../ingest/write-traces.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
+import { insertExportRuns } from '../storage/export-runs.ts';
 import { newId } from '../storage/new-id.ts';
 import { insertExports } from '../storage/otlp-exports.ts';
 import type { QueuedExport } from './export.ts';
@@ -58,6 +59,10 @@ async function storeExports(
   insertExports(
     tx,
     items.map((item, index) => ({ ...item, id: ids[index]!, place: places(item.body) })),
+  );
+  insertExportRuns(
+    tx,
+    items.map(({ otherTraceIds }, index) => ({ id: ids[index]!, traceIds: otherTraceIds })),
   );
   const acceptable = await withinWaitingLimit(tx, items);
   const failing = await lockFailingTraces(

@@ -3,6 +3,7 @@ import type { Transaction } from '../database/transaction.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import { allowDropping } from '../storage/dropped-traces.ts';
 import { DROPPED_EXPORTS_MAX, deleteDueExports } from '../storage/due-exports.ts';
+import { deleteExportRuns } from '../storage/export-runs.ts';
 import { type DroppedBatch, recordDrop } from './dropped-batch.ts';
 import { removeDocuments } from './remove-documents.ts';
 
@@ -15,6 +16,10 @@ export async function dropExports(tx: Transaction, ids: readonly [string, string
   allowDropping(tx);
   const exports = await deleteDueExports(tx, ids, range);
   if (exports.length === 0) return { next: undefined, dropped: 0, held: 0, unreadable: [] };
+  deleteExportRuns(
+    tx,
+    exports.map(({ id }) => id),
+  );
   const unreadable = await removeDocuments(tx, exports);
   const { audit } = await lockLogs(tx, ['audit']);
   recordDrop(tx, audit, range, { kind: 'exports', exports: exports.length });

@@ -10,6 +10,7 @@ import { allowDropping, insertDroppedTraces, lockRetention, mayDrop } from '../s
 import { deleteExports, lockExportsToErase } from '../storage/due-exports.ts';
 import { deleteTelemetry, deleteTelemetryOfRun, lockTelemetryOfRun, replaceTelemetryDocument } from '../storage/due-telemetry.ts';
 import { deleteTraces, lockTraceToErase } from '../storage/due-traces.ts';
+import { deleteExportRuns, findExportsOfRun } from '../storage/export-runs.ts';
 import { isRunHeld } from '../storage/run-holds.ts';
 import { blankRunId, removeRunIds } from '../storage/run-id-segments.ts';
 import { NotFoundError, RuleViolationError } from '../workspace/rule-violation.ts';
@@ -66,7 +67,11 @@ export async function eraseRun(
     const telemetry = await eraseTelemetry(tx, traceId);
     const { submissions, logExports } = await deleteTraces(tx, { ids: id === undefined ? [] : [id], traceIds: [traceId] });
     if (id !== undefined && submissions.length === 0) throw new RuleViolationError(WITHOUT_SUBMISSIONS);
-    const named = new Set([...logExports, ...submissions.flatMap((each) => each.export ?? [])]);
+    const named = new Set([
+      ...logExports,
+      ...submissions.flatMap((each) => each.export ?? []),
+      ...(await findExportsOfRun(tx, traceId)),
+    ]);
     const exports = await eraseExports(tx, [...named]);
     if (id === undefined && telemetry.events === 0 && named.size === 0)
       throw new NotFoundError(`this workspace has no run with the trace_id ${JSON.stringify(traceId)}`);
@@ -118,6 +123,7 @@ async function eraseExports(tx: Transaction, ids: readonly string[]): Promise<{ 
   const shared = documents.filter(({ isShared }) => isShared);
   const bodies = await readDocumentsOf(tx, shared);
   deleteExports(tx, ids);
+  deleteExportRuns(tx, ids);
   return { documents, shared: bodies.flatMap((body) => (body === undefined ? [] : hash('sha256', body, 'hex'))).sort() };
 }
 

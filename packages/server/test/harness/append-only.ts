@@ -8,6 +8,7 @@ export const APPEND_ONLY = [
   'evaluated_runs',
   'evaluations',
   'evidence_events',
+  'export_runs',
   'incidents',
   'key_events',
   'otlp_exports',

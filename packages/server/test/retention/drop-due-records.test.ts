@@ -244,9 +244,10 @@ describe('retention', () => {
     expect((await sendJson(jsonExport(chatRun(traceId)))).status).toBe(200);
     const log = { traceId, spanId: id(2), eventName: 'exception', attributes: pairs({ 'exception.message': 'rate limit' }) };
     expect((await sendJson({ resourceLogs: [{ scopeLogs: [{ logRecords: [log] }] }] }, '/v1/logs')).status).toBe(200);
-    expect([await count('otlp_exports'), await count('log_records')]).toEqual([2, 1]);
+    expect([await count('otlp_exports'), await count('export_runs'), await count('log_records')]).toEqual([2, 1, 1]);
     expect(await drop(366)).toMatchObject({ traces: 1, exports: 2 });
-    for (const table of ['otlp_exports', 'log_records', 'document_segments', 'traces']) expect(await count(table)).toBe(0);
+    for (const table of ['otlp_exports', 'export_runs', 'log_records', 'document_segments', 'traces'])
+      expect(await count(table)).toBe(0);
     expect(await verify('traces')).toEqual([0, '']);
   });
 

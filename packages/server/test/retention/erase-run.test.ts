@@ -53,13 +53,35 @@ const verify = async (log: string) => {
   const { status, out } = await runCommand(environment, 'ledger', 'verify', '--workspace', name, '--log', log);
   return [status, status === 0 ? '' : out];
 };
-/** The tenant's rows in six tables of runs, and its decompressed segments of documents, as one text. */
+/** The tenant's rows in eight tables of runs, its exports, and its decompressed segments of documents, as one text. */
 const storedText = async () => {
-  const tables = ['traces', 'trace_submissions', 'telemetry_submissions', 'telemetry_events', 'log_records', 'run_id_segments'];
+  const tables = [
+    'traces',
+    'trace_submissions',
+    'telemetry_submissions',
+    'telemetry_events',
+    'log_records',
+    'run_id_segments',
+    'export_runs',
+    'otlp_exports',
+  ];
   const rows = await Promise.all(tables.map((table) => sql(`SELECT * FROM countersign.${table} WHERE tenant_id = $1`)));
   const segments = await sql<{ compressed: Buffer }>('SELECT compressed FROM countersign.document_segments WHERE tenant_id = $1');
-  return JSON.stringify(rows) + segments.map(({ compressed }) => brotliDecompressSync(compressed).toString()).join('');
+  const exports = await sql<{ body: Buffer | null }>('SELECT body FROM countersign.otlp_exports WHERE tenant_id = $1');
+  return (
+    JSON.stringify(rows) +
+    exports.map(({ body }) => body?.toString()).join('') +
+    segments.map(({ compressed }) => brotliDecompressSync(compressed).toString()).join('')
+  );
 };
+
+const logs = (...records: object[]) => ({ resourceLogs: [{ scopeLogs: [{ logRecords: records }] }] });
+const message = (traceId: string, content: string) => ({
+  traceId,
+  spanId: id(2),
+  eventName: 'gen_ai.user.message',
+  body: { kvlistValue: { values: pairs({ content }) } },
+});
 
 describe('runs erase', () => {
   test('erases a run with its telemetry, and no other run', async () => {
@@ -200,6 +222,45 @@ describe('runs erase', () => {
       reason: 'erasure',
       exports: [expect.any(String)],
     });
+  });
+
+  test.each<[string, (run: string, other: string) => object[]]>([
+    [
+      'with a log record that is not kept',
+      (run, other) => [logs(message(other, 'hello'), { traceId: run, body: { stringValue: 'secret text' } })],
+    ],
+    [
+      'with a message that another export contained too',
+      (run, other) => [logs(message(run, 'secret text')), logs(message(run, 'secret text'), message(other, 'hello'))],
+    ],
+  ])('erases an OpenTelemetry export %s', async (_, exportsOf) => {
+    const { sendJson } = exporter(server, key);
+    const [run, other] = [newTrace(), newTrace()];
+    expect((await sendJson(jsonExport(chatRun(run)))).status).toBe(200);
+    for (const body of exportsOf(run, other)) expect((await sendJson(body, '/v1/logs')).status).toBe(200);
+    expect((await erase(run)).status).toBe(0);
+    const text = await storedText();
+    expect(text).not.toContain('secret text');
+    expect(text).not.toContain(run);
+  });
+
+  test('erases an OpenTelemetry export whose log records waited for their trace too long', async () => {
+    const { sendJson } = exporter(server, key);
+    const run = newTrace();
+    expect((await sendJson(logs(message(run, 'secret text')), '/v1/logs')).status).toBe(200);
+    await sql('DELETE FROM countersign.log_records WHERE tenant_id = $1');
+    expect(JSON.parse((await erase(run, '--json')).out)).toMatchObject({ trace: null, exports: 1 });
+    expect(await storedText()).not.toContain('secret text');
+    expect((await erase(run)).status).not.toBe(0);
+  });
+
+  test('erases an OpenTelemetry export in which the run has a span without a span_id', async () => {
+    const { sendJson } = exporter(server, key);
+    const run = newTrace();
+    const spans = [{ traceId: run, spanId: '', attributes: { note: 'secret text' } }, ...chatRun(newTrace())];
+    expect((await sendJson(jsonExport(spans))).status).toBe(200);
+    expect(JSON.parse((await erase(run, '--json')).out)).toMatchObject({ trace: null, exports: 1 });
+    expect(await storedText()).not.toContain('secret text');
   });
 
   test('counts only the OpenTelemetry exports that the same command erases', async () => {

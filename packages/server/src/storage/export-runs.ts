@@ -1,0 +1,33 @@
+import { textArray, uuidArray } from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+
+const INSERT = sql(
+  'insert_export_runs',
+  `INSERT INTO countersign.export_runs (tenant_id, trace_id, export)
+   SELECT $1, trace_id, export FROM unnest($2::text[], $3::uuid[]) AS sent (trace_id, export)`,
+);
+
+/** Stores the runs of exports, so that they are erased with a run. `traceIds` are different ones, and `id` is `otlp_exports.id`. */
+export function insertExportRuns(tx: Transaction, exports: readonly { id: string; traceIds: readonly string[] }[]): void {
+  const rows = exports.flatMap(({ id, traceIds }) => traceIds.map((traceId) => ({ id, traceId })));
+  if (rows.length === 0) return;
+  tx.send(INSERT, [tx.tenantId, textArray(rows.map(({ traceId }) => traceId)), uuidArray(rows.map(({ id }) => id))]);
+}
+
+const FIND = sql<{ export: string }>(
+  'find_exports_of_run',
+  'SELECT export FROM countersign.export_runs WHERE tenant_id = $1 AND trace_id = $2',
+);
+
+/** The IDs of the stored exports for which `insertExportRuns` stored this run. */
+export const findExportsOfRun = async (tx: Transaction, traceId: string): Promise<string[]> =>
+  (await tx.run(FIND, [tx.tenantId, traceId])).map((row) => row.export);
+
+const DELETE = sql(
+  'delete_export_runs',
+  'DELETE FROM countersign.export_runs WHERE tenant_id = $1 AND export = ANY ($2::uuid[])',
+);
+
+/** Deletes the rows of exports. */
+export const deleteExportRuns = (tx: Transaction, exports: readonly string[]): void =>
+  tx.send(DELETE, [tx.tenantId, uuidArray(exports)]);
