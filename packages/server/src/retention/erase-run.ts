@@ -12,7 +12,7 @@ import { deleteTelemetry, deleteTelemetryOfRun, lockTelemetryOfRun, replaceTelem
 import { deleteTraces, lockTraceToErase } from '../storage/due-traces.ts';
 import { deleteExportRuns, findExportsOfRun } from '../storage/export-runs.ts';
 import { isRunHeld } from '../storage/run-holds.ts';
-import { blankRunId, removeRunIds } from '../storage/run-id-segments.ts';
+import { blankRunIds, removeRunIds } from '../storage/run-id-segments.ts';
 import { NotFoundError, RuleViolationError } from '../workspace/rule-violation.ts';
 import { requireLabel, requireText } from '../workspace/wrong-input.ts';
 import { MayNotDropError } from './may-not-drop-error.ts';
@@ -140,14 +140,15 @@ async function eraseTelemetry(tx: Transaction, traceId: string): Promise<{ docum
     if (body === undefined) throw new RuleViolationError(UNREADABLE);
     replaceTelemetryDocument(tx, id, withoutEvents(body.toString(), ordinals));
   });
-  // `blankRunId` and `removeRunIds` run one after the other, because one segment of the index can contain shared and own requests.
-  await blankRunId(
-    tx,
-    shared.map(({ id }) => id),
-    traceId,
-  );
+  // `blankRunIds` and `removeRunIds` run one after the other, because one segment of the index can contain shared and own requests.
+  await blankRunIds(tx, shared);
   const own = requests.filter(({ hasOthers }) => !hasOthers).map(({ id }) => id);
   await removeRunIds(tx, 'telemetry', own);
   const { events } = await deleteTelemetry(tx, own);
-  return { documents: requests, events: events + (await deleteTelemetryOfRun(tx, traceId)) };
+  const eventsInShared = await deleteTelemetryOfRun(
+    tx,
+    traceId,
+    shared.map(({ id }) => id),
+  );
+  return { documents: requests, events: events + eventsInShared };
 }

@@ -77,12 +77,16 @@ export const lockTelemetryOfRun = (tx: Transaction, traceId: string): Promise<Su
 
 const DELETE_OF_RUN = sql<{ ordinal: number }>(
   'delete_telemetry_events_of_run',
-  'DELETE FROM countersign.telemetry_events WHERE tenant_id = $1 AND trace_id = $2 RETURNING ordinal',
+  `DELETE FROM countersign.telemetry_events WHERE tenant_id = $1 AND trace_id = $2 AND submission = ANY ($3::uuid[])
+   RETURNING ordinal`,
 );
 
-/** Deletes the telemetry events of a run, and returns their number. */
-export const deleteTelemetryOfRun = async (tx: Transaction, traceId: string): Promise<number> =>
-  (await tx.run(DELETE_OF_RUN, [tx.tenantId, traceId])).length;
+/**
+ * Deletes the events of a run in these telemetry requests, and returns their number. Events of a request that arrived later are kept,
+ * because its document still contains them.
+ */
+export const deleteTelemetryOfRun = async (tx: Transaction, traceId: string, submissions: readonly string[]): Promise<number> =>
+  (await tx.run(DELETE_OF_RUN, [tx.tenantId, traceId, uuidArray(submissions)])).length;
 
 const REPLACE = sql(
   'replace_telemetry_document',

@@ -119,11 +119,11 @@ export async function mergeRunIdSegments(tx: Transaction): Promise<boolean> {
   return hasMoreTraces || hasMoreTelemetry;
 }
 
-const TAKE = sql<Pick<SegmentColumns, 'runs' | 'traceIds'> & { lowered: string }>(
+const TAKE = sql<Pick<SegmentColumns, 'runs' | 'traceIds'>>(
   'take_run_id_segments',
   `DELETE FROM countersign.run_id_segments AS s
     WHERE s.tenant_id = $1 AND s.source = $2 AND s.last_run >= $4::uuid AND s.first_run <= $5::uuid AND s.runs && $3::uuid[]
-   RETURNING s.runs, s.trace_ids AS "traceIds", lower($6::text) AS lowered`,
+   RETURNING s.runs, s.trace_ids AS "traceIds"`,
 );
 
 /** Removes runs of one source from the index of trace_ids. */
@@ -131,7 +131,7 @@ export async function removeRunIds(tx: Transaction, source: RunSource, runs: rea
   if (runs.length === 0) return;
   const removed = new Set(runs);
   lockIndex(tx);
-  for (const segment of await tx.run(TAKE, [tx.tenantId, source, ...rangeOf(runs), '']))
+  for (const segment of await tx.run(TAKE, [tx.tenantId, source, ...rangeOf(runs)]))
     storeRuns(
       tx,
       source,
@@ -140,22 +140,27 @@ export async function removeRunIds(tx: Transaction, source: RunSource, runs: rea
 }
 
 /**
- * Removes a trace_id from these telemetry requests in the index. It leaves an empty line, so that the positions of other events do not
- * change.
+ * Removes the trace_ids of some events of telemetry requests from the index. It leaves empty lines, so that the positions of other events
+ * do not change.
+ * @param requests each with the positions of the events, from 0.
  */
-export async function blankRunId(tx: Transaction, submissions: readonly string[], traceId: string): Promise<void> {
-  if (submissions.length === 0) return;
+export async function blankRunIds(
+  tx: Transaction,
+  requests: readonly { id: string; ordinals: readonly number[] }[],
+): Promise<void> {
+  if (requests.length === 0) return;
+  const ordinalsOf = new Map(requests.map(({ id, ordinals }) => [id, new Set(ordinals)]));
   lockIndex(tx);
-  for (const segment of await tx.run(TAKE, [tx.tenantId, 'telemetry', ...rangeOf(submissions), traceId])) {
-    const blanked = (text: string) =>
+  for (const segment of await tx.run(TAKE, [tx.tenantId, 'telemetry', ...rangeOf([...ordinalsOf.keys()])])) {
+    const blanked = (run: string, text: string) =>
       text
         .split(EVENT_END)
-        .map((line) => (line === segment.lowered ? '' : line))
+        .map((line, ordinal) => (ordinalsOf.get(run)?.has(ordinal) === true ? '' : line))
         .join(EVENT_END);
     storeRuns(
       tx,
       'telemetry',
-      runsIn(segment).map(({ run, text }) => ({ run, text: blanked(text) })),
+      runsIn(segment).map(({ run, text }) => ({ run, text: blanked(run, text) })),
     );
   }
 }

@@ -191,6 +191,31 @@ describe('runs erase', () => {
     await pool.end();
   });
 
+  test('keeps the other runs of a request in the search index, also one whose trace_id differs only in case', async () => {
+    await sendTelemetry({ trace_id: 'Run-Ada' }, { trace_id: 'run-ada' }, { trace_id: 'one' }, { trace_id: 'run-ada' });
+    expect((await erase('run-ada')).status).toBe(0);
+    const portal = await portalClient(server, tenantId, 'viewer');
+    const { items } = await portal.get('runs.list', { query: { source: 'telemetry', text: 'run-ada' } });
+    expect(items).toMatchObject([{ trace_id: 'Run-Ada' }]);
+    const segments = await sql('SELECT trace_ids FROM countersign.run_id_segments WHERE tenant_id = $1');
+    expect(segments).toEqual([{ trace_ids: 'run-ada\n\none\n' }]);
+  });
+
+  test('leaves telemetry that arrives during the erasure complete, so that it can be erased too', async () => {
+    for (let index = 0; index < 16; index += 1) await sendTelemetry({ trace_id: `run-${index}` });
+    await sendTelemetry({ trace_id: 'person ada', detail: 'secret text' }, { trace_id: 'run-1' });
+    let erased: ReturnType<typeof erase> | undefined;
+    await inTenantTransaction(server.open.pool, tenantId, async (tx) => {
+      await mergeRunIdSegments(tx);
+      erased = erase('person ada', '--json');
+      await waitForBlockedStatements(server.database);
+      await sendTelemetry({ trace_id: 'person ada', detail: 'secret text' }, { trace_id: 'run-2' });
+    });
+    for (const { out } of [await erased!, await erase('person ada', '--json')])
+      expect(JSON.parse(out)).toMatchObject({ telemetry_events: 1 });
+    expect(await storedText()).not.toMatch(/person ada|secret text/);
+  });
+
   test('records who erased a run, why and how much, without the content', async () => {
     await sendTrace('person ada', { metadata: { text: 'secret text' } });
     await erase('person ada');
