@@ -9,6 +9,7 @@ import { dropExports } from './drop-exports.ts';
 import { dropTelemetry } from './drop-telemetry.ts';
 import { dropTraces } from './drop-traces.ts';
 import type { DroppedBatch } from './dropped-batch.ts';
+import { RunHeldError } from './lock-heads.ts';
 import { MayNotDropError } from './may-not-drop-error.ts';
 import { newestPeriods } from './newest-period.ts';
 
@@ -97,10 +98,15 @@ async function dropRange(pool: Pool, tenantId: string, { range, batch, result, o
   let after: string | undefined = first;
   while (after !== undefined && options.signal?.aborted !== true) {
     const ids: readonly [string, string] = [after, last];
-    const done: DroppedBatch = await inTenantTransaction(pool, tenantId, (tx) => {
+    const done = await inTenantTransaction(pool, tenantId, (tx) => {
       lockRetention(tx);
       return batch(tx, ids);
+    }).catch((error: unknown) => {
+      if (error instanceof RunHeldError) return 'held' as const;
+      throw error;
     });
+    // A run of the batch must be kept since the batch was read. The batch was rolled back, and is read again.
+    if (done === 'held') continue;
     dropped += done.dropped;
     result.held += done.held;
     result.unreadable.push(...done.unreadable);

@@ -1,10 +1,10 @@
 import type { DueRange } from '@countersign/core/domain/retention';
 import type { Transaction } from '../database/transaction.ts';
-import { lockLogs } from '../ledger/advance.ts';
 import { allowDropping } from '../storage/dropped-traces.ts';
 import { DROPPED_SUBMISSIONS_MAX, deleteTelemetry, findDueTelemetry } from '../storage/due-telemetry.ts';
 import { removeRunIds } from '../storage/run-id-segments.ts';
 import { type DroppedBatch, recordDrop } from './dropped-batch.ts';
+import { lockHeadsUnlessHeld } from './lock-heads.ts';
 import { removeDocuments } from './remove-documents.ts';
 
 /**
@@ -13,6 +13,7 @@ import { removeDocuments } from './remove-documents.ts';
  * @param ids the bounds of their IDs: the first excluded, the last included.
  * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run, unless its action is
  *   `incident.created`.
+ * @throws RunHeldError if a run must be kept that was not when the batch was read.
  */
 export async function dropTelemetry(
   tx: Transaction,
@@ -26,10 +27,10 @@ export async function dropTelemetry(
   const held = found.length - due.length;
   if (due.length === 0) return { next, dropped: 0, held, unreadable: [] };
   allowDropping(tx);
-  const { documents, events } = await deleteTelemetry(tx, due);
+  const { documents, traceIds } = await deleteTelemetry(tx, due);
   const unreadable = await removeDocuments(tx, documents);
   await removeRunIds(tx, 'telemetry', due);
-  const { audit } = await lockLogs(tx, ['audit']);
-  recordDrop(tx, audit, range, { kind: 'telemetry', submissions: due.length, telemetry_events: events });
+  const { audit } = await lockHeadsUnlessHeld(tx, ['audit'], [...new Set(traceIds)], today);
+  recordDrop(tx, audit, range, { kind: 'telemetry', submissions: due.length, telemetry_events: traceIds.length });
   return { next, dropped: due.length, held, unreadable };
 }

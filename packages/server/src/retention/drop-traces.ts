@@ -1,11 +1,11 @@
 import type { DueRange } from '@countersign/core/domain/retention';
 import type { Transaction } from '../database/transaction.ts';
-import { lockLogs } from '../ledger/advance.ts';
 import { appendDropEvent } from '../ledger/trace-log.ts';
 import { allowDropping, insertDroppedTraces } from '../storage/dropped-traces.ts';
 import { DROPPED_TRACES_MAX, deleteTraces, lockDueTraces, readDueTraces } from '../storage/due-traces.ts';
 import { removeRunIds } from '../storage/run-id-segments.ts';
 import { type DroppedBatch, recordDrop } from './dropped-batch.ts';
+import { lockHeadsUnlessHeld } from './lock-heads.ts';
 import { removeDocuments } from './remove-documents.ts';
 
 /**
@@ -17,6 +17,7 @@ import { removeDocuments } from './remove-documents.ts';
  * @param allRanges all due ranges of traces. Each submission of a trace must be in one of them.
  * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run, unless its action is
  *   `incident.created`.
+ * @throws RunHeldError if a run must be kept that was not when the batch was read.
  */
 export async function dropTraces(
   tx: Transaction,
@@ -32,11 +33,12 @@ export async function dropTraces(
   const held = possible.length - due.length;
   if (due.length === 0) return { next, dropped: 0, held, unreadable: [] };
   const dueIds = due.map(({ id }) => id);
+  const traceIds = due.map(({ traceId }) => traceId);
   allowDropping(tx);
-  const { submissions } = await deleteTraces(tx, { ids: dueIds, traceIds: due.map(({ traceId }) => traceId) });
+  const { submissions } = await deleteTraces(tx, { ids: dueIds, traceIds });
   const unreadable = await removeDocuments(tx, submissions);
   await removeRunIds(tx, 'trace', dueIds);
-  const heads = await lockLogs(tx, ['audit', 'traces']);
+  const heads = await lockHeadsUnlessHeld(tx, ['audit', 'traces'], traceIds, today);
   const seq = appendDropEvent(tx, heads.traces, {
     reason: 'retention',
     traces: due.map(({ id, submissions: count }) => ({ id, submissions: count })),

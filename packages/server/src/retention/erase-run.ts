@@ -11,10 +11,12 @@ import { deleteExports, lockExportsToErase } from '../storage/due-exports.ts';
 import { deleteTelemetry, deleteTelemetryOfRun, lockTelemetryOfRun, replaceTelemetryDocument } from '../storage/due-telemetry.ts';
 import { deleteTraces, lockTraceToErase } from '../storage/due-traces.ts';
 import { deleteExportRuns, findExportsOfRun } from '../storage/export-runs.ts';
-import { isRunHeld } from '../storage/run-holds.ts';
+import type { HeadToMove } from '../storage/log-heads.ts';
+import { areRunsHeld } from '../storage/run-holds.ts';
 import { blankRunIds, removeRunIds } from '../storage/run-id-segments.ts';
 import { NotFoundError, RuleViolationError } from '../workspace/rule-violation.ts';
 import { requireLabel, requireText } from '../workspace/wrong-input.ts';
+import { lockHeadsUnlessHeld, RunHeldError } from './lock-heads.ts';
 import { MayNotDropError } from './may-not-drop-error.ts';
 import { removeDocuments } from './remove-documents.ts';
 import { withoutEvents } from './without-events.ts';
@@ -62,7 +64,7 @@ export async function eraseRun(
     lockRetention(tx);
     const id = await lockTraceToErase(tx, traceId);
     const today = (await readClock(tx)).slice(0, 10);
-    if (!evenIfHeld && (await isRunHeld(tx, traceId, today))) throw new RuleViolationError(HELD);
+    if (!evenIfHeld && (await areRunsHeld(tx, [traceId], today))) throw new RunHeldError();
     allowDropping(tx);
     const telemetry = await eraseTelemetry(tx, traceId);
     const { submissions, logExports } = await deleteTraces(tx, { ids: id === undefined ? [] : [id], traceIds: [traceId] });
@@ -85,15 +87,21 @@ export async function eraseRun(
       // Records of the run can name exports that were erased with another run.
       exports: exports.documents.length,
     };
-    await record(tx, erased, exports.shared, rationale);
+    const heads = evenIfHeld
+      ? await lockLogs(tx, ['audit', 'traces'])
+      : await lockHeadsUnlessHeld(tx, ['audit', 'traces'], [traceId], today);
+    record(tx, heads, { erased, exports: exports.shared, rationale });
     return erased;
   });
 }
 
 /** Appends the event of the trace log, if there was a trace, and the entry of the audit ledger. */
-async function record(tx: Transaction, erased: ErasedRun, exports: readonly string[], rationale: string): Promise<void> {
+function record(
+  tx: Transaction,
+  heads: Record<'audit' | 'traces', HeadToMove>,
+  { erased, exports, rationale }: { erased: ErasedRun; exports: readonly string[]; rationale: string },
+): void {
   const { trace, submissions, telemetryEvents: telemetry_events } = erased;
-  const heads = await lockLogs(tx, ['audit', 'traces']);
   let seq: number | null = null;
   if (trace !== null) {
     seq = appendDropEvent(tx, heads.traces, { reason: 'erasure', traces: [{ id: trace, submissions }], exports });
@@ -104,9 +112,6 @@ async function record(tx: Transaction, erased: ErasedRun, exports: readonly stri
     entryOf({ recorded_by: 'operator', actor: 'operator', action: 'run.erased', subject: trace, rationale, metadata }),
   ]);
 }
-
-const HELD =
-  'an evaluation, an incident or an audit entry with a retention date names this run, so it must be kept; add --even-if-held to erase it nevertheless';
 
 const WITHOUT_SUBMISSIONS =
   'no submission of this trace is stored: the database was changed outside the server; nothing was erased. Find the changes with `ledger verify --log traces`';
@@ -144,11 +149,11 @@ async function eraseTelemetry(tx: Transaction, traceId: string): Promise<{ docum
   await blankRunIds(tx, shared);
   const own = requests.filter(({ hasOthers }) => !hasOthers).map(({ id }) => id);
   await removeRunIds(tx, 'telemetry', own);
-  const { events } = await deleteTelemetry(tx, own);
+  const { traceIds } = await deleteTelemetry(tx, own);
   const eventsInShared = await deleteTelemetryOfRun(
     tx,
     traceId,
     shared.map(({ id }) => id),
   );
-  return { documents: requests, events: events + eventsInShared };
+  return { documents: requests, events: traceIds.length + eventsInShared };
 }

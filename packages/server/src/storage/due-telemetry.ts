@@ -34,19 +34,21 @@ const DELETE = sql<StoredDocument>(
   `DELETE FROM countersign.telemetry_submissions AS s WHERE s.tenant_id = $1 AND s.id = ANY ($2::uuid[])
    RETURNING NULL AS document, s.segment, s.segment_offset AS "offset", s.segment_length AS length`,
 );
-const DELETE_EVENTS = sql<{ ordinal: number }>(
+const DELETE_EVENTS = sql<{ trace_id: string }>(
   'delete_telemetry_events',
-  'DELETE FROM countersign.telemetry_events WHERE tenant_id = $1 AND submission = ANY ($2::uuid[]) RETURNING ordinal',
+  'DELETE FROM countersign.telemetry_events WHERE tenant_id = $1 AND submission = ANY ($2::uuid[]) RETURNING trace_id',
 );
 
-/** Deletes telemetry requests with their events. Returns the places of the requests' documents in segments, and the number of events. */
+/**
+ * Deletes telemetry requests with their events. Returns the places of the requests' documents in segments, and the trace_id of each event.
+ */
 export async function deleteTelemetry(
   tx: Transaction,
   ids: readonly string[],
-): Promise<{ documents: StoredDocument[]; events: number }> {
+): Promise<{ documents: StoredDocument[]; traceIds: string[] }> {
   const events = tx.run(DELETE_EVENTS, [tx.tenantId, uuidArray(ids)]);
   const documents = await tx.run(DELETE, [tx.tenantId, uuidArray(ids)]);
-  return { documents, events: (await events).length };
+  return { documents, traceIds: (await events).map(({ trace_id }) => trace_id) };
 }
 
 /** A telemetry request with events of a run. */

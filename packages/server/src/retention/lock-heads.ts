@@ -1,0 +1,34 @@
+import type { Transaction } from '../database/transaction.ts';
+import { lockLogs } from '../ledger/advance.ts';
+import type { HeadToMove, LogName } from '../storage/log-heads.ts';
+import { areRunsHeld } from '../storage/run-holds.ts';
+import { RuleViolationError } from '../workspace/rule-violation.ts';
+
+/** A run must be kept (`isHeld` in storage/run-holds.ts). */
+export class RunHeldError extends RuleViolationError {
+  override name = 'RunHeldError';
+
+  constructor() {
+    super(
+      'an evaluation, an incident or an audit entry with a retention date names this run, so it must be kept; add --even-if-held to erase it nevertheless',
+    );
+  }
+}
+
+/**
+ * Locks the heads of these logs to record that runs were deleted, unless one of the runs must be kept. What keeps a run is written while
+ * the head of the audit ledger or of the evidence log is locked, so after this check nothing can, until the transaction ends.
+ * @param logs contains `audit`.
+ * @param today the date, YYYY-MM-DD.
+ * @throws RunHeldError if a run must be kept. It may have been written after the transaction looked for it.
+ */
+export async function lockHeadsUnlessHeld<L extends LogName>(
+  tx: Transaction,
+  logs: readonly L[],
+  traceIds: readonly string[],
+  today: string,
+): Promise<Record<L, HeadToMove>> {
+  const heads = await lockLogs<LogName>(tx, [...logs, 'evidence']);
+  if (await areRunsHeld(tx, traceIds, today)) throw new RunHeldError();
+  return heads;
+}
