@@ -35,7 +35,7 @@ export interface Registration {
 }
 
 /** The result for a batch without new agents. */
-const NO_REGISTRATION: Registration = { warn: (outcome) => outcome };
+export const NO_REGISTRATION: Registration = { warn: (outcome) => outcome };
 
 /**
  * Registers the agents of a batch and finds known ones that look like them. Without new agents it returns no promise, so the batch's

@@ -18,7 +18,7 @@ import type { BatchDocuments, DocumentPlaces } from './batch-documents.ts';
 import { ingestReply } from './ingest-request.ts';
 import { factsOf, mergeTraces, type ResolvedTrace, submissionNumber } from './merge-traces.ts';
 import type { PreparedTrace } from './prepared-trace.ts';
-import { registerAgents } from './register-agents.ts';
+import { type NewAgent, NO_REGISTRATION, type Registration, registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome } from './replays.ts';
 
 /** Writes trace requests of one tenant in one transaction: usually two round trips, or three if a run is merged. */
@@ -28,9 +28,20 @@ export const writeTraces = (
   documents: BatchDocuments,
   heads: RememberedHeads,
 ): Promise<Outcome[]> =>
-  commitWithReplays(tx, operations.ingestTrace.path, items, (fresh) =>
-    storeTraces(tx, fresh, heads, (kept) => documents.store(tx, kept)),
-  );
+  commitWithReplays(tx, operations.ingestTrace.path, items, async (fresh) => {
+    const { outcomes, registered, warn } = await storeTraces(tx, fresh, heads, (kept) => documents.store(tx, kept));
+    return outcomes.map((outcome, index) => warn(outcome, registered[index]!));
+  });
+
+/** What `storeTraces` has stored. */
+interface TraceOutcomes {
+  /** The outcome of each request, in order. */
+  outcomes: Outcome[];
+  /** The agents that each request has registered. */
+  registered: (readonly NewAgent[])[];
+  /** Adds the warning about registered agents to a response (register-agents.ts). */
+  warn: Registration['warn'];
+}
 
 /** The stored traces and agents of some requests. The traces are locked. */
 export type StoredTraces = Awaited<ReturnType<typeof lookUpTraces>>;
@@ -55,7 +66,6 @@ export async function lookUpTraces(tx: Transaction, items: readonly PreparedTrac
  * Stores new traces and merges known ones; the caller commits. All trace_ids must be different.
  * @param storeDocuments called with the documents of the traces that are not rejected. Returns where they are stored.
  * @param before the result of lookUpTraces for these requests (and possibly others), if the caller has already looked them up.
- * @returns the outcome of each request, in order.
  * @throws RejectedItemsError like `mergeTraces`.
  */
 export async function storeTraces(
@@ -64,13 +74,14 @@ export async function storeTraces(
   heads: RememberedHeads,
   storeDocuments: (kept: readonly Buffer[]) => DocumentPlaces | Promise<DocumentPlaces>,
   before: Promise<StoredTraces> = lookUpTraces(tx, items, heads),
-): Promise<Outcome[]> {
+): Promise<TraceOutcomes> {
   const { clock, locked, agents } = await before;
   const knownByTraceId = new Map(locked.map((trace) => [trace.traceId, trace]));
   const batchAgents = new BatchAgents(agents);
   const traces = items.map((item) => resolveTrace(item, knownByTraceId.get(item.traceId), batchAgents));
   const accepted = traces.filter((each): each is ResolvedTrace => !(each instanceof Error));
-  if (accepted.length === 0) return traces as ApiError[];
+  const registered = traces.map((each) => (each instanceof Error ? [] : each.registered));
+  if (accepted.length === 0) return { outcomes: traces as ApiError[], registered, warn: NO_REGISTRATION.warn };
 
   const registering = registerAgents(tx, batchAgents.registered);
   const registration = registering instanceof Promise ? await registering : registering;
@@ -81,10 +92,8 @@ export async function storeTraces(
   const known = accepted.filter(({ known }) => known !== undefined);
   const merged = await mergeTraces(tx, receivedAt, known);
   await event.append();
-  return traces.map(
-    (each): Outcome =>
-      each instanceof Error ? each : registration.warn(accept(each, merged.get(each.id) ?? each.totals!), each.registered),
-  );
+  const outcomes = traces.map((each) => (each instanceof Error ? each : accept(each, merged.get(each.id) ?? each.totals!)));
+  return { outcomes, registered, warn: registration.warn };
 }
 
 /**

@@ -3,6 +3,7 @@ import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
 import type { BatchDocuments } from '../ingest/batch-documents.ts';
 import type { PreparedTrace } from '../ingest/prepared-trace.ts';
+import type { NewAgent } from '../ingest/register-agents.ts';
 import { commitWithReplays, type Outcome } from '../ingest/replays.ts';
 import { lookUpTraces, type StoredTraces, storeTraces } from '../ingest/write-traces.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
@@ -79,22 +80,23 @@ async function storeExports(
   );
   const written =
     traces.length === 0
-      ? []
+      ? undefined
       : await storeTraces(tx, traces, heads, () => places, before).catch((error: unknown) => {
           throw error instanceof RejectedItemsError ? rejectedExports(error.rejections, itemOf) : error;
         });
   const rejected = new Map<Item, ApiError>();
-  const headers = new Map<Item, Record<string, string>>();
-  written.forEach((outcome, index) => {
+  const registered = new Map<Item, NewAgent[]>(items.map((item) => [item, []]));
+  written?.outcomes.forEach((outcome, index) => {
     const item = itemOf.get(traces[index]!)!;
     if (outcome instanceof ApiError) rejected.set(item, outcome);
-    else headers.set(item, { ...headers.get(item), ...outcome.headers });
+    registered.get(item)!.push(...written.registered[index]!);
   });
   // If a trace is rejected, its whole export is rejected.
   if (rejected.size > 0) throw new RejectedItemsError(rejected);
   const outcomes = items.map((item, index): Outcome => {
     const json = exportResponse(item.signal, acceptable[index]!.partialSuccess);
-    return { json, headers: headers.get(item) ?? {} };
+    const outcome = { json, headers: {} };
+    return written === undefined ? outcome : written.warn(outcome, registered.get(item)!);
   });
   const records = acceptable.flatMap(({ logs }, index) =>
     logs.map((log) => ({ ...log, recordedBy: items[index]!.recordedBy, export: ids[index]! })),

@@ -28,6 +28,21 @@ async function runOf(traceId: string) {
 }
 
 describe('POST /v1/traces', () => {
+  test('the warning about similar names covers all runs of an export, and names at most three agents', async () => {
+    const other = await server.workspace();
+    const { sendJson } = exporter(server, await server.key(other));
+    const runs = (...names: string[]) =>
+      jsonExport(names.map((name) => ({ traceId: newTrace(), spanId: id(1), attributes: { 'gen_ai.agent.name': name } })));
+    expect((await sendJson(runs('Ant', 'Bot', 'Cat', 'Dog'))).headers.get('countersign-warning')).toBeNull();
+    const { headers } = await sendJson(runs('ant', 'bot', 'cat', 'dog', 'new'));
+    const warnings = headers.get('countersign-warning')!.split(', ');
+    expect(warnings).toHaveLength(4);
+    expect(warnings.slice(0, 3).every((each) => /^similar-agent-name;agent_name=(ant|bot|cat|dog);similar_to=/.test(each))).toBe(
+      true,
+    );
+    expect(warnings[3]).toBe('similar-agent-name;more=1');
+  });
+
   test.each([
     ['protobuf', (traceId: string) => send(protobufExport(chatRun(traceId)), PROTOBUF)],
     ['gzip', (traceId: string) => send(gzipSync(protobufExport(chatRun(traceId))), { ...PROTOBUF, 'content-encoding': 'gzip' })],
