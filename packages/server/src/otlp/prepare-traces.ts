@@ -10,13 +10,20 @@ import { exportFacts, REDACTED } from './export-facts.ts';
 import { logsOfFindings, traceIdsOf } from './prepare-logs.ts';
 
 /**
+ * The largest number of traces in an export. Each is a row and a part of one event of the trace log, so an export of many traces delays
+ * other requests. Batches of exporters have fewer than 10,000 spans.
+ */
+const TRACES_MAX = 10_000;
+
+/**
  * Prepares an export of spans.
- * @throws ApiError if there are spans and none has valid IDs, or if the tokens or costs of a span or a trace add up to too large a number.
+ * @throws ApiError if there are spans and none has valid IDs, if there are more than TRACES_MAX traces, or if the tokens or costs of a span or a trace add up to too large a number.
  */
 export function prepareTraceExport(request: ExportRequest, read: ReadExport<SpanRecord>): PreparedExport {
   const valid = read.records.filter(({ traceId, spanId }) => traceId !== '' && spanId !== '');
   const rejected = read.records.length - valid.length;
   if (rejected > 0 && valid.length === 0) throw withoutIds(read.records.length);
+  if (valid.length > TRACES_MAX) requireFewTraces(valid);
   const mapped = mapTraces(valid);
   const traces = mapped.map((each) => traceOfExport(each, request.principal));
   const reasons = [
@@ -55,11 +62,13 @@ function traceOfExport(mapped: MappedTrace, principal: Principal): TraceOfExport
   };
 }
 
+function requireFewTraces(spans: readonly SpanRecord[]): void {
+  const traces = traceIdsOf(spans).length;
+  if (traces > TRACES_MAX)
+    throw notOtlp(`the body has spans of ${traces} traces, and at most ${TRACES_MAX} are allowed; send less at once`);
+}
+
 const withoutIds = (spans: number): ApiError =>
-  new ApiError('invalid_export', [
-    {
-      path: '',
-      code: 'not_otlp',
-      message: `no span (of ${spans}) has a valid trace_id (16 bytes) and span_id (8 bytes); nothing was stored`,
-    },
-  ]);
+  notOtlp(`no span (of ${spans}) has a valid trace_id (16 bytes) and span_id (8 bytes); nothing was stored`);
+
+const notOtlp = (message: string): ApiError => new ApiError('invalid_export', [{ path: '', code: 'not_otlp', message }]);

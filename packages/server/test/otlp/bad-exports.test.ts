@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { prepareExport } from '../../src/http/prepare-body.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 import {
   copiedResource,
@@ -9,6 +10,7 @@ import {
   deepProtobufAttribute,
   manyAttributes,
   manyNames,
+  manyTraces,
   repeatedLists,
   repeatedObjects,
 } from './costly-exports.ts';
@@ -128,6 +130,12 @@ describe('a rejected OTLP request', () => {
       /repeats .* fewer traces or spans/,
     ],
     [
+      'spans of too many traces',
+      () => good.send(manyTraces(10_001), PROTOBUF),
+      400,
+      /spans of 10001 traces, and at most 10000 are allowed; send less at once/,
+    ],
+    [
       'a span without IDs',
       () => good.send(protobufExport([{ traceId: '', spanId: '' }]), PROTOBUF),
       400,
@@ -196,6 +204,13 @@ describe('a rejected OTLP request', () => {
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
     }
   });
+});
+
+test('an export may have spans of 10,000 traces', () => {
+  const principal = { tenantId: workspace, keyId: '', prefix: '0123456789ab', scopes: [] };
+  const document = Buffer.from(manyTraces(10_000));
+  const { traces } = prepareExport({ principal, signal: 'traces', mediaType: 'application/x-protobuf', document });
+  expect(traces).toHaveLength(10_000);
 });
 
 test('the server stores an attribute whose JSON text has millions of values, without parsing the text', async () => {

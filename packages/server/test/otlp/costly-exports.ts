@@ -53,6 +53,14 @@ function withRepetitions(tag: number, content: Uint8Array, repetitions: number):
   return exportOf(wrap(0x4a, wrap(0x12, value)));
 }
 
+/** An export of traces with one span each, 30 bytes per trace, in protobuf. */
+export function manyTraces(traces: number): Uint8Array {
+  const span = Buffer.from([0x12, 28, 0x0a, 16, ...Buffer.alloc(16, 7), 0x12, 8, ...Buffer.alloc(8, 7)]);
+  const spans = Buffer.alloc(traces * span.length, span);
+  for (let index = 0; index < traces; index += 1) spans.writeUInt32BE(index, index * span.length + 4);
+  return wrap(0x0a, wrap(0x12, spans));
+}
+
 /** An export of one trace with many spans. Their scope has a long name, and each step of the mapped run contains a copy of it. */
 export function copiedScope(nameLength: number, count: number): object {
   const traceId = newTrace();
