@@ -229,7 +229,7 @@ describe('an invitation', () => {
     await addMember(server.open.pool, await server.workspace(), { email, name: 'Linked', role: 'viewer' }, 'operator');
     const link = await invite(email);
     const shown = await open(new Browser(server), 'show', { token: tokenOf(link) });
-    expect(shown.body).toMatchObject({ account: "without_password" });
+    expect(shown.body).toMatchObject({ account: 'without_password' });
     const refused = await accept(link, { password: PASSWORD });
     expect([outcome(refused), refused.body.issues[0].message]).toEqual([
       '409 refused',
