@@ -71,15 +71,17 @@ test('the page of a run marks the requests in which a user ID was overwritten', 
   await expect.poll(() => requests.allInnerTexts(), BUSY).toEqual(['Request 1 · user ID overwritten', 'Request 2']);
 });
 
-test('the overview counts a run without a root span, but not as a run that ended without success', async () => {
+test('the overview counts outcomes other than success, without those of runs that have no root span', async () => {
   const workspace = await newWorkspace();
   await sendSpans(workspace, [chatRun(newTrace())[0]!]);
-  for (const outcome of ['success', 'failure', 'escalated'])
+  for (const outcome of ['success', 'failure', 'completed'])
     await workspace.send(paths.telemetry, { trace_id: outcome, outcome, agent_name: 'bot' });
   const { page } = await workspace.visit('viewer');
-  await page.getByText('2 ended without success').waitFor(BUSY);
+  await page.getByText('2 other than success').waitFor(BUSY);
   expect(await page.getByRole('img', { name: /^Runs by day: 4 in 14 days/ }).count()).toBe(1);
-  await page.getByText('All traces and telemetry events are counted, including arriving and incomplete runs.').waitFor();
+  await page
+    .getByText('All stored traces and telemetry events are counted, including arriving and incomplete runs.', { exact: false })
+    .waitFor();
 });
 
 test('the page of a run shows findings in a separate table, and the list of evaluations does not show them', async () => {

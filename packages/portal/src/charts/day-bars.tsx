@@ -4,16 +4,16 @@ import { formatDay } from '../components/time-format.ts';
 import styles from './day-bars.module.css';
 import { AXIS_FONT, axisWidth, type Palette, Plot } from './plot.tsx';
 
-/** The value of one UTC day (YYYY-MM-DD). `bad` is the failed part of `value`, if it is known. */
+/** The value of one UTC day (YYYY-MM-DD). `other` is the part of `value` that `otherLabel` describes, if it is known. */
 export interface DayValue {
   day: string;
   value: number;
-  bad?: number;
+  other?: number;
 }
 
 const HEIGHT = 132;
 
-/** A bar chart by day with the total above it. The failed part of each bar is red. Pointing at a day shows its value. */
+/** A bar chart by day with the total above it. The part that `otherLabel` names has another color. Pointing at a day shows its value. */
 export function DayBars(props: {
   title: string;
   total: string;
@@ -21,24 +21,24 @@ export function DayBars(props: {
   format: (value: number) => string;
   /** A shorter format for the axis. */
   formatShort?: (value: number) => string;
-  badLabel?: string;
+  otherLabel?: string;
 }) {
-  const { title, total, days, format, formatShort = format, badLabel } = props;
+  const { title, total, days, format, formatShort = format, otherLabel } = props;
   const [pointedIndex, setPointedIndex] = useState<number | null>(null);
   const data = useMemo<uPlot.AlignedData>(
-    () => [days.map((_day, index) => index), days.map(({ value }) => value), days.map(({ bad }) => bad ?? 0)],
+    () => [days.map((_day, index) => index), days.map(({ value }) => value), days.map(({ other }) => other ?? 0)],
     [days],
   );
   const options = useMemo(() => optionsOf(days, formatShort, setPointedIndex), [days, formatShort]);
   const pointedDay = pointedIndex === null ? undefined : days[pointedIndex];
-  const bad = (pointedDay === undefined ? days : [pointedDay]).reduce((sum, each) => sum + (each.bad ?? 0), 0);
+  const other = (pointedDay === undefined ? days : [pointedDay]).reduce((sum, each) => sum + (each.other ?? 0), 0);
   return (
     <section className={styles.bars}>
       <h3>{title}</h3>
       <p className={styles.figure}>
         <strong>{pointedDay === undefined ? total : format(pointedDay.value)}</strong>
         <span>{pointedDay === undefined ? `in ${days.length} days` : formatDay(pointedDay.day)}</span>
-        {bad > 0 && badLabel !== undefined && <span className={styles.bad}>{`${format(bad)} ${badLabel}`}</span>}
+        {other > 0 && otherLabel !== undefined && <span className={styles.other}>{`${format(other)} ${otherLabel}`}</span>}
       </p>
       <Plot
         label={`${title} by day: ${total} in ${days.length} days`}
@@ -51,15 +51,15 @@ export function DayBars(props: {
               <tr>
                 <th scope="col">Day (UTC)</th>
                 <th scope="col">{title}</th>
-                {badLabel !== undefined && <th scope="col">{badLabel}</th>}
+                {otherLabel !== undefined && <th scope="col">{otherLabel}</th>}
               </tr>
             </thead>
             <tbody>
-              {days.map(({ day, value, bad: failed }) => (
+              {days.map(({ day, value, other: part }) => (
                 <tr key={day}>
                   <td>{day}</td>
                   <td>{format(value)}</td>
-                  {badLabel !== undefined && <td>{format(failed ?? 0)}</td>}
+                  {otherLabel !== undefined && <td>{format(part ?? 0)}</td>}
                 </tr>
               ))}
             </tbody>
@@ -111,8 +111,8 @@ const optionsOf =
           points: { show: false },
         },
         {
-          fill: palette.bad,
-          stroke: palette.bad,
+          fill: palette.warn,
+          stroke: palette.warn,
           width: 0,
           ...(bars === undefined ? {} : { paths: bars }),
           points: { show: false },

@@ -45,7 +45,7 @@ export function RelatedRuns({ runs, agent }: { runs: Runs; agent: string }) {
         <PropertyList
           facts={[
             ['Runs', formatCount(totals.runs)],
-            ['Ended without success', formatCount(totals.failures)],
+            ['Outcome other than success', formatCount(totals.failures)],
             ['Arriving or incomplete', totals.unfinished === 0 ? undefined : formatCount(totals.unfinished)],
             ['With errors', formatCount(totals.errors)],
             ['Tokens', formatCount(totals.total_tokens)],
