@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
-import { createHighRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
+import { COME_BACK, createHighRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 
 test('a page reports a lost connection, keeps the input and can submit it when the connection is back', async () => {
   const workspace = await newWorkspace();
@@ -37,13 +37,6 @@ test.each([
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByText('No agents yet').waitFor();
 });
-
-/** A script that simulates a return to the tab a minute later, so that the page requests its stale data again. */
-const COME_BACK = `(() => {
-  const now = Date.now();
-  Date.now = () => now + 60_000;
-  document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
-})()`;
 
 test('the portal shows a loading indicator on the first load and during navigation', async () => {
   const workspace = await newWorkspace();

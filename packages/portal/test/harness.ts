@@ -94,3 +94,10 @@ export async function waitUntilLoaded(page: Page): Promise<void> {
   await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count(), { timeout: 20_000 }).toBe(0);
   await page.waitForLoadState('networkidle');
 }
+
+/** A script that simulates a return to the tab a minute later, so that the page requests its stale data again. */
+export const COME_BACK = `(() => {
+  const now = Date.now();
+  Date.now = () => now + 60_000;
+  document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+})()`;

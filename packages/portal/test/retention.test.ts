@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newWorkspace } from './harness.ts';
+import { COME_BACK, newWorkspace } from './harness.ts';
 
 test('an admin sets how long runs are kept and confirms a short period', async () => {
   const workspace = await newWorkspace();
@@ -39,4 +39,16 @@ test('a viewer sees how long runs are kept and cannot change it', async () => {
   const { page } = await workspace.visit('viewer', 'settings');
   await page.getByRole('main').getByText('Kept forever').first().waitFor();
   expect(await page.getByRole('button', { name: 'Set retention' }).count()).toBe(0);
+});
+
+test('a change by another admin keeps the input in a field and updates the other field', async () => {
+  const workspace = await newWorkspace();
+  const { page, browser } = await workspace.visit('admin', 'settings');
+  const main = page.getByRole('main');
+  await main.getByLabel('Keep traces for (days)').fill('400');
+  await browser.call('PATCH', `/workspaces/${workspace.id}/settings/retention`, { telemetry_days: 365 });
+  await page.evaluate(COME_BACK);
+  await main.getByText('Kept for 365 days').waitFor();
+  expect(await main.getByLabel('Keep traces for (days)').inputValue()).toBe('400');
+  expect(await main.getByLabel('Keep telemetry events for (days)').inputValue()).toBe('365');
 });

@@ -38,7 +38,7 @@ export function RetentionPanel({ workspace, isAdmin }: { workspace: string; isAd
       </Panel>
       {isAdmin && facts !== undefined && (
         <Panel title="Change retention" note="A change is recorded in the audit ledger as retention.changed.">
-          <RetentionForm key={`${facts.trace_days} ${facts.telemetry_days}`} workspace={workspace} facts={facts} />
+          <RetentionForm workspace={workspace} facts={facts} />
         </Panel>
       )}
     </>
@@ -61,8 +61,9 @@ const formatPeriod = (days: number | null): string => {
 
 function RetentionForm({ workspace, facts }: { workspace: string; facts: Facts }) {
   const queries = useQueryClient();
-  const [traces, setTraces] = useState(facts.trace_days?.toString() ?? '');
-  const [telemetry, setTelemetry] = useState(facts.telemetry_days?.toString() ?? '');
+  // A field without input shows the current period, which another admin may change meanwhile.
+  const [input, setInput] = useState<{ traces?: string; telemetry?: string }>({});
+  const { traces = facts.trace_days?.toString() ?? '', telemetry = facts.telemetry_days?.toString() ?? '' } = input;
   const [isConfirmed, setConfirmed] = useState(false);
   const needsConfirmation =
     isNewAndShort(traces, facts.trace_days, facts) || isNewAndShort(telemetry, facts.telemetry_days, facts);
@@ -81,6 +82,8 @@ function RetentionForm({ workspace, facts }: { workspace: string; facts: Facts }
     onSuccess: async () => {
       toast.done('Retention set.');
       await queries.invalidateQueries();
+      setInput({});
+      setConfirmed(false);
     },
   });
   return (
@@ -97,7 +100,7 @@ function RetentionForm({ workspace, facts }: { workspace: string; facts: Facts }
         inputMode="numeric"
         placeholder="forever"
         value={traces}
-        onChange={({ currentTarget }) => setTraces(currentTarget.value)}
+        onChange={({ currentTarget }) => setInput({ ...input, traces: currentTarget.value })}
         error={fieldError(mutation.error, 'trace_days')}
       />
       <TextInput
@@ -106,7 +109,7 @@ function RetentionForm({ workspace, facts }: { workspace: string; facts: Facts }
         inputMode="numeric"
         placeholder="forever"
         value={telemetry}
-        onChange={({ currentTarget }) => setTelemetry(currentTarget.value)}
+        onChange={({ currentTarget }) => setInput({ ...input, telemetry: currentTarget.value })}
         error={fieldError(mutation.error, 'telemetry_days')}
       />
       {needsConfirmation && (
