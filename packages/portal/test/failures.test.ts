@@ -140,6 +140,29 @@ test('a record and a list disappear if a reload shows that they cannot be read a
   expect(await page.getByRole('link', { name: 'run-1' }).count()).toBe(0);
 });
 
+test('a record, a list and the overview that cannot be updated stay, with a notice, until a retry succeeds', async () => {
+  const workspace = await newWorkspace();
+  const run = await workspace.send(paths.traces, { trace_id: 'run-1', agent_name: 'support-bot', spans: [] });
+  const { page } = await workspace.visit('viewer');
+  const notice = page.getByText('This page could not be updated');
+  for (const [path, text] of [
+    [`runs/traces/${run.id}`, 'run-1'],
+    ['runs', 'run-1'],
+    ['', 'support-bot'],
+  ] as const) {
+    await page.goto(`/w/${workspace.id}/${path}`);
+    await page.getByRole('main').getByText(text).first().waitFor();
+    const error = { status: 500, json: { error: 'internal_error', issues: [] } };
+    await page.context().route('**/api/portal/**', (route) => route.fulfill(error));
+    await page.evaluate(COME_BACK);
+    await notice.waitFor();
+    await page.getByRole('main').getByText(text).first().waitFor();
+    await page.context().unroute('**/api/portal/**');
+    await page.getByRole('button', { name: 'Try again' }).first().click();
+    await notice.waitFor({ state: 'detached' });
+  }
+});
+
 test('if another admin was faster, the page says that the rationale was not recorded', async () => {
   const workspace = await newWorkspace();
   const agent = await createHighRiskAgent(workspace, 'support-bot');

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { isUnreadable } from '../api/problem.ts';
 import { useWorkspace } from '../api/session.ts';
 import { BlockSkeleton } from './block-skeleton.tsx';
+import { OutdatedNotice } from './outdated-notice.tsx';
 import { PageHeader } from './page-header.tsx';
 import { ProblemNotice } from './problem-notice.tsx';
 
@@ -22,8 +23,8 @@ interface ListPage {
 
 /**
  * The page of one record. Shows a skeleton while the record loads, and an error if loading fails, or if a reload shows that the record
- * cannot be read any more. `children` renders the loaded record;
- * its parameter `crumb` is the link to the list, for the header of the page.
+ * cannot be read any more. If a reload fails for another reason, the record stays below a notice. `children` renders the loaded record; its
+ * parameter `crumb` is the link to the list, for the header of the page.
  */
 export function DetailPage<T>(props: {
   title: string;
@@ -39,14 +40,22 @@ export function DetailPage<T>(props: {
       {list.label}
     </Link>
   );
-  if (query.data !== undefined && !isUnreadable(query.error)) return children(query.data, crumb);
+  const { data, error } = query;
+  const isShown = data !== undefined && !isUnreadable(error);
   return (
     <>
-      <PageHeader title={title} crumb={crumb} />
-      {query.isError ? (
-        <ProblemNotice problem={query.error} retry={() => void query.refetch()} />
+      {isShown && <OutdatedNotice query={query} />}
+      {isShown ? (
+        children(data, crumb)
       ) : (
-        <BlockSkeleton height={skeletonHeight} />
+        <>
+          <PageHeader title={title} crumb={crumb} />
+          {query.isError ? (
+            <ProblemNotice problem={error} retry={() => void query.refetch()} />
+          ) : (
+            <BlockSkeleton height={skeletonHeight} />
+          )}
+        </>
       )}
     </>
   );

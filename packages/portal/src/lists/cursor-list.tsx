@@ -2,6 +2,7 @@ import { Button } from '@mantine/core';
 import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { isUnreadable } from '../api/problem.ts';
+import { OutdatedNotice } from '../components/outdated-notice.tsx';
 import { ProblemNotice } from '../components/problem-notice.tsx';
 import styles from './cursor-list.module.css';
 import { type Column, DataTable } from './data-table.tsx';
@@ -55,6 +56,7 @@ export function CursorList<T>(props: {
   }
   return (
     <>
+      <OutdatedNotice query={list} className={styles.inset} />
       <DataTable label={label} columns={columns} items={items} keyOf={keyOf} dimmed={list.isPlaceholderData} />
       {(next !== null || filters.cursor !== undefined) && <Pager label={label} filters={filters} next={next} />}
     </>

@@ -6,6 +6,7 @@ import { useWorkspace } from '../../api/session.ts';
 import { BlockSkeleton } from '../../components/block-skeleton.tsx';
 import { DifferingRows } from '../../components/differing-rows.tsx';
 import { formatCountOf } from '../../components/number-format.ts';
+import { OutdatedNotice } from '../../components/outdated-notice.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
@@ -47,6 +48,7 @@ export function OverviewPage() {
   const chosen = selectAgents(data.agents);
   return (
     <>
+      <OutdatedNotice query={overview} />
       <PageHeader title="Overview" lead={<Lead overview={data} />} />
       <div className="stack">
         <DifferingRows rows={data.differing_rows} />

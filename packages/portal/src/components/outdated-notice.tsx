@@ -1,0 +1,31 @@
+import { Button } from '@mantine/core';
+import type { UseQueryResult } from '@tanstack/react-query';
+import { toProblem } from '../api/problem.ts';
+import { Notice } from './notice.tsx';
+import styles from './outdated-notice.module.css';
+
+/**
+ * A notice above data that could not be updated. A lost connection has a banner instead (shell/lost-connection.tsx), and the end of the
+ * session has a message.
+ */
+export function OutdatedNotice({
+  query,
+  className = styles.above,
+}: {
+  query: UseQueryResult<unknown>;
+  className?: string | undefined;
+}) {
+  if (!query.isRefetchError || ['lost', 'signed-out'].includes(toProblem(query.error).kind)) return null;
+  return (
+    <div className={className}>
+      <Notice kind="warning" role="status">
+        <div className="row">
+          <p>This page could not be updated, so it may be out of date.</p>
+          <Button variant="default" size="xs" onClick={() => void query.refetch()}>
+            Try again
+          </Button>
+        </div>
+      </Notice>
+    </div>
+  );
+}
