@@ -30,6 +30,7 @@ async function reloadWithCanvasRecorder(page: Page): Promise<{ texts: () => Prom
   };
 }
 
+const HARNESS = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const SERIES_COLORS = ['#0b5563', '#6b3fa0', '#9a5b00', '#1d5fa8', '#a03060'];
 /** The color of the borders of the marks of evaluations. */
 const MARK_BORDER = '#ffffff';
@@ -144,4 +145,24 @@ test('the page of an evaluation shows its reported cases, time, suite, failures,
   await page.getByRole('link', { name: 'run-0001' }).click();
   await page.waitForURL(/runs\?text=run-0001/);
   expect(pageErrors).toEqual([]);
+});
+
+test('the harness filter applies a complete ID only', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'bot', harness_id: HARNESS });
+  const { page } = await workspace.visit('viewer', 'evaluations');
+  const harness = page.getByRole('textbox', { name: 'Harness' });
+  await harness.fill(HARNESS.slice(0, 20));
+  await page.getByText('Enter a complete ID.').waitFor();
+  await page.waitForTimeout(500);
+  expect(new URL(page.url()).search).toBe('');
+  await page.getByRole('link', { name: 'nightly' }).waitFor();
+  await harness.fill(HARNESS.replace('0', '1'));
+  await page.getByText('No matches').waitFor();
+  await harness.fill(HARNESS);
+  await page.getByRole('link', { name: 'nightly' }).waitFor();
+  await page.waitForURL(new RegExp(HARNESS));
+  expect(await page.getByText('Enter a complete ID.').count()).toBe(0);
+  await page.goto(`/w/${workspace.id}/evaluations?harness_id=abc`);
+  await page.getByRole('link', { name: 'nightly' }).waitFor();
 });

@@ -3,7 +3,7 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { Children, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import styles from './filter-bar.module.css';
-import { type Filters, startOfDay } from './use-filters.ts';
+import { type Filters, isValidFilter, startOfDay } from './use-filters.ts';
 
 /** If a list has more filters than this, phones show the first two, the filters that are set, and a button that shows the others. */
 const COLLAPSED_ABOVE = 3;
@@ -68,7 +68,7 @@ function useTypedFilter<N extends string>(filters: Filters<N>, name: N, toValue:
   };
 }
 
-/** A free-text filter. It is applied TYPING_MS after the last input. */
+/** A free-text filter. It is applied TYPING_MS after the last input. An ID is applied only if it is complete. */
 export function FilterText<N extends string>({
   filters,
   name,
@@ -88,7 +88,11 @@ export function FilterText<N extends string>({
 }) {
   const suggestions = useId();
   const current = filters.values[name] ?? '';
-  const { input, type, clear } = useTypedFilter(filters, name, (text) => valueForName(displayNames, text.trim()));
+  const isValid = (text: string) => text === '' || isValidFilter(name, text);
+  const { input, type, clear } = useTypedFilter(filters, name, (text) => {
+    const value = valueForName(displayNames, text.trim());
+    return isValid(value) ? value : '';
+  });
   return (
     <>
       <TextInput
@@ -101,6 +105,7 @@ export function FilterText<N extends string>({
         leftSection={<IconSearch size={14} aria-hidden />}
         rightSection={input === '' ? undefined : <CloseButton size="xs" aria-label={`Clear ${label}`} onClick={clear} />}
         onChange={({ currentTarget }) => type(currentTarget.value)}
+        error={isValid(input.trim()) ? undefined : 'Enter a complete ID.'}
       />
       {displayNames.size > 0 && (
         <datalist id={suggestions}>

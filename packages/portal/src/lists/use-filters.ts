@@ -53,8 +53,11 @@ export function useFilters<const N extends string>(names: readonly N[]): Filters
   };
 }
 
-/** Whether the value of a filter is valid. Invalid dates and times in the URL are ignored. */
-function isValidFilter(name: string, value: string): boolean {
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Whether the value of a filter is valid. Invalid dates, times and IDs in the URL are ignored. */
+export function isValidFilter(name: string, value: string): boolean {
+  if (name === 'agent_id' || name === 'harness_id') return UUID.test(value);
   if (name === 'from' || name === 'to') return startOfDay(value) !== undefined;
   if (name === 'since' || name === 'before') return !Number.isNaN(Date.parse(value));
   return true;
