@@ -220,3 +220,26 @@ test('a step shows its complete error, the fields that the contract does not nam
   await page.getByRole('treeitem', { name: /calling/ }).click();
   await page.getByText('{"order_id":9007199254740993}').waitFor();
 });
+
+test('the page of a run says that it lists only the latest 50 telemetry events and the first 200 findings', async () => {
+  const workspace = await newWorkspace();
+  const { id } = await workspace.send(paths.traces, { trace_id: 'run-1', spans: [] });
+  const events = Array.from({ length: 51 }, () => ({ trace_id: 'run-1', outcome: 'success' }));
+  await workspace.send(paths.telemetry, { events: events.slice(0, 49) });
+  const finding = { span_id: 'a', name: 'relevance', score: 1, label: null, explanation: null, at: null, recorded_by: 'key:x' };
+  let findings = 199;
+  const { page } = await workspace.visit('viewer');
+  await page.context().route(`**/api/portal/**/traces/${id}`, async (route) => {
+    const response = await route.fetch();
+    const json = { ...(await response.json()), findings: Array.from({ length: findings }, () => finding) };
+    await route.fulfill({ response, json });
+  });
+  const hints = page.getByText(/Only the (latest 50 events|first 200 findings) are listed\./);
+  await page.goto(`/w/${workspace.id}/runs/traces/${id}`);
+  await page.getByRole('table', { name: 'Findings' }).waitFor();
+  expect(await hints.count()).toBe(0);
+  findings = 200;
+  await workspace.send(paths.telemetry, { events: events.slice(0, 2) });
+  await page.reload();
+  await expect.poll(() => hints.count(), BUSY).toBe(2);
+});

@@ -17,7 +17,7 @@ const HEIGHT = 220;
  * evaluated suites also have a line.
  */
 export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rates'> }) {
-  const { points, threshold } = rates;
+  const { points, threshold, more } = rates;
   const [pointedIndex, setPointedIndex] = useState<number | null>(null);
   const rated = useMemo(() => ratedPoints(points), [points]);
   const series = useMemo(() => seriesOf(rated, SERIES_COLOR_COUNT), [rated]);
@@ -28,7 +28,10 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
   if (shown === undefined) {
     return (
       <>
-        <p className="soft">No evaluation of this agent reported a pass rate.</p>
+        <p className="soft">
+          {more ? `None of the latest ${formatCount(points.length)} evaluations` : 'No evaluation'} of this agent reported a pass
+          rate.
+        </p>
         <ValueTable>{table}</ValueTable>
       </>
     );
@@ -61,6 +64,7 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
         options={options}
         table={table}
       />
+      {more && <p className="faint">Only the latest {formatCount(points.length)} evaluations are shown.</p>}
     </div>
   );
 }

@@ -23,6 +23,9 @@ import { VerifyLedger } from './verify-ledger.tsx';
 
 type Entry = ListItem<'ledger.list'>;
 
+/** The server lists at most this many actions, by name. */
+const ACTIONS_MAX = 200;
+
 /** The page of the audit ledger: its verification, its entries, and all logs of the workspace. */
 export function LedgerPage() {
   const { workspace } = useWorkspace();
@@ -33,6 +36,8 @@ export function LedgerPage() {
     queryKey: ['ledger-actions', workspace.id],
     queryFn: ({ signal }) => call('ledger.actions', { params, signal }),
   });
+  const actionNames = actions.data?.actions ?? [];
+  const anyAction = actionNames.length < ACTIONS_MAX ? 'Any action' : `Any action (first ${ACTIONS_MAX} listed)`;
   const { data: members } = useQuery(membersQuery(workspace.id));
   // The email address distinguishes a person from a program that sends the same name as its actor.
   const actors = new Map((members?.items ?? []).map(({ person_id: id, name, email }) => [`user:${id}`, `${name}, ${email}`]));
@@ -52,7 +57,7 @@ export function LedgerPage() {
         <VerifyLedger />
         <div>
           <FilterBar filters={filters}>
-            <FilterSelect filters={filters} name="action" label="Action" all="Any action" options={actions.data?.actions ?? []} />
+            <FilterSelect filters={filters} name="action" label="Action" all={anyAction} options={actionNames} />
             <FilterText filters={filters} name="actor" label="Actor" displayNames={actors} />
             <FilterAgent filters={filters} name="agent_id" />
             <FilterText filters={filters} name="trace_id" label="Run" placeholder="Trace ID" />

@@ -8,13 +8,20 @@ import { Snippet } from '../../components/snippet.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
 import { runColumns } from './run-columns.tsx';
 
+/** The server returns at most this many telemetry events of a run. */
+const EVENTS_MAX = 50;
+
 /** The original requests of a trace, its metadata, and telemetry events of the same run. */
 export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
   const { workspace } = useWorkspace();
   return (
     <>
       {trace.telemetry.length > 0 && (
-        <Panel title="Telemetry events of this run" flush>
+        <Panel
+          title="Telemetry events of this run"
+          note={trace.telemetry.length < EVENTS_MAX ? undefined : `Only the latest ${EVENTS_MAX} events are listed.`}
+          flush
+        >
           <DataTable
             label="Telemetry events of this run"
             items={trace.telemetry}
