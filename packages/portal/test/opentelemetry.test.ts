@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ownerEnvironmentOf, runCommand } from '../../server/test/fixtures/run-command.ts';
 import { chatRun, id, jsonExport, newTrace, pairs, type TestSpan } from '../../server/test/otlp/test-exports.ts';
 import { newWorkspace, paths, type Workspace } from './harness.ts';
 
@@ -112,4 +113,29 @@ test('the empty list of runs shows the OpenTelemetry variables with the URL of t
     'OTEL_EXPORTER_OTLP_HEADERS=x-service-key=$COUNTERSIGN_API_KEY',
     'OTEL_METRICS_EXPORTER=none',
   ]);
+});
+
+test('the page of a run marks a request that was deleted because it also contained an erased run', async () => {
+  const workspace = await newWorkspace();
+  const [erased, other] = [newTrace(), newTrace()];
+  await sendSpans(workspace, [...chatRun(erased), ...chatRun(other)]);
+  await sendSpans(workspace, chatRun(other));
+  const names = ['--workspace', workspace.name, '--trace', erased];
+  const { status } = await runCommand(
+    ownerEnvironmentOf(workspace.server),
+    'runs',
+    'erase',
+    ...names,
+    '--rationale',
+    'request 7',
+  );
+  expect(status).toBe(0);
+  const { page } = await workspace.visit('viewer', 'runs');
+  await page.getByRole('link', { name: other }).click();
+  const rows = page.getByRole('table', { name: 'Original requests' }).locator('tbody tr');
+  await expect.poll(() => rows.count(), BUSY).toBe(2);
+  expect(await rows.locator('td:first-child').allInnerTexts()).toEqual(['Request 1 · deleted', 'Request 2']);
+  expect(await rows.first().getByRole('link').count()).toBe(0);
+  expect(await rows.first().locator('td').nth(2).innerText()).toBe('–');
+  await page.getByText('deleted because it also contained a run that was erased', { exact: false }).waitFor();
 });

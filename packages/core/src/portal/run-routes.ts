@@ -8,7 +8,10 @@ import { RUN_SOURCES, RunSummary, runFacts, usage } from './run-facts.ts';
 /** The kinds of steps of a run. */
 export const SPAN_KINDS = ['agent', 'llm', 'tool', 'retrieval', 'guardrail', 'other'] as const;
 
-/** One request with a trace or a part of it. Its bytes are stored unchanged, except for user IDs that were overwritten. */
+/**
+ * One request with a trace or a part of it. Its bytes are stored unchanged, except for user IDs that were overwritten. An export is deleted
+ * when a run in it is erased.
+ */
 export const Submission = Type.Object({
   number: count({ minimum: 1, description: 'Its number among the submissions of the trace, from 1.' }),
   received_at: dateTime({ description: 'When it was received.' }),
@@ -16,6 +19,11 @@ export const Submission = Type.Object({
   bytes: count({ description: 'Size of the body of the request in bytes, decompressed.' }),
   media_type: label({ description: 'Original media type: application/json, or application/x-protobuf of OpenTelemetry.' }),
   redacted: flag({ description: 'Whether user IDs with personal data were overwritten before it was stored.' }),
+  deleted: flag({
+    description:
+      'Whether it was an export that was deleted because it also contained a run that was erased. Then `bytes` and `media_type` are ' +
+      'those of the document that the service had mapped from the export, and there is no file.',
+  }),
 });
 export type Submission = Static<typeof Submission>;
 
@@ -172,7 +180,8 @@ export const runRoutes = {
     path: `${WORKSPACE}/runs/traces/:trace/submissions/:number`,
     access: 'viewer',
     compressed: false,
-    summary: 'A file: one submission of a trace, as it was stored. For OpenTelemetry, the file is the whole export.',
+    summary:
+      'A file: one submission of a trace, as it was stored. For OpenTelemetry, the file is the whole export. 404 if it was deleted.',
   },
   'runs.event': {
     method: 'GET',

@@ -38,6 +38,10 @@ export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
       <Panel
         title="Original requests"
         note={`This run was merged from these requests. They are stored unchanged, except that user IDs with personal data are overwritten.${
+          trace.submissions.some(({ deleted }) => deleted)
+            ? ' A request marked as deleted was deleted because it also contained a run that was erased.'
+            : ''
+        }${
           trace.submission_count > trace.submissions.length
             ? ` The table lists the latest ${formatCount(trace.submissions.length)} of ${formatCount(trace.submission_count)} requests.`
             : ''
@@ -52,22 +56,28 @@ export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
             {
               title: 'No.',
               wide: true,
-              cell: ({ number, redacted }) => (
-                <>
-                  <a
-                    href={urlOf('runs.submission', {
-                      params: { workspace: workspace.id, trace: trace.id, number: String(number) },
-                    })}
-                    download
-                  >
+              cell: ({ number, redacted, deleted }) =>
+                deleted ? (
+                  <>
                     Request {number}
-                  </a>
-                  {redacted && <span className="faint"> · user ID overwritten</span>}
-                </>
-              ),
+                    <span className="faint"> · deleted</span>
+                  </>
+                ) : (
+                  <>
+                    <a
+                      href={urlOf('runs.submission', {
+                        params: { workspace: workspace.id, trace: trace.id, number: String(number) },
+                      })}
+                      download
+                    >
+                      Request {number}
+                    </a>
+                    {redacted && <span className="faint"> · user ID overwritten</span>}
+                  </>
+                ),
             },
             { title: 'Sent by', cell: ({ recorded_by }) => <Actor by={recorded_by} /> },
-            { title: 'Size', numeric: true, cell: (each) => formatBytes(each.bytes) },
+            { title: 'Size', numeric: true, cell: ({ bytes, deleted }) => (deleted ? '–' : formatBytes(bytes)) },
             { title: 'Received', cell: ({ received_at }) => <RelativeTime at={received_at} /> },
           ]}
         />

@@ -31,7 +31,8 @@ const LIST_SUBMISSIONS = sql<StoredSubmission>(
   'portal_list_trace_submissions',
   `SELECT s.number, ${instantText('s.received_at')} AS received_at, s.recorded_by, ${documentBytes('s')} AS document_bytes,
           coalesce(${documentBytes('e', 'body')}, ${documentBytes('s')}) AS bytes,
-          coalesce(e.media_type, 'application/json') AS media_type, coalesce(e.redacted, false) AS redacted
+          coalesce(e.media_type, 'application/json') AS media_type, coalesce(e.redacted, false) AS redacted,
+          s.export IS NOT NULL AND e.id IS NULL AS deleted
      FROM countersign.trace_submissions AS s ${lookUp('otlp_exports', 'e', 'id', 's.export')}
     WHERE s.tenant_id = $1 AND s.trace = $2 ORDER BY s.number DESC LIMIT $3`,
 );
