@@ -221,6 +221,30 @@ test('a step shows its complete error, the fields that the contract does not nam
   await page.getByText('{"order_id":9007199254740993}').waitFor();
 });
 
+test('a page with a whole number above 2^53 says that it can be rounded, and other pages do not', async () => {
+  const workspace = await newWorkspace();
+  const span = { span_id: 'a', kind: 'tool', name: 'refund' };
+  // A number literal in TypeScript would be rounded before it is sent.
+  const body = JSON.stringify({
+    trace_id: 'run-1',
+    spans: [
+      { ...span, tool_arguments: { order_id: 'LARGE' } },
+      { ...span, span_id: 'b', name: 'lookup', tool_arguments: { order_id: 9007199254740991 } },
+    ],
+  }).replace('"LARGE"', '9007199254740993');
+  const headers = { 'content-type': 'application/json', 'x-service-key': workspace.key };
+  const response = await fetch(workspace.server.url + paths.traces, { method: 'POST', headers, body });
+  const { id } = (await response.json()) as { id: string };
+  const { page } = await workspace.visit('viewer', `runs/traces/${id}`);
+  const note = page.getByText('can be rounded here');
+  await page.getByRole('treeitem', { name: /refund/ }).click();
+  await page.getByText('"order_id": 9007199254740992').waitFor();
+  await note.waitFor();
+  await page.getByRole('treeitem', { name: /lookup/ }).click();
+  await page.getByText('"order_id": 9007199254740991').waitFor();
+  expect(await note.count()).toBe(0);
+});
+
 test('the page of a run says that it lists only the latest 50 telemetry events and the first 200 findings', async () => {
   const workspace = await newWorkspace();
   const { id } = await workspace.send(paths.traces, { trace_id: 'run-1', spans: [] });

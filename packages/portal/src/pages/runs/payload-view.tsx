@@ -2,6 +2,7 @@ import type { ResponseBody } from '../../api/call.ts';
 import { Snippet } from '../../components/snippet.tsx';
 import { Conversation } from './conversation.tsx';
 import styles from './payload-view.module.css';
+import { RoundedNumbers } from './rounded-numbers.tsx';
 
 type Payload = ResponseBody<'runs.span'>['payload'];
 
@@ -10,6 +11,7 @@ export function PayloadView({ payload }: { payload: Payload }) {
   const { messages, tool_arguments, tool_result, input, output, metadata, others } = payload;
   return (
     <div className={styles.payload}>
+      <RoundedNumbers value={payload} />
       {Array.isArray(messages) && messages.length > 0 && (
         <section>
           <h3>Conversation</h3>

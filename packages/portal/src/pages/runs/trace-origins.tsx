@@ -6,6 +6,7 @@ import { Panel } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Snippet } from '../../components/snippet.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
+import { RoundedNumbers } from './rounded-numbers.tsx';
 import { runColumns } from './run-columns.tsx';
 
 /** The server returns at most this many telemetry events of a run. */
@@ -32,6 +33,7 @@ export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
       )}
       {trace.metadata !== null && (
         <Panel title="Metadata">
+          <RoundedNumbers value={trace.metadata} />
           <Snippet text={JSON.stringify(trace.metadata, null, 2)} what="the run's metadata" />
         </Panel>
       )}
