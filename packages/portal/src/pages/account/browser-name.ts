@@ -1,8 +1,8 @@
 const BROWSERS: readonly [RegExp, string][] = [
-  [/Edg\//, 'Edge'],
+  [/Edg(A|iOS)?\//, 'Edge'],
   [/OPR\//, 'Opera'],
-  [/Firefox\//, 'Firefox'],
-  [/Chrome\/|Chromium\//, 'Chrome'],
+  [/(Firefox|FxiOS)\//, 'Firefox'],
+  [/(Chrome|Chromium|CriOS)\//, 'Chrome'],
   [/Safari\//, 'Safari'],
 ];
 const SYSTEMS: readonly [RegExp, string][] = [
