@@ -26,7 +26,7 @@ test('an approver can approve, withdraw and reject, and a new evaluation blocks 
   await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
   await page.getByRole('link', { name: 'support-bot' }).click();
   await page.getByText(/Recorded .* by key/).waitFor();
-  await page.getByText('No earlier evaluation of this agent was approved').waitFor();
+  await page.getByText('No earlier evaluation of this agent has an approval').waitFor();
 
   await decide(page, 'Approve', '   ');
   await page.getByRole('dialog', { name: 'Approve first (agent support-bot)' }).waitFor();
@@ -110,4 +110,18 @@ test('the page of an evaluation that was approved before any promotion check nam
   await decide(page, 'Approve', 'I read the failed cases.');
   await page.getByText('Decided by').waitFor();
   expect(await page.getByText('Approval requested by').count()).toBe(0);
+});
+
+test('the pages of an older evaluation without a harness say that no promotion check can use it', async () => {
+  const workspace = await newWorkspace();
+  await createHighRiskAgent(workspace, 'support-bot');
+  const [evaluation] = await workspace.server.database.sql<{ id: string }>(
+    'SELECT id FROM countersign.evaluations WHERE tenant_id = $1',
+    [workspace.id],
+  );
+  await workspace.send(paths.evaluations, { name: 'second', agent_name: 'support-bot', status: 'passing', pass_rate: 91 });
+  const { page } = await workspace.visit('viewer', `evaluations/${evaluation!.id}`);
+  await page.getByText('so no promotion check can use it any more', { exact: false }).waitFor();
+  await page.goto(`/w/${workspace.id}/approvals/${evaluation!.id}`);
+  await page.getByText('so no promotion check can use it any more', { exact: false }).waitFor();
 });

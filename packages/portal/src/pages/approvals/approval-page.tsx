@@ -12,6 +12,7 @@ import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
 import { ExactTime } from '../../components/relative-time.tsx';
 import { ApprovalStatusBadge, EvaluationStatusBadge, RiskBadge } from '../../components/status-badges.tsx';
+import { OlderEvaluation } from '../evaluations/older-evaluation.tsx';
 import { RelatedRuns } from '../evaluations/related-runs.tsx';
 import { ReportedDetails } from '../evaluations/reported-details.tsx';
 import { ApprovalActions } from './approval-actions.tsx';
@@ -48,14 +49,7 @@ export function ApprovalPage() {
           />
           <div className="stack">
             {data.may.approve && <Approvers />}
-            {!data.is_latest && (
-              <Notice kind="warning">
-                <p>
-                  Promotion checks use a newer evaluation of this agent. Approving or rejecting this older evaluation can affect
-                  only checks that name its harness.
-                </p>
-              </Notice>
-            )}
+            {!data.is_latest && <OlderEvaluation kind="warning" harness={data.evaluation.harness_id} />}
             {data.risk_level === 'low' && (
               <Notice kind="quiet">
                 <p>This agent is low risk now, so its evaluations do not need approval.</p>

@@ -36,7 +36,7 @@ export function Changes({ detail: { changes, last_approved: last } }: { detail: 
   if (last === null) {
     return (
       <Panel title="Changes">
-        <p className="soft">No earlier evaluation of this agent was approved, so there is nothing to compare.</p>
+        <p className="soft">No earlier evaluation of this agent has an approval, so there is nothing to compare.</p>
       </Panel>
     );
   }
@@ -68,7 +68,7 @@ export function Changes({ detail: { changes, last_approved: last } }: { detail: 
               title: 'Difference',
               numeric: true,
               cell: ({ difference }) =>
-                difference === null ? '' : `${difference > 0 ? '+' : ''}${Number(difference.toFixed(4))}`,
+                difference === null ? '' : `${difference > 0 ? '+' : ''}${Number(difference.toFixed(6))}`,
             },
           ]}
         />

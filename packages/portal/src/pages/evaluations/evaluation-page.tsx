@@ -6,7 +6,6 @@ import { useWorkspace } from '../../api/session.ts';
 import { Actor } from '../../components/actor.tsx';
 import { DetailPage } from '../../components/detail-page.tsx';
 import { Identifier } from '../../components/identifier.tsx';
-import { Notice } from '../../components/notice.tsx';
 import { formatPercent } from '../../components/number-format.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -14,6 +13,7 @@ import { PropertyList } from '../../components/property-list.tsx';
 import { ExactTime } from '../../components/relative-time.tsx';
 import { Snippet } from '../../components/snippet.tsx';
 import { ApprovalStatusBadge, EvaluationStatusBadge } from '../../components/status-badges.tsx';
+import { OlderEvaluation } from './older-evaluation.tsx';
 import { RelatedRuns } from './related-runs.tsx';
 import { ReportedDetails } from './reported-details.tsx';
 
@@ -62,14 +62,7 @@ export function EvaluationPage() {
             }
           />
           <div className="stack">
-            {data.agent !== null && data.latest_of_agent !== id && (
-              <Notice kind="quiet">
-                <p>
-                  Promotion checks use a newer evaluation of this agent. Only checks that name the harness of this evaluation can
-                  still use this evaluation.
-                </p>
-              </Notice>
-            )}
+            {data.agent !== null && data.latest_of_agent !== id && <OlderEvaluation kind="quiet" harness={data.harness_id} />}
             <Panel title="Outcome">
               <OutcomeProperties evaluation={data} />
             </Panel>
