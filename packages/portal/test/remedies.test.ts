@@ -84,6 +84,7 @@ test('the overview links to the open re-certifications, and shows a count that r
   });
   await page.reload();
   await page.getByRole('link', { name: 'All pending approvals (1,000 or more)' }).waitFor();
+  await page.getByRole('link', { name: 'Approvals 1,000+ pending' }).waitFor();
   await page.getByRole('link', { name: 'All 12 open re-certifications' }).click();
   await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
   expect(await page.getByLabel('Re-certification', { exact: true }).inputValue()).toBe('open');

@@ -9,6 +9,9 @@ export const overviewQuery = (workspace: string) =>
     staleTime: 10_000,
   });
 
+/** The server counts pending approvals and open re-certifications only up to this number. */
+export const PENDING_COUNTED_MAX = 1_000;
+
 /** The numbers of pending approvals and open re-certifications. */
 export const pendingCountsQuery = (workspace: string) =>
   queryOptions({

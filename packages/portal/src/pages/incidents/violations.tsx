@@ -41,7 +41,10 @@ export function Violations() {
           keyOf={({ id }) => id}
           empty={
             <EmptyState title="No policy violations">
-              <p>An admin can record a violation here. A guardrail can also send violations to the ledger:</p>
+              <p>
+                An admin can record a violation here. A guardrail can also send violations to the ledger. With the agent_id of an
+                agent, they are listed for that agent:
+              </p>
               <ExampleRequest
                 path="/api/public/audit"
                 body={{

@@ -43,7 +43,8 @@ export function VerifyLedger() {
           <div className={styles.running}>
             <Progress value={state.entries === 0 ? 0 : (state.checked / state.entries) * 100} aria-label="Entries checked" />
             <p className="num">
-              {formatCount(state.checked)} of {formatCountOf(state.entries, 'entry', 'entries')}
+              {/* Entries that were added after the start are verified too. */}
+              {formatCount(state.checked)} of {formatCountOf(Math.max(state.entries, state.checked), 'entry', 'entries')}
             </p>
           </div>
         )}

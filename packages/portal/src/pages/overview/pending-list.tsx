@@ -1,14 +1,12 @@
 import { IconCircleCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ResponseBody } from '../../api/call.ts';
+import { PENDING_COUNTED_MAX } from '../../api/overview.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { formatCount, formatPercent } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import styles from './pending-list.module.css';
-
-/** The server counts pending approvals and open re-certifications only up to this number. */
-const COUNTED_MAX = 1_000;
 
 /** A panel with the oldest pending approvals, then the oldest open re-certifications. Both lists show the oldest first. */
 export function PendingList({ overview }: { overview: ResponseBody<'overview.read'> }) {
@@ -26,7 +24,7 @@ export function PendingList({ overview }: { overview: ResponseBody<'overview.rea
         {approvals.map(({ evaluation, agent, requested_at }) => (
           <li key={evaluation.id}>
             <Link to="/w/$workspace/approvals/$evaluation" params={{ workspace: workspace.id, evaluation: evaluation.id }}>
-              Approve {agent.name}
+              Approval of {agent.name}
             </Link>
             <span>
               <bdi>{evaluation.name}</bdi>, {formatPercent(evaluation.pass_rate)} · <RelativeTime at={requested_at} />
@@ -36,7 +34,7 @@ export function PendingList({ overview }: { overview: ResponseBody<'overview.rea
         {recertifications.map(({ id, agent, severity, opened_at }) => (
           <li key={id}>
             <Link to="/w/$workspace/incidents/$incident" params={{ workspace: workspace.id, incident: id }}>
-              Re-certify {agent.name}
+              Re-certification of {agent.name}
             </Link>
             <span>
               after an incident of severity {severity} · <RelativeTime at={opened_at} />
@@ -74,7 +72,7 @@ function MoreLink({
   return (
     <div className={styles.more}>
       <Link to={to} params={{ workspace: workspace.id }} search={search}>
-        {all < COUNTED_MAX ? `All ${all} ${label}` : `All ${label} (${formatCount(COUNTED_MAX)} or more)`}
+        {all < PENDING_COUNTED_MAX ? `All ${all} ${label}` : `All ${label} (${formatCount(PENDING_COUNTED_MAX)} or more)`}
       </Link>
     </div>
   );
