@@ -112,6 +112,26 @@ test('the page of an evaluation that was approved before any promotion check nam
   expect(await page.getByText('Approval requested by').count()).toBe(0);
 });
 
+test('a pending approval of an agent that is low risk again names what makes a decision possible', async () => {
+  const workspace = await newWorkspace();
+  const agent = await createHighRiskAgent(workspace, 'support-bot');
+  await checkPromotion(workspace);
+  const { page, browser } = await workspace.visit('admin', `agents/${agent}`);
+  await page.getByRole('button', { name: 'Set to low risk' }).click();
+  await page.getByText('Pending approvals stay pending.', { exact: false }).waitFor();
+  const path = `/workspaces/${workspace.id}/agents/${agent}`;
+  await browser.call('PATCH', path, { risk_level: 'low' });
+  await page.goto(`/w/${workspace.id}/approvals`);
+  await page.getByRole('link', { name: 'support-bot' }).click();
+  await page.getByText('An admin can set the agent to high risk again', { exact: false }).waitFor();
+
+  // The overview names the pending approval even if all agents are archived.
+  await browser.call('PATCH', `${path}/archived`, { archived: true });
+  await page.goto(`/w/${workspace.id}`);
+  await page.getByRole('link', { name: 'Approval of support-bot' }).waitFor();
+  await page.getByRole('link', { name: 'Approvals 1 pending' }).waitFor();
+});
+
 test('the pages of an older evaluation without a harness say that no promotion check can use it', async () => {
   const workspace = await newWorkspace();
   await createHighRiskAgent(workspace, 'support-bot');

@@ -44,7 +44,8 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
         <p className="soft">
           {level === 'high'
             ? 'The agent can then be promoted only after a person approves its evaluation.'
-            : 'Evaluations of this agent no longer need approval.'}
+            : 'Evaluations of this agent no longer need approval. Pending approvals stay pending. ' +
+              'They cannot be decided while the agent is low risk.'}
         </p>
       </RationaleDialog>
     </>

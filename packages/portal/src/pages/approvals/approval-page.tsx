@@ -52,7 +52,11 @@ export function ApprovalPage() {
             {!data.is_latest && <OlderEvaluation kind="warning" harness={data.evaluation.harness_id} />}
             {data.risk_level === 'low' && (
               <Notice kind="quiet">
-                <p>This agent is low risk now, so its evaluations do not need approval.</p>
+                <p>
+                  This agent is low risk now, so its evaluations do not need approval.
+                  {data.approval?.status === 'pending' &&
+                    ' This approval stays pending. An admin can set the agent to high risk again. Then the approval can be decided.'}
+                </p>
               </Notice>
             )}
             <div className={styles.columns}>

@@ -77,6 +77,8 @@ export function OverviewPage() {
             <PendingList overview={data} />
           </div>
         )}
+        {/* Archived agents can have pending approvals and open re-certifications too. */}
+        {data.agents_total === 0 && data.approvals_pending + data.recertifications_open > 0 && <PendingList overview={data} />}
         {data.has.runs && <UsageCharts />}
         {data.has.decisions && <LatestDecisions decisions={data.decisions} />}
       </div>
