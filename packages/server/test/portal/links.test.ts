@@ -131,15 +131,6 @@ describe('an invitation', () => {
     expect((await accept(link, { password: PASSWORD })).body.person).toMatchObject({ id: known.id, name: 'known' });
   });
 
-  test('for an account without a password shows this, and cannot set one', async () => {
-    const email = 'passwordless@example.com';
-    const [first, second, role] = [await server.workspace(), await server.workspace(), 'viewer' as const];
-    await addMember(server.open.pool, first, { email, name: 'Guest', role }, 'operator');
-    const link = await inviteMember(server.open.pool, second, { email, role }, 'operator');
-    expect((await open(new Browser(server), 'show', { token: tokenOf(link) })).body.account).toBe('without_password');
-    expect(outcome(await accept(link, { name: 'Thief', password: 'a new password of mine' }))).toBe('401 sign_in_failed');
-  });
-
   test('is accepted only once when it is used concurrently', async () => {
     const link = await invite('racer@example.com');
     const responses = await Promise.all([1, 2, 3, 4].map(() => accept(link, { name: 'Racer', password: PASSWORD })));
