@@ -63,7 +63,7 @@ describe('the members commands', () => {
   test('an invitation cannot take over an account without a password', async () => {
     const { out } = await run('members', 'invite', '--workspace', 'other', '--email', 'guest@example.com', '--role', 'viewer');
     const form = { token: tokenOf(out), name: 'Thief', password: PASSWORD };
-    expect((await use(new Browser(server), 'accept-invitation', form)).body.error).toBe('sign_in_failed');
+    expect((await use(new Browser(server), 'accept-invitation', form)).body.error).toBe('refused');
   });
 
   test('the ledger records the operator and no email address', async () => {
