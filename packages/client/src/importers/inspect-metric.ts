@@ -5,8 +5,8 @@ import { type Members, memberOf } from './parse-results.ts';
 /** Which metric of a log is its pass rate. */
 export interface MetricChoice {
   /**
-   * `METRIC`, `SCORER/METRIC` or `SCORER@REDUCER/METRIC`. By default, the log's only metric, which must be the `accuracy` of the mean over the
-   * epochs. Measures of spread are not counted as metrics. The value must be from 0 to 1.
+   * `METRIC`, `SCORER/METRIC` or `SCORER@REDUCER/METRIC`. By default, the log's only metric, which must be the `accuracy` of the mean over
+   * the epochs. Measures of spread are not counted as metrics. The value must be from 0 to 1.
    */
   metric?: string | undefined;
 }

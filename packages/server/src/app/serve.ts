@@ -73,9 +73,9 @@ async function runServer(
 }
 
 /**
- * Creates a set-up link if no person has a password yet. Returns the text for people: with the link if `isTerminal`, otherwise with the path
- * of its file in the data folder. With an external database and no terminal, no link is created: `workspace create` prints one. Returns
- * undefined if no link was created.
+ * Creates a set-up link if no person has a password yet. Returns the text for people: with the link if `isTerminal`, otherwise with the
+ * path of its file in the data folder. With an external database and no terminal, no link is created: `workspace create` prints one.
+ * Returns undefined if no link was created.
  * @param isTerminal whether people read stderr on a terminal.
  */
 async function announceSetUp(

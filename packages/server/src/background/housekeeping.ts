@@ -14,10 +14,11 @@ import type { RunIdMerging } from './run-id-merging.ts';
 const PAUSE_MS = 10 * 60_000;
 
 /**
- * Every ten minutes, unless the last round still runs: merges small segments of run IDs, joins log records to traces that were stored after them, and deletes what has
- * expired. It also computes the missing skeletons of agent names, for the first time at the start. Sessions and links expire at their own
- * times. Sign-in attempts, responses to idempotent requests, and log records whose trace did not arrive are deleted after 24 hours. A
- * failed step does not stop the others and is tried again the next time. While the clock is unsafe, nothing is joined or deleted.
+ * Every ten minutes, unless the last round still runs: merges small segments of run IDs, joins log records to traces that were stored after
+ * them, and deletes what has expired. It also computes the missing skeletons of agent names, for the first time at the start. Sessions and
+ * links expire at their own times. Sign-in attempts, responses to idempotent requests, and log records whose trace did not arrive are
+ * deleted after 24 hours. A failed step does not stop the others and is tried again the next time. While the clock is unsafe, nothing is
+ * joined or deleted.
  */
 export function startHousekeeping(
   { ledgerPool, clock }: Pick<Pools, 'ledgerPool' | 'clock'>,

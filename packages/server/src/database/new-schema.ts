@@ -19,8 +19,8 @@ interface Facts {
 
 /**
  * Requires a database in which the tables can be created.
- * @throws ExitError, before any change, if the encoding is not UTF8, if the schema has other tables, or if the role may not create tables in
- * it.
+ * @throws ExitError, before any change, if the encoding is not UTF8, if the schema has other tables, or if the role may not create tables
+ * in it.
  */
 export async function requireNewSchema(client: pg.Client): Promise<void> {
   const { encoding, isOpen, otherTable } = (await client.query<Facts>(FACTS)).rows[0]!;

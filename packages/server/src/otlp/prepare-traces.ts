@@ -17,7 +17,8 @@ const TRACES_MAX = 10_000;
 
 /**
  * Prepares an export of spans.
- * @throws ApiError if there are spans and none has valid IDs, if there are more than TRACES_MAX traces, or if the tokens or costs of a span or a trace add up to too large a number.
+ * @throws ApiError if there are spans and none has valid IDs, if there are more than TRACES_MAX traces, or if the tokens or costs of a span
+ * or a trace add up to too large a number.
  */
 export function prepareTraceExport(request: ExportRequest, read: ReadExport<SpanRecord>): PreparedExport {
   const valid = read.records.filter(({ traceId, spanId }) => traceId !== '' && spanId !== '');

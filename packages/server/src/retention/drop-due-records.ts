@@ -41,9 +41,8 @@ export interface DropOptions {
 }
 
 /**
- * Drops the records of a workspace whose retention period is over, in transactions with a limited number of traces,
- * exports or telemetry requests. If another process does the same,
- * each transaction waits for the other's.
+ * Drops the records of a workspace whose retention period is over, in transactions with a limited number of traces, exports or telemetry
+ * requests. If another process does the same, each transaction waits for the other's.
  * @param pool connects as the role that owns the tables.
  * @throws MayNotDropError for another role, if the workspace has retention periods.
  * @throws BrokenSealError if the periods were changed outside the server.

@@ -14,7 +14,8 @@ export interface Attempts {
  * Counts an attempt of a subject. One statement reads and writes the count, so that concurrent attempts on all servers are counted. A
  * window that began while a clock was ahead has ended.
  * @param subject the SHA-256 that stands for an account or for a client's network (people/sign-in-limit.ts).
- * @param most the limit. Attempts above it are rejected, so they do not increase the count further: a successful attempt subtracts only itself.
+ * @param most the limit. Attempts above it are rejected, so they do not increase the count further: a successful attempt subtracts only
+ * itself.
  */
 export async function countAttempt(
   pool: Pool,

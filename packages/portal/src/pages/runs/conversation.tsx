@@ -70,8 +70,8 @@ function callName(call: unknown): string {
 }
 
 /**
- * The arguments of a call as indented JSON, or unchanged if they are a text that is not JSON, or that parsing would change, such as a number
- * beyond 2^53. Without arguments, the whole call.
+ * The arguments of a call as indented JSON, or unchanged if they are a text that is not JSON, or that parsing would change, such as a
+ * number beyond 2^53. Without arguments, the whole call.
  */
 function callArguments(call: unknown): string {
   const {
