@@ -13,6 +13,9 @@ import { readSealedHead } from './sealed-heads.ts';
 /** The largest number of times that `read` reads the head while other transactions append. */
 const READS_MAX = 50;
 
+/** The number of applied events after which the weight of all states is computed again. */
+const WEIGHED_AFTER = 1_000;
+
 /** The state that results from the events of a log. `apply` throws EventConflictError for an event that contradicts the state. */
 interface FoldedState<Event> {
   readonly size: number;
@@ -51,6 +54,8 @@ interface Fold<State> {
 export class LogFold<Event, State extends FoldedState<Event>> {
   readonly #log: FoldedLog<Event, State>;
   readonly #folds = new WeakMap<Seals, Map<string, Fold<State>>>();
+  /** The number of events that were applied since the weight of all states was computed. */
+  #appliedSinceWeighed = 0;
 
   constructor(log: FoldedLog<Event, State>) {
     this.#log = log;
@@ -79,7 +84,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   }
 
   /** Reads the state at a locked head, which no other transaction can move. Throws LogRewrittenError as `read` does. */
-  async atHead(tx: Transaction, head: HeadToMove): Promise<State> {
+  async atHead(tx: Transaction, head: Pick<HeadToMove, 'seq' | 'tree'>): Promise<State> {
     return this.#verified(tx, await this.#readUpTo(tx, head), head);
   }
 
@@ -99,6 +104,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
       fold.tree.append(leafData[index]!);
     });
     if (fold.verifiedSize === before.seq) fold.verifiedSize = fold.state.size;
+    this.#noteApplied(tx, events.length);
   }
 
   /** Drops the cached state of the workspace. It is read again when it is needed. */
@@ -118,9 +124,18 @@ export class LogFold<Event, State extends FoldedState<Event>> {
       const next = page.findIndex(({ seq }) => seq === fold.state.size + 1);
       if (next === -1 && fold.state.size < (page.at(-1)?.seq ?? head.seq))
         throw this.#rewritten(tx, `event ${fold.state.size + 1} is gone`);
-      for (const row of next === -1 ? [] : page.slice(next)) this.#apply(tx, fold, row);
+      const rows = next === -1 ? [] : page.slice(next);
+      for (const row of rows) this.#apply(tx, fold, row);
+      this.#noteApplied(tx, rows.length);
     }
     return fold;
+  }
+
+  /** Drops states after many events, because states grow after they were first used. To weigh all of them takes time. */
+  #noteApplied(tx: Transaction, events: number): void {
+    this.#appliedSinceWeighed += events;
+    if (this.#appliedSinceWeighed < WEIGHED_AFTER) return;
+    this.#dropOldest(this.#folds.get(tx.seals) ?? new Map(), tx.tenantId);
   }
 
   /** Returns the fold of the workspace, an empty one if none is cached, and marks it as the most recently used. */
@@ -128,18 +143,21 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     const folds = this.#folds.get(tx.seals) ?? new Map<string, Fold<State>>();
     this.#folds.set(tx.seals, folds);
     const known = folds.get(tx.tenantId);
-    if (known === undefined) this.#dropOldest(folds);
+    if (known === undefined) this.#dropOldest(folds, tx.tenantId);
     const fold = known ?? { state: this.#log.create(), tree: new Frontier(sha256), verifiedSize: 0 };
     folds.delete(tx.tenantId);
     folds.set(tx.tenantId, fold);
     return fold;
   }
 
-  #dropOldest(folds: Map<string, Fold<State>>): void {
+  /** Drops the least recently used states, but not that of the workspace `used`. */
+  #dropOldest(folds: Map<string, Fold<State>>, used: string): void {
+    this.#appliedSinceWeighed = 0;
     let weight = 0;
     for (const { state } of folds.values()) weight += this.#log.weight(state) + 1;
     for (const [tenantId, { state }] of folds) {
       if (weight <= this.#log.weightMax) return;
+      if (tenantId === used) continue;
       folds.delete(tenantId);
       weight -= this.#log.weight(state) + 1;
     }
