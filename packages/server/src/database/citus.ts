@@ -139,6 +139,9 @@ const refused = (message: string): ExitError => new ExitError('refused', message
 
 const UPDATE_OF_COLUMNS = /UPDATE \([^)]*\)/;
 
+/** Lets one transaction grant rights on several distributed tables. By default, Citus uses several connections, and then refuses this. */
+export const SEQUENTIAL_ON_CITUS = `SET LOCAL citus.multi_shard_modify_mode = 'sequential';`;
+
 /**
  * Returns the rights of a role on tables in a form that Citus can grant. On tables that Citus stores, a right to update some columns
  * becomes a right to update all columns.

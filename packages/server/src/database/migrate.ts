@@ -1,7 +1,14 @@
 import { readdirSync } from 'node:fs';
 import pg from 'pg';
 import { ExitError } from '../errors/exit-codes.ts';
-import { distributeTables, isDistributed, requireCoordinator, rightsOnCitus, TRIGGERS_ON_CITUS } from './citus.ts';
+import {
+  distributeTables,
+  isDistributed,
+  requireCoordinator,
+  rightsOnCitus,
+  SEQUENTIAL_ON_CITUS,
+  TRIGGERS_ON_CITUS,
+} from './citus.ts';
 import { connectClient } from './client.ts';
 import type { DatabaseAddress } from './driver-address.ts';
 import { MIGRATIONS_FOLDER } from './migrations-folder.ts';
@@ -181,6 +188,7 @@ async function grantServerRole(client: pg.Client, role: string, isOnCitus: boole
   const grants = Object.entries(changeable).map(([table, rights]) => `GRANT ${rights} ON countersign.${table} TO ${name};`);
   const [tables, sequences] = [await existing(client, 'table'), await existing(client, 'sequence')];
   await client.query(`BEGIN;
+    ${isOnCitus ? SEQUENTIAL_ON_CITUS : ''}
     REVOKE ALL ON ${tables} FROM ${name}; -- rights that an earlier version granted and this one does not
     GRANT USAGE ON SCHEMA countersign TO ${name};
     GRANT SELECT, INSERT ON ${tables} TO ${name};
