@@ -4,6 +4,7 @@ import { type MappedLog, mapLogs } from '@countersign/core/otlp/map-logs';
 import type { LogRecord } from '@countersign/core/otlp/records';
 import type { ExportRequest, LogOfExport, PreparedExport, ReadExport } from './export.ts';
 import { exportFacts, REDACTED } from './export-facts.ts';
+import { requireFewTraces, traceIdsOf } from './trace-limit.ts';
 
 /** The approximate memory of a log record in addition to its document, in bytes. */
 const RECORD_BYTES = 300;
@@ -11,8 +12,9 @@ const RECORD_BYTES = 300;
 const NOT_KEPT =
   'Only GenAI content, exceptions and evaluation results of a span are added to runs; if there are any, the stored body of the export contains the others too.';
 
-/** Prepares an export of log records. Records that are not added to runs (`NOT_KEPT`) are counted as rejected. */
+/** Prepares an export of log records. Records that are not added to runs (`NOT_KEPT`) are counted as rejected. Throws like `requireFewTraces`. */
 export function prepareLogExport(request: ExportRequest, read: ReadExport<LogRecord>): PreparedExport {
+  requireFewTraces(read.records, 'log records');
   const mapped = mapLogs(read.records);
   const rejected = read.records.length - mapped.length;
   const logs = mapped.map(logOfExport);
@@ -27,11 +29,6 @@ export function prepareLogExport(request: ExportRequest, read: ReadExport<LogRec
     partialSuccess: { rejected, reasons: [...(rejected > 0 ? [NOT_KEPT] : []), ...(read.isRedacted ? [REDACTED] : [])] },
   };
 }
-
-/** The valid trace_ids of records, each once. */
-export const traceIdsOf = (records: readonly { traceId: string }[]): string[] => [
-  ...new Set(records.flatMap(({ traceId }) => (traceId === '' ? [] : traceId))),
-];
 
 /** The findings in events of spans, as log records. */
 export const logsOfFindings = (
