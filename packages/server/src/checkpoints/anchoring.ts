@@ -56,17 +56,22 @@ export class Anchoring {
     const place = placeOf(tenantId, log);
     let copied = this.#copied.get(place) ?? (await this.#largestInSink(tenantId, log));
     this.#copied.set(place, copied);
+    let read = copied;
     while (copied < newest) {
-      const after = copied;
+      const after = read;
       const page = await inTenantTransaction(this.#pool, tenantId, (tx) =>
         readCheckpointsPage(tx, log, after, Number.MAX_SAFE_INTEGER),
       );
       if (page.length === 0) return;
       const keys = await this.#readKeys();
       for (const checkpoint of page) {
+        read = checkpoint.size;
         const fault = checkpointFault(checkpoint, { tenantId, log, keys });
-        if (fault === undefined) await this.#write(tenantId, log, checkpoint);
-        else this.#logger.error({ tenantId, log, size: checkpoint.size, fault }, NOT_COPIED);
+        if (fault !== undefined) {
+          this.#logger.error({ tenantId, log, size: checkpoint.size, fault }, NOT_COPIED);
+          continue; // Its size is not remembered, because smaller checkpoints follow if the row is deleted.
+        }
+        await this.#write(tenantId, log, checkpoint);
         copied = checkpoint.size;
         this.#copied.set(place, copied);
       }

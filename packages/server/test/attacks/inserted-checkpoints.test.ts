@@ -122,12 +122,25 @@ describe('COUNTERSIGN_CHECKPOINT_DIR', () => {
   test('gets no checkpoint row that the instance did not sign, and gets the later ones', async () => {
     await makeCheckpoint(server.open.pool, tenantId, signers(), { log: 'audit' });
     await insert(1, FORGED_ROOT, `${textOf(1, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`);
+    await insert(1000, FORGED_ROOT, `${textOf(1000, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`);
     const logged: string[] = [];
     const logger = pino({}, { write: (line: string) => logged.push(line) });
     const readKeys = async () => signers();
     const anchoring = new Anchoring(server.open.ledgerPool, { sink: checkpointFolder(folder), readKeys, logger });
     await anchoring.catchUp(tenantId, 'audit');
     expect(readdirSync(join(folder, tenantId, 'audit'))).toEqual([`${String(ENTRIES).padStart(16, '0')}.checkpoint`]);
-    expect(logged.map((line) => JSON.parse(line))).toMatchObject([{ level: 50, tenantId, size: 1 }]);
+    expect(logged.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 50, tenantId, size: 1 },
+      { level: 50, tenantId, size: 1000 },
+    ]);
+    await insider.sql(`DELETE FROM countersign.checkpoints WHERE $T AND size = 1000`, tenantId);
+    await server.post(paths.audit, await server.key(tenantId), { actor: 'ci', action: 'deployed' });
+    const next = await makeCheckpoint(server.open.pool, tenantId, signers(), { log: 'audit' });
+    await anchoring.catchUp(tenantId, 'audit');
+    expect(
+      readdirSync(join(folder, tenantId, 'audit'))
+        .sort()
+        .at(-1),
+    ).toBe(`${String(next.size).padStart(16, '0')}.checkpoint`);
   });
 });
