@@ -1,5 +1,5 @@
 import type { Message, Span } from '../wire/contract.ts';
-import { copyOf } from './copied-members.ts';
+import { copyOf, readOr } from './copied-members.ts';
 import { errorText } from './error-text.ts';
 import { runInContext } from './span-context.ts';
 import { Stopwatch } from './stopwatch.ts';
@@ -50,13 +50,16 @@ export class RunSpan {
 
   /** Adds the token usage of a model call from OpenAI, Anthropic or Vercel AI, or with the names of this contract. */
   usage(usage: unknown): this {
-    return this.set(tokenUsage(usage));
+    return this.set(readOr(() => tokenUsage(usage), {}));
   }
 
   /** Adds messages of the conversation, in order and in the format of the model API. The role `function` becomes `tool`. */
   messages(messages: readonly MessageLike[]): this {
     if (!Array.isArray(messages)) return this;
-    const added = messages.map((message) => (message?.role === 'function' ? { ...message, role: 'tool' } : message));
+    const added = readOr(
+      () => messages.map((message) => (message?.role === 'function' ? { ...message, role: 'tool' } : message)),
+      [],
+    );
     const earlier = Array.isArray(this.#details.messages) ? this.#details.messages : [];
     return this.set({ messages: [...earlier, ...(added as Message[])] });
   }

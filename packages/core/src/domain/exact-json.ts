@@ -18,8 +18,8 @@ export function inexactnessOf(text: string, numbers: ReadonlySet<string> = NONE)
 }
 
 /**
- * The first value of a JSON text that differs after parsing and writing it again: a repeated member or an inexact number. A lone surrogate
- * stays as it is, and minus zero equals zero.
+ * The first value of a JSON text that differs after parsing and writing it again: a repeated member, an integer that no double represents,
+ * or a number outside the range of doubles. A lone surrogate stays as it is, minus zero equals zero, and fractions may be rounded.
  *
  * @param text JSON that JSON.parse has accepted.
  */
@@ -45,7 +45,7 @@ interface Frame {
 interface ScanOptions {
   /** See `inexactnessOf`. */
   numbers: ReadonlySet<string>;
-  /** Whether lone surrogates and minus zero are no issues. */
+  /** Whether lone surrogates, minus zero and rounded fractions are no issues. */
   changesOnly: boolean;
 }
 
@@ -129,6 +129,7 @@ class Scan {
     if (isExact(literal)) return;
     const mustBeNumber = this.#frames.length === 1 && this.#options.numbers.has(String(this.#frames[0]?.step));
     if ((mustBeNumber || this.#options.changesOnly) && isZero(literal)) return;
+    if (this.#options.changesOnly && isRounded(literal)) return;
     this.#add(
       'inexact_number',
       `${literal.slice(0, 60)} has no exact value as a JSON number; ${remedyOf(literal, mustBeNumber)}`,
@@ -170,6 +171,12 @@ function remedyOf(literal: string, mustBeNumber: boolean): string {
   const isInRange = Number.isFinite(number) && number !== 0;
   if (mustBeNumber) return isInRange ? 'send it with fewer digits' : 'send a number in the range of a double';
   return isInRange ? 'send it as a string, or with fewer digits' : 'send it as a string';
+}
+
+/** Whether a literal has a fraction or an exponent, and only its last digits are lost. */
+function isRounded(literal: string): boolean {
+  const number = Number(literal);
+  return /[.e]/i.test(literal) && Number.isFinite(number) && number !== 0;
 }
 
 const isZero = (literal: string): boolean => decimalForm(literal).digits === '';

@@ -85,6 +85,9 @@ describe('inexactness of JSON', () => {
   test('finds the first change by parsing, even behind many lone surrogates and zeros, which stay the same', () => {
     const same = Array(200).fill('"\\ud83d",-0').join();
     expect(firstChangeByParsing(`[${same}]`)).toBeUndefined();
+    expect(firstChangeByParsing('[0.10000000000000001,33.333333333333336000,1.0000000000000000001e3]')).toBeUndefined();
+    for (const changed of ['12345678901234567890', '-9007199254740993', '1e-400'])
+      expect(firstChangeByParsing(`{"a":${changed}}`), changed).toMatchObject({ path: '/a', code: 'inexact_number' });
     expect(firstChangeByParsing(`[${same},1e400,{"a":1,"a":1}]`)).toMatchObject({ path: '/400', code: 'inexact_number' });
     expect(firstChangeByParsing('{"a":1,"a":1}')).toMatchObject({ path: '/a', code: 'repeated_member' });
   });
