@@ -18,7 +18,7 @@ export function changesBetween(before: ComparedEvaluation, now: ComparedEvaluati
 
 const factsOf = ({ suite, cases, blocking_failures, models, ...others }: ComparedEvaluation) => ({
   ...others,
-  suite: suite === null ? null : [suite.name, suite.version, suite.digest].filter((part) => part !== undefined).join(' '),
+  suite: suite === null ? null : [suite.name, suite.version, suite.digest].filter((part) => part != null).join(' '),
   cases: cases?.total ?? null,
   blocking_failures: sortedList(blocking_failures),
   models: sortedList(models.map(({ model }) => model)),

@@ -39,14 +39,18 @@ export function rowsWithRecords(rows: SpanRow[], records: readonly SpanWithRecor
   return rows.map((row) => {
     const found = bySpan.get(row.span_id);
     if (found === undefined) return row;
-    const error = row.error ?? (found.exception === null ? null : startOfError(found.exception));
+    const exception = found.exception === null ? null : startOfError(found.exception);
+    const error = row.error ?? exception?.text ?? null;
     const status = found.exception === null ? row.status : 'error';
-    return { ...row, error, status, has_payload: row.has_payload || found.has_content };
+    return { ...row, error, status, has_payload: row.has_payload || found.has_content || exception?.isCut === true };
   });
 }
 
 /** Matches the start of an exception record, up to 2,000 characters of the error. The end of the document may be missing. */
 const ERROR = /^\{"error":"((?:[^"\\]|\\u.{4}|\\[^u]){0,2000})/su;
 
-/** The first 2,000 characters of the error in the start of an exception record. */
-const startOfError = (document: string): string => JSON.parse(`"${ERROR.exec(document)?.[1] ?? ''}"`);
+/** The first 2,000 characters of the error in the start of an exception record, and whether it has more. */
+function startOfError(document: string): { text: string; isCut: boolean } {
+  const [start = '', text = ''] = ERROR.exec(document) ?? [];
+  return { text: JSON.parse(`"${text}"`), isCut: document[start.length] !== '"' };
+}

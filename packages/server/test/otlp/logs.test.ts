@@ -1,6 +1,8 @@
+import type { SpanRow } from '@countersign/core/portal/run-routes';
 import pg from 'pg';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { rowsWithRecords } from '../../src/portal/run-log-records.ts';
 import { joinRecordsOfStoredTraces } from '../../src/storage/log-records.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
@@ -153,6 +155,17 @@ describe('POST /v1/logs', () => {
     const { items } = await viewer.get('runs.spans', { params: { trace: await traceOf(traceId) } });
     expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ status: 'error', error: shown });
     expect((await payloadOf(traceId)).error).toBe(message);
+  });
+
+  test.each([
+    [2_000, false],
+    [2_001, true],
+  ])('a step that has only an exception of %i characters can be opened: %s', (length, has_payload) => {
+    const row = { span_id: 's', status: 'success', error: null, has_payload: false } as SpanRow;
+    const exception = JSON.stringify({ error: 'x'.repeat(length) });
+    expect(rowsWithRecords([row], [{ span_id: 's', has_content: false, exception }])).toMatchObject([
+      { status: 'error', error: 'x'.repeat(2_000), has_payload },
+    ]);
   });
 
   test('an exception in a log record counts as an error of its run in lists and totals, in any order of arrival', async () => {

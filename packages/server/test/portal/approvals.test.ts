@@ -229,7 +229,7 @@ describe('an approval', () => {
     await act('approvals.approve', first);
     const second = await report({
       artifact: digest('b'),
-      suite: { name: 'smoke' },
+      suite: { name: 'smoke', version: null },
       cases: { total: 20 },
       completeness: 'partial',
       blocking_failures: ['leaks data', 'insults'],
