@@ -19,7 +19,12 @@ const OPTIONS = {
     help: 'scopes that the key must have, such as governance,evaluations (default: governance)',
   },
   ...TRUST,
-  'verify-key': { type: 'string', multiple: true, value: 'FILE', help: 'file with the key that the gate verifies with' },
+  'verify-key': {
+    type: 'string',
+    multiple: true,
+    value: 'FILE',
+    help: 'instead of --trust: file with the key that the gate verifies with',
+  },
 } as const satisfies Options;
 
 /** `doctor`: checks address, TLS, key, scopes, clock and verify key, and suggests remedies. Records nothing. */

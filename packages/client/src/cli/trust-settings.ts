@@ -9,6 +9,7 @@ import { wrongUse } from './exit-codes.ts';
 import { readTextFile } from './files.ts';
 import { readUuid } from './option-values.ts';
 import type { Options } from './options.ts';
+import { shortLine } from './plain-text.ts';
 import type { Session } from './session.ts';
 import { KEY_BYTES_MAX, readTrustFileInput, SUCCESSION_CHECKS, type TrustFileInput } from './trust-file-input.ts';
 
@@ -31,9 +32,9 @@ export interface TrustOptions {
 
 /** The keys and the workspace by which decisions are verified. */
 export interface TrustSettings {
-  /** Decision keys, 64 hex digits. They are shared secrets: their holders can forge decisions. */
+  /** Decision keys, 64 hex digits. They are shared secrets: their holders can forge decisions. None with a trust file. */
   decisionKeys: string[];
-  /** Public keys of the instance, as JWKs, including retired ones. */
+  /** Public keys of the instance, as JWKs, including retired ones. With a trust file, only its keys and their proven successors. */
   publicKeys: PublicKey[];
   /** The text of the public keys, in the form that verifying a ledger needs. */
   publicText: string;
@@ -51,32 +52,59 @@ interface PublicKey {
 }
 
 /**
- * Reads --workspace, --trust and --verify-key, and the variables of the last two. A key file contains decision keys (64 hex digits per
- * line), verifier keys (one per line), or a JWKS. `env:NAME` reads a variable; a verifier key is public, so the option may contain it
- * directly.
+ * Reads --workspace, --trust and --verify-key, and the variables of the last two. With a trust file, only its keys count: --verify-key is a
+ * usage error, and the variables of --verify-key are ignored with a warning. A key file contains decision keys (64 hex digits per line),
+ * verifier keys (one per line), or a JWKS. `env:NAME` reads a variable; a verifier key is public, so the option may contain it directly.
  */
 export function readTrustSettings(session: Session, options: TrustOptions): TrustSettings {
-  const texts = [...(options['verify-key'] ?? []).map((each) => readKeyText(session, each)), ...readKeysFromEnvironment(session)];
+  const texts = (options['verify-key'] ?? []).map((each) => readKeyText(session, each));
   const trustFile = readTrustFileInput(session, options.trust);
   const workspace = options.workspace === undefined ? undefined : readUuid('--workspace', options.workspace);
-  if (workspace !== undefined && trustFile !== undefined && trustFile.workspace.id !== workspace)
-    throw wrongUse(
-      `${trustFile.source} is of workspace ${trustFile.workspace.id}, and --workspace is ${workspace}; give only the trust file or only --workspace`,
-    );
-  const trustSettings: TrustSettings = {
-    decisionKeys: [],
-    publicKeys: [],
-    publicText: '',
-    workspace: trustFile?.workspace.id ?? workspace,
-    trustFile,
-  };
   if (trustFile !== undefined) {
-    trustSettings.publicKeys.push(...publicKeysOf(trustFile));
-    trustSettings.publicText = trustFile.keys.map(({ noteKey }) => noteVerifierKey(noteKey, sha256)).join('\n');
+    requireNoOtherTrust(trustFile, texts, workspace);
+    warnOfIgnoredKeys(session, trustFile);
+    return trustFileSettings(trustFile);
   }
-  for (const { source, text } of texts) addKeys(session, source, text, trustSettings);
+  const trustSettings: TrustSettings = { decisionKeys: [], publicKeys: [], publicText: '', workspace, trustFile };
+  for (const { source, text } of [...texts, ...readKeysFromEnvironment(session)]) addKeys(session, source, text, trustSettings);
   return trustSettings;
 }
+
+/** Throws a CommandError if --verify-key is given, or if --workspace is another workspace than that of the trust file. */
+function requireNoOtherTrust(
+  { source, workspace }: TrustFileInput,
+  texts: readonly KeyText[],
+  expected: string | undefined,
+): void {
+  if (texts.length > 0)
+    throw wrongUse(
+      `--verify-key cannot be combined with a trust file (${source}), because only the keys of the file count; give only the trust file or only --verify-key`,
+    );
+  if (expected !== undefined && workspace.id !== expected)
+    throw wrongUse(
+      `${source} is of workspace ${workspace.id}, and --workspace is ${expected}; give only the trust file or only --workspace`,
+    );
+}
+
+/** The variables of --verify-key: the path of a file, and the text of a key. */
+const KEY_FILE_VARIABLE = 'COUNTERSIGN_VERIFY_KEY_FILE';
+const KEY_VARIABLE = 'COUNTERSIGN_VERIFY_KEY';
+
+/** Variables are often set outside the reviewed command, so a key in a variable must not be trusted beside the trust file. */
+function warnOfIgnoredKeys(session: Session, { source }: TrustFileInput): void {
+  const names = [KEY_FILE_VARIABLE, KEY_VARIABLE].filter((name) => session.variable(name) !== undefined);
+  if (names.length === 0) return;
+  const subject = names.length === 1 ? `${names[0]} is` : `${names.join(' and ')} are`;
+  session.warn(`warning: ${subject} ignored, because only the keys of the trust file (${shortLine(source, 300)}) count.`);
+}
+
+const trustFileSettings = (trustFile: TrustFileInput): TrustSettings => ({
+  decisionKeys: [],
+  publicKeys: publicKeysOf(trustFile),
+  publicText: trustFile.keys.map(({ noteKey }) => noteVerifierKey(noteKey, sha256)).join('\n'),
+  workspace: trustFile.workspace.id,
+  trustFile,
+});
 
 const publicKeysOf = ({ keys }: TrustFileInput): PublicKey[] =>
   keys.map(({ x, retiredAt }) => ({ kty: 'OKP', crv: 'Ed25519', x, retired_at: retiredAt }));
@@ -127,11 +155,11 @@ function readKeyText(session: Session, given: string, option = '--verify-key'): 
 }
 
 function readKeysFromEnvironment(session: Session): KeyText[] {
-  const file = session.variable('COUNTERSIGN_VERIFY_KEY_FILE');
-  const text = session.variable('COUNTERSIGN_VERIFY_KEY');
+  const file = session.variable(KEY_FILE_VARIABLE);
+  const text = session.variable(KEY_VARIABLE);
   return [
-    ...(file === undefined ? [] : [readKeyText(session, file, 'COUNTERSIGN_VERIFY_KEY_FILE')]),
-    ...(text === undefined ? [] : [{ source: 'COUNTERSIGN_VERIFY_KEY', text }]),
+    ...(file === undefined ? [] : [readKeyText(session, file, KEY_FILE_VARIABLE)]),
+    ...(text === undefined ? [] : [{ source: KEY_VARIABLE, text }]),
   ];
 }
 
@@ -183,17 +211,14 @@ function retirementTimesOf(text: string): Map<string, string> {
 /** The key that verified a decision, or why it was rejected. */
 export type SignatureResult = { by: string } | { fault: string };
 
-/**
- * Verifies the original text of a decision by a decision key or by its attestation. With a trust file, only the attestation counts, because
- * every holder of a decision key can forge decisions.
- */
+/** Verifies the original text of a decision by a decision key or by its attestation. A trust file contains no decision key. */
 export function checkSignature(
   text: string,
   attestation: string | undefined,
-  { decisionKeys, publicKeys, trustFile }: TrustSettings,
+  { decisionKeys, publicKeys }: TrustSettings,
 ): SignatureResult {
   const faults: string[] = [];
-  if (decisionKeys.length > 0 && trustFile === undefined) {
+  if (decisionKeys.length > 0) {
     const verdict = verifyDecision(text, { decisionKey: decisionKeys });
     if (verdict.ok) return { by: `decision key ${memberOf(text, 'key_id')}` };
     faults.push(verdict.fault);

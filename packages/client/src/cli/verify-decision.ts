@@ -16,7 +16,7 @@ const OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'FILE',
-    help: 'file with the decision key or the public key; env:NAME reads a variable',
+    help: 'instead of --trust: file with the decision key or the public key; env:NAME reads a variable',
   },
   evidence: {
     type: 'string',

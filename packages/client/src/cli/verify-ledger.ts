@@ -28,7 +28,12 @@ const OPTIONS = {
   },
   head: { type: 'string', multiple: true, value: 'HEADER', help: 'a Countersign-Checkpoint header that you kept' },
   ...TRUST,
-  'verify-key': { type: 'string', multiple: true, value: 'FILE', help: 'the public key of the instance, for checkpoints' },
+  'verify-key': {
+    type: 'string',
+    multiple: true,
+    value: 'FILE',
+    help: 'instead of --trust: the public key of the instance, for checkpoints',
+  },
 } as const satisfies Options;
 
 /** The maximum size of a checkpoint file, in bytes. */

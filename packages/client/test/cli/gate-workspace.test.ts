@@ -49,6 +49,13 @@ const trustWith = (change: (file: any) => void): string => {
   return inFile(`trust-${Math.random()}.json`, JSON.stringify(file));
 };
 const readTrust = () => readFileSync(trust, 'utf8');
+/** The key of another instance, from RFC 8032. */
+const foreignJwk = {
+  kty: 'OKP',
+  crv: 'Ed25519',
+  x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+  note_key: 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea',
+};
 
 describe('attack I of docs/threat-model.md: the key of another workspace with an agent of the same name', () => {
   test.each<[string, () => string[]]>([
@@ -208,9 +215,7 @@ describe('trust file', () => {
   });
 
   test('of another instance makes the gate exit with 3 and name the cause', async () => {
-    const note_key = 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
-    const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', note_key };
-    const foreign = trustWith((file) => (file.keys = [jwk]));
+    const foreign = trustWith((file) => (file.keys = [foreignJwk]));
     const { status, out } = await gate(['--agent', 'good', '--trust', foreign]);
     expect([status, out]).toEqual([3, expect.stringMatching(/the trust file is of another instance/)]);
   });
@@ -250,6 +255,69 @@ describe('trust file', () => {
       fetch: observed,
     });
     expect([status, out]).toEqual([3, expect.stringMatching(/retired.*trust show --workspace/s)]);
+  });
+});
+
+describe('keys that are given beside a trust file', () => {
+  /** A trust file of this workspace with the key of another instance. */
+  const otherKey = () => trustWith((file) => (file.keys = [foreignJwk]));
+  const environment = (variables: Record<string, string>) => ({
+    environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key, ...variables },
+  });
+  const variables: [string, () => string][] = [
+    ['COUNTERSIGN_VERIFY_KEY', () => vkey],
+    ['COUNTERSIGN_VERIFY_KEY_FILE', () => inFile('instance.vkey', vkey)],
+  ];
+  let commands: string[][];
+  beforeAll(async () => {
+    const [attestation, rows, checkpoint] = ['kept-attestation.json', 'kept.ndjson', 'kept.checkpoint'].map((name) =>
+      join(folder, name),
+    ) as [string, string, string];
+    expect((await gate(['--agent', 'good', '--attestation', attestation])).status).toBe(0);
+    await operate('ledger', 'export', '--workspace', 'shop', '--output', rows);
+    writeFileSync(checkpoint, `${await operate('ledger', 'checkpoint', '--workspace', 'shop')}\n`);
+    commands = [
+      ['gate', '--agent', 'good'],
+      ['verify', 'decision', attestation, '--allowed'],
+      ['verify', 'ledger', rows, '--checkpoint', checkpoint],
+      ['doctor'],
+    ];
+  });
+
+  test.each(variables)('%s is not trusted by any command, and a warning says so', async (name, value) => {
+    const results = [];
+    for (const command of commands) {
+      const { status, err } = await runCli([...command, '--trust', otherKey()], environment({ [name]: value() }));
+      results.push({ status, err });
+    }
+    const err = expect.stringMatching(new RegExp(`^warning: ${name} is ignored, .*trust-.*\\n$`));
+    expect(results).toEqual([3, 1, 1, 1].map((status) => ({ status, err })));
+  });
+
+  test('a variable whose file does not exist, or whose text is no key, prevents no command', async () => {
+    const given = environment({ COUNTERSIGN_VERIFY_KEY: 'hello', COUNTERSIGN_VERIFY_KEY_FILE: join(folder, 'nosuch.key') });
+    for (const command of commands) {
+      const { status, out, err } = await runCli([...command, '--trust', trust, '--json'], given);
+      expect([status, err]).toEqual([
+        0,
+        expect.stringMatching(/^warning: COUNTERSIGN_VERIFY_KEY_FILE and COUNTERSIGN_VERIFY_KEY are ignored, [^\n]*\n$/),
+      ]);
+      expect(JSON.parse(out)).toBeTypeOf('object');
+    }
+  });
+
+  test('--verify-key is a usage error, and doctor reports it as a failed check', async () => {
+    for (const [args, variables] of [
+      [['--trust', trust], {}],
+      [[], { COUNTERSIGN_TRUST: readTrust() }],
+    ] as const)
+      for (const command of commands) {
+        const { status, out, err } = await runCli([...command, ...args, '--verify-key', vkey], environment(variables));
+        expect([status, out + err]).toEqual([
+          command[0] === 'doctor' ? 1 : 2,
+          expect.stringMatching(/--verify-key .*cannot be combined.*give only the trust file or only --verify-key/s),
+        ]);
+      }
   });
 });
 
