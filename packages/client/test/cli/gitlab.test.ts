@@ -8,8 +8,11 @@ import { runCli } from '../fixtures/run-cli.ts';
 
 const gitlab = parse(textOf('examples/ci/gitlab.yml'));
 let ci: CiEnvironment;
+let trust: string;
 beforeAll(async () => {
   ci = await createCiEnvironment();
+  trust = join(ci.newWorkspace(), 'trust.json');
+  writeFileSync(trust, (await runCommand(environmentOf(ci.server), 'trust', 'show', '--workspace', 'acme')).out);
 }, 120_000);
 
 let jobs = 4000;
@@ -33,7 +36,8 @@ async function job(
 }
 
 const record = (variables: Record<string, string>, files: Record<string, string>) => job('.countersign-record', variables, files);
-const gate = (variables: Record<string, string>, files?: Record<string, string>) => job('.countersign-gate', variables, files);
+const gate = (variables: Record<string, string>, files?: Record<string, string>) =>
+  job('.countersign-gate', { COUNTERSIGN_TRUST_FILE: trust, ...variables }, files);
 const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
 /** A results file with the date of yesterday, because the gate rejects results older than three days. */
 const results = (name: string) => textOf(`packages/client/test/fixtures/results/${name}`).replaceAll('2026-11-20', yesterday);
@@ -53,13 +57,7 @@ describe('GitLab template', () => {
         status: 0,
         stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/),
       });
-      const trust = join(ci.newWorkspace(), 'trust.json');
-      writeFileSync(trust, (await runCommand(environmentOf(ci.server), 'trust', 'show', '--workspace', 'acme')).out);
-      const passing = await gate({
-        COUNTERSIGN_AGENT: `from ${tool}`,
-        COUNTERSIGN_MIN_PASS_RATE: '60',
-        COUNTERSIGN_TRUST_FILE: trust,
-      });
+      const passing = await gate({ COUNTERSIGN_AGENT: `from ${tool}`, COUNTERSIGN_MIN_PASS_RATE: '60' });
       expect([passing.status, passing.stdout]).toEqual([0, expect.stringContaining('ALLOWED')]);
       const { paths, reports } = gitlab['.countersign-gate'].artifacts;
       const [decision, attestation] = paths.map((path: string) => join(passing.workspace, path));
@@ -78,6 +76,16 @@ describe('GitLab template', () => {
     expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(ci.newWorkspace(), 'missing.tgz') })).status).toBe(3);
     const { status, stderr } = await gate({ ...variables, COUNTERSIGN_PACKAGE: await ci.packOther() });
     expect([status, stderr]).toEqual([3, expect.stringContaining('is not the package @countersign/client\n')]);
+  }, 60_000);
+
+  test('exits with 2 without a trust file, unless COUNTERSIGN_REQUIRE_VERIFY_KEY is false', async () => {
+    const variables = { COUNTERSIGN_AGENT: 'good', COUNTERSIGN_TRUST_FILE: '' };
+    for (const required of [{}, { COUNTERSIGN_REQUIRE_VERIFY_KEY: '' }, { COUNTERSIGN_REQUIRE_VERIFY_KEY: 'False' }]) {
+      const { status, stderr } = await gate({ ...variables, ...required });
+      expect([status, stderr]).toEqual([2, expect.stringContaining('COUNTERSIGN_TRUST_FILE')]);
+    }
+    const unverified = await gate({ ...variables, COUNTERSIGN_REQUIRE_VERIFY_KEY: 'false' });
+    expect([unverified.status, unverified.stdout]).toEqual([0, expect.stringMatching(/signature +not checked/)]);
   }, 60_000);
 
   test('a job that requests no decision has no artifacts of an earlier pipeline', async () => {
