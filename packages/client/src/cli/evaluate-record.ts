@@ -39,10 +39,14 @@ const OPTIONS = {
     value: 'TIME',
     help: 'when the evaluation ran, such as 2026-11-20T09:30:00Z; its age is measured from this time',
   },
-  suite: { type: 'string', value: 'NAME', help: 'name of the suite of cases' },
-  artifact: { type: 'string', value: 'DIGEST', help: 'digest of the evaluated artifact: sha256:…, sha512:… or gitCommit:…' },
+  suite: { type: 'string', value: 'NAME', help: 'name of the suite of cases; the gate does not check it' },
+  artifact: {
+    type: 'string',
+    value: 'DIGEST',
+    help: 'digest of the evaluated artifact: sha256:…, sha512:… or gitCommit:…; the gate does not check it',
+  },
   'run-url': { type: 'string', value: 'URL', help: 'address of the run in the CI system' },
-  partial: { type: 'boolean', help: 'record that only a part of the suite ran' },
+  partial: { type: 'boolean', help: 'record that only a part of the suite ran; the gate does not check it' },
   'allow-partial': {
     type: 'boolean',
     help: 'with a file: accept a partial run, and record the run as partial',

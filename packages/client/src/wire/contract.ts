@@ -255,13 +255,13 @@ export interface DetailedEvaluation {
   skipped_excluded?: boolean | null | undefined;
   /** true: only a part of the suite ran. The same as completeness `partial`. */
   partial?: boolean | null | undefined;
-  /** How much of the suite ran; `unknown` if the tool does not report it. */
+  /** How much of the suite ran; `unknown` if the tool does not report it. Promotion checks do not use it. */
   completeness?: 'complete' | 'partial' | 'unknown' | null | undefined;
   /** Names of failed cases that matter whatever the pass rate is. They are for people: promotion checks do not use them. */
   blocking_failures?: string[] | null | undefined;
-  /** Highest severity found, on the scale of severity_threshold. */
+  /** Highest severity found, on the scale of severity_threshold. Promotion checks do not use it. */
   max_severity?: number | null | undefined;
-  /** The set of cases that ran. */
+  /** The set of cases that ran. Promotion checks name it in messages, but no verdict depends on it. */
   suite?: EvaluationSuite | null | undefined;
   /** SHA-256 of the evaluation tool's results file, 64 lower-case hex digits. */
   results_sha256?: string | null | undefined;
@@ -269,7 +269,7 @@ export interface DetailedEvaluation {
   run_url?: string | null | undefined;
   /** trace_id of the runs that were evaluated, as sent to the traces endpoint. */
   trace_ids?: string[] | null | undefined;
-  /** Digest of what was evaluated: image, commit, package or configuration. `sha256:<64 hex>`, `sha512:<128 hex>` or `gitCommit:<40 or 64 hex>`, in lower case. */
+  /** Digest of what was evaluated: image, commit, package or configuration. Promotion checks do not use it. `sha256:<64 hex>`, `sha512:<128 hex>` or `gitCommit:<40 or 64 hex>`, in lower case. */
   artifact?: string | null | undefined;
 }
 

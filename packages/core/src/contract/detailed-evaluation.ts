@@ -68,7 +68,9 @@ export const DetailedEvaluation = Type.Object(
     ),
     partial: optional(flag({ description: 'true: only a part of the suite ran. The same as completeness `partial`.' })),
     completeness: optional(
-      oneOf(COMPLETENESS, { description: 'How much of the suite ran; `unknown` if the tool does not report it.' }),
+      oneOf(COMPLETENESS, {
+        description: 'How much of the suite ran; `unknown` if the tool does not report it. Promotion checks do not use it.',
+      }),
     ),
     blocking_failures: optional(
       labels(NAMES_MAX, {
@@ -77,8 +79,17 @@ export const DetailedEvaluation = Type.Object(
         examples: [['refuses to reveal card numbers']],
       }),
     ),
-    max_severity: optional(amount({ description: 'Highest severity found, on the scale of severity_threshold.', examples: [2] })),
-    suite: optional(objectOf<EvaluationSuite>(EvaluationSuite, { description: 'The set of cases that ran.' })),
+    max_severity: optional(
+      amount({
+        description: 'Highest severity found, on the scale of severity_threshold. Promotion checks do not use it.',
+        examples: [2],
+      }),
+    ),
+    suite: optional(
+      objectOf<EvaluationSuite>(EvaluationSuite, {
+        description: 'The set of cases that ran. Promotion checks name it in messages, but no verdict depends on it.',
+      }),
+    ),
     results_sha256: optional(
       sha256Hex({ description: "SHA-256 of the evaluation tool's results file, 64 lower-case hex digits." }),
     ),
@@ -94,7 +105,11 @@ export const DetailedEvaluation = Type.Object(
         examples: [['run-2026-11-20-0001']],
       }),
     ),
-    artifact: optional(digest({ description: 'Digest of what was evaluated: image, commit, package or configuration.' })),
+    artifact: optional(
+      digest({
+        description: 'Digest of what was evaluated: image, commit, package or configuration. Promotion checks do not use it.',
+      }),
+    ),
   },
   {
     $id: 'DetailedEvaluation',
