@@ -188,11 +188,18 @@ function addKeys(session: Session, source: string, text: string, trustSettings: 
       const retirementTimes = retirementTimesOf(line);
       for (const { publicKey } of keys) {
         const x = toBase64Url(publicKey);
-        trustSettings.publicKeys.push({ kty: 'OKP', crv: 'Ed25519', x, retired_at: retirementTimes.get(x) });
+        addPublicKey(trustSettings.publicKeys, { kty: 'OKP', crv: 'Ed25519', x, retired_at: retirementTimes.get(x) });
       }
       trustSettings.publicText = trustSettings.publicText === '' ? line : `${trustSettings.publicText}\n${line}`;
     }
   }
+}
+
+/** Adds a key unless another source has it. If one of the sources says that the key is retired, it is retired. */
+function addPublicKey(keys: PublicKey[], added: PublicKey): void {
+  const known = keys.find(({ x }) => x === added.x);
+  if (known === undefined) keys.push(added);
+  else known.retired_at ??= added.retired_at;
 }
 
 /** Why a JWKS is rejected: a key is listed twice, or not signed by its predecessor in the list. Undefined if it is accepted. */

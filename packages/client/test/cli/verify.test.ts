@@ -60,6 +60,14 @@ describe('verify decision', () => {
     }
   });
 
+  test('accepts a key that several sources give', async () => {
+    const { status } = await verify(
+      ...['decision', at('attestation.json'), '--allowed'],
+      ...[...byKey, at('jwks.json'), ...byKey, at('instance.vkey')],
+    );
+    expect(status).toBe(0);
+  });
+
   test('rejects an altered decision, another key and a retired key', async () => {
     writeFileSync(at('altered.json'), readFileSync(at('blocked.json'), 'utf8').replace('"allowed":false', '"allowed":true'));
     const altered = await verify('decision', at('altered.json'), ...byKey, at('workspace.key'));
@@ -72,6 +80,12 @@ describe('verify decision', () => {
     writeFileSync(at('retired.json'), JSON.stringify(retired));
     const late = await verify('decision', at('attestation.json'), ...byKey, at('retired.json'));
     expect([late.status, late.out]).toEqual([1, expect.stringMatching(/^NOT GENUINE: .*was retired before/)]);
+    // The retirement counts even if another source of the key does not know it.
+    for (const both of [
+      [at('jwks.json'), ...byKey, at('retired.json')],
+      [at('retired.json'), ...byKey, at('jwks.json')],
+    ])
+      expect((await verify('decision', at('attestation.json'), ...byKey, ...both)).out).toMatch(/was retired before/);
   });
 
   test('rejects the wrong kind of key and names the right one', async () => {
