@@ -46,7 +46,9 @@ export interface DropOptions {
  * @param pool connects as the role that owns the tables.
  * @throws MayNotDropError for another role, if the workspace has retention periods.
  * @throws BrokenSealError if the periods were changed outside the server.
- * @throws LogRewrittenError if the entries of the audit ledger after the newest stored change of the periods do not match its sealed head.
+ * @throws LogRewrittenError if the entries of the audit ledger after the newest stored change of the periods do not match its sealed head,
+ *   or if the trace log was changed outside the server.
+ * @throws RuleViolationError if a row of a due trace differs from the trace log. Its batch is not dropped.
  * @throws ClockUnsafeError while the clocks cannot be used.
  */
 export async function dropDueRecords(pool: Pool, tenantId: string, options: DropOptions = {}): Promise<DroppedRecords> {

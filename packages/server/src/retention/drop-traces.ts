@@ -7,6 +7,7 @@ import { removeRunIds } from '../storage/run-id-segments.ts';
 import { type DroppedBatch, recordDrop } from './dropped-batch.ts';
 import { lockHeadsUnlessHeld } from './lock-heads.ts';
 import { removeDocuments } from './remove-documents.ts';
+import { requireLoggedTraces } from './require-logged-traces.ts';
 
 /**
  * Drops the next traces of a range, with their submissions, steps and log records. The trace log and the audit ledger record the drop.
@@ -18,6 +19,8 @@ import { removeDocuments } from './remove-documents.ts';
  * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run, unless its action is
  *   `incident.created`.
  * @throws RunHeldError if a run must be kept that was not when the batch was read.
+ * @throws RuleViolationError if a row of a due trace differs from the trace log.
+ * @throws LogRewrittenError if the trace log was changed outside the server.
  */
 export async function dropTraces(
   tx: Transaction,
@@ -29,9 +32,10 @@ export async function dropTraces(
   const next = locked.length === DROPPED_TRACES_MAX ? locked.at(-1) : undefined;
   const traces = await readDueTraces(tx, locked, allRanges, today);
   const possible = traces.filter(({ isLate }) => !isLate);
-  const due = possible.filter(({ isHeld, submissions: count }) => !isHeld && count > 0);
+  const due = possible.filter(({ isHeld, submissions: stored }) => !isHeld && stored.length > 0);
   const held = possible.length - due.length;
   if (due.length === 0) return { next, dropped: 0, held, unreadable: [] };
+  await requireLoggedTraces(tx, due);
   const dueIds = due.map(({ id }) => id);
   const traceIds = due.map(({ traceId }) => traceId);
   allowDropping(tx);
@@ -41,7 +45,7 @@ export async function dropTraces(
   const heads = await lockHeadsUnlessHeld(tx, ['audit', 'traces'], traceIds, today);
   const seq = appendDropEvent(tx, heads.traces, {
     reason: 'retention',
-    traces: due.map(({ id, submissions: count }) => ({ id, submissions: count })),
+    traces: due.map(({ id, submissions: stored }) => ({ id, submissions: stored.length })),
     exports: [],
   });
   insertDroppedTraces(tx, dueIds, seq);

@@ -19,6 +19,7 @@ import { requireLabel, requireText } from '../workspace/wrong-input.ts';
 import { lockHeadsUnlessHeld, RunHeldError } from './lock-heads.ts';
 import { MayNotDropError } from './may-not-drop-error.ts';
 import { removeDocuments } from './remove-documents.ts';
+import { requireLoggedTraces } from './require-logged-traces.ts';
 import { withoutEvents } from './without-events.ts';
 
 /** The erased parts of a run. */
@@ -49,8 +50,9 @@ export interface ErasureRequest {
  * @throws MayNotDropError for another role.
  * @throws NotFoundError if no record of the run is stored.
  * @throws InvalidInputError if the trace_id or the rationale is malformed.
- * @throws RuleViolationError if the trace has no submissions, if a document of the run cannot be read, or if the run must be kept
- *   (`isHeld` in storage/run-holds.ts) and `evenIfHeld` is not set.
+ * @throws LogRewrittenError if the trace log was changed outside the server.
+ * @throws RuleViolationError if a row of the trace differs from the trace log. Also if the trace has no submissions, if a document of the
+ *   run cannot be read, or if the run must be kept (`isHeld` in storage/run-holds.ts) and `evenIfHeld` is not set.
  */
 export async function eraseRun(
   pool: Pool,
@@ -62,7 +64,9 @@ export async function eraseRun(
   return inTenantTransaction(pool, tenantId, async (tx) => {
     if (!(await mayDrop(tx))) throw new MayNotDropError();
     lockRetention(tx);
-    const id = await lockTraceToErase(tx, traceId);
+    const trace = await lockTraceToErase(tx, traceId);
+    if (trace !== undefined) await requireLoggedTraces(tx, [trace]);
+    const id = trace?.id;
     const today = (await readClock(tx)).slice(0, 10);
     if (!evenIfHeld && (await areRunsHeld(tx, [traceId], today))) throw new RunHeldError();
     allowDropping(tx);

@@ -3,6 +3,7 @@ import { textArray, timestampArray, uuidArray } from '../database/binary-array.t
 import { FENCE } from '../database/planner.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import type { StoredDocument } from './document-segments.ts';
+import { exactInstantText } from './instant-text.ts';
 import { isHeld } from './run-holds.ts';
 
 /** The largest number of traces that one transaction drops. */
@@ -26,28 +27,34 @@ export const lockDueTraces = async (
   { from, before }: DueRange,
 ): Promise<string[]> => (await tx.run(LOCK, [tx.tenantId, after, last, from, before])).map(({ id }) => id);
 
-/** A trace that may be dropped. */
-export interface DueTrace {
+/** A locked trace with its stored submissions. */
+export interface LockedTrace {
   id: string;
   traceId: string;
-  /** The number of its submissions. */
-  submissions: number;
+  /** Their times are UTC with microseconds. */
+  submissions: { number: number; receivedAt: string }[];
+}
+
+/** A trace that may be dropped. */
+export interface DueTrace extends LockedTrace {
   /** Whether one of its submissions is not due. */
   isLate: boolean;
   /** Whether the run of the trace must be kept (`isHeld` in run-holds.ts). */
   isHeld: boolean;
 }
 
+const SUBMISSIONS = `coalesce(json_agg(json_build_object('number', s.number, 'receivedAt', ${exactInstantText('s.received_at')})), '[]')`;
+
 const READ = sql<DueTrace>(
   'read_due_traces',
-  `SELECT t.id, t.trace_id AS "traceId", sent.submissions, sent.due < sent.submissions AS "isLate",
+  `SELECT t.id, t.trace_id AS "traceId", sent.submissions, sent.is_late AS "isLate",
           ${isHeld('t.trace_id', '$5')} AS "isHeld"
      FROM unnest($2::uuid[]) AS input (id)
      JOIN countersign.traces AS t ON t.tenant_id = $1 AND t.id = input.id
     CROSS JOIN LATERAL (
-      SELECT count(*)::integer AS submissions,
-             count(*) FILTER (WHERE EXISTS (SELECT FROM unnest($3::timestamptz[], $4::timestamptz[]) AS range (since, before)
-                                             WHERE s.received_at >= range.since AND s.received_at < range.before)) AS due
+      SELECT ${SUBMISSIONS} AS submissions,
+             count(*) FILTER (WHERE NOT EXISTS (SELECT FROM unnest($3::timestamptz[], $4::timestamptz[]) AS range (since, before)
+                                                 WHERE s.received_at >= range.since AND s.received_at < range.before)) > 0 AS is_late
         FROM countersign.trace_submissions AS s WHERE s.tenant_id = $1 AND s.trace = t.id ${FENCE}) AS sent
     ORDER BY t.id`,
 );
@@ -107,7 +114,16 @@ const FIND = sql<{ id: string }>(
   'find_trace_to_erase',
   'SELECT id FROM countersign.traces WHERE tenant_id = $1 AND trace_id = $2 FOR UPDATE',
 );
+const READ_SUBMISSIONS = sql<Pick<LockedTrace, 'submissions'>>(
+  'read_submissions_to_erase',
+  `SELECT ${SUBMISSIONS} AS submissions FROM countersign.trace_submissions AS s WHERE s.tenant_id = $1 AND s.trace = $2`,
+);
 
-/** Locks the trace with a trace_id, and returns its ID; undefined if there is none. */
-export const lockTraceToErase = async (tx: Transaction, traceId: string): Promise<string | undefined> =>
-  (await tx.run(FIND, [tx.tenantId, traceId]))[0]?.id;
+/** Locks the trace with a trace_id, and returns it; undefined if there is none. */
+export async function lockTraceToErase(tx: Transaction, traceId: string): Promise<LockedTrace | undefined> {
+  const [trace] = await tx.run(FIND, [tx.tenantId, traceId]);
+  if (trace === undefined) return undefined;
+  // A submission may have been added while this transaction waited for the lock, so the submissions are read by a later statement.
+  const [{ submissions } = { submissions: [] }] = await tx.run(READ_SUBMISSIONS, [tx.tenantId, trace.id]);
+  return { id: trace.id, traceId, submissions };
+}

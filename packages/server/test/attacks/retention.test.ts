@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BrokenSealError } from '../../src/database/broken-seals.ts';
 import { openRolePool } from '../../src/database/pools.ts';
 import { LogRewrittenError } from '../../src/ledger/log-tree.ts';
 import { dropDueRecords } from '../../src/retention/drop-due-records.ts';
+import { eraseRun } from '../../src/retention/erase-run.ts';
 import { setRetention } from '../../src/workspace/set-retention.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -15,7 +17,7 @@ let key = '';
 beforeAll(async () => {
   server = await testServer({ checkpointSeconds: undefined });
   pool = openRolePool(server.database.owner, server.open, 'retention');
-  for (const table of ['audit_entries', 'retention_periods'])
+  for (const table of ['audit_entries', 'retention_periods', 'traces', 'trace_submissions', 'trace_events'])
     await server.database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
 });
 afterAll(() => pool.end());
@@ -85,4 +87,91 @@ test('retention stops reading the ledger when the server stops', async () => {
   const stopping = new AbortController();
   const pause = async () => stopping.abort();
   await expect(dropDueRecords(pool, tenantId, { now, pause, signal: stopping.signal })).rejects.toThrow('aborted');
+});
+
+describe('after an attacker changes the rows that choose what is deleted,', () => {
+  const sendTrace = (traceId: string, more: object = {}) =>
+    server.post(paths.traces, key, { trace_id: traceId, agent_name: 'bot', outcome: 'success', spans: [], ...more });
+  const erase = (traceId: string) => eraseRun(pool, tenantId, { traceId, rationale: 'request 7', evenIfHeld: false });
+  const stored = async () => {
+    const rows = await sql('SELECT trace_id FROM countersign.traces WHERE $T ORDER BY trace_id');
+    return rows.map(({ trace_id }) => trace_id);
+  };
+  const swapNames = () =>
+    sql(
+      `UPDATE countersign.traces AS t SET trace_id = CASE t.trace_id WHEN 'run-a' THEN 'run-b' ELSE 'run-a' END || ' swapped' WHERE $T`,
+    ).then(() => sql(`UPDATE countersign.traces SET trace_id = replace(trace_id, ' swapped', '') WHERE $T`));
+  const events = async () => (await sql('SELECT seq FROM countersign.trace_events WHERE $T')).length;
+
+  test('an erasure does not delete another run with the swapped trace_id', async () => {
+    for (const traceId of ['run-a', 'run-b']) await sendTrace(traceId);
+    await swapNames();
+    await expect(erase('run-a')).rejects.toThrow('trace_id is "run-a", the trace log says "run-b"');
+    expect([await stored(), await events()]).toEqual([['run-a', 'run-b'], 2]);
+    await swapNames();
+    expect(await erase('run-a')).toMatchObject({ submissions: 1 });
+    expect(await stored()).toEqual(['run-b']);
+  });
+
+  test('retention drops no trace whose trace_id was changed, so that an incident does not keep it', async () => {
+    await keepFor(1);
+    await sendTrace('run-a');
+    await server.post(paths.audit, key, { actor: 'ci', action: 'incident.created', trace_id: 'run-a' });
+    await sql(`UPDATE countersign.traces SET trace_id = 'run-x' WHERE $T`);
+    await expect(dropAfter(2)).rejects.toThrow('trace_id is "run-x", the trace log says "run-a"');
+    expect(await stored()).toEqual(['run-x']);
+  });
+
+  test('retention drops no trace whose later submission was backdated', async () => {
+    await keepFor(1);
+    for (let number = 0; number < 30; number += 1) await sendTrace(`before-${number}`);
+    await sendTrace('run-a');
+    await sleep(50);
+    const bound = Date.now();
+    await sleep(50);
+    for (let number = 0; number < 30; number += 1) await sendTrace(`later-${number}`);
+    await sendTrace('run-a', { metadata: { second: 1 } });
+    const [genuine] = await sql('SELECT received_at::text AS at FROM countersign.trace_submissions WHERE $T AND number = 2');
+    await sql(`UPDATE countersign.trace_submissions AS late SET received_at = first.received_at
+      FROM countersign.trace_submissions AS first
+      WHERE first.tenant_id = late.tenant_id AND first.trace = late.trace AND first.number = 1 AND late.$T AND late.number = 2`);
+    const now = new Date(bound + 86_400_000).toISOString();
+    await expect(dropDueRecords(pool, tenantId, { now })).rejects.toThrow(/received_at is .*, the trace log says /);
+    expect(await stored()).toHaveLength(61);
+    await sql(`UPDATE countersign.trace_submissions SET received_at = '${genuine!.at}' WHERE $T AND number = 2`);
+    expect(await dropDueRecords(pool, tenantId, { now })).toMatchObject({ traces: 30 });
+    expect(await stored()).toHaveLength(31);
+  });
+
+  test.each(['-', '+'])('retention drops no trace whose received_at was changed by %s1 ms', async (sign) => {
+    await keepFor(1);
+    for (let number = 0; number < 20; number += 1) await sendTrace(`run-${number}`);
+    const changed = `$T AND trace = (SELECT id FROM countersign.traces WHERE $T AND trace_id = 'run-10')`;
+    await sql(`UPDATE countersign.trace_submissions SET received_at = received_at ${sign} interval '1 ms' WHERE ${changed}`);
+    await expect(dropAfter(2)).rejects.toThrow(/submission 1: received_at is .*, the trace log says /);
+    expect(await stored()).toHaveLength(20);
+  });
+
+  test('retention drops no trace with a submission that the log does not have', async () => {
+    await keepFor(1);
+    await sendTrace('run-a');
+    await sql(`INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document, spans)
+      SELECT tenant_id, trace, 7, received_at, recorded_by, '{}', spans FROM countersign.trace_submissions WHERE $T`);
+    await expect(dropAfter(2)).rejects.toThrow('the trace log has no such submission');
+    expect(await stored()).toEqual(['run-a']);
+  });
+
+  test('retention and erasure delete nothing if the event of the trace was changed too', async () => {
+    await keepFor(1);
+    await sendTrace('run-a');
+    await sql(`UPDATE countersign.traces SET trace_id = 'run-b' WHERE $T`);
+    await sql(`UPDATE countersign.trace_events SET document = replace(document, 'run-a', 'run-b') WHERE $T`);
+    const rehash = `event_hash = sha256(convert_to(E'countersign/traces/v1\\n' || document, 'UTF8'))`;
+    for (const change of ['', rehash]) {
+      if (change !== '') await sql(`UPDATE countersign.trace_events SET ${change} WHERE $T`);
+      await expect(dropAfter(2)).rejects.toThrow(LogRewrittenError);
+      await expect(erase('run-b')).rejects.toThrow(LogRewrittenError);
+    }
+    expect(await stored()).toEqual(['run-b']);
+  });
 });

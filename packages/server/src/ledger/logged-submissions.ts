@@ -1,0 +1,103 @@
+import { hash } from 'node:crypto';
+import { TRACE_DOMAIN, type TraceLogEvent } from '@countersign/core/domain/trace-event';
+import type { Transaction } from '../database/transaction.ts';
+import type { ReadHead } from '../storage/log-heads.ts';
+import { readTraceEvents } from '../storage/trace-events.ts';
+import type { SubmissionPlace } from '../storage/trace-rows.ts';
+import { isExtension, LogRewrittenError, openFrontier, storedTree } from './log-tree.ts';
+import { submissionName } from './row-findings.ts';
+import { readSealedHead } from './sealed-heads.ts';
+import { parsedDocument } from './stored-document.ts';
+
+/** A stored submission, with the time in its row: UTC with microseconds. The row is untrusted. */
+export interface TimedSubmission extends SubmissionPlace {
+  receivedAt: string;
+}
+
+/** What the trace log says of a submission. */
+export interface LoggedSubmission {
+  traceId: string;
+  /** UTC with microseconds, of which the last three digits are zeros. */
+  receivedAt: string;
+}
+
+/** The number of events that are read first. Each further page has twice as many. */
+const FIRST_PAGE_EVENTS = 8;
+
+/**
+ * Finds submissions in the sealed trace log, by the times in their rows. Usually reads few events besides theirs. If an event is not at the
+ * time of its row, it reads the rest of the log: the row was changed, or a clock was wrong.
+ * @returns the submissions by `submissionName`. The search ends at the first submission that the log does not have.
+ * @throws LogRewrittenError if the events that were read are not those that the sealed head covers.
+ */
+export async function findLoggedSubmissions(
+  tx: Transaction,
+  submissions: readonly TimedSubmission[],
+): Promise<ReadonlyMap<string, LoggedSubmission>> {
+  const head = await readSealedHead(tx, 'traces');
+  const missing = new Set(submissions.map(nameOf));
+  const found = new Map<string, LoggedSubmission>();
+  const note = (event: TraceLogEvent) => {
+    if (event.action !== 'traces.recorded') return;
+    for (const logged of event.submissions) {
+      const name = nameOf(logged);
+      if (missing.delete(name)) found.set(name, { traceId: logged.trace_id, receivedAt: event.received_at.replace('Z', '000Z') });
+    }
+  };
+  const inOrder = [...submissions].sort((one, other) => (one.receivedAt < other.receivedAt ? -1 : 1));
+  for (const submission of inOrder) {
+    const isFound = () => !missing.has(nameOf(submission));
+    if (isFound()) continue;
+    const first = await firstSeqAt(tx, head, submission.receivedAt);
+    await readEvents(tx, head, { after: first - 1, last: head.seq, note, isDone: isFound });
+    if (!isFound()) await readEvents(tx, head, { after: 0, last: first - 1, note, isDone: isFound });
+    if (!isFound()) break;
+  }
+  return found;
+}
+
+const nameOf = ({ id, number }: SubmissionPlace): string => submissionName(id, number);
+
+/** The number of the first event that was recorded at this time or later, by a binary search; one more than the head if there is none. */
+async function firstSeqAt(tx: Transaction, head: ReadHead, time: string): Promise<number> {
+  let [low, high] = [1, head.seq + 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [row] = await readTraceEvents(tx, middle - 1, middle);
+    if (row === undefined) throw rewritten(tx, `event ${middle} is gone`);
+    const recordedAt = String(parsedDocument(row.document)?.recorded_at).replace('Z', '000Z');
+    if (recordedAt < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Which events to read: those after `after` up to `last`, until `isDone`. `note` receives each. */
+interface EventRange {
+  after: number;
+  last: number;
+  note: (event: TraceLogEvent) => void;
+  isDone: () => boolean;
+}
+
+/** Reads events in order, and compares the tree over them with the sealed head. */
+async function readEvents(tx: Transaction, head: ReadHead, { after, last, note, isDone }: EventRange): Promise<void> {
+  if (after >= last) return;
+  const tree = await storedTree(tx, 'traces', after);
+  for (let count = FIRST_PAGE_EVENTS; tree.size < last && !isDone(); count *= 2) {
+    const page = await readTraceEvents(tx, tree.size, Math.min(last, tree.size + count));
+    if (page.length === 0) throw rewritten(tx, `event ${tree.size + 1} is gone`);
+    for (const row of page) {
+      tree.append(hash('sha256', TRACE_DOMAIN + row.document, 'buffer'));
+      const event = parsedDocument(row.document);
+      if (event === undefined) throw rewritten(tx, `event ${row.seq} is not a JSON object`);
+      note(event as unknown as TraceLogEvent);
+    }
+  }
+  const whole = { size: head.seq, root: openFrontier(head.tree).root() };
+  if (!(await isExtension(tx, 'traces', { size: tree.size, root: tree.root() }, whole)))
+    throw rewritten(tx, `the events ${after + 1} to ${tree.size} are not those that its head of ${head.seq} rows covers`);
+}
+
+const rewritten = (tx: Transaction, fault: string): LogRewrittenError =>
+  new LogRewrittenError(`the log traces of tenant ${tx.tenantId}: ${fault}`);
