@@ -18,6 +18,7 @@ import { NotFoundError, RuleViolationError } from '../workspace/rule-violation.t
 import { requireLabel, requireText } from '../workspace/wrong-input.ts';
 import { lockHeadsUnlessHeld, RunHeldError } from './lock-heads.ts';
 import { MayNotDropError } from './may-not-drop-error.ts';
+import { namesRun } from './names-run.ts';
 import { removeDocuments } from './remove-documents.ts';
 import { requireLoggedTraces } from './require-logged-traces.ts';
 import { withoutEvents } from './without-events.ts';
@@ -51,8 +52,9 @@ export interface ErasureRequest {
  * @throws NotFoundError if no record of the run is stored.
  * @throws InvalidInputError if the trace_id or the rationale is malformed.
  * @throws LogRewrittenError if the trace log was changed outside the server.
- * @throws RuleViolationError if a row of the trace differs from the trace log. Also if the trace has no submissions, if a document of the
- *   run cannot be read, or if the run must be kept (`isHeld` in storage/run-holds.ts) and `evenIfHeld` is not set.
+ * @throws RuleViolationError if a row of the trace differs from the trace log, or names an export without this run. Also if the trace has
+ *   no submissions, if a document of the run cannot be read, or if the run must be kept (`isHeld` in storage/run-holds.ts) and
+ *   `evenIfHeld` is not set.
  */
 export async function eraseRun(
   pool: Pool,
@@ -78,7 +80,7 @@ export async function eraseRun(
       ...submissions.flatMap((each) => each.export ?? []),
       ...(await findExportsOfRun(tx, traceId)),
     ]);
-    const exports = await eraseExports(tx, [...named]);
+    const exports = await eraseExports(tx, traceId, [...named]);
     if (id === undefined && telemetry.events === 0 && named.size === 0)
       throw new NotFoundError(`this workspace has no run with the trace_id ${JSON.stringify(traceId)}`);
     const unreadable = await removeDocuments(tx, [...submissions, ...exports.documents, ...telemetry.documents]);
@@ -120,20 +122,39 @@ function record(
 const WITHOUT_SUBMISSIONS =
   'no submission of this trace is stored: the database was changed outside the server; nothing was erased. Find the changes with `ledger verify --log traces`';
 
+const notOfRun = (id: string): string =>
+  `the export ${id} has no part of this run, but a row of trace_submissions, log_records or export_runs says so: the database was changed outside the server; nothing was erased`;
+
 const UNREADABLE =
   'a stored document of this run cannot be read: the database was changed outside the server; nothing was erased. If the document belongs to a trace, `ledger verify --log traces` finds its row';
 
+/** The number of exports whose bodies are in memory at once. A body has up to 20 MiB by default. */
+const EXPORTS_AT_ONCE = 4;
+
 /**
  * Deletes exports with parts of the run. Returns their documents, and the digests of the shared exports, from which stored submissions of
- * other traces were also mapped.
+ * other traces were also mapped. The rows that name the exports are in no log, so each body must contain the trace_id.
  */
-async function eraseExports(tx: Transaction, ids: readonly string[]): Promise<{ documents: StoredDocument[]; shared: string[] }> {
+async function eraseExports(
+  tx: Transaction,
+  traceId: string,
+  ids: readonly string[],
+): Promise<{ documents: StoredDocument[]; shared: string[] }> {
   const documents = await lockExportsToErase(tx, ids);
-  const shared = documents.filter(({ isShared }) => isShared);
-  const bodies = await readDocumentsOf(tx, shared);
+  const shared: string[] = [];
+  for (let at = 0; at < documents.length; at += EXPORTS_AT_ONCE) {
+    const next = documents.slice(at, at + EXPORTS_AT_ONCE);
+    const bodies = await readDocumentsOf(tx, next);
+    next.forEach((each, index) => {
+      const body = bodies[index];
+      if (body === undefined) throw new RuleViolationError(UNREADABLE);
+      if (!namesRun(body, each, traceId)) throw new RuleViolationError(notOfRun(each.id));
+      if (each.isShared) shared.push(hash('sha256', body, 'hex'));
+    });
+  }
   deleteExports(tx, ids);
   deleteExportRuns(tx, ids);
-  return { documents, shared: bodies.flatMap((body) => (body === undefined ? [] : hash('sha256', body, 'hex'))).sort() };
+  return { documents, shared: shared.sort() };
 }
 
 /**

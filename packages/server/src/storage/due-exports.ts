@@ -32,21 +32,25 @@ export const deleteDueExports = (
   { from, before }: DueRange,
 ): Promise<DeletedExport[]> => tx.run(DELETE_DUE, [tx.tenantId, after, last, from, before]);
 
-const LOCK = sql<StoredDocument & { id: string; isShared: boolean }>(
+/** A locked export with its body or the place of its body. */
+export type LockedExport = StoredDocument & {
+  id: string;
+  signal: 'traces' | 'logs';
+  mediaType: 'application/x-protobuf' | 'application/json';
+  /** Whether a stored submission was mapped from the export. */
+  isShared: boolean;
+};
+
+const LOCK = sql<LockedExport>(
   'lock_otlp_exports_to_erase',
-  `SELECT e.id, e.body, e.segment, e.segment_offset AS "offset", e.segment_length AS length,
+  `SELECT e.id, e.signal, e.media_type AS "mediaType", e.body, e.segment, e.segment_offset AS "offset", e.segment_length AS length,
           EXISTS (SELECT FROM countersign.trace_submissions AS s WHERE s.tenant_id = $1 AND s.export = e.id) AS "isShared"
      FROM countersign.otlp_exports AS e WHERE e.tenant_id = $1 AND e.id = ANY ($2::uuid[]) ORDER BY e.id FOR UPDATE`,
 );
 
-/**
- * Locks the exports with these IDs, and returns each with its body or the place of its body, sorted by ID. `isShared` is whether a stored
- * submission was mapped from the export.
- */
-export const lockExportsToErase = (
-  tx: Transaction,
-  ids: readonly string[],
-): Promise<(StoredDocument & { id: string; isShared: boolean })[]> => tx.run(LOCK, [tx.tenantId, uuidArray(ids)]);
+/** Locks the exports with these IDs, and returns them sorted by ID. */
+export const lockExportsToErase = (tx: Transaction, ids: readonly string[]): Promise<LockedExport[]> =>
+  tx.run(LOCK, [tx.tenantId, uuidArray(ids)]);
 
 const DELETE = sql('delete_otlp_exports', 'DELETE FROM countersign.otlp_exports WHERE tenant_id = $1 AND id = ANY ($2::uuid[])');
 

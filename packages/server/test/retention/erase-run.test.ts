@@ -9,8 +9,8 @@ import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-c
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { exporter } from '../otlp/sending.ts';
-import { chatRun, id, jsonExport, newTrace, pairs } from '../otlp/test-exports.ts';
+import { exporter, PROTOBUF } from '../otlp/sending.ts';
+import { chatRun, id, jsonExport, newTrace, pairs, protobufExport } from '../otlp/test-exports.ts';
 
 let server: TestServer;
 let environment: ReturnType<typeof environmentOf>;
@@ -286,6 +286,26 @@ describe('runs erase', () => {
     expect((await sendJson(jsonExport(spans))).status).toBe(200);
     expect(JSON.parse((await erase(run, '--json')).out)).toMatchObject({ trace: null, exports: 1 });
     expect(await storedText()).not.toContain('secret text');
+  });
+
+  test('erases nothing if an inserted row names an OpenTelemetry export of another run', async () => {
+    const { send, sendJson } = exporter(server, key);
+    const other = newTrace();
+    expect((await sendJson(jsonExport(chatRun(other)))).status).toBe(200);
+    expect((await send(protobufExport(chatRun(newTrace())), PROTOBUF)).status).toBe(200);
+    expect((await sendJson(logs(message(other, 'hello')), '/v1/logs')).status).toBe(200);
+    await sendTrace('person ada');
+    for (const { id } of await sql<{ id: string }>('SELECT id FROM countersign.otlp_exports WHERE tenant_id = $1')) {
+      await sql(`INSERT INTO countersign.export_runs VALUES ($1, 'person ada', $2)`, [tenantId, id]);
+      const { status, err } = await erase('person ada');
+      expect([status, err]).toEqual([9, expect.stringContaining(`the export ${id} has no part of this run`)]);
+      expect([await count('otlp_exports'), await count('traces')]).toEqual([3, 3]);
+      await server.database.sql('ALTER TABLE countersign.export_runs DISABLE TRIGGER append_only');
+      await sql(`DELETE FROM countersign.export_runs WHERE tenant_id = $1 AND trace_id = 'person ada'`);
+      await server.database.sql('ALTER TABLE countersign.export_runs ENABLE ALWAYS TRIGGER append_only');
+    }
+    expect((await erase('person ada')).status).toBe(0);
+    expect([await count('otlp_exports'), await count('traces')]).toEqual([3, 2]);
   });
 
   test('counts only the OpenTelemetry exports that the same command erases', async () => {
