@@ -7,7 +7,8 @@ import {
   sentenceOf,
   suiteOf,
 } from './imported-evaluation.ts';
-import { countsOf, isSuite, type JUnitCounts } from './junit-counts.ts';
+import type { JUnitCounts } from './junit-cases.ts';
+import { countsOf, isSuite } from './junit-counts.ts';
 import { type JUnitMoment, jUnitMoment } from './junit-moment.ts';
 import { notThisFormat, textOf } from './parse-results.ts';
 import { type Element, rootOf } from './parse-xml.ts';
@@ -21,7 +22,7 @@ export interface JUnitChoice {
 /**
  * Reads a JUnit XML report (https://github.com/testmoapp/junitxml; written by pytest, Jest, vitest, node:test, Maven Surefire and many
  * others): `testsuites` or one `testsuite`. Suites may be nested. A case passed if it has no failure and no error, was not skipped, has no
- * unknown status, and the totals of its suite agree. A report never shows whether all cases ran.
+ * unknown status, and the totals of its suite agree. A suite that failed as a whole counts as one more case. A report never shows whether all cases ran.
  * @throws ImportError if the file has another format, is not well-formed, has a DOCTYPE, has no cases, has totals that are not whole
  * numbers, or has cases in unknown elements.
  */
@@ -70,7 +71,7 @@ function nameOf(root: Element): string | undefined {
 const CONTRADICTIONS_MAX = 5;
 
 function notesOf(counts: JUnitCounts, denominator: number, moment: JUnitMoment, ignoreSkipped: boolean): string {
-  const { passed, failed, errored, skipped, missing, doubtful, unknown, contradictions } = counts;
+  const { passed, failed, errored, skipped, wholeSuites, missing, doubtful, unknown, contradictions } = counts;
   const others = {
     failed,
     'in error': errored - missing - doubtful - unknown,
@@ -83,7 +84,8 @@ function notesOf(counts: JUnitCounts, denominator: number, moment: JUnitMoment, 
   const more = contradictions.length > CONTRADICTIONS_MAX ? `; and ${contradictions.length - CONTRADICTIONS_MAX} more` : '';
   return [
     `JUnit: ${sentenceOf(passed, denominator, others)}.`,
-    ...(named === '' ? [] : [`Totals contradict the cases; the worse value counts: ${named}${more}.`]),
+    ...(wholeSuites === 0 ? [] : [`The outcomes of whole suites count as one case each: ${wholeSuites}.`]),
+    ...(named === '' ? [] : [`Suites contradict their cases; the worse value counts: ${named}${more}.`]),
     ...(moment.hasIgnoredTimestamps
       ? ['Timestamps that are invalid or have no time zone are ignored: give --evaluated-at.']
       : moment.at === undefined

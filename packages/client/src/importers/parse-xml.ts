@@ -2,7 +2,9 @@ import { parseXml, XmlComment, XmlElement, XmlNode } from '@rgrove/parse-xml';
 
 /** The part of an XML element that reports need. */
 export interface Element {
+  /** The name without its prefix and in lower case, so that `n:Failure` is read as `failure`. */
   name: string;
+  /** The attributes as they are written. */
   attributes: Readonly<Record<string, string>>;
   /** The elements directly in this one. Text is left out. */
   elements: Element[];
@@ -72,9 +74,18 @@ function elementOf({ name, attributes, children }: XmlElement, depth = 1): Eleme
   if (depth > DEPTH_MAX) throw tooDeep();
   const elements = children.filter((child) => child instanceof XmlElement);
   return {
-    name,
+    name: localName(name),
     attributes,
     elements: elements.map((child) => elementOf(child, depth + 1)),
     comments: children.filter((child) => child instanceof XmlComment).map(({ content }) => content),
   };
 }
+
+const localName = (name: string): string => name.slice(name.lastIndexOf(':') + 1).toLowerCase();
+
+/** The values of an attribute that are not blank, whatever its prefix and its capitals are. */
+export const valuesOf = ({ attributes }: Element, name: string): string[] =>
+  Object.keys(attributes)
+    .filter((each) => localName(each) === name)
+    .map((each) => attributes[each]!.trim())
+    .filter((value) => value !== '');

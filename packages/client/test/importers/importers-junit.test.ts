@@ -103,6 +103,90 @@ describe('JUnit XML', () => {
     });
   });
 
+  // The test runners of Ant and Eclipse write an element directly in a suite whose class could not be loaded.
+  test.each([
+    [
+      'an error of a suite without cases',
+      '<testsuite name="a" tests="0" errors="1"><error message="ClassNotFound"/></testsuite>',
+      10,
+    ],
+    ['an error beside a case', '<testsuite name="a" tests="1"><error/><testcase/></testsuite>', 11],
+    ['a failure in an unknown element of a suite', '<testsuite name="a"><details><failure/></details></testsuite>', 10],
+    ['a suite whose totals count an error and no case', '<testsuite name="a" tests="0" errors="1"/>', 10],
+    ['a suite whose totals count only a failure', '<testsuite name="a" failures="1"/>', 10],
+    ['a suite with the status "error" and no case', '<testsuite name="a" status="error"/>', 10],
+    ['a suite with the result "failed" and a passed case', '<testsuite name="a" result="failed"><testcase/></testsuite>', 11],
+    ['a suite that was no success', '<testsuite name="a" success="false"><testcase/></testsuite>', 11],
+    ['a suite with an unknown status', '<testsuite name="a" status="broken"><testcase/></testsuite>', 11],
+  ])('counts a suite that failed as a whole as one more case: %s', (_what, suite, total) => {
+    const passed = `<testsuite tests="9">${'<testcase/>'.repeat(9)}</testsuite>`;
+    expect(of(`<testsuites>${suite}${passed}</testsuites>`).cases).toMatchObject({ total, passed: total - 1 });
+  });
+
+  test('counts a suite that was skipped as a whole as one more skipped case', () => {
+    const suites = '<testsuite><skipped/></testsuite><testsuite><testcase/></testsuite>';
+    expect(of(`<testsuites>${suites}</testsuites>`).cases).toMatchObject({ total: 2, passed: 1, skipped: 1 });
+  });
+
+  test('names a suite that failed as a whole in the notes', () => {
+    const element = '<testsuite name="a"><error/><testcase/></testsuite>';
+    expect(of(element).notes).toContain(
+      '1 of 2 cases passed (1 in error). The outcomes of whole suites count as one case each: 1.',
+    );
+    const status = '<testsuite name="a" status="failed"><testcase/></testsuite>';
+    expect(of(status).notes).toContain('suite "a" has the status "failed", and none of its cases failed');
+  });
+
+  test('does not count the status of a suite in addition to its failed cases', () => {
+    const suite = '<testsuite status="failed"><testcase/><testcase><failure/></testcase></testsuite>';
+    expect(of(`<testsuites status="failed">${suite}</testsuites>`).cases).toMatchObject({ total: 2, passed: 1, failed: 1 });
+    expect(of('<testsuite status="failed" tests="2" failures="1"><testcase/><testcase/></testsuite>').cases).toMatchObject({
+      total: 2,
+      passed: 1,
+    });
+    expect(of('<testsuite status="skipped"><testcase/><testcase><skipped/></testcase></testsuite>').cases).toMatchObject({
+      total: 2,
+      passed: 1,
+    });
+  });
+
+  test.each([
+    ['in another element of the case', '<testcase><details><failure/></details></testcase>'],
+    ['with a prefix', '<testcase><n:failure xmlns:n="urn:n"/></testcase>'],
+    ['with a capital', '<testcase><Failure/></testcase>'],
+    ['in a case with a capital', '<TestCase><Failure/></TestCase>'],
+    ['as a status with a capital', '<testcase Status="failed"/>'],
+    ['as success="false"', '<testcase success="false"/>'],
+  ])('counts a failure %s as not passed', (_where, failed) => {
+    expect(of(`<testsuite><testcase/>${failed}</testsuite>`).cases).toMatchObject({ total: 2, passed: 1, failed: 1 });
+  });
+
+  // Surefire writes these elements into cases that passed when they were run again.
+  test('counts a case that passed after a retry, with success="true", as passed', () => {
+    const flaky = '<testcase success="true"><flakyFailure/><flakyError/></testcase>';
+    expect(of(`<testsuite success="True">${flaky}</testsuite>`)).toMatchObject({ pass_rate: 100 });
+  });
+
+  test('counts disabled cases in the totals of a suite as not passed, in addition to the skipped ones', () => {
+    const marked = '<testcase status="notrun" result="suppressed"/><testcase><skipped/></testcase>';
+    expect(of(`<testsuite tests="3" disabled="1" skipped="1"><testcase/>${marked}</testsuite>`)).toMatchObject({
+      cases: { total: 3, passed: 1, skipped: 2 },
+      notes: expect.not.stringContaining('contradict'),
+    });
+    const unmarked = `<testsuite tests="4" disabled="2" skipped="1">${'<testcase/>'.repeat(4)}</testsuite>`;
+    expect(of(unmarked).cases).toMatchObject({ total: 4, passed: 1 });
+  });
+
+  test('reads totals with capitals, and rejects a total with two values', () => {
+    expect(of('<testsuite Tests="3" Failures="2"><testcase/><testcase/><testcase/></testsuite>').cases).toMatchObject({
+      total: 3,
+      passed: 1,
+    });
+    expect(() => of('<testsuite name="s" failures="0" Failures="2"><testcase/></testsuite>')).toThrow(
+      'suite "s" has the total failures with the values "0" and "2"',
+    );
+  });
+
   test.each([
     ['an empty file', '', 'empty'],
     ['no cases', '<testsuites/>', 'no_cases'],

@@ -1,0 +1,89 @@
+import { type BinaryCounts, labelOf } from './imported-evaluation.ts';
+import { type Element, valuesOf } from './parse-xml.ts';
+
+/** Counts of a suite and of all suites within it. */
+export interface JUnitCounts extends BinaryCounts {
+  /** Outcomes of whole suites. Each counts as one more case. */
+  wholeSuites: number;
+  /** Cases that the totals count but the report does not list. They count as errored. */
+  missing: number;
+  /** Cases that are listed without a failure, but that the totals do not count as passed. They count as errored. */
+  doubtful: number;
+  /** Cases without a failure whose status is not known. They count as errored. */
+  unknown: number;
+  /** Suites whose totals or status contradict their cases. */
+  contradictions: readonly string[];
+}
+
+const NONE: JUnitCounts = {
+  ...{ total: 0, passed: 0, failed: 0, errored: 0, skipped: 0 },
+  ...{ wholeSuites: 0, missing: 0, doubtful: 0, unknown: 0, contradictions: [] },
+};
+
+/** The sum of counts. */
+export const sumOf = (parts: readonly JUnitCounts[]): JUnitCounts => parts.reduce(addCounts, NONE);
+
+const addCounts = (left: JUnitCounts, right: JUnitCounts): JUnitCounts => ({
+  total: left.total + right.total,
+  passed: left.passed + right.passed,
+  failed: left.failed + right.failed,
+  errored: left.errored + right.errored,
+  skipped: left.skipped + right.skipped,
+  wholeSuites: left.wholeSuites + right.wholeSuites,
+  missing: left.missing + right.missing,
+  doubtful: left.doubtful + right.doubtful,
+  unknown: left.unknown + right.unknown,
+  contradictions: [...left.contradictions, ...right.contradictions],
+});
+
+const PASSED: JUnitCounts = { ...NONE, total: 1, passed: 1 };
+const FAILED: JUnitCounts = { ...NONE, total: 1, failed: 1 };
+const ERRORED: JUnitCounts = { ...NONE, total: 1, errored: 1 };
+const SKIPPED: JUnitCounts = { ...NONE, total: 1, skipped: 1 };
+
+/** A status or result of a case that did not pass. Known writers add an element `failure` or `error`, but a report may lack it. */
+const NOT_PASSED_STATE = /^(?:fail(?:ed|ure)?|error(?:ed)?|false)$/i;
+
+/** GoogleTest writes `notrun` for disabled cases. Up to version 1.10 it writes `skipped` without an element. */
+const SKIPPED_STATE = /^(?:skip(?:ped)?|ignored?|disabled|not[ _-]?run|suppressed|pending|todo|untested)$/i;
+
+/** A status or result that does not contradict that the case passed, if it has no failure. */
+const PASSED_STATE = /^(?:run|ran|pass(?:ed)?|success(?:ful)?|succeeded|ok|completed?|finished|done|executed|fixed|true)$/i;
+
+const statesOf = (element: Element): string[] => ['status', 'result', 'success'].flatMap((name) => valuesOf(element, name));
+
+/** The counts of one case by the elements in it at any depth, and by its status, result and success. */
+export function caseCounts(element: Element): JUnitCounts {
+  const names = namesWithin(element);
+  const states = statesOf(element);
+  if (names.has('error')) return ERRORED;
+  if (names.has('failure') || states.some((state) => NOT_PASSED_STATE.test(state))) return FAILED;
+  if (names.has('skipped') || names.has('disabled') || states.some((state) => SKIPPED_STATE.test(state))) return SKIPPED;
+  return states.every((state) => PASSED_STATE.test(state)) ? PASSED : { ...ERRORED, unknown: 1 };
+}
+
+function namesWithin({ elements }: Element, names = new Set<string>()): Set<string> {
+  for (const each of elements) namesWithin(each, names.add(each.name));
+  return names;
+}
+
+/**
+ * The outcomes in an element of a suite that is neither a case nor a suite. Each is that of the whole suite, and counts as one more case.
+ * The test runners of Ant and Eclipse write an `error` directly in a suite whose class could not be loaded.
+ */
+export function wholeSuiteCounts({ name, elements }: Element): JUnitCounts[] {
+  if (name === 'error') return [{ ...ERRORED, wholeSuites: 1 }];
+  if (name === 'failure') return [{ ...FAILED, wholeSuites: 1 }];
+  if (name === 'skipped') return [{ ...SKIPPED, wholeSuites: 1 }];
+  return elements.flatMap(wholeSuiteCounts);
+}
+
+/** The counts of a suite with one more errored case if its status says that it did not pass, and its cases do not show it. */
+export function withSuiteState(suite: Element, where: string, counts: JUnitCounts): JUnitCounts {
+  if (counts.failed + counts.errored > 0) return counts;
+  const isSkipShown = counts.skipped > 0 || counts.passed === 0;
+  const state = statesOf(suite).find((each) => !PASSED_STATE.test(each) && !(SKIPPED_STATE.test(each) && isSkipShown));
+  if (state === undefined) return counts;
+  const contradiction = `${where} has the status ${JSON.stringify(labelOf(state.slice(0, 40)) ?? '')}, and none of its cases failed`;
+  return sumOf([counts, { ...ERRORED, wholeSuites: 1, contradictions: [contradiction] }]);
+}
