@@ -229,4 +229,33 @@ describe('.eval archive of Inspect AI', () => {
       'not_this_format',
     );
   });
+
+  // Python, and so Inspect, reads the last entry of a name, and finds the records of the last archive in a file.
+  test('is rejected if it has two headers, or if two archives are in one file', () => {
+    const headerWith = (accuracy: number) =>
+      changed(({ results }) => {
+        results.scores[0].metrics.accuracy.value = accuracy;
+      });
+    const entryOf = (accuracy: number, name = 'header.json') => ({ name, method: 0, data: Buffer.from(headerWith(accuracy)) });
+    for (const name of ['header.json', 'header.json\0x'])
+      expect(() => importInspect(zipOf([entryOf(1), entryOf(0.1, name)]))).toThrow(
+        'the .eval archive has more than one header.json',
+      );
+    const [better, worse] = [zipOf([entryOf(1)]), zipOf([entryOf(0.1)])];
+    for (const archive of [Buffer.concat([better, worse]), Buffer.concat([better, Buffer.from('more')])])
+      expect(() => importInspect(archive)).toThrow('the .eval archive is damaged');
+  });
+
+  test('is rejected if the content does not match its checksum', () => {
+    const archive = zipOf([{ name: 'header.json', method: 0, data: Buffer.from(header) }]);
+    archive.write('9', archive.indexOf('"value":0.75') + '"value":0.'.length);
+    expect(() => importInspect(archive)).toThrow('the .eval archive is damaged');
+  });
+
+  test('with more than 65,535 entries, which Python writes with ZIP64 records, is read', () => {
+    const archive = zipOf([{ name: 'header.json', method: 0, data: Buffer.from(header) }], { isZip64: true });
+    expect(importInspect(archive)).toEqual(importInspect(log));
+    const others = zipOf([{ name: 'header.json', method: 0, data: Buffer.from(header) }], { isZip64: true, zip64Offset: 1 });
+    expect(() => importInspect(others)).toThrow('the .eval archive is damaged');
+  });
 });
