@@ -3,7 +3,8 @@ import { type Members, memberOf } from './parse-results.ts';
 
 /**
  * Whether a finished run used all samples of its dataset, and if not, why. `total_samples` counts each sample once per epoch.
- * `dataset.samples` is the size of the dataset, before `--limit` and `--sample-id`.
+ * `dataset.samples` is the size of the dataset, before `--limit` and `--sample-id`. A run with these options is partial
+ * if this size is unknown.
  */
 export function inspectCompleteness(spec: Members, results: Members): { completeness: Completeness; why: string } {
   const [total, logged] = [results.total_samples as number, results.logged_samples];
@@ -11,10 +12,14 @@ export function inspectCompleteness(spec: Members, results: Members): { complete
   const epochs = epochsOf(spec);
   if (isCount(logged) && logged < total) return partial(`${logged} of ${total} planned samples were run`);
   if (results.early_stopping != null) return partial('it was stopped early');
-  if (!isCount(samples) || samples === 0) return { completeness: 'unknown', why: '' };
+  const option = limitingOption(spec);
+  if (!isCount(samples) || samples === 0)
+    return option === undefined
+      ? { completeness: 'unknown', why: '' }
+      : partial(`it was run with ${option}, and the log does not contain the size of the dataset`);
   if (total >= samples * epochs) return { completeness: 'complete', why: '' };
   return partial(
-    `it ran ${total} of the ${samples * epochs} samples of its dataset${epochs === 1 ? '' : ` in ${epochs} epochs`}${limitOf(spec)}`,
+    `it ran ${total} of the ${samples * epochs} samples of its dataset${epochs === 1 ? '' : ` in ${epochs} epochs`}${option === undefined ? '' : ` (${option})`}`,
   );
 }
 
@@ -26,7 +31,8 @@ export function epochsOf(spec: Members): number {
 
 const partial = (why: string) => ({ completeness: 'partial' as const, why });
 
-function limitOf({ config }: Members): string {
-  if (memberOf(config, 'limit') != null) return ' (--limit)';
-  return memberOf(config, 'sample_id') == null ? '' : ' (--sample-id)';
+/** The option that selected samples of the dataset. */
+function limitingOption({ config }: Members): string | undefined {
+  if (memberOf(config, 'limit') != null) return '--limit';
+  return memberOf(config, 'sample_id') == null ? undefined : '--sample-id';
 }

@@ -21,6 +21,14 @@ export interface ChosenMetric {
   samples: ScorerSamples | undefined;
   /** Finds the scored samples of an older log in its reductions. */
   key: ReductionKey;
+  /** The score of the samples whose mean the metric is. Undefined if it is another metric, or converts values in its own way. */
+  meanOf: ScoreKey | undefined;
+}
+
+/** The names under which the samples of a log contain a score. */
+export interface ScoreKey {
+  name: unknown;
+  scorer: unknown;
 }
 
 /** Numbers of samples. Each sample counts once, whatever the number of epochs. Samples in error are in neither number. */
@@ -95,11 +103,20 @@ function candidatesOf({ scores }: Members): Candidate[] {
           value: typeof value === 'number' ? value : Number.NaN,
           samples: samplesOf(score),
           key: { scorer: memberOf(score, 'scorer'), reducer: memberOf(score, 'reducer') },
+          meanOf: isPlainMean(metric, reducer, found)
+            ? { name: memberOf(score, 'name'), scorer: memberOf(score, 'scorer') }
+            : undefined,
         },
       ];
     });
   });
 }
+
+/** Whether a metric is the share of passed runs, and has no options that change how values are converted to numbers. */
+const isPlainMean = (metric: string, reducer: string | undefined, found: unknown): boolean =>
+  metric === 'accuracy' &&
+  (reducer === undefined || reducer === 'mean') &&
+  ['params', 'options'].every((name) => Object.keys(memberOf(found, name) ?? {}).length === 0);
 
 /** The name of a metric may start with its package and a slash. */
 const isSpread = (name: unknown): boolean => typeof name === 'string' && SPREADS.has(name.slice(name.lastIndexOf('/') + 1));

@@ -9,6 +9,7 @@ import {
 import { epochsOf, inspectCompleteness } from './inspect-completeness.ts';
 import { chosenMetric, coverageOf, type MetricChoice, withSamples } from './inspect-metric.ts';
 import { archivedReductions } from './inspect-reductions.ts';
+import { provenPasses } from './inspect-samples.ts';
 import { momentOf } from './moments.ts';
 import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
 import { readZipEntry } from './zip-entry.ts';
@@ -20,8 +21,8 @@ const HEADER_BYTES_MAX = 64 * 1024 * 1024;
  * Reads a log of Inspect AI (https://inspect.aisi.org.uk/eval-logs.html): the JSON form, or the header of the `.eval` archive. The pass
  * rate is `accuracy` if it is the only metric except measures of spread, or the metric that `metric` names. Samples that ended in an
  * error or were not scored count as not passed, although Inspect leaves them out of its metrics.
- * @throws ImportError if the file has another format, or if a finished run has no samples or no clear metric, or is partial without
- * `allowPartial`.
+ * @throws ImportError if the file has another format, or if a finished run has no samples or no clear metric, has results that its
+ * samples contradict, or is partial without `allowPartial`.
  */
 export function importInspect(bytes: Uint8Array, choice: MetricChoice & ImportChoice = {}): ImportedEvaluation {
   const log = objectOf('inspect_ai', isArchive(bytes) ? headerOf(bytes) : bytes);
@@ -82,12 +83,14 @@ function finishedOutcome(
   requireWhole(completeness, why, choice);
   const metric = chosenMetric(results, choice);
   const runs = { total, completed, epochs: epochsOf(spec) };
-  const { covered, passed } = coverageOf(withSamples(metric, runs, reductions), runs);
+  const { covered, passed: counted } = coverageOf(withSamples(metric, runs, reductions), runs);
+  const passed = provenPasses(log, spec, metric, counted);
   const passRate = Math.floor((passed / total) * 1_000_000 * (1 + ROUNDING_ERROR)) / 10_000;
   const invalidated = log.invalidated === true;
   const notes = [`${metric.name} ${metric.value} over ${completed} of ${total} samples`];
   if (completed < total) notes.push('the others count as not passed');
   if (covered < completed) notes.push('samples that were not scored count as not passed');
+  if (passed < counted) notes.push('listed runs that were not scored count as not passed');
   if (invalidated) notes.push('samples were invalidated');
   if (completeness === 'partial') notes.push(`partial: ${why}`);
   return {

@@ -71,18 +71,27 @@ function statistics({ successes, failures, errors = 0 }: Members): Statistics {
  */
 function worseOf(counts: Statistics, cases: unknown): Statistics & { total: number; doubtful: number } {
   const total = counts.passed + counts.failed + counts.errored;
-  if (!Array.isArray(cases)) return { ...counts, total, doubtful: 0 };
-  if (cases.length === 0)
+  if (!Array.isArray(cases) || cases.length === 0)
     throw new ImportError(
       'contradictory',
       `results.stats counts ${total} cases and results.results lists none: the file was filtered or cut off, or promptfoo wrote it with --no-write; run promptfoo again, without this option`,
     );
-  const listedPassed = cases.filter((each) => memberOf(each, 'success') === true).length;
+  const listedPassed = cases.filter(hasPassed).length;
   const all = Math.max(total, cases.length);
   const passed = Math.min(counts.passed, listedPassed);
   const doubtful = all - passed - counts.failed - counts.errored;
   return { total: all, passed, failed: counts.failed, errored: counts.errored + doubtful, doubtful };
 }
+
+/**
+ * Whether a result passed. A result with an error, a failed grading or the reason of a failure did not, whatever its `success` says. So a
+ * result that a person marked as passed in the web viewer counts only if it has no error left.
+ */
+const hasPassed = (result: unknown): boolean =>
+  memberOf(result, 'success') === true &&
+  !isSet(memberOf(result, 'error')) &&
+  memberOf(memberOf(result, 'gradingResult'), 'pass') !== false &&
+  (memberOf(result, 'failureReason') ?? 0) === 0;
 
 function provenance(file: Members, results: Members): string {
   const facts = [

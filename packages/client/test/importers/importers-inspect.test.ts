@@ -7,7 +7,12 @@ import { zipOf } from '../fixtures/zip-of.ts';
 
 const log = resultsFile('inspect.json');
 
-const changed = (change: Parameters<typeof changedFile>[1]) => changedFile('inspect.json', change);
+/** The log after a change of its totals. It has no samples, because they would contradict the totals. */
+const changed = (change: Parameters<typeof changedFile>[1]) =>
+  changedFile('inspect.json', (value) => {
+    delete value.samples;
+    change(value);
+  });
 
 describe('Inspect AI', () => {
   test('takes the pass rate from accuracy, and name, category and counts from the log', () => {
@@ -153,6 +158,87 @@ describe('Inspect AI', () => {
   });
 
   test.each([
+    ['--limit', { limit: 1 }],
+    ['--limit', { limit: [0, 2] }],
+    ['--sample-id', { sample_id: [1, 2] }],
+  ])('with %s and without the size of the dataset is partial', (option, config) => {
+    for (const samples of [undefined, 0]) {
+      const limited = changed(({ eval: spec }) => {
+        Object.assign(spec.config, config);
+        spec.dataset.samples = samples;
+      });
+      expect(faultOf(() => importInspect(limited))).toBe('partial');
+      expect(() => importInspect(limited)).toThrow(`it was run with ${option}`);
+      expect(importInspect(limited, { allowPartial: true })).toMatchObject({ completeness: 'partial', pass_rate: 75 });
+    }
+    const unlimited = changed(({ eval: spec }) => delete spec.dataset.samples);
+    expect(importInspect(unlimited)).toMatchObject({ completeness: 'unknown' });
+  });
+
+  test.each([
+    ['no answer, false and 0', ['N', 'false', false, 0], 0],
+    ['half of the samples incorrect', ['C', 'C', 'I', 'I'], 2],
+    ['partly correct answers', ['P', 'P', 0.5, '0.5'], 2],
+  ])('rejects an accuracy of 100 %% if the samples contradict it: %s', (_what, values, most) => {
+    const log = changedFile('inspect.json', ({ results, samples }) => {
+      results.scores[0].metrics.accuracy.value = 1;
+      for (const [index, value] of values.entries()) samples[index].scores.match.value = value;
+    });
+    expect(faultOf(() => importInspect(log))).toBe('contradictory');
+    expect(() => importInspect(log)).toThrow(
+      `its results give 4 passed samples (match/accuracy 1), but its samples give at most ${most}. Score the log again`,
+    );
+  });
+
+  test('rejects a log whose samples ended with errors that its results do not count, whatever the metric', () => {
+    const log = changedFile('inspect.json', ({ results, samples }) => {
+      results.scores[0].metrics = { share: { name: 'share', value: 1 } };
+      samples[0].error = { message: 'it broke down' };
+    });
+    expect(() => importInspect(log, { metric: 'share' })).toThrow('but its samples give at most 3');
+    const scored = changedFile('inspect.json', ({ eval: spec, samples }) => {
+      spec.config.score_on_error = true;
+      samples[0].error = { message: 'it broke down' };
+    });
+    expect(importInspect(scored)).toMatchObject({ pass_rate: 75 });
+  });
+
+  test('counts a sample that was left unscored in one epoch as not passed there, if the log lists it', () => {
+    const log = changedFile('inspect.json', ({ eval: spec, results, samples }) => {
+      spec.config.epochs = 2;
+      Object.assign(results, { total_samples: 8, completed_samples: 8 });
+      results.scores[0].metrics.accuracy.value = 1;
+      for (const sample of [...samples]) {
+        sample.scores.match.value = 'C';
+        samples.push({ ...sample, epoch: 2, scores: { match: { value: null } } });
+      }
+    });
+    expect(importInspect(log)).toMatchObject({
+      pass_rate: 50,
+      notes: expect.stringContaining('runs that were not scored count as not passed'),
+    });
+  });
+
+  test('accepts values whose meaning only the scorer knows, and scores of several values', () => {
+    const log = (value: unknown, change: (accuracy: object) => unknown = () => {}) =>
+      changedFile('inspect.json', ({ results, samples }) => {
+        Object.assign(results.scores[0], { name: 'safety', scorer: 'match' });
+        results.scores[0].metrics.accuracy.value = 1;
+        change(results.scores[0].metrics.accuracy);
+        for (const sample of samples) sample.scores.match.value = value;
+      });
+    for (const value of ['C', 1, true, 'yes', 'refused', ['C'], { safety: 'C', tone: 'I' }])
+      expect(importInspect(log(value))).toMatchObject({ pass_rate: 100 });
+    expect(faultOf(() => importInspect(log({ safety: 'I', tone: 'C' })))).toBe('contradictory');
+    for (const member of ['params', 'options'])
+      expect(importInspect(log('I', (accuracy) => Object.assign(accuracy, { [member]: { to_float: 'inverse' } })))).toMatchObject(
+        {
+          pass_rate: 100,
+        },
+      );
+  });
+
+  test.each([
     ['no samples', changed(({ results }) => Object.assign(results, { total_samples: 0, completed_samples: 0 })), 'no_cases'],
     ['more completed samples than the total', changed(({ results }) => (results.completed_samples = 9)), 'contradictory'],
     ['no results', changed((value) => delete value.results), 'no_cases'],
@@ -166,7 +252,7 @@ describe('Inspect AI', () => {
 });
 
 describe('.eval archive of Inspect AI', () => {
-  const header = changed((value) => delete value.samples);
+  const header = changed(() => {});
 
   test('of an older version takes the number of scored samples from its reductions', () => {
     const older = (reductions?: unknown) =>

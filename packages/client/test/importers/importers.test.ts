@@ -62,9 +62,27 @@ describe('promptfoo', () => {
     expect(importPromptfoo(better)).toMatchObject({ pass_rate: 60, cases: { total: 5, passed: 3 } });
   });
 
-  test('rejects statistics without listed cases', () => {
-    const empty = changedResultsFile('promptfoo.json', ({ results }) => (results.results = []));
+  test.each([
+    ['an empty list', []],
+    ['no list', undefined],
+    ['an object', {}],
+  ])('rejects statistics without listed cases: %s', (_what, list) => {
+    const empty = changedResultsFile('promptfoo.json', ({ results }) => (results.results = list));
     expect(faultOf(() => importPromptfoo(empty))).toBe('contradictory');
+  });
+
+  // A result that a person marked as passed in the web viewer can have some of these contradictions.
+  test.each([
+    ['an error', { error: 'API error: 529 Overloaded' }],
+    ['the reason of a failed assertion', { failureReason: 1 }],
+    ['the reason of an error', { failureReason: 2 }],
+    ['a failed grading', { gradingResult: { pass: false, score: 0 } }],
+  ])('counts a case with success and %s as not passed', (_what, contradiction) => {
+    const file = changedResultsFile('promptfoo.json', ({ results }) => Object.assign(results.results[0], contradiction));
+    expect(importPromptfoo(file)).toMatchObject({
+      ...{ pass_rate: 40, cases: { total: 5, passed: 2, failed: 1, errored: 2 } },
+      notes: expect.stringContaining('1 that the statistics and the results count differently'),
+    });
   });
 
   test.each([

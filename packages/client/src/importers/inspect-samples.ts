@@ -1,0 +1,51 @@
+import { ImportError } from './imported-evaluation.ts';
+import type { ChosenMetric, ScoreKey } from './inspect-metric.ts';
+import { isObject, type Members, memberOf } from './parse-results.ts';
+
+/** The relative error of the sums that Inspect computes. */
+const SUM_ERROR = 1e-6;
+
+/**
+ * The number of passed runs that the listed samples of a JSON log prove: at most `passed`, the number by the results of the log. Runs that
+ * the scorer left unscored did not pass.
+ * @throws ImportError if the samples contradict the results: even with all unscored runs, fewer than `passed` runs can have passed.
+ */
+export function provenPasses(log: Members, spec: Members, metric: ChosenMetric, passed: number): number {
+  const { samples } = log;
+  if (!Array.isArray(samples) || samples.length === 0) return passed;
+  const areErrorsScored = memberOf(spec.config, 'score_on_error') === true;
+  const values = samples
+    .filter((sample) => areErrorsScored || memberOf(sample, 'error') == null)
+    .map((sample) => (metric.meanOf === undefined ? 1 : largestValue(scoreValue(sample, metric.meanOf))));
+  const proven = values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+  const most = proven + values.filter((value) => value === undefined).length;
+  const error = SUM_ERROR * samples.length;
+  if (passed > most + error)
+    throw new ImportError(
+      'contradictory',
+      `this log of Inspect AI contradicts itself: its results give ${rounded(passed)} passed samples (${metric.name} ${metric.value}), ` +
+        `but its samples give at most ${rounded(most)}. Score the log again (\`inspect score\`), and import the new log`,
+    );
+  return passed > proven + error ? proven : passed;
+}
+
+const rounded = (count: number): number => Math.round(count * 100) / 100;
+
+/** The value of a score of a sample; undefined if it is not found. A scorer of several values has each of them as a member. */
+function scoreValue(sample: unknown, { name, scorer }: ScoreKey): unknown {
+  const scores = memberOf(sample, 'scores');
+  const value = memberOf(memberOf(scores, String(name)) ?? memberOf(scores, String(scorer)), 'value');
+  return isObject(value) ? memberOf(value, String(name)) : value;
+}
+
+/**
+ * The largest number that Inspect can use for a value (`value_to_float`): 1 for values whose meaning is not known. Undefined if the sample
+ * was not scored, so that its value is null.
+ */
+function largestValue(value: unknown): number | undefined {
+  if (value === null) return undefined;
+  if (typeof value === 'number') return value;
+  if (value === 'P') return 0.5;
+  if (value === false || value === 'I' || value === 'N' || (typeof value === 'string' && /^(?:no|false)$/i.test(value))) return 0;
+  return typeof value === 'string' && /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : 1;
+}
