@@ -47,6 +47,13 @@ interface Candidate extends ChosenMetric {
 /** Measures of statistical spread, which cannot be a pass rate. */
 const SPREADS: ReadonlySet<string> = new Set(['stderr', 'bootstrap_stderr', 'std', 'var']);
 
+/** Reducers that leave the value of a single epoch as it is. `pass_at_2`, for example, does not. */
+const SAME_FOR_ONE_EPOCH: ReadonlySet<string> = new Set(['mode', 'median', 'max', 'at_least_1', 'pass_at_1']);
+
+/** Whether a reducer gives the mean of the epochs. */
+const isMean = (reducer: string | undefined, epochs: number): boolean =>
+  reducer === undefined || reducer === 'mean' || (epochs === 1 && SAME_FOR_ONE_EPOCH.has(reducer));
+
 /** The largest number of metrics listed in a message. */
 const LISTED_MAX = 12;
 
@@ -55,7 +62,7 @@ const LISTED_MAX = 12;
  * not `accuracy`, or its reducer is not the mean, the caller must name the metric.
  * @throws ImportError if no metric or more than one matches, if the caller must name the metric, or if its value is not from 0 to 1
  */
-export function chosenMetric(results: Members, { metric: requested }: MetricChoice): ChosenMetric {
+export function chosenMetric(results: Members, { metric: requested, epochs }: MetricChoice & { epochs: number }): ChosenMetric {
   const all = candidatesOf(results);
   const names = all.map(({ name }) => name);
   const listed = all.length === 0 ? 'the log has none' : `the log has ${names.slice(0, LISTED_MAX).join(', ')}`;
@@ -75,7 +82,7 @@ export function chosenMetric(results: Members, { metric: requested }: MetricChoi
     throw ambiguousError(
       `it is unknown whether ${found.name} is a share of passed samples; if it is, give --metric ${found.name}`,
     );
-  if (requested === undefined && found.reducer !== undefined && found.reducer !== 'mean')
+  if (requested === undefined && !isMean(found.reducer, epochs))
     throw ambiguousError(
       `the reducer ${found.reducer} combines the epochs of each sample, so ${found.name} is not the share of passed runs; to use it anyway, give --metric ${found.name}`,
     );

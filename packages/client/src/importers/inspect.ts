@@ -81,8 +81,8 @@ function finishedOutcome(
   checkCounts('inspect_ai', total, completed, 'completed');
   const { completeness, why } = inspectCompleteness(spec, results);
   requireWhole(completeness, why, choice);
-  const metric = chosenMetric(results, choice);
   const runs = { total, completed, epochs: epochsOf(spec) };
+  const metric = chosenMetric(results, { ...choice, epochs: runs.epochs });
   const { covered, passed: counted } = coverageOf(withSamples(metric, runs, reductions), runs);
   const passed = provenPasses(log, spec, metric, counted);
   const passRate = Math.floor((passed / total) * 1_000_000 * (1 + ROUNDING_ERROR)) / 10_000;

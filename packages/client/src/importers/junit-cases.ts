@@ -47,8 +47,8 @@ const NOT_PASSED_STATE = /^(?:fail(?:ed|ure)?|error(?:ed)?|false)$/i;
 /** GoogleTest writes `notrun` for disabled cases. Up to version 1.10 it writes `skipped` without an element. */
 const SKIPPED_STATE = /^(?:skip(?:ped)?|ignored?|disabled|not[ _-]?run|suppressed|pending|todo|untested)$/i;
 
-/** A status or result that does not contradict that the case passed, if it has no failure. */
-const PASSED_STATE = /^(?:run|ran|pass(?:ed)?|success(?:ful)?|succeeded|ok|completed?|finished|done|executed|fixed|true)$/i;
+/** A status or result that does not contradict that the case passed, if it has no failure. trx2junit writes `1`. */
+const PASSED_STATE = /^(?:run|ran|pass(?:ed)?|success(?:ful)?|succeeded|ok|completed?|finished|done|executed|fixed|true|1)$/i;
 
 const statesOf = (element: Element): string[] => ['status', 'result', 'success'].flatMap((name) => valuesOf(element, name));
 

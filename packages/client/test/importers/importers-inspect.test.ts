@@ -119,6 +119,14 @@ describe('Inspect AI', () => {
     }
   });
 
+  test('uses the accuracy of any reducer that changes nothing if there is one epoch', () => {
+    const log = (reducer: string) => changed(({ results }) => Object.assign(results.scores[0], { reducer }));
+    for (const reducer of ['mean', 'mode', 'median', 'max', 'at_least_1', 'pass_at_1'])
+      expect(importInspect(log(reducer)).pass_rate).toBe(importInspect(log('mean')).pass_rate);
+    for (const reducer of ['at_least_2', 'pass_at_2', 'own'])
+      expect(() => importInspect(log(reducer))).toThrow(`give --metric match@${reducer}/accuracy`);
+  });
+
   test('records an unfinished run without a pass rate and never as passing', () => {
     for (const [status, recorded] of [
       ['started', 'running'],

@@ -79,7 +79,7 @@ describe('JUnit XML', () => {
     });
   });
 
-  test.each(['run', 'passed', 'PASS', 'Success', 'ok', 'completed', ' ', ''])(
+  test.each(['run', 'passed', 'PASS', 'Success', 'ok', 'completed', '1', ' ', ''])(
     'counts a case with the status "%s" and without a failure as passed',
     (status) => {
       expect(of(`<testsuite><testcase status="${status}" result="${status}"/></testsuite>`)).toMatchObject({ pass_rate: 100 });
