@@ -95,7 +95,7 @@ export function countRefusedLogs(pool: Pool): number {
   return seals === undefined ? 0 : memoryOf(seals).refused.size;
 }
 
-const keyOf = (tx: Transaction, log: LogName): string => `${tx.tenantId} ${log}`;
+const keyOf = ({ tenantId }: Pick<Transaction, 'tenantId'>, log: LogName): string => `${tenantId} ${log}`;
 
 /**
  * The last committed head of a log that this process has seen. If it has seen none, the head in the HeadStore; undefined if the HeadStore
@@ -108,6 +108,10 @@ export function lastSeen(tx: Transaction, log: LogName): SeenHead | undefined | 
   if (seen !== undefined || store === undefined) return seen;
   return store.latest(tx.tenantId, log).then((head) => head && { size: head.size, root: () => head.root });
 }
+
+/** The size of the last committed head of a log that this process has seen; 0 if it has seen none. Does not read the HeadStore. */
+export const seenSize = (owner: Pick<Transaction, 'seals' | 'tenantId'>, log: LogName): number =>
+  memoryOf(owner.seals).heads.get(keyOf(owner, log))?.size ?? 0;
 
 /**
  * Remembers a committed head, unless a later head is remembered already.

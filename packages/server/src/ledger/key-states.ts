@@ -40,8 +40,9 @@ function credentialOfRow(record: KeyRecord): string {
 
 /**
  * The key of a row, from the key audit trail; undefined if the row differs from the trail. Such a row is reported, unless the trail has
- * grown since the row was read. Returns a promise only if this process has no verified state that covers the trail, or if the row differs
- * and the database may have Citus.
+ * grown since the row was read. Returns a promise only if the head of the trail is not the last one that this process has verified, or if
+ * the row differs and the database may have Citus.
+ * @throws LogRewrittenError if the head or the events of the trail are not valid.
  */
 export function verifiedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
   const key = compareKey(pool, record);
@@ -49,8 +50,11 @@ export function verifiedKey(pool: Pool, record: KeyRecord): KnownKey | undefined
   return key ?? recheckOnCitus(pool, record);
 }
 
+const cachedState = (pool: Pool, { tenantId, trailSeal }: KeyRecord): KeyState | undefined =>
+  keyStates.cached(requireSeals(pool), tenantId, trailSeal);
+
 function compareKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
-  const state = keyStates.covering(requireSeals(pool), record.tenantId, record.trailSize);
+  const state = cachedState(pool, record);
   if (state !== undefined) return matchingKey(pool, record, state);
   return inTenantTransaction(pool, record.tenantId, (tx) => keyStates.read(tx, (read) => matchingKey(pool, record, read)));
 }
@@ -59,7 +63,7 @@ function matchingKey(pool: Pool, record: KeyRecord, state: KeyState): KnownKey |
   const known = state.key(record.prefix);
   if (known !== undefined && known.id === record.keyId && known.credentialSha256 === credentialOfRow(record)) return known;
   // Only a row as old as the state is reported. A row read before a rotation differs from the later state without having been altered.
-  if (state.size === record.trailSize && isOnCitus(pool) === false) reportKey(pool, record);
+  if (isOnCitus(pool) === false && cachedState(pool, record) === state) reportKey(pool, record);
   return undefined;
 }
 
@@ -79,7 +83,10 @@ function recheckOnCitus(pool: Pool, record: KeyRecord): undefined | Promise<Know
     await sleep(COMMIT_MS);
     const [later] = await findKeys(pool, [record.prefix]);
     const key = later && (await compareKey(pool, later));
-    if (key === undefined && later?.trailSize === record.trailSize) reportKey(pool, later);
+    if (key === undefined && later !== undefined && hasSameTrail(later, record)) reportKey(pool, later);
     return key;
   })();
 }
+
+const hasSameTrail = (left: KeyRecord, right: KeyRecord): boolean =>
+  left.trailSeal !== null && right.trailSeal !== null && Buffer.compare(left.trailSeal, right.trailSeal) === 0;

@@ -6,7 +6,7 @@ import { sha256 } from '../crypto/digests.ts';
 import type { Seals } from '../database/seals.ts';
 import type { Transaction } from '../database/transaction.ts';
 import type { HeadToMove, LogName, ReadHead, StoredHead } from '../storage/log-heads.ts';
-import { noteHeadState } from './head-memory.ts';
+import { noteHeadState, seenSize } from './head-memory.ts';
 import { LogRewrittenError } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
@@ -43,8 +43,8 @@ export interface FoldedLog<Event, State extends FoldedState<Event>> {
 interface Fold<State> {
   state: State;
   tree: Frontier;
-  /** The number of events that have been compared with a sealed head. */
-  verifiedSize: number;
+  /** The seal of the head with which all events of the state were compared; undefined if events were applied since. */
+  headSeal: Uint8Array | undefined;
 }
 
 /**
@@ -74,7 +74,11 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     for (let reads = 1; reads <= READS_MAX; reads += 1) {
       const known = this.#foldOf(tx);
       const fold = known?.state.size === head.seq ? known : await this.#readUpTo(tx, head);
-      if (fold.state.size === head.seq) return look(this.#verified(tx, fold, head), head.readAt);
+      if (fold.state.size === head.seq) {
+        const state = this.#verified(tx, fold, head);
+        fold.headSeal = head.seal ?? undefined;
+        return look(state, head.readAt);
+      }
       // Another transaction has applied later events. Their times may be later than the clock that was read.
       const again = await readSealedHead(tx, this.#log.log);
       if (again.seq <= head.seq) this.forget(tx); // A restore was accepted: the log is shorter than the cached state.
@@ -88,22 +92,25 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     return this.#verified(tx, await this.#readUpTo(tx, head), head);
   }
 
-  /** The cached state, if it covers at least `size` events and all of its events are verified; otherwise undefined. */
-  covering(seals: Seals, tenantId: string, size: number): State | undefined {
+  /**
+   * The cached state, if `read` has returned it for the head with this seal, and this process has seen no later head; otherwise undefined.
+   * The seal covers the rest of the head. So the caller need neither read nor verify more of the head than its seal.
+   */
+  cached(seals: Seals, tenantId: string, headSeal: Uint8Array | null): State | undefined {
     const fold = this.#folds.get(seals)?.get(tenantId);
-    if (fold === undefined || fold.state.size < size || fold.verifiedSize !== fold.state.size) return undefined;
-    return fold.state;
+    if (fold?.headSeal === undefined || headSeal === null || Buffer.compare(fold.headSeal, headSeal) !== 0) return undefined;
+    return seenSize({ seals, tenantId }, this.#log.log) > fold.state.size ? undefined : fold.state;
   }
 
   /** Applies events that this process has appended and committed, if the cached state covers exactly the events before them. */
   applyCommitted(tx: Transaction, before: HeadToMove, events: readonly Event[], leafData: readonly Uint8Array[]): void {
     const fold = this.#foldOf(tx);
     if (fold === undefined || fold.state.size !== before.seq) return;
+    fold.headSeal = undefined;
     events.forEach((event, index) => {
       fold.state.apply(event);
       fold.tree.append(leafData[index]!);
     });
-    if (fold.verifiedSize === before.seq) fold.verifiedSize = fold.state.size;
     this.#noteApplied(tx, events.length);
   }
 
@@ -144,7 +151,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     this.#folds.set(tx.seals, folds);
     const known = folds.get(tx.tenantId);
     if (known === undefined) this.#dropOldest(folds, tx.tenantId);
-    const fold = known ?? { state: this.#log.create(), tree: new Frontier(sha256), verifiedSize: 0 };
+    const fold = known ?? { state: this.#log.create(), tree: new Frontier(sha256), headSeal: undefined };
     folds.delete(tx.tenantId);
     folds.set(tx.tenantId, fold);
     return fold;
@@ -166,6 +173,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   #apply(tx: Transaction, fold: Fold<State>, { seq, document }: { seq: number; document: string }): void {
     const read = this.#log.parse(parsed(document), { seq: fold.state.size + 1, tenantId: tx.tenantId });
     if ('fault' in read) throw this.#rewritten(tx, `event ${seq}: ${read.fault}`);
+    fold.headSeal = undefined;
     const conflicting = applyEvent(fold.state, read.event);
     if (conflicting !== undefined) throw this.#rewritten(tx, `event ${seq}: ${conflicting}`);
     fold.tree.append(hash('sha256', this.#log.domain + document, 'buffer'));
@@ -174,10 +182,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   /** Returns the state if its events are those that the sealed head covers. Otherwise throws LogRewrittenError. */
   #verified(tx: Transaction, fold: Fold<State>, head: Pick<StoredHead, 'seq' | 'tree'>): State {
     const { state, tree } = fold;
-    if (state.size === head.seq && sameBytes(Buffer.concat(tree.roots), head.tree.frontier)) {
-      fold.verifiedSize = state.size;
-      return state;
-    }
+    if (state.size === head.seq && sameBytes(Buffer.concat(tree.roots), head.tree.frontier)) return state;
     throw this.#rewritten(tx, `the ${state.size} events are not those that the head of ${head.seq} rows covers`);
   }
 

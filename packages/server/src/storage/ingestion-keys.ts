@@ -11,8 +11,8 @@ export interface KeyRecord {
   keyId: string;
   /** 32 bytes. */
   secretSha256: Buffer;
-  /** The number of events in the workspace's key audit trail. */
-  trailSize: number;
+  /** The seal in the head of the workspace's key audit trail; null if the head is missing. */
+  trailSeal: Uint8Array | null;
 }
 
 /**
@@ -22,7 +22,7 @@ export interface KeyRecord {
 export const FIND_KEYS: Statement<KeyRecord> = {
   name: 'find_keys',
   text: `SELECT k.prefix, k.tenant_id AS "tenantId", k.id AS "keyId", k.secret_sha256 AS "secretSha256",
-                coalesce((SELECT head.seq FROM countersign.log_heads AS head WHERE head.tenant_id = k.tenant_id AND head.log = 'keys'), 0) AS "trailSize"
+                (SELECT head.seal FROM countersign.log_heads AS head WHERE head.tenant_id = k.tenant_id AND head.log = 'keys') AS "trailSeal"
            FROM countersign.ingestion_keys AS k WHERE k.prefix = ANY ($1::text[])`,
 };
 
@@ -42,25 +42,32 @@ export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise
  * the coordinator. A key that changes between the two statements does not match its trail, and is read again (ledger/key-states.ts).
  */
 async function findKeysOnCitus(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {
-  const { rows: keys } = await pool.query<Omit<KeyRecord, 'trailSize'>>({
+  const { rows: keys } = await pool.query<Omit<KeyRecord, 'trailSeal'>>({
     name: 'find_keys_without_trails',
     text: `SELECT prefix, tenant_id AS "tenantId", id AS "keyId", secret_sha256 AS "secretSha256"
              FROM countersign.ingestion_keys WHERE prefix = ANY ($1::text[])`,
     values: [prefixes],
   });
   if (keys.length === 0) return [];
-  const sizes = await findTrailSizes(pool, [...new Set(keys.map(({ tenantId }) => tenantId))]);
-  return keys.map((key) => ({ ...key, trailSize: sizes.get(key.tenantId) ?? 0 }));
+  const trails = await findTrails(pool, [...new Set(keys.map(({ tenantId }) => tenantId))]);
+  return keys.map((key) => ({ ...key, trailSeal: trails.get(key.tenantId)?.seal ?? null }));
 }
 
-/** The number of events in the key audit trail of each of these tenants, by tenant. */
-export async function findTrailSizes(pool: Pool, tenantIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await pool.query<{ tenantId: string; size: number }>({
-    name: 'find_trail_sizes',
-    text: `SELECT tenant_id AS "tenantId", seq AS size FROM countersign.log_heads WHERE log = 'keys' AND tenant_id = ANY ($1::uuid[])`,
+/** Of the head of a key audit trail: the number of events, and the seal. Nothing here has been verified. */
+interface FoundTrail {
+  tenantId: string;
+  size: number;
+  seal: Uint8Array | null;
+}
+
+/** The heads of the key audit trails of these tenants, by tenant. */
+export async function findTrails(pool: Pool, tenantIds: readonly string[]): Promise<ReadonlyMap<string, FoundTrail>> {
+  const { rows } = await pool.query<FoundTrail>({
+    name: 'find_key_trails',
+    text: `SELECT tenant_id AS "tenantId", seq AS size, seal FROM countersign.log_heads WHERE log = 'keys' AND tenant_id = ANY ($1::uuid[])`,
     values: [tenantIds],
   });
-  return new Map(rows.map(({ tenantId, size }) => [tenantId, size]));
+  return new Map(rows.map((trail) => [trail.tenantId, trail]));
 }
 
 /** The row of a key, to be compared with the key audit trail. */

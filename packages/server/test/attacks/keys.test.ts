@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { formatIngestionKey } from '@countersign/core/domain/ingestion-key';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { readSealedHead } from '../../src/ledger/sealed-heads.ts';
 import { revokeKey, rotateKey } from '../../src/workspace/ingestion-keys.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
@@ -90,6 +92,37 @@ describe('the server accepts a key only as the key audit trail records it', () =
     expect(await statuses(key)).toEqual([401, 401]);
     await expect(rotateKey(server.open.pool, tenantId, prefixOf(key), 'operator')).rejects.toThrow(/was revoked/);
     expect(await verify()).toEqual([1, expect.stringContaining('the trail says that it is revoked')]);
+  });
+
+  test.each([
+    ['the size in the head is reduced', `UPDATE countersign.log_heads SET seq = seq - 1`],
+    ['the head is deleted', 'DELETE FROM countersign.log_heads'],
+  ])('rejects a key that another server has revoked, also while %s', async (_, change) => {
+    const head = `WHERE log = 'keys' AND tenant_id = '${tenantId}'`;
+    expect(await statuses(key)).toEqual([200, 200]);
+    await revokeKey(otherServer.open.pool, tenantId, prefixOf(key), 'operator');
+    await sql(`CREATE TABLE public.genuine AS SELECT * FROM countersign.log_heads ${head}`);
+    await sql(`${change} ${head}`);
+    expect([await use(key), await use(key, otherServer)]).toMatchObject(
+      Array(2).fill({ status: 500, body: { error: 'log_rewritten' } }),
+    );
+    await sql(`DELETE FROM countersign.log_heads ${head}`);
+    await sql('INSERT INTO countersign.log_heads SELECT * FROM public.genuine');
+    await sql('DROP TABLE public.genuine');
+    expect(await statuses(key)).toEqual([401, 401]);
+  });
+
+  test('rejects a key that another server has revoked, while the head is an older one than this server has seen', async () => {
+    const head = `WHERE log = 'keys' AND tenant_id = '${tenantId}'`;
+    expect((await use(key)).status).toBe(200);
+    await sql(`CREATE TABLE public.older_head AS SELECT * FROM countersign.log_heads ${head}`);
+    await revokeKey(otherServer.open.pool, tenantId, prefixOf(key), 'operator');
+    await inTenantTransaction(server.open.pool, tenantId, (tx) => readSealedHead(tx, 'keys'));
+    await sql(`DELETE FROM countersign.log_heads ${head}`);
+    await sql('INSERT INTO countersign.log_heads SELECT * FROM public.older_head');
+    await sql('DROP TABLE public.older_head');
+    for (const on of [server, otherServer])
+      expect(await use(key, on)).toMatchObject({ status: 500, body: { error: 'log_rewritten' } });
   });
 
   test('revokes a key whose row was deleted, so that the key is rejected after the row is restored', async () => {

@@ -3,8 +3,9 @@ import { Frontier } from '@countersign/core/domain/merkle-tree';
 import { expect, test } from 'vitest';
 import { sha256 } from '../../src/crypto/digests.ts';
 import type { Transaction } from '../../src/database/transaction.ts';
+import { rememberSeen } from '../../src/ledger/head-memory.ts';
 import { LogFold } from '../../src/ledger/log-fold.ts';
-import type { HeadToMove } from '../../src/storage/log-heads.ts';
+import type { ReadHead } from '../../src/storage/log-heads.ts';
 
 /** A state that only counts its events. */
 class Count {
@@ -18,11 +19,14 @@ const PAGE = 500;
 const DOCUMENT = '{}';
 
 /** The head of a log with this number of equal events. */
-function headOf(seq: number): Pick<HeadToMove, 'seq' | 'tree'> {
+function headOf(seq: number): ReadHead {
   const tree = new Frontier(sha256);
   for (let count = 0; count < seq; count += 1) tree.append(createHash('sha256').update(DOCUMENT).digest());
-  return { seq, tree: { size: seq, frontier: Buffer.concat(tree.roots) } };
+  const stored = { seq, rowHash: null, lastMoment: null, tree: { size: seq, frontier: Buffer.concat(tree.roots) } };
+  return { ...stored, seal: sealOf(seq), readAt: '' };
 }
+
+const sealOf = (seq: number): Uint8Array => Buffer.from(`seal of ${seq}`);
 
 /** A fold of logs whose states weigh as much as they have events, and the workspaces whose events were read. */
 function foldOf(weightMax: number) {
@@ -45,11 +49,12 @@ function foldOf(weightMax: number) {
 test('states that grow after their first use are dropped too, the least recently used one first, and are read again', async () => {
   const { fold, reads } = foldOf(2_500);
   const seals = {} as Transaction['seals'];
-  const size = async (tenantId: string, seq: number) => (await fold.atHead({ seals, tenantId } as Transaction, headOf(seq))).size;
+  const size = (tenantId: string, seq: number) =>
+    fold.read({ seals, tenantId } as Transaction, (state) => state.size, headOf(seq));
   for (const tenant of ['one', 'two', 'three']) expect(await size(tenant, 1)).toBe(1);
   for (const tenant of ['one', 'two', 'three']) expect(await size(tenant, 1_000)).toBe(1_000);
-  expect(fold.covering(seals, 'one', 1)).toBeUndefined();
-  expect([fold.covering(seals, 'two', 1)?.size, fold.covering(seals, 'three', 1)?.size]).toEqual([1_000, 1_000]);
+  const cached = ['one', 'two', 'three'].map((tenantId) => fold.cached(seals, tenantId, sealOf(1_000))?.size);
+  expect(cached).toEqual([undefined, 1_000, 1_000]);
   reads.length = 0;
   expect(await size('two', 1_000)).toBe(1_000);
   expect(reads).toEqual([]);
@@ -60,6 +65,26 @@ test('states that grow after their first use are dropped too, the least recently
 test('a state that is heavier than all states together may be is kept while it is used', async () => {
   const { fold } = foldOf(100);
   const seals = {} as Transaction['seals'];
-  expect((await fold.atHead({ seals, tenantId: 'one' } as Transaction, headOf(3_000))).size).toBe(3_000);
-  expect(fold.covering(seals, 'one', 3_000)?.size).toBe(3_000);
+  expect(await fold.read({ seals, tenantId: 'one' } as Transaction, ({ size }) => size, headOf(3_000))).toBe(3_000);
+  expect(fold.cached(seals, 'one', sealOf(3_000))?.size).toBe(3_000);
+});
+
+test('the cached state is returned only for the seal of the head that it was compared with, until events are applied', async () => {
+  const { fold } = foldOf(100);
+  const tx = { seals: {}, tenantId: 'one' } as Transaction;
+  const cached = (seal: Uint8Array | null) => fold.cached(tx.seals, 'one', seal)?.size;
+  await fold.read(tx, () => undefined, headOf(2));
+  expect([sealOf(1), sealOf(2), sealOf(3), null].map(cached)).toEqual([undefined, 2, undefined, undefined]);
+  await fold.atHead(tx, headOf(3));
+  expect([sealOf(2), sealOf(3)].map(cached)).toEqual([undefined, undefined]);
+  await fold.read(tx, () => undefined, headOf(3));
+  expect([sealOf(2), sealOf(3)].map(cached)).toEqual([undefined, 3]);
+});
+
+test('the cached state is not returned after a later head was seen', async () => {
+  const { fold } = foldOf(100);
+  const tx = { seals: {}, tenantId: 'one' } as Transaction;
+  await fold.read(tx, () => undefined, headOf(2));
+  rememberSeen(tx, 'evidence', headOf(3).tree);
+  expect(fold.cached(tx.seals, 'one', sealOf(2))).toBeUndefined();
 });

@@ -12,7 +12,7 @@ const keyOf = (prefix: string, tenantId: string, trailSize: number): KeyRecord =
   tenantId,
   keyId: `id of ${prefix}`,
   secretSha256: Buffer.alloc(32),
-  trailSize,
+  trailSeal: Buffer.of(trailSize),
 });
 
 /** The pool and the statement name of each query, in the order of sending. */

@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { verifiedKey } from '../../src/ledger/key-states.ts';
+import { findKeys } from '../../src/storage/ingestion-keys.ts';
 import { changeScopes, mintKey, revokeKey, rotateKey } from '../../src/workspace/ingestion-keys.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -55,6 +57,20 @@ describe('changes of keys take effect on the next request on every server', () =
     await changeScopes(server.open.pool, tenantId, { prefix: prefixOf(key), scopes: ['telemetry'] }, 'operator');
     expect((await otherServer.post(paths.audit, key, entry)).body.error).toBe('insufficient_scope');
   });
+});
+
+test('a key is verified without another read, except for the first use after a change of the key audit trail', async () => {
+  const own = await server.workspace();
+  const key = await server.key(own);
+  const needsRead = async () => {
+    const [record] = await findKeys(server.open.pool, [prefixOf(key)]);
+    const verification = verifiedKey(server.open.pool, record!);
+    expect(await verification).toMatchObject({ prefix: prefixOf(key) });
+    return verification instanceof Promise;
+  };
+  expect([await needsRead(), await needsRead()]).toEqual([true, false]);
+  await otherServer.key(own);
+  expect([await needsRead(), await needsRead()]).toEqual([true, false]);
 });
 
 describe('keys in the database', () => {
