@@ -1,5 +1,5 @@
 import { NO_END } from '@countersign/core/domain/canonical-text';
-import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
+import { NESTING_MAX } from '@countersign/core/domain/chain-report';
 import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
 import type { EntryText } from '@countersign/core/domain/entry-text';
 import { isNestedDeeperThan } from '@countersign/core/domain/nesting';
@@ -14,11 +14,16 @@ import {
   readAuditTexts,
   type StoredEntry,
 } from '../storage/audit-pages.ts';
+import { DECISION_KEYS_TABLE, decisionKeyFinding } from './decision-key-rows.ts';
+import { differenceReason, type LogReport, tableSource } from './row-findings.ts';
 import { columnFault, parsedDocument } from './stored-document.ts';
 import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 
-/** Verifies a tenant's stored audit ledger: hashes and links, the columns of each entry, head, tree and checkpoints. */
-export async function verifyAuditLedger(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<ChainReport> {
+/**
+ * Verifies a tenant's stored audit ledger: hashes and links, the columns of each entry, head, tree and checkpoints. If the ledger is valid,
+ * compares the rows of the decision keys with it.
+ */
+export async function verifyAuditLedger(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<LogReport> {
   const verifier = new ChainVerifier(digests, tenantId);
   const check = (row: EntryInOneText, seq: number): RowCheck | Promise<RowCheck> => {
     const { text, rowHash } = row;
@@ -29,7 +34,12 @@ export async function verifyAuditLedger(pool: Pool, tenantId: string, options: W
     const stored = inTenantTransaction(pool, tenantId, (tx) => readAuditPage(tx, row.seq - 1, row.seq));
     return stored.then(([each]) => checkColumns(each, verifier, end !== NO_END));
   };
-  return walkLog(pool, tenantId, { log: 'audit', chained: true, read: readAuditTexts, check }, options);
+  const report = await walkLog(pool, tenantId, { log: 'audit', chained: true, read: readAuditTexts, check }, options);
+  if (report.firstBad !== undefined || report.contradiction !== undefined) return report;
+  const finding = await decisionKeyFinding(pool, tenantId);
+  if (finding === undefined) return report;
+  const contradiction = { source: tableSource(DECISION_KEYS_TABLE), size: report.entries, reason: differenceReason(finding, 1) };
+  return { ...report, findings: [finding], contradiction };
 }
 
 /** The values that the columns of an entry's row must have. */

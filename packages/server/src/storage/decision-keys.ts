@@ -80,6 +80,19 @@ export async function listDecisionKeys(tx: Transaction): Promise<ListedDecisionK
   }));
 }
 
+const LIST_ENTRIES = sql<{ document: string }>(
+  'list_decision_key_entries',
+  `SELECT document FROM countersign.audit_entries
+    WHERE tenant_id = $1 AND action IN ('decision_key.rotated', 'decision_key.retired') AND recorded_by NOT LIKE 'key:%' ORDER BY seq`,
+);
+
+/**
+ * The canonical texts of the audit entries that record a rotation or retirement of a decision key, in order. Entries of senders are left
+ * out, because senders choose the action of their entries.
+ */
+export const listDecisionKeyEntries = async (tx: Transaction): Promise<string[]> =>
+  (await tx.run(LIST_ENTRIES, [tx.tenantId])).map(({ document }) => document);
+
 const RETIRE = sql(
   'retire_decision_key',
   `UPDATE countersign.decision_keys SET retired_at = $3, seal = $4 WHERE tenant_id = $1 AND key_id = $2`,

@@ -97,6 +97,9 @@ describe('the server signs only with decision keys that it wrote', () => {
     const next = (await command('decision-key', 'rotate', '--workspace', 'victim')).out.trim();
     expect((await command('decision-key', 'retire', '--workspace', 'victim', before.key_id)).status).toBe(0);
     expect((await check()).key_id).toBe(next);
+    const stored = (await sql('SELECT retired_at::text AS at FROM countersign.decision_keys WHERE key_id = $1', [
+      before.key_id,
+    ])) as [{ at: string }];
     await sql('UPDATE countersign.decision_keys SET retired_at = NULL WHERE key_id = $1', [before.key_id]);
     expect((await check()).key_id).toBe(next);
     expect(lines.join('')).toContain(before.key_id);
@@ -105,6 +108,44 @@ describe('the server signs only with decision keys that it wrote', () => {
     expect([refused.status, refused.body.error]).toEqual([500, 'seal_broken']);
     await sql(`UPDATE countersign.decision_keys SET created_at = created_at - interval '1 second' WHERE key_id = $1`, [next]);
     expect((await check()).key_id).toBe(next);
+    await sql('UPDATE countersign.decision_keys SET retired_at = $2::timestamptz WHERE key_id = $1', [
+      before.key_id,
+      stored[0].at,
+    ]);
+  });
+});
+
+describe('`ledger verify --log audit` compares decision keys with the audit ledger', () => {
+  const verify = async (workspace: string) => {
+    const { status, out } = await command('ledger', 'verify', '--workspace', workspace, '--log', 'audit');
+    return [status, out];
+  };
+
+  test('names a deleted key, and a retired key whose row was replaced by an older one', async () => {
+    const tenant = await server.workspace('rotated');
+    const ofTenant = `WHERE tenant_id = '${tenant}'`;
+    const [first] = (await sql(`SELECT key_id FROM countersign.decision_keys ${ofTenant}`)) as [{ key_id: string }];
+    await command('decision-key', 'rotate', '--workspace', 'rotated');
+    await sql(`CREATE TABLE public.live_keys AS SELECT * FROM countersign.decision_keys ${ofTenant}`);
+    await sql('DELETE FROM countersign.decision_keys WHERE key_id = $1', [first.key_id]);
+    expect(await verify('rotated')).toEqual([
+      1,
+      expect.stringContaining(`the row ${first.key_id} differs from the log: it is gone`),
+    ]);
+    await sql('INSERT INTO countersign.decision_keys SELECT * FROM public.live_keys WHERE key_id = $1', [first.key_id]);
+    expect(await verify('rotated')).toEqual([0, expect.stringMatching(/^valid/)]);
+    expect((await command('decision-key', 'retire', '--workspace', 'rotated', first.key_id)).status).toBe(0);
+    expect(await verify('rotated')).toEqual([0, expect.stringMatching(/^valid/)]);
+    await sql('DELETE FROM countersign.decision_keys WHERE key_id = $1', [first.key_id]);
+    await sql('INSERT INTO countersign.decision_keys SELECT * FROM public.live_keys WHERE key_id = $1', [first.key_id]);
+    expect(await verify('rotated')).toEqual([1, expect.stringContaining(`${first.key_id} differs from the log: it was retired`)]);
+  });
+
+  test('ignores an entry of a sender that has the action of a rotation', async () => {
+    const sender = await server.key(await server.workspace('imitated'), ['audit']);
+    const entry = { actor: 'ci', action: 'decision_key.rotated', metadata: { key_id: 'dk_000000000000', signing: null } };
+    expect((await server.post(paths.audit, sender, entry)).status).toBe(200);
+    expect(await verify('imitated')).toEqual([0, expect.stringMatching(/^valid/)]);
   });
 });
 
