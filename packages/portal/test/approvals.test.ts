@@ -42,8 +42,9 @@ test('an approver can approve, withdraw and reject, and a new evaluation blocks 
   // Another approver approves first: the dialog reports the conflict, and the page shows the current state.
   const other = await createPerson(workspace.server, { [workspace.id]: 'approver' });
   const evaluation = new URL(page.url()).pathname.split('/').at(-1);
-  const approvePath = `/workspaces/${workspace.id}/approvals/${evaluation}/approve`;
-  expect((await other.browser.call('POST', approvePath, { rationale: 'I read them too.' })).status).toBe(200);
+  const approval = `/workspaces/${workspace.id}/approvals/${evaluation}`;
+  const { seen } = (await other.browser.call('GET', approval)).body;
+  expect((await other.browser.call('POST', `${approval}/approve`, { rationale: 'I read them too.', seen })).status).toBe(200);
   await decide(page, 'Approve', 'Now I read the failed cases.');
   await page.getByRole('dialog').getByText('is approved already').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();

@@ -22,8 +22,9 @@ beforeAll(async () => {
   });
   const checked = await send(paths.promotionCheck, { agent_name: AGENT });
   const { browser } = await createPerson(server, { [id]: 'approver' });
-  const path = `/workspaces/${id}/approvals/${checked.evaluation_id}/approve`;
-  expect((await browser.call('POST', path, { rationale: 'I read the cases.' })).status).toBe(200);
+  const path = `/workspaces/${id}/approvals/${checked.evaluation_id}`;
+  const { seen } = (await browser.call('GET', path)).body;
+  expect((await browser.call('POST', `${path}/approve`, { rationale: 'I read the cases.', seen })).status).toBe(200);
   ({ id: evaluation } = await send(paths.evaluations, {
     name: 'nightly regression with the incident',
     agent_name: AGENT,

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { amount, flag, nullable, oneOf, text } from '../contract/scalars.ts';
+import { amount, flag, nullable, oneOf, sha256Hex, text } from '../contract/scalars.ts';
 import { AgentName, APPROVAL_STATUSES, EvaluationSummary, RISK_LEVELS, Standing } from './agent-facts.ts';
 import { Approval, EvaluationDetails, RelatedRuns } from './evaluation-routes.ts';
 import { ledgerText } from './ledger-text.ts';
@@ -62,6 +62,10 @@ export const ApprovalDetail = Type.Object({
   ),
   changes: Type.Array(Change, { description: 'What changed since the last approved evaluation; empty without one.' }),
   standing: Standing,
+  seen: sha256Hex({
+    description:
+      'SHA-256 of what this response says about the evaluation and its agent. Send it when you decide, so that the server can compare what you saw with the evidence log.',
+  }),
   may: Type.Object(
     {
       approve: flag({ description: 'Whether it can be approved now.' }),
@@ -78,6 +82,18 @@ export type ApprovalDetail = Static<typeof ApprovalDetail>;
 /** The reason for an act. */
 export const Rationale = Type.Object(
   { rationale: ledgerText({ description: 'The reason; recorded in the ledger.' }) },
+  { additionalProperties: false },
+);
+
+/** A decision about an evaluation. */
+export const DecisionOnEvaluation = Type.Object(
+  {
+    ...Rationale.properties,
+    seen: sha256Hex({
+      description:
+        'The member `seen` of `approvals.read`. If the evidence log says something else about the evaluation or its agent, the request is rejected and nothing is recorded.',
+    }),
+  },
   { additionalProperties: false },
 );
 
@@ -115,7 +131,7 @@ export const approvalRoutes = {
     access: 'approver',
     compressed: true,
     summary: 'Approves one evaluation of a high-risk agent; recorded in the ledger as approval.approved.',
-    body: Rationale,
+    body: DecisionOnEvaluation,
     response: ApprovalStanding,
   },
   'approvals.reject': {
@@ -125,7 +141,7 @@ export const approvalRoutes = {
     compressed: true,
     usesReserve: true,
     summary: 'Rejects one evaluation of a high-risk agent permanently; recorded in the ledger as approval.rejected.',
-    body: Rationale,
+    body: DecisionOnEvaluation,
     response: ApprovalStanding,
   },
   'approvals.withdraw': {
@@ -137,7 +153,7 @@ export const approvalRoutes = {
     summary:
       'Withdraws an approval that no allowed decision has used, so that the approval is pending again. Recorded in the ledger as ' +
       'approval.withdrawn.',
-    body: Rationale,
+    body: DecisionOnEvaluation,
     response: ApprovalStanding,
   },
 } as const satisfies Record<string, PortalRoute>;

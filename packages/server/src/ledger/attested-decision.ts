@@ -1,11 +1,7 @@
 import { attestDecision, type Envelope } from '@countersign/core/domain/attestation';
-import { rootOfInclusion } from '@countersign/core/domain/merkle-proof';
-import { leafHash } from '@countersign/core/domain/merkle-tree';
-import { sameBytes } from '@countersign/core/domain/signed-note';
-import { sha256 } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { findDecisionPlace } from '../storage/decisions.ts';
-import { LogRewrittenError, openFrontier, proveInclusion } from './log-tree.ts';
+import { isIncluded, LogRewrittenError } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 import { readSignedDecision } from './signed-decision.ts';
 
@@ -36,12 +32,10 @@ export async function attestStored(tx: Transaction, id: string, keys: Attestatio
   const decision = read.decision as { decision_id: string; response_sha256: string };
   if (decision.decision_id !== id) return { fault: 'its ID was changed' };
   if ('fault' in sealed) return sealed;
-  if (found.seq > sealed.seq) return { fault: NOT_IN_LOG };
-  const hashes = await proveInclusion(tx, 'decisions', found.seq - 1, sealed.seq).catch(faultOfLog);
-  if ('fault' in hashes) return hashes;
-  const leaf = leafHash(Buffer.from(decision.response_sha256, 'hex'), sha256);
-  const root = rootOfInclusion(found.seq - 1, sealed.seq, leaf, hashes, sha256);
-  if (root === undefined || !sameBytes(root, openFrontier(sealed.tree).root())) return { fault: NOT_IN_LOG };
+  const row = { seq: found.seq, leafData: Buffer.from(decision.response_sha256, 'hex') };
+  const included = await isIncluded(tx, 'decisions', row, sealed).catch(faultOfLog);
+  if (typeof included === 'object') return included;
+  if (!included) return { fault: NOT_IN_LOG };
   return { envelope: attestDecision(decision, keys.signers) };
 }
 

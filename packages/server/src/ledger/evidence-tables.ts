@@ -91,13 +91,15 @@ async function compareAgents(tx: Transaction, state: EvidenceState, agents: read
   return findings;
 }
 
-function agentFault(agent: KnownAgent, row: AgentFacts | undefined): string | undefined {
+/** The fault of the row of an agent; undefined if it matches the log. */
+export function agentFault(agent: KnownAgent, row: AgentFacts | undefined): string | undefined {
   if (row === undefined) return 'the row is gone';
   if (row.name !== agent.name) return `its name is ${JSON.stringify(row.name)}, the log says ${JSON.stringify(agent.name)}`;
   return row.riskLevel === agent.riskLevel ? undefined : `its risk level is ${row.riskLevel}, the log says ${agent.riskLevel}`;
 }
 
-const COMPARED = [
+/** The facts about an evaluation that both its row and its event have. */
+export const EVALUATION_FACTS = [
   'agentId',
   'harnessId',
   'name',
@@ -117,7 +119,7 @@ export function evaluationFault(
   row: EvaluationFacts | undefined,
 ): string | undefined {
   if (row === undefined) return 'the row is gone';
-  const differing = COMPARED.find((field) => row[field] !== evaluation[field]);
+  const differing = EVALUATION_FACTS.find((field) => row[field] !== evaluation[field]);
   if (differing === undefined) return undefined;
   const what =
     differing === 'documentSha256'

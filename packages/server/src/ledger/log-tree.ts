@@ -5,9 +5,10 @@ import {
   type LeafRange,
   type NodePlace,
   rangeHash,
+  rootOfInclusion,
   rootsOfConsistency,
 } from '@countersign/core/domain/merkle-proof';
-import { completeRoot, Frontier, HASH_BYTES, leafHashes, type TreeNode } from '@countersign/core/domain/merkle-tree';
+import { completeRoot, Frontier, HASH_BYTES, leafHash, leafHashes, type TreeNode } from '@countersign/core/domain/merkle-tree';
 import { sameBytes } from '@countersign/core/domain/signed-note';
 import { sha256 } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
@@ -60,6 +61,19 @@ export function growTree(tree: StoredTree, rows: readonly Uint8Array[]): GrownTr
 /** The inclusion proof of row `index` (from 0) in the tree of the first `size` rows. Throws like `storedRoot`. */
 export const proveInclusion = (tx: Transaction, log: LogName, index: number, size: number): Promise<Uint8Array[]> =>
   hashesOf(tx, log, inclusionRanges(index, size));
+
+/** Whether row `seq` of the log with this sealed head has this leaf data, 32 bytes. Throws like `storedRoot`. */
+export async function isIncluded(
+  tx: Transaction,
+  log: LogName,
+  { seq, leafData }: { seq: number; leafData: Uint8Array },
+  head: { seq: number; tree: StoredTree },
+): Promise<boolean> {
+  if (seq > head.seq) return false;
+  const hashes = await proveInclusion(tx, log, seq - 1, head.seq);
+  const root = rootOfInclusion(seq - 1, head.seq, leafHash(leafData, sha256), hashes, sha256);
+  return root !== undefined && sameBytes(root, openFrontier(head.tree).root());
+}
 
 /** The consistency proof between the trees of the first `first` and of the first `second` rows. Throws like `storedRoot`. */
 export const proveConsistency = (tx: Transaction, log: LogName, first: number, second: number): Promise<Uint8Array[]> =>

@@ -1,7 +1,9 @@
 import type { EvaluationSummary } from '@countersign/core/portal/agent-facts';
 import type { ApprovalDetail } from '@countersign/core/portal/approval-routes';
 import type { RelatedRuns } from '@countersign/core/portal/evaluation-routes';
+import { digests } from '../crypto/digests.ts';
 import { inReadTransaction, type Transaction } from '../database/transaction.ts';
+import { digestOfSeen, type SeenFacts } from '../ledger/seen-evaluation.ts';
 import {
   findApproval,
   findLastApproved,
@@ -47,20 +49,19 @@ export const approvalHandlers = handlers({
     }),
 
   'approvals.approve': async ({ workspace, params, body, actor, parts }) => {
-    const decision = { evaluationId: params.evaluation, status: 'approved', rationale: body.rationale } as const;
+    const decision = { evaluationId: params.evaluation, status: 'approved', ...body } as const;
     await decideEvaluation(parts.pool, workspace, decision, actor);
     return { status: decision.status };
   },
 
   'approvals.reject': async ({ workspace, params, body, actor, parts }) => {
-    const decision = { evaluationId: params.evaluation, status: 'rejected', rationale: body.rationale } as const;
+    const decision = { evaluationId: params.evaluation, status: 'rejected', ...body } as const;
     await decideEvaluation(parts.pool, workspace, decision, actor);
     return { status: decision.status };
   },
 
   'approvals.withdraw': async ({ workspace, params, body, actor, parts }) => {
-    const { rationale } = body;
-    await withdrawApproval(parts.pool, workspace, { evaluationId: params.evaluation, rationale }, actor);
+    await withdrawApproval(parts.pool, workspace, { evaluationId: params.evaluation, ...body }, actor);
     return { status: 'pending' as const };
   },
 });
@@ -94,6 +95,7 @@ async function approvalDetail(
     last_approved: last === null ? null : { evaluation: summaryOf(last.stored), approval: last.approval, runs: last.runs },
     changes: last === null ? [] : changesBetween(comparedOf(last.stored, last.runs), comparedOf(evaluation, runs)),
     standing: standingOf(evidence[0]!),
+    seen: digestOfSeen(agent.name, seenFactsOf(evaluation, agent.id)),
     may: {
       approve: isHighRisk && canChangeTo(state, 'approved'),
       reject: isHighRisk && canChangeTo(state, 'rejected'),
@@ -101,6 +103,22 @@ async function approvalDetail(
     },
   };
 }
+
+/** What the page shows about an evaluation. All of it is from one row, so no change can come between. */
+const seenFactsOf = (evaluation: StoredEvaluation, agentId: string): SeenFacts => ({
+  id: evaluation.id,
+  agentId,
+  harnessId: evaluation.harness_id,
+  name: evaluation.name,
+  suite: evaluation.suite,
+  category: evaluation.category,
+  status: evaluation.status,
+  passRate: evaluation.pass_rate,
+  recordedAt: evaluation.recorded_key,
+  recordedBy: evaluation.recorded_by,
+  evaluatedAt: evaluation.evaluated_key,
+  documentSha256: digests.sha256Hex(evaluation.document),
+});
 
 const comparedOf = (evaluation: StoredEvaluation, { models }: RelatedRuns): ComparedEvaluation => ({
   ...detailsOf(evaluation),

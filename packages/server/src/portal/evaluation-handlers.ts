@@ -34,6 +34,7 @@ export const evaluationHandlers = handlers({
       const {
         seq: _,
         evaluated_at,
+        evaluated_key: _key,
         recorded_key,
         before_key,
         ...evaluation

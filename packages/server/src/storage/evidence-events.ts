@@ -43,3 +43,20 @@ const READ_PAGE = sql<StoredEvidenceEvent>(
 /** The next events after the number `after`, up to and including `last`, in order, as many as fit on a page (log-pages.ts). */
 export const readEvidenceEvents = (tx: Transaction, after: number, last: number): Promise<StoredEvidenceEvent[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
+
+// The events are searched from the newest one, because the evaluations that people decide are recent. In canonical JSON, no string
+// contains an unescaped quotation mark, so only the members of the event match.
+const FIND_EVALUATION = sql<StoredEvidenceEvent>(
+  'find_evaluation_event',
+  `SELECT seq, encode(event_hash, 'hex') AS event_hash, document FROM countersign.evidence_events
+    WHERE tenant_id = $1 AND seq <= $2 AND strpos(document, '"evaluation_id":"' || $3::text || '"') > 0
+      AND strpos(document, '"action":"evaluation.recorded"') > 0
+    ORDER BY seq DESC LIMIT 1`,
+);
+
+/** The event that recorded an evaluation, among the first `size` events of the log; undefined if there is none. */
+export const findEvaluationEvent = async (
+  tx: Transaction,
+  size: number,
+  evaluationId: string,
+): Promise<StoredEvidenceEvent | undefined> => (await tx.run(FIND_EVALUATION, [tx.tenantId, size, evaluationId]))[0];

@@ -1,64 +1,98 @@
 import type { KnownAgent, KnownEvaluation } from '@countersign/core/domain/evidence-state';
 import type { Transaction } from '../database/transaction.ts';
 import { EvidenceBrokenError } from '../ledger/evidence-broken.ts';
-import { evaluationFault } from '../ledger/evidence-tables.ts';
+import { agentFault, evaluationFault } from '../ledger/evidence-tables.ts';
+import type { RecordedEvaluation } from '../ledger/recorded-evaluation.ts';
+import { digestOfSeen } from '../ledger/seen-evaluation.ts';
 import { type ApprovalState, lockApproval } from '../storage/approvals.ts';
 import { findEvaluatedAgent } from '../storage/evaluations.ts';
-import { readEvaluationFacts } from '../storage/evidence-tables.ts';
+import { readAgentFacts, readEvaluationFacts } from '../storage/evidence-tables.ts';
 import type { EvidenceAct } from './evidence-act.ts';
 import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 
 /** An evaluation whose approval a person decides or withdraws. */
 export interface EvaluationToDecide {
   agent: KnownAgent;
-  /** The evaluation in the evidence log; undefined if promotion checks cannot use it, so that its approval has no effect. */
-  logged: KnownEvaluation | undefined;
+  /** The evaluation in the evidence log. */
+  evaluation: RecordedEvaluation;
   /**
-   * The state of its approval, from the log, or from the table if promotion checks cannot use the evaluation. Undefined if there is none.
+   * The state of its approval, from the log, or from the table if promotion checks cannot use the evaluation, so that its approval has no
+   * effect. Undefined if there is none.
    */
   approval: ApprovalState | undefined;
 }
 
 /**
- * Finds an evaluation and locks its approval. If promotion checks can use the evaluation, its agent and its approval are read from the
- * evidence log, so that a changed row cannot redirect a rejection to another agent. Other evaluations of the log are not in memory, so
- * their rows are read.
+ * Finds an evaluation and locks its approval. The evaluation and its agent are read from the evidence log, so that a changed row cannot
+ * redirect the action to another agent.
+ * @param seen the digest of what the person saw (`digestOfSeen`); undefined if the person saw no page.
  * @throws NotFoundError for an unknown evaluation.
- * @throws RuleViolationError if the evaluation belongs to no agent, or to one that is not in the log.
+ * @throws RuleViolationError if the evaluation belongs to no agent, or if the person saw other facts than those in the log.
+ * @throws EvidenceBrokenError if the evaluation is not in the log.
  */
 export async function findEvaluationToDecide(
-  { tx, evidence }: Pick<EvidenceAct, 'tx' | 'evidence'>,
+  { tx, evidence, findUnusedEvaluation }: Pick<EvidenceAct, 'tx' | 'evidence' | 'findUnusedEvaluation'>,
   evaluationId: string,
+  seen: string | undefined,
 ): Promise<EvaluationToDecide> {
-  const logged = evidence.usableEvaluation(evaluationId);
+  const usable = evidence.usableEvaluation(evaluationId);
+  const evaluation = usable ?? (await findUnused({ tx, findUnusedEvaluation }, evaluationId));
+  // The log has each agent before the agent's evaluations.
+  const agent = evidence.agent(evaluation.agentId)!;
+  if (seen !== undefined) requireSeen(seen, agent, evaluation);
+  const stored = await lockApproval(tx, evaluationId);
+  return { agent, evaluation, approval: usable === undefined ? stored : loggedApproval(usable, stored) };
+}
+
+async function findUnused(
+  { tx, findUnusedEvaluation }: Pick<EvidenceAct, 'tx' | 'findUnusedEvaluation'>,
+  evaluationId: string,
+): Promise<RecordedEvaluation> {
   const row = await findEvaluatedAgent(tx, evaluationId);
-  if (logged === undefined && row === undefined)
+  if (row === undefined)
     throw new NotFoundError(
       `this workspace has no evaluation ${evaluationId}; the ID of an evaluation is in the response to the request that recorded it`,
     );
-  const agentId = logged?.agentId ?? row?.agentId ?? null;
-  if (agentId === null) throw new RuleViolationError(`evaluation ${evaluationId} belongs to no agent, so it needs no approval`);
-  const agent = evidence.agent(agentId);
-  if (agent === undefined)
-    throw new RuleViolationError(
-      `evaluation ${evaluationId} belongs to an agent that is not in the evidence log: the database was changed outside the server; run \`ledger verify\` for details`,
-    );
-  const stored = await lockApproval(tx, evaluationId);
-  return { agent, logged, approval: logged === undefined ? stored : loggedApproval(logged, stored) };
+  if (row.agentId === null)
+    throw new RuleViolationError(`evaluation ${evaluationId} belongs to no agent, so it needs no approval`);
+  const found = await findUnusedEvaluation(evaluationId);
+  if (found === undefined) throw broken(tx, 'evaluations', evaluationId, 'the log has no such evaluation');
+  return found;
 }
 
 /** The approval in the log. Only the table says whether its time is in the future. */
 const loggedApproval = ({ approval }: KnownEvaluation, stored: ApprovalState | undefined): ApprovalState | undefined =>
   approval === null ? undefined : { status: approval.status, inFuture: stored?.inFuture ?? false };
 
-/**
- * Throws EvidenceBrokenError if the row of the evaluation differs from the log, because the approver may have seen the changed row.
- */
-export async function requireUnchangedRow(tx: Transaction, evaluation: KnownEvaluation): Promise<void> {
-  const [row] = await readEvaluationFacts(tx, [evaluation.id]);
-  const fault = evaluationFault(evaluation, row);
-  if (fault !== undefined)
-    throw new EvidenceBrokenError(
-      `evaluations: the row ${evaluation.id} of tenant ${tx.tenantId} differs from the log: ${fault}`,
-    );
+/** Throws RuleViolationError if the person saw other facts about the evaluation and its agent than those in the log. */
+function requireSeen(seen: string, { name }: KnownAgent, evaluation: RecordedEvaluation): void {
+  if (seen === digestOfSeen(name, evaluation)) return;
+  const { id, status, passRate } = evaluation;
+  const passed = passRate === null ? '' : `, pass rate ${passRate} %`;
+  throw new RuleViolationError(
+    `the page showed other facts about evaluation ${id} than its evidence log has: agent ${JSON.stringify(name)}, status ${status}${passed}. ` +
+      'Nothing was recorded. Reload the page and compare it with these facts. ' +
+      'If you did not expect this, tell the operator that the database may have been changed outside the server',
+  );
 }
+
+/**
+ * Throws EvidenceBrokenError if the row of the evaluation or of its agent differs from the log, because the approver may have seen the
+ * changed row.
+ */
+export async function requireUnchangedRows(
+  tx: Transaction,
+  { agent, evaluation }: Pick<EvaluationToDecide, 'agent' | 'evaluation'>,
+): Promise<void> {
+  const [[evaluationRow], [agentRow]] = await Promise.all([
+    readEvaluationFacts(tx, [evaluation.id]),
+    readAgentFacts(tx, [agent.id]),
+  ]);
+  const ofEvaluation = evaluationFault(evaluation, evaluationRow);
+  if (ofEvaluation !== undefined) throw broken(tx, 'evaluations', evaluation.id, ofEvaluation);
+  const ofAgent = agentFault(agent, agentRow);
+  if (ofAgent !== undefined) throw broken(tx, 'agents', agent.id, ofAgent);
+}
+
+const broken = (tx: Transaction, table: string, id: string, fault: string): EvidenceBrokenError =>
+  new EvidenceBrokenError(`${table}: the row ${id} of tenant ${tx.tenantId} differs from the log: ${fault}`);

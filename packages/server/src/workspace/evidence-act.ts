@@ -5,6 +5,7 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import { appendEvidence } from '../ledger/evidence-log.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
+import { findRecordedEvaluation, type RecordedEvaluation } from '../ledger/recorded-evaluation.ts';
 import { type Actor, actorName, requireRoleStill } from './actor.ts';
 import { type Act, type AgentReference, actAtHead, unknownAgent } from './governance-act.ts';
 
@@ -14,6 +15,11 @@ export interface EvidenceAct extends Act {
   evidence: EvidenceState;
   /** The agent with a name or an ID. @throws NotFoundError if there is none. */
   requireAgent(reference: AgentReference): KnownAgent;
+  /**
+   * Finds an evaluation in the log that promotion checks cannot use, so that it is not in `evidence`.
+   * @throws LogRewrittenError if its event was changed outside the server.
+   */
+  findUnusedEvaluation(evaluationId: string): Promise<RecordedEvaluation | undefined>;
   /** Appends the action's one event to the evidence log. */
   append(fact: EvidenceFact): void;
 }
@@ -37,6 +43,7 @@ export async function evidenceAct<T>(
       requireAgent: (reference) =>
         (typeof reference === 'string' ? evidence.agentNamed(reference) : evidence.agent(reference.id)) ??
         unknownAgent(reference),
+      findUnusedEvaluation: (evaluationId) => findRecordedEvaluation(tx, heads.evidence, evaluationId),
       append: (fact) => void appendEvidence(tx, { ...heads.evidence, now }, [{ ...fact, recorded_by: name }]),
     });
   });

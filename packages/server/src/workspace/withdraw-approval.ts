@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { findUseOfApproval, withdrawApproved } from '../storage/approvals.ts';
 import type { Actor } from './actor.ts';
+import type { EvaluationDecision } from './decide-evaluation.ts';
 import { findEvaluationToDecide } from './evaluation-to-decide.ts';
 import { evidenceAct } from './evidence-act.ts';
 import { RuleViolationError } from './rule-violation.ts';
@@ -11,17 +12,20 @@ import { requireText } from './wrong-input.ts';
  * case the evaluation can be rejected instead. Promotion checks and this action lock the head of the audit ledger, so no check can use the
  * approval meanwhile.
  * @throws NotFoundError for an unknown evaluation.
- * @throws RuleViolationError if the evaluation is not approved, or if a decision has used the approval.
+ * @throws RuleViolationError if the evaluation is not approved, if a decision has used the approval, or if the person saw other facts than
+ *   those in the evidence log.
+ * @throws EvidenceBrokenError if the evaluation is not in the evidence log.
  */
 export async function withdrawApproval(
   pool: Pool,
   tenantId: string,
-  { evaluationId, rationale }: { evaluationId: string; rationale: string },
+  { evaluationId, rationale, seen }: Omit<EvaluationDecision, 'status'>,
   by: Actor,
 ): Promise<void> {
   requireText('the rationale', rationale);
-  return evidenceAct(pool, tenantId, by, async ({ tx, evidence, append, record }) => {
-    const { agent, approval } = await findEvaluationToDecide({ tx, evidence }, evaluationId);
+  return evidenceAct(pool, tenantId, by, async (act) => {
+    const { tx, append, record } = act;
+    const { agent, approval } = await findEvaluationToDecide(act, evaluationId, seen);
     if (approval?.status !== 'approved')
       throw new RuleViolationError(
         `evaluation ${evaluationId} is ${approval?.status ?? 'not approved'}; only an approval can be withdrawn`,

@@ -1,6 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { EVIDENCE_DOMAIN } from '@countersign/core/domain/evidence-event';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { EvidenceBrokenError } from '../../src/ledger/evidence-broken.ts';
+import { LogRewrittenError } from '../../src/ledger/log-tree.ts';
 import { setRiskLevel } from '../../src/workspace/agent-risk.ts';
 import { archiveAgent } from '../../src/workspace/archive-agent.ts';
 import { decideEvaluation, type EvaluationDecision } from '../../src/workspace/decide-evaluation.ts';
@@ -8,7 +10,7 @@ import { recordViolation } from '../../src/workspace/record-violation.ts';
 import { RuleViolationError } from '../../src/workspace/rule-violation.ts';
 import { withdrawApproval } from '../../src/workspace/withdraw-approval.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
-import { portalClient } from '../harness/portal-client.ts';
+import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -20,7 +22,7 @@ let evaluation = '';
 
 beforeAll(async () => {
   server = await testServer({ checkpointSeconds: undefined });
-  for (const table of ['agents', 'evaluations', 'approvals'])
+  for (const table of ['agents', 'evaluations', 'approvals', 'evidence_events'])
     await server.database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
 });
 beforeEach(async () => {
@@ -55,6 +57,9 @@ async function lastEntry(): Promise<Record<string, unknown>> {
   const { action, subject, agent_id } = JSON.parse(row!.document);
   return { action, subject, agent_id };
 }
+
+/** Records another evaluation of the agent, so that promotion checks no longer use the first one. */
+const recordLaterEvaluation = () => server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 20 });
 
 /** Swaps the names of two agents in their table. */
 async function swapNames(one: string, other: string): Promise<void> {
@@ -117,12 +122,143 @@ describe('a decision of an approver, after the row of the evaluation was changed
     },
   );
 
+  test('is refused if it approves and the names of two agents are swapped in their table', async () => {
+    await swapNames(agent, (await createHighRiskAgent())[0]);
+    await expect(decide('approved')).rejects.toThrow(EvidenceBrokenError);
+    expect(await reason()).toBe('approval_required');
+  });
+
   test('takes the agent from the log if it rejects', async () => {
     await decide('approved');
     await moveEvaluation((await createHighRiskAgent())[1]);
     await decide('rejected');
     expect(await lastEntry()).toEqual({ action: 'approval.rejected', subject: agent, agent_id: agentId });
     expect(await reason()).toBe('approval_rejected');
+  });
+});
+
+describe('an act on an evaluation that is not the latest of its agent, after rows were changed outside the server,', () => {
+  beforeEach(recordLaterEvaluation);
+
+  test.each([
+    ['agent', async () => moveEvaluation((await createHighRiskAgent())[1])],
+    ['pass rate', () => sql('UPDATE countersign.evaluations SET pass_rate = 100 WHERE id = $1', [evaluation])],
+    ['document', () => sql(`UPDATE countersign.evaluations SET document = '{}' WHERE id = $1`, [evaluation])],
+  ])('is refused if it approves and the row has another %s', async (_, attack) => {
+    await attack();
+    const before = await lastEntry();
+    await expect(decide('approved')).rejects.toThrow(EvidenceBrokenError);
+    expect(await lastEntry()).toEqual(before);
+  });
+
+  test('takes the agent from the log', async () => {
+    await decide('approved');
+    await moveEvaluation((await createHighRiskAgent())[1]);
+    await withdraw();
+    expect(await lastEntry()).toEqual({ action: 'approval.withdrawn', subject: agent, agent_id: agentId });
+    await decide('rejected');
+    expect(await lastEntry()).toEqual({ action: 'approval.rejected', subject: agent, agent_id: agentId });
+  });
+
+  test('is refused if the evidence log has no such evaluation', async () => {
+    const inserted = randomUUID();
+    await sql(
+      `INSERT INTO countersign.evaluations (tenant_id, id, seq, recorded_at, recorded_by, agent_id, name, status, pass_rate, document)
+       SELECT tenant_id, $2, -5, recorded_at, recorded_by, agent_id, name, status, pass_rate, document
+         FROM countersign.evaluations WHERE id = $1`,
+      [evaluation, inserted],
+    );
+    evaluation = inserted;
+    const before = await lastEntry();
+    for (const act of [() => decide('approved'), () => decide('rejected'), withdraw])
+      await expect(act()).rejects.toThrow(EvidenceBrokenError);
+    expect(await lastEntry()).toEqual(before);
+  });
+
+  test('is refused if its event was changed with the row, although the hash of the event fits', async () => {
+    const [other, otherId] = await createHighRiskAgent();
+    await moveEvaluation(otherId);
+    // The running server has read the log already, so it does not read the changed event again.
+    const [event] = await server.database.sql<{ seq: number; document: string }>(
+      `SELECT seq, document FROM countersign.evidence_events WHERE tenant_id = $1 AND strpos(document, $2) > 0`,
+      [tenantId, evaluation],
+    );
+    const document = event!.document.replace(agentId, otherId);
+    await sql('UPDATE countersign.evidence_events SET document = $3, event_hash = $4 WHERE tenant_id = $1 AND seq = $2', [
+      tenantId,
+      event!.seq,
+      document,
+      createHash('sha256').update(EVIDENCE_DOMAIN).update(document).digest(),
+    ]);
+    await expect(decide('rejected')).rejects.toThrow(LogRewrittenError);
+    expect((await lastEntry()).subject).toBe(other);
+  });
+});
+
+describe('an approver whose page showed rows that were changed outside the server, and put back before the decision,', () => {
+  /** Reads the page of the evaluation while the rows are changed. Returns the digest of what it showed. */
+  async function readWhile(approver: PortalClient, change: () => Promise<unknown>, undo: () => Promise<unknown>) {
+    await change();
+    const { seen } = await approver.get('approvals.read', { params: { evaluation } });
+    await undo();
+    return seen;
+  }
+  const set = (column: string, value: unknown) => () =>
+    sql(`UPDATE countersign.evaluations SET ${column} = $2 WHERE id = $1`, [evaluation, value]);
+
+  test.each(['approvals.approve', 'approvals.reject', 'approvals.withdraw'] as const)(
+    'gets an error from %s that names the agent of the log, and nothing is recorded',
+    async (route) => {
+      const approver = await portalClient(server, tenantId, 'approver');
+      const [other] = await createHighRiskAgent();
+      if (route === 'approvals.withdraw') await decide('approved');
+      const swap = () => swapNames(agent, other);
+      const seen = await readWhile(approver, swap, swap);
+      const before = await lastEntry();
+      const { status, body } = await approver.callRoute(route, { params: { evaluation }, body: { rationale: 'read it', seen } });
+      expect([status, body.issues[0].message]).toEqual([
+        409,
+        expect.stringContaining(`agent ${JSON.stringify(agent)}, status passing, pass rate 95 %`),
+      ]);
+      expect(await lastEntry()).toEqual(before);
+      const unchanged = await readWhile(
+        approver,
+        async () => {},
+        async () => {},
+      );
+      const again = await approver.callRoute(route, { params: { evaluation }, body: { rationale: 'read it', seen: unchanged } });
+      expect(again.status).toBe(200);
+    },
+  );
+
+  test.each([
+    ['pass_rate', 100, 95],
+    ['status', 'failing', 'passing'],
+    ['name', 'weekly', 'nightly'],
+    ['category', 'safety', null],
+    ['suite', 'other', null],
+    ['evaluated_at', '2026-01-01T00:00:00Z', null],
+    ['harness_id', randomUUID(), null],
+  ])('cannot approve it after the page showed another %s', async (column, changed, stored) => {
+    const approver = await portalClient(server, tenantId, 'approver');
+    const seen = await readWhile(approver, set(column, changed), set(column, stored));
+    const body = { rationale: 'read it', seen };
+    expect((await approver.callRoute('approvals.approve', { params: { evaluation }, body })).status).toBe(409);
+    expect(await reason()).toBe('approval_required');
+  });
+
+  test('cannot approve it after the page showed another sender, time or document', async () => {
+    const approver = await portalClient(server, tenantId, 'approver');
+    const [row] = await sql(`SELECT recorded_by, recorded_at, document FROM countersign.evaluations WHERE id = $1`, [evaluation]);
+    const changes = { recorded_by: 'key:trusted00000', recorded_at: '2026-01-01T00:00:00Z', document: '{"notes":"all read"}' };
+    for (const [column, value] of Object.entries(changes)) {
+      const seen = await readWhile(approver, set(column, value), set(column, row![column]));
+      const body = { rationale: 'read it', seen };
+      expect([column, (await approver.callRoute('approvals.approve', { params: { evaluation }, body })).status]).toEqual([
+        column,
+        409,
+      ]);
+    }
   });
 });
 

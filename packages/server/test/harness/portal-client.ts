@@ -61,3 +61,13 @@ export async function portalClient(server: TestServer, workspace: string, role: 
     },
   };
 }
+
+/** The body of a decision about an evaluation whose page the person has read. */
+export async function decisionOn(
+  client: PortalClient,
+  evaluation: string,
+  rationale = 'looked at it',
+): Promise<{ rationale: string; seen: string }> {
+  const { seen } = await client.get('approvals.read', { params: { evaluation } });
+  return { rationale, seen };
+}

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { decisionOn, type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { reseal } from '../harness/sealed.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -30,11 +30,11 @@ async function highRiskAgent(agent: string, body: object = {}): Promise<{ agent:
   return { agent: items[0]!.id, evaluation };
 }
 
-const act = (
+const act = async (
   name: 'approvals.approve' | 'approvals.reject' | 'approvals.withdraw',
   evaluation: string,
   rationale = 'looked at it',
-) => approver.callRoute(name, { params: { evaluation }, body: { rationale } });
+) => approver.callRoute(name, { params: { evaluation }, body: await decisionOn(approver, evaluation, rationale) });
 const actionsOf = async (agent: string) =>
   (await approver.get('ledger.list', { query: { agent_id: agent } })).items.map(({ action }) => action);
 
@@ -337,7 +337,8 @@ describe('an approval', () => {
       withdraw: false,
     });
     expect((await act('approvals.approve', await evaluate('harmless'))).status).toBe(409);
-    expect((await act('approvals.approve', randomUUID())).status).toBe(404);
+    const unknown = { params: { evaluation: randomUUID() }, body: { rationale: 'r', seen: '0'.repeat(64) } };
+    expect((await approver.callRoute('approvals.approve', unknown)).status).toBe(404);
   });
 
   test('counts as used by a decision even if the time of the approval is ahead of the clock', async () => {

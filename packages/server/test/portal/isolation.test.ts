@@ -4,7 +4,7 @@ import { PAGE_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { recordStatements, type SentStatement } from '../fixtures/recorded-statements.ts';
-import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { decisionOn, type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -45,7 +45,7 @@ beforeAll(async () => {
   params.agent = (await owner.get('agents.list')).items[0]!.id;
   await owner.get('agents.set_risk', { params: { agent: params.agent }, body: { risk_level: 'high' } });
   const first = (await owner.get('evaluations.list')).items[0]!.id;
-  await owner.get('approvals.approve', { params: { evaluation: first }, body: { rationale: 'r' } });
+  await owner.get('approvals.approve', { params: { evaluation: first }, body: await decisionOn(owner, first) });
   await server.post(paths.promotionCheck, key, named);
   await server.post(paths.traces, key, { trace_id: 'owned-run-2', ...named, spans });
   params.evaluation = (

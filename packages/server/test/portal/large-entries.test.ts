@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { decisionOn, type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const ENTRIES = 9;
@@ -79,7 +79,10 @@ test('lists and the overview show the first 500 characters of long texts, and si
   expect([read.description, read.closing_rationale].map(lengthOf)).toEqual([30_000, 30_000]);
 
   await admin.callRoute('agents.set_risk', { params: { agent }, body: { risk_level: 'high' } });
-  await admin.callRoute('approvals.approve', { params: { evaluation: evaluation.id }, body: { rationale: long } });
+  await admin.callRoute('approvals.approve', {
+    params: { evaluation: evaluation.id },
+    body: await decisionOn(admin, evaluation.id, long),
+  });
   const [approved] = (await admin.get('approvals.list', { query: { status: 'approved' } })).items;
   expect(lengthOf(approved!.rationale)).toBe(500);
   const { approval } = await admin.get('approvals.read', { params: { evaluation: evaluation.id } });

@@ -7,7 +7,7 @@ import { lockLogs } from '../../src/ledger/advance.ts';
 import { changeRoleOf, deleteMembership } from '../../src/storage/memberships.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
-import { portalClient } from '../harness/portal-client.ts';
+import { decisionOn, portalClient } from '../harness/portal-client.ts';
 import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -31,7 +31,9 @@ async function workspaceWithRecords() {
   const [evaluation, approved] = [await evaluate('a'), await evaluate('b')];
   const agents = (await admin.get('agents.list')).items;
   for (const { id } of agents) await admin.get('agents.set_risk', { params: { agent: id }, body: { risk_level: 'high' } });
-  await admin.get('approvals.approve', { params: { evaluation: approved }, body: { rationale: 'seen' } });
+  await admin.get('approvals.approve', { params: { evaluation: approved }, body: await decisionOn(admin, approved) });
+  const decision = await decisionOn(admin, evaluation);
+  const withdrawal = await decisionOn(admin, approved);
   const agent = agents.find(({ name }) => name === 'a')!.id;
   const incident = { agent_id: agent, severity: 'low', description: 'odd', recertify: true };
   await admin.get('incidents.open', { body: incident });
@@ -40,7 +42,7 @@ async function workspaceWithRecords() {
   const dk = (await admin.get('signing.read')).decision_keys[0]!.key_id;
   await admin.get('invitations.create', { body: { email: 'waits@example.com', role: 'viewer' } });
   const invitation = (await admin.get('invitations.list')).items[0]!.id;
-  return { workspace, member: member.id, evaluation, approved, agent, incident, prefix, dk, invitation };
+  return { workspace, member: member.id, evaluation, approved, decision, withdrawal, agent, incident, prefix, dk, invitation };
 }
 
 type WorkspaceWithRecords = Awaited<ReturnType<typeof workspaceWithRecords>>;
@@ -83,9 +85,9 @@ const ACTS: Partial<Record<RouteName, (at: WorkspaceWithRecords) => RequestInput
   'workspace.rename': ({ workspace }) => ({ body: { name: `renamed ${workspace}` } }),
   'agents.set_risk': ({ agent }) => ({ params: { agent }, body: { risk_level: 'low' } }),
   'agents.set_archived': ({ agent }) => ({ params: { agent }, body: { archived: true } }),
-  'approvals.approve': ({ evaluation }) => ({ params: { evaluation }, body: { rationale: 'x' } }),
-  'approvals.reject': ({ evaluation }) => ({ params: { evaluation }, body: { rationale: 'x' } }),
-  'approvals.withdraw': ({ approved: evaluation }) => ({ params: { evaluation }, body: { rationale: 'x' } }),
+  'approvals.approve': ({ evaluation, decision: body }) => ({ params: { evaluation }, body }),
+  'approvals.reject': ({ evaluation, decision: body }) => ({ params: { evaluation }, body }),
+  'approvals.withdraw': ({ approved: evaluation, withdrawal: body }) => ({ params: { evaluation }, body }),
   'incidents.open': ({ incident }) => ({ body: incident }),
   'recertifications.close': ({ agent }) => ({ params: { agent }, body: { rationale: 'x' } }),
   'violations.record': ({ agent }) => ({ body: { agent_id: agent, policy: 'p', severity: 'low', description: 'd' } }),

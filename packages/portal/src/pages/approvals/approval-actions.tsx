@@ -32,7 +32,7 @@ const ACTIONS = {
 const ROUTES = { approve: 'approvals.approve', reject: 'approvals.reject', withdraw: 'approvals.withdraw' } as const;
 
 /** The buttons for the actions that are possible now (approve, reject, withdraw), and their dialog. Approvers and admins see them. */
-export function ApprovalActions({ detail: { may, evaluation, agent } }: { detail: ResponseBody<'approvals.read'> }) {
+export function ApprovalActions({ detail: { may, evaluation, agent, seen } }: { detail: ResponseBody<'approvals.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [openDialog, setOpenDialog] = useState<Action>();
@@ -44,7 +44,8 @@ export function ApprovalActions({ detail: { may, evaluation, agent } }: { detail
     setOpenDialog(action);
   };
   const perform = async (rationale: string) => {
-    await call(ROUTES[shownAction], { params: { workspace: workspace.id, evaluation: evaluation.id }, body: { rationale } });
+    const params = { workspace: workspace.id, evaluation: evaluation.id };
+    await call(ROUTES[shownAction], { params, body: { rationale, seen } });
     toast.done(ACTIONS[shownAction].done);
     await queries.invalidateQueries();
   };

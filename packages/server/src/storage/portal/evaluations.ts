@@ -68,6 +68,8 @@ export type StoredEvaluation = Omit<EvaluationDetail, 'notes' | 'details' | 'run
   /** Its number in the order of records. */
   seq: number;
   evaluated_at: string | null;
+  /** `evaluated_at`, UTC with microseconds. */
+  evaluated_key: string | null;
   /** When it was recorded, UTC with microseconds. */
   recorded_key: string;
   /** When the agent's previous evaluation with an earlier time was recorded, UTC with microseconds; null if there is none. */
@@ -79,7 +81,7 @@ type DocumentFacts = Pick<StoredEvaluation, 'completeness' | 'severity_threshold
 
 const FIND = sql<Omit<StoredEvaluation, keyof DocumentFacts>>(
   'portal_find_evaluation',
-  `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, e.suite, ${instantText('e.evaluated_at')} AS evaluated_at, a.risk_level AS agent_risk_level, e.document,
+  `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, e.suite, ${instantText('e.evaluated_at')} AS evaluated_at, ${instantKey('e.evaluated_at')} AS evaluated_key, a.risk_level AS agent_risk_level, e.document,
           e.seq, ${instantKey('e.recorded_at')} AS recorded_key,
           (SELECT x.id FROM countersign.evaluations AS x WHERE x.tenant_id = $1 AND x.agent_id = e.agent_id
             ORDER BY x.seq DESC LIMIT 1) AS latest_of_agent,
