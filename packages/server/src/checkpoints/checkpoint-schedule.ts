@@ -3,8 +3,9 @@ import { isDatabaseUnavailable } from '../database/pool.ts';
 import type { Pools } from '../database/pools.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { type CheckpointRequest, makeCheckpoint } from '../ledger/checkpoints.ts';
+import { readSealedHead } from '../ledger/sealed-heads.ts';
 import { type InstanceSigner, noteKeysOf } from '../secrets/instance-signer.ts';
-import { LOG_NAMES, type LogName, readHead } from '../storage/log-heads.ts';
+import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 import type { StoredCheckpoint } from '../storage/tree.ts';
@@ -35,22 +36,27 @@ export function scheduleCheckpoints(
   const readKeys = async () => noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
   const anchoring = sink === undefined ? undefined : new Anchoring(ledgerPool, { sink, readKeys, logger });
   const stopping = new AbortController();
+  const ages = new CheckpointAges();
   const round = async (seconds: number) => {
     if (clock.fault() !== undefined) return;
     for (const id of await listTenantIds(ledgerPool)) {
       for (const log of LOG_NAMES) {
-        if (!(await hasRows(id, log))) continue;
-        const newest = await make(id, { log, youngerThanSeconds: seconds }).catch((error: unknown) => {
+        const size = await makeIfDue(id, log, seconds).catch((error: unknown): undefined => {
           // If the database is unavailable, the whole round fails, with one warning. The next round tries again.
           if (isDatabaseUnavailable(error)) throw error;
           logger.error({ err: error, tenantId: id, log }, 'no checkpoint was made');
         });
-        await anchoring?.catchUp(id, log, newest?.size);
+        if (size !== 0) await anchoring?.catchUp(id, log, size);
       }
     }
   };
-  const hasRows = async (tenantId: string, log: LogName) =>
-    (await inTenantTransaction(ledgerPool, tenantId, (tx) => readHead(tx, log)))?.seq !== 0;
+  /** Makes a checkpoint if the log has grown and its newest checkpoint is old enough. Returns the newest size; 0 for an empty log. */
+  const makeIfDue = async (tenantId: string, log: LogName, seconds: number): Promise<number> => {
+    const head = await inTenantTransaction(ledgerPool, tenantId, (tx) => readSealedHead(tx, log));
+    if (head.seq === 0) return 0;
+    const isRecent = (newest: StoredCheckpoint) => ages.secondsOf(tenantId, log, newest) < seconds;
+    return (await make(tenantId, { log, isRecent })).size;
+  };
   if (everySeconds !== undefined) repeat(everySeconds, () => round(everySeconds), { logger, signal: stopping.signal });
   return {
     over: async (tenantId, log, rows) => {
@@ -61,6 +67,27 @@ export function scheduleCheckpoints(
     },
     stop: () => stopping.abort(),
   };
+}
+
+/**
+ * The ages of the newest checkpoints of logs. The time in the row of a checkpoint is not signed. If somebody moves it forward again and
+ * again, or if a wrong clock gave it a time in the future, the age since this process first saw the checkpoint counts.
+ */
+class CheckpointAges {
+  /** The newest checkpoint of each log, with the time when this process first saw it, in milliseconds of the monotonic clock. */
+  readonly #seen = new Map<string, { size: number; atMs: number }>();
+
+  /** The age of a log's newest checkpoint: since the time in its row, or since this process first saw it, whichever is longer. */
+  secondsOf(tenantId: string, log: LogName, { size, ageSeconds }: StoredCheckpoint): number {
+    const place = `${tenantId} ${log}`;
+    let seen = this.#seen.get(place);
+    // A smaller size does not start again, because a deleted row must not make its predecessor young.
+    if (seen === undefined || size > seen.size) {
+      seen = { size, atMs: performance.now() };
+      this.#seen.set(place, seen);
+    }
+    return Math.max(ageSeconds, (performance.now() - seen.atMs) / 1000);
+  }
 }
 
 /**

@@ -13,8 +13,8 @@ import { checkpointFault } from './stored-checkpoints.ts';
 /** A request for a checkpoint. Without the optional members, the checkpoint must cover all rows of the log. */
 export interface CheckpointRequest {
   log: LogName;
-  /** The newest checkpoint is also enough if it is younger than this. */
-  youngerThanSeconds?: number | undefined;
+  /** The newest checkpoint is also enough if this returns true for it. */
+  isRecent?: ((newest: StoredCheckpoint) => boolean) | undefined;
   /** The newest checkpoint is also enough if it covers this many rows. */
   rows?: number | undefined;
   /** Whether the operator has accepted a restore, so that the HeadStore may replace a larger checkpoint. */
@@ -33,9 +33,9 @@ export async function checkpointOf(
   signers: readonly NoteSigner[],
   request: CheckpointRequest,
 ): Promise<StoredCheckpoint> {
-  const { log, youngerThanSeconds = 0, rows = Infinity } = request;
+  const { log, isRecent = () => false, rows = Infinity } = request;
   const { head, latest } = await readNewest(tx, log, signers);
-  if (latest !== undefined && (latest.size >= Math.min(head.seq, rows) || isYounger(latest, youngerThanSeconds))) return latest;
+  if (latest !== undefined && (latest.size >= Math.min(head.seq, rows) || isRecent(latest))) return latest;
   tx.clock.requireSafe();
   const root = openFrontier(head.tree).root();
   const [rootOfRows, isExtended] = await Promise.all([
@@ -65,12 +65,6 @@ export async function makeCheckpoint(
   await store?.write(tenantId, request.log, checkpoint, request);
   return checkpoint;
 }
-
-/**
- * A checkpoint with a time in the future, from a wrong clock, never counts as young. Otherwise no checkpoint would be signed until that
- * time.
- */
-const isYounger = ({ ageSeconds }: StoredCheckpoint, seconds: number): boolean => ageSeconds >= 0 && ageSeconds < seconds;
 
 /**
  * Reads the head of a log and its newest checkpoint. The row of the checkpoint is untrusted: its text is signed again only if it is the

@@ -69,9 +69,9 @@ export interface StoredCheckpoint {
   size: number;
   /** 32 bytes. */
   root: Uint8Array;
-  /** UTC with milliseconds. */
+  /** UTC with milliseconds. The signatures do not cover it. */
   signedAt: string;
-  /** The age by the database's clock. */
+  /** The age by `signedAt` and the database's clock. */
   ageSeconds: number;
   note: string;
 }

@@ -145,6 +145,23 @@ describe('the checkpoint schedule', () => {
     await server.stop();
   });
 
+  test('signs a checkpoint although somebody keeps the time of the last checkpoint at the present in the database', async () => {
+    const server = await testServer({ checkpointSeconds: 1 });
+    const { append, sizes } = serverHelpers(server);
+    const { sql } = server.database;
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    await append(key, 1);
+    await until('the row has a checkpoint', async () => (await sizes(tenantId)).length === 1);
+    await sql('ALTER TABLE countersign.checkpoints DISABLE TRIGGER ALL');
+    await append(key, 1);
+    await until('the next row has a checkpoint', async () => {
+      await sql('UPDATE countersign.checkpoints SET signed_at = clock_timestamp()');
+      return (await sizes(tenantId)).includes(2);
+    });
+    await server.stop();
+  });
+
   test('logs a warning when the database ends its connection, and signs in the next round', async () => {
     const { log, lines } = capturedLog();
     const server = await testServer({ checkpointSeconds: 1, log });
