@@ -23,7 +23,7 @@ export interface CheckpointRequest {
 
 /**
  * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. Before it signs, it compares the head with the
- * stored tree nodes and the rows after them. These must also show that the head continues the newest checkpoint.
+ * stored tree nodes and the rows after them. These must also show that the head continues the newest checkpoint (`confirmed`).
  * @throws LogRewrittenError if the head or the newest checkpoint is not valid, or if this comparison finds a difference. In that case
  * nothing is signed.
  * @throws ClockUnsafeError if it must sign a new checkpoint and the clocks cannot be used.
@@ -38,13 +38,8 @@ export async function checkpointOf(
   if (latest !== undefined && (latest.size >= Math.min(head.seq, rows) || isRecent(latest))) return latest;
   tx.clock.requireSafe();
   const root = openFrontier(head.tree).root();
-  const [rootOfRows, isExtended] = await Promise.all([
-    storedRoot(tx, log, head.seq),
-    latest === undefined || isExtension(tx, log, latest, { size: head.seq, root }),
-  ]);
-  if (!sameBytes(rootOfRows, root))
+  if (!sameBytes(await storedRoot(tx, log, head.seq), root))
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId} does not match the tree of its rows`);
-  if (!isExtended) throw doesNotMatch(tx, log, latest!);
   const note = signCheckpoint({ origin: originOf(tx.tenantId, log), size: head.seq, root }, signers, sha256);
   await insertCheckpoint(tx, log, { size: head.seq, root, note });
   return (await readNewest(tx, log, signers)).latest!;
@@ -67,8 +62,8 @@ export async function makeCheckpoint(
 }
 
 /**
- * Reads the head of a log and its newest checkpoint. The row of the checkpoint is untrusted: its text is signed again only if it is the
- * head of this log at that size. This is so if a current key has signed it, or if the sealed head extends it.
+ * Reads the head of a log and its newest checkpoint. The row of the checkpoint is untrusted, also if a current key has signed it: after an
+ * accepted restore, somebody can insert a checkpoint of the abandoned rows. So its text is returned only if the sealed head extends it.
  *
  * A checkpoint is stored with the signatures of the keys that were current when it was signed. A later key adds its signature here. So a
  * reader who has only that key can verify the log, even if the log has no new rows.
@@ -95,19 +90,12 @@ export async function confirmed<Stored extends { size: number; root: Uint8Array;
   context: { head: ReadHead; signers: readonly NoteSigner[] },
 ): Promise<Stored> {
   const { head, signers } = context;
-  const selection = { tenantId: tx.tenantId, log };
-  const fault = checkpointFault(stored, { ...selection, keys: undefined });
+  const fault = checkpointFault(stored, { tenantId: tx.tenantId, log, keys: undefined });
   if (fault !== undefined)
     throw new LogRewrittenError(
       `the stored checkpoint of size ${stored.size} of the log ${log} of tenant ${tx.tenantId} is not valid: ${fault}`,
     );
-  const isSigned = signers.some((signer) => checkpointFault(stored, { ...selection, keys: [signer] }) === undefined);
-  const isInLog =
-    stored.size <= head.seq &&
-    (isSigned || (await isExtension(tx, log, stored, { size: head.seq, root: openFrontier(head.tree).root() })));
-  if (!isInLog) throw doesNotMatch(tx, log, stored);
+  if (!(await isExtension(tx, log, stored, { size: head.seq, root: openFrontier(head.tree).root() })))
+    throw new LogRewrittenError(`the log ${log} of tenant ${tx.tenantId} does not match its checkpoint of size ${stored.size}`);
   return { ...stored, note: addSignatures(stored.note, signers, sha256) };
 }
-
-const doesNotMatch = ({ tenantId }: Transaction, log: LogName, { size }: { size: number }): LogRewrittenError =>
-  new LogRewrittenError(`the log ${log} of tenant ${tenantId} does not match its checkpoint of size ${size}`);

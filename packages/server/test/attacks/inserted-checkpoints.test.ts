@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkpointText, openCheckpoint, originOf } from '@countersign/core/domain/checkpoint';
+import { checkpointText, openCheckpoint, originOf, signCheckpoint } from '@countersign/core/domain/checkpoint';
 import { keyId, toBase64 } from '@countersign/core/domain/signed-note';
 import pino from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -51,6 +51,9 @@ const insert = (size: number, root: Uint8Array, note: string) =>
     tenantId,
     [size, Buffer.from(root), note],
   );
+/** Inserts a checkpoint that the instance has signed for other rows, as if these rows had been abandoned in an accepted restore. */
+const insertAbandoned = (size: number) =>
+  insert(size, FORGED_ROOT, signCheckpoint({ origin: origin(), size, root: FORGED_ROOT }, signers(), sha256));
 const requestCheckpoint = () => requestLedger('checkpoint');
 async function requestLedger(path: string): Promise<{ status: number; text: string }> {
   const response = await fetch(`${server.url}/api/ledger/audit/${path}`, {
@@ -66,7 +69,7 @@ function forgedSignature(): string {
   return `\u2014 ${signer.name} ${toBase64(bytes)}\n`;
 }
 
-describe('a checkpoint row that the server did not write is not signed', () => {
+describe('a checkpoint row that somebody inserted is neither signed nor returned', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['with a false root', () => insert(ENTRIES, FORGED_ROOT, `${textOf(ENTRIES, FORGED_ROOT)}\n`)],
     [
@@ -77,6 +80,8 @@ describe('a checkpoint row that the server did not write is not signed', () => {
       'with a false root in its note only',
       () => insert(ENTRIES, trueRoot, `${textOf(ENTRIES, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`),
     ],
+    ['of an abandoned history', () => insertAbandoned(ENTRIES)],
+    ['of an abandoned history, and of a smaller size', () => insertAbandoned(2)],
     ['of more rows than the log has', () => insert(1000, FORGED_ROOT, `${textOf(1000, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`)],
     [
       'of the log of another workspace',
@@ -86,7 +91,8 @@ describe('a checkpoint row that the server did not write is not signed', () => {
   ])('%s', async (_what, attack) => {
     await attack();
     expect(await requestCheckpoint()).toMatchObject({ status: 500, text: expect.stringContaining('log_rewritten') });
-    expect((await requestLedger(`consistency?first=1&second=${ENTRIES}`)).text).not.toContain(signers()[0]!.name);
+    for (const second of [2, ENTRIES])
+      expect((await requestLedger(`consistency?first=1&second=${second}`)).text).not.toContain(signers()[0]!.name);
     for (const args of [['checkpoint'], ['prove', '--seq', '1']])
       expect((await runCommand(environmentOf(server), 'ledger', ...args, '--workspace', 'victim')).status).not.toBe(0);
     expect((await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', 'victim')).status).toBe(1);

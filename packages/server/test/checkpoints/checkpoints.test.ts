@@ -372,11 +372,10 @@ describe('two servers on one database', () => {
 describe('a head whose tree does not match its rows', () => {
   test('is not signed', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
-    const { append, signedHead, sizes, tamper } = serverHelpers(server);
+    const { append, sizes, tamper } = serverHelpers(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     await append(key, 3);
-    await signedHead(tenantId);
     await tamper(
       'log_heads',
       `UPDATE countersign.log_heads SET frontier = sha256('x') || sha256('y') WHERE $T AND log = 'audit'`,
@@ -387,7 +386,7 @@ describe('a head whose tree does not match its rows', () => {
     const restarted = await testServer({ checkpointSeconds: undefined, database: server.database });
     await serverHelpers(restarted).append(key, 1);
     await expect(serverHelpers(restarted).signedHead(tenantId)).rejects.toThrow('does not match the tree of its rows');
-    expect(await sizes(tenantId)).toEqual([3]);
+    expect(await sizes(tenantId)).toEqual([]);
   });
 });
 
