@@ -5,7 +5,7 @@ import { inTenantTransaction, type Transaction } from '../database/transaction.t
 import { lockLogs } from '../ledger/advance.ts';
 import { appendEntries, entryOf } from '../ledger/append.ts';
 import { acceptHead, continuityFault, headStore, type KeptHead } from '../ledger/head-memory.ts';
-import { openFrontier } from '../ledger/log-tree.ts';
+import { isExtension, LogRewrittenError, openFrontier, storedRoot } from '../ledger/log-tree.ts';
 import { sealFault } from '../ledger/sealed-heads.ts';
 import type { ServiceAction } from '../ledger/service-actions.ts';
 import { LOG_NAMES, type LogName, readHead, type StoredHead } from '../storage/log-heads.ts';
@@ -28,8 +28,8 @@ const ACTION = RESTORE_ACCEPTED satisfies ServiceAction;
  * Accepts that an older state of a workspace's logs was restored. One entry of the audit ledger names the logs that do not continue from
  * their remembered checkpoints. For each of these logs, the entry has the abandoned head and the head from which the log continues. The
  * caller must then make checkpoints, which replace the remembered ones.
- * @throws RuleViolationError if no log contradicts its remembered checkpoint, if there is no memory folder, or if a head is missing or not
- * valid (`sealFault`).
+ * @throws RuleViolationError if no log contradicts its remembered checkpoint, if there is no memory folder, if a head is missing or not
+ * valid (`sealFault`), or if the rows of such a log do not match its head.
  * @param write false to return the heads without writing the entry.
  */
 export async function acceptRestore(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<RestoredLogs> {
@@ -42,10 +42,7 @@ export async function acceptRestore(pool: Pool, tenantId: string, { write }: { w
     for (const log of LOG_NAMES) {
       const head = await sealedHead(tx, log);
       const remembered = await headStore(tx)!.latest(tenantId, log);
-      if (
-        remembered !== undefined &&
-        (await continuityFault(tx, log, { size: remembered.size, root: () => remembered.root }, head.tree)) !== undefined
-      )
+      if (remembered !== undefined && (await isAbandoned(tx, log, remembered, head)))
         logs[log] = {
           abandoned: entryHead(remembered),
           restored: entryHead({ size: head.seq, root: openFrontier(head.tree).root() }),
@@ -64,14 +61,30 @@ export async function acceptRestore(pool: Pool, tenantId: string, { write }: { w
   });
 }
 
+/**
+ * Whether a log does not continue from its remembered checkpoint.
+ * @throws RuleViolationError if its stored rows do not match its sealed head. Changed rows also contradict the checkpoint.
+ */
+async function isAbandoned(tx: Transaction, log: LogName, remembered: KeptHead, { seq, tree }: StoredHead): Promise<boolean> {
+  try {
+    if ((await continuityFault(tx, log, { ...remembered, root: () => remembered.root }, tree)) === undefined) return false;
+    const size = Math.min(remembered.size, seq);
+    const current = { size, root: await storedRoot(tx, log, size) };
+    if (await isExtension(tx, log, current, { size: seq, root: openFrontier(tree).root() })) return true;
+  } catch (error) {
+    if (!(error instanceof LogRewrittenError)) throw error;
+  }
+  throw new RuleViolationError(`the stored rows of the log ${log} do not match its head: they were changed. ${UNEXPLAINED}`);
+}
+
 async function sealedHead(tx: Transaction, log: LogName): Promise<StoredHead> {
   const head = await readHead(tx, log);
   const fault = head === undefined ? 'it is missing' : sealFault(tx, log, head);
   if (head === undefined || fault !== undefined)
-    throw new RuleViolationError(
-      `the head of the log ${log}: ${fault}. A restore does not explain this; run \`ledger verify\` for details`,
-    );
+    throw new RuleViolationError(`the head of the log ${log}: ${fault}. ${UNEXPLAINED}`);
   return head;
 }
+
+const UNEXPLAINED = 'A restore does not explain this; run `ledger verify` for details';
 
 const entryHead = ({ size, root }: KeptHead): NamedHead => ({ size, root: toBase64(root) });

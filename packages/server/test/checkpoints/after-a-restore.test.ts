@@ -66,6 +66,34 @@ beforeAll(async () => {
   await insider.close();
 });
 
+test('a log whose stored rows were changed is not accepted as restored', async () => {
+  const store = openMemoryFolder({ memoryDir: join(folder, 'changed'), isMemoryDirConfigured: true }, () => undefined)!;
+  const first = await testServer({ checkpointSeconds: undefined });
+  setHeadStore(first.open.pool, store);
+  const id = await first.workspace();
+  const key = await first.key(id);
+  const append = async () => (await first.post(paths.audit, key, { actor: 'ci', action: 'deployed' })).status;
+  for (let number = 0; number < 3; number += 1) expect(await append()).toBe(200);
+  await makeCheckpoint(first.open.pool, id, first.open.signer.keys, { log: 'audit' });
+  for (let number = 0; number < 3; number += 1) expect(await append()).toBe(200);
+  const insider = await Insider.open(first.database);
+  const later = await testServer({ checkpointSeconds: undefined, database: first.database });
+  setHeadStore(later.open.pool, store);
+  const accept = (write: boolean) => acceptRestore(later.open.pool, id, { write });
+  for (const change of [
+    `UPDATE countersign.audit_entries SET row_hash = sha256('x') WHERE $T AND seq = 2`,
+    `UPDATE countersign.audit_entries SET row_hash = sha256('x') WHERE $T AND seq = 5`,
+    'DELETE FROM countersign.audit_entries WHERE $T AND seq = 6',
+  ]) {
+    await insider.sql(change, id);
+    for (const write of [false, true]) await expect(accept(write)).rejects.toThrow('A restore does not explain this');
+    await insider.undo();
+  }
+  await expect(accept(true)).rejects.toThrow('there is no restore to accept');
+  expect(await insider.sql('SELECT seq FROM countersign.audit_entries WHERE $T', id)).toHaveLength(6);
+  await insider.close();
+});
+
 test('the checkpoint folder has every checkpoint of the restored log, and keeps the abandoned one', async () => {
   const place = join(sinkFolder, tenantId, 'audit');
   const files = readdirSync(place).map((name) => readFileSync(join(place, name), 'utf8'));
