@@ -11,7 +11,7 @@ import { dropTraces } from './drop-traces.ts';
 import type { DroppedBatch } from './dropped-batch.ts';
 import { RunHeldError } from './lock-heads.ts';
 import { MayNotDropError } from './may-not-drop-error.ts';
-import { newestPeriods } from './newest-period.ts';
+import { verifyPeriods } from './verify-periods.ts';
 
 /** What one call of `dropDueRecords` dropped, and what it kept. */
 export interface DroppedRecords {
@@ -45,9 +45,9 @@ export interface DropOptions {
  * requests. If another process does the same, each transaction waits for the other's.
  * @param pool connects as the role that owns the tables.
  * @throws MayNotDropError for another role, if the workspace has retention periods.
- * @throws BrokenSealError if the periods were changed outside the server.
- * @throws LogRewrittenError if the entries of the audit ledger after the newest stored change of the periods do not match its sealed head,
- *   or if the trace log was changed outside the server.
+ * @throws BrokenSealError if the periods were changed outside the server, or are not those that the audit ledger records.
+ * @throws LogRewrittenError if the entries of the audit ledger do not match its sealed head, or if the trace log was changed outside the
+ *   server.
  * @throws RuleViolationError if a row of a due trace differs from the trace log. Its batch is not dropped.
  * @throws ClockUnsafeError while the clocks cannot be used.
  */
@@ -69,7 +69,7 @@ export async function dropDueRecords(pool: Pool, tenantId: string, options: Drop
     options.signal?.throwIfAborted();
   };
   if (rangesOf(periods, now).every(({ length }) => length === 0)) return result;
-  const [traces, telemetry] = rangesOf(await newestPeriods(pool, tenantId, periods, afterPage), now);
+  const [traces, telemetry] = rangesOf(await verifyPeriods(pool, tenantId, periods, afterPage), now);
   const drop = (range: DueRange, batch: (tx: Transaction, ids: readonly [string, string]) => Promise<DroppedBatch>) =>
     dropRange(pool, tenantId, { range, batch, result, options });
   for (const range of traces)

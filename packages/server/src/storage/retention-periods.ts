@@ -46,7 +46,8 @@ export interface StoredPeriod extends RetentionPeriod {
 
 /**
  * The retention periods of the workspace, oldest first. The newest change is looked up in columns of the audit ledger, which are not
- * sealed. Before records are dropped, `newestPeriods` (retention/newest-period.ts) must verify that no later change exists.
+ * sealed. Before records are dropped, `verifyPeriods` (retention/verify-periods.ts) must compare the periods with the documents of the
+ * ledger.
  * @throws BrokenSealError if a row was changed, added or removed outside the server. In that case nothing may be dropped.
  */
 export async function readRetentionPeriods(tx: Transaction): Promise<StoredPeriod[]> {

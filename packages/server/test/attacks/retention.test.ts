@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool } from 'pg';
+import type { Pool, QueryResultRow } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BrokenSealError } from '../../src/database/broken-seals.ts';
 import { openRolePool } from '../../src/database/pools.ts';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { LogRewrittenError } from '../../src/ledger/log-tree.ts';
 import { dropDueRecords } from '../../src/retention/drop-due-records.ts';
 import { eraseRun } from '../../src/retention/erase-run.ts';
+import { insertRetentionPeriod } from '../../src/storage/retention-periods.ts';
 import { setRetention } from '../../src/workspace/set-retention.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -29,7 +31,8 @@ beforeEach(async () => {
 const keepFor = (traceDays: number | null) =>
   setRetention(server.open.pool, tenantId, { traceDays, isShortConfirmed: true }, 'operator');
 const append = (action: string) => server.post(paths.audit, key, { actor: 'ci', action });
-const sql = (statement: string) => server.database.sql(statement.replaceAll('$T', `tenant_id = '${tenantId}'`));
+const sql = <Row extends QueryResultRow>(statement: string) =>
+  server.database.sql<Row>(statement.replaceAll('$T', `tenant_id = '${tenantId}'`));
 const dropAfter = (days: number) =>
   dropDueRecords(pool, tenantId, { now: new Date(Date.now() + days * 86_400_000).toISOString() });
 
@@ -69,6 +72,40 @@ describe('after an attacker deletes the newest retention period in the database,
     if (attack !== undefined) await sql(attack);
     await expect(dropAfter(2)).rejects.toThrow(reason);
     expect(await sql('SELECT trace_id FROM countersign.traces WHERE $T')).toEqual([{ trace_id: 'run-1' }]);
+  });
+});
+
+describe('retention drops nothing', () => {
+  const sendTrace = async () => {
+    await server.post(paths.traces, key, { trace_id: 'run-1', agent_name: 'bot', outcome: 'success', spans: [] });
+  };
+  const expectNothingDropped = async () => {
+    await expect(dropAfter(400)).rejects.toThrow(BrokenSealError);
+    expect(await sql('SELECT trace_id FROM countersign.traces WHERE $T')).toEqual([{ trace_id: 'run-1' }]);
+  };
+
+  test('after a period was deleted while its entry was hidden, and the periods were changed by an admin since', async () => {
+    await keepFor(1);
+    await append('before');
+    await keepFor(null);
+    await sendTrace();
+    await sql('DELETE FROM countersign.retention_periods WHERE $T AND number = 2');
+    await sql(`UPDATE countersign.audit_entries SET action = 'x' WHERE ${NEWEST}`);
+    await keepFor(365);
+    await sql(`UPDATE countersign.audit_entries SET action = 'retention.changed' WHERE $T AND action = 'x'`);
+    await expectNothingDropped();
+  });
+
+  test('by a sealed period of an abandoned history, whose entry is another one after an accepted restore', async () => {
+    await append('deployed');
+    const [entry] = await sql<{ seq: number }>(`SELECT seq FROM countersign.audit_entries WHERE $T AND action = 'deployed'`);
+    const period = { since: new Date().toISOString(), traceDays: 1, telemetryDays: null };
+    await inTenantTransaction(server.open.pool, tenantId, async (tx) => insertRetentionPeriod(tx, 1, period, entry!.seq));
+    await sql(
+      `UPDATE countersign.audit_entries SET action = 'retention.changed', recorded_by = 'operator' WHERE $T AND seq = ${entry!.seq}`,
+    );
+    await sendTrace();
+    await expectNothingDropped();
   });
 });
 

@@ -5,7 +5,7 @@ import { openRolePool } from '../../src/database/pools.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { verifyTraces } from '../../src/ledger/verify-traces.ts';
 import { type DropOptions, dropDueRecords } from '../../src/retention/drop-due-records.ts';
-import { newestPeriods } from '../../src/retention/newest-period.ts';
+import { verifyPeriods } from '../../src/retention/verify-periods.ts';
 import { lockRetention } from '../../src/storage/dropped-traces.ts';
 import { readDocuments } from '../../src/storage/portal/run-details.ts';
 import { readRetentionPeriods } from '../../src/storage/retention-periods.ts';
@@ -303,7 +303,7 @@ describe('retention', () => {
     await keepFor({ traceDays: 200 });
     const periods = await inTenantTransaction(pool, tenantId, readRetentionPeriods);
     await keepFor({ traceDays: 300 });
-    const newest = await newestPeriods(pool, tenantId, periods, async () => undefined);
+    const newest = await verifyPeriods(pool, tenantId, periods, async () => undefined);
     expect(newest.map(({ traceDays }) => traceDays)).toEqual([200, 300]);
   });
 
