@@ -8,12 +8,18 @@ const checkPromotion = async ({ send }: Workspace) => {
   return { allowed, reason };
 };
 
-/** Opens the dialog of the action, enters the rationale and confirms. */
-async function decide(page: Page, action: string, rationale: string): Promise<void> {
-  await page.getByRole('button', { name: action, exact: true }).click();
+const openDialog = (page: Page, action: string): Promise<void> => page.getByRole('button', { name: action, exact: true }).click();
+
+/** Enters the rationale in the open dialog of the action and confirms. */
+async function confirm(page: Page, action: string, rationale: string): Promise<void> {
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Rationale').fill(rationale);
   await dialog.getByRole('button', { name: action, exact: true }).click();
+}
+
+async function decide(page: Page, action: string, rationale: string): Promise<void> {
+  await openDialog(page, action);
+  await confirm(page, action, rationale);
 }
 
 test('an approver can approve, withdraw and reject, and a new evaluation blocks a high-risk agent again', async () => {
@@ -40,12 +46,13 @@ test('an approver can approve, withdraw and reject, and a new evaluation blocks 
   expect(await checkPromotion(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
 
   // Another approver approves first: the dialog reports the conflict, and the page shows the current state.
+  await openDialog(page, 'Approve');
   const other = await createPerson(workspace.server, { [workspace.id]: 'approver' });
   const evaluation = new URL(page.url()).pathname.split('/').at(-1);
   const approval = `/workspaces/${workspace.id}/approvals/${evaluation}`;
   const { seen } = (await other.browser.call('GET', approval)).body;
   expect((await other.browser.call('POST', `${approval}/approve`, { rationale: 'I read them too.', seen })).status).toBe(200);
-  await decide(page, 'Approve', 'Now I read the failed cases.');
+  await confirm(page, 'Approve', 'Now I read the failed cases.');
   await page.getByRole('dialog').getByText('is approved already').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'Withdraw' }).waitFor();
