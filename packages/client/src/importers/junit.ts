@@ -22,7 +22,8 @@ export interface JUnitChoice {
 /**
  * Reads a JUnit XML report (https://github.com/testmoapp/junitxml; written by pytest, Jest, vitest, node:test, Maven Surefire and many
  * others): `testsuites` or one `testsuite`. Suites may be nested. A case passed if it has no failure and no error, was not skipped, has no
- * unknown status, and the totals of its suite agree. A suite that failed as a whole counts as one more case. A report never shows whether all cases ran.
+ * unknown status, and the totals of its suite agree. A suite that failed as a whole counts as one more case. A report never shows whether
+ * all cases ran.
  * @throws ImportError if the file has another format, is not well-formed, has a DOCTYPE, has no cases, has totals that are not whole
  * numbers, or has cases in unknown elements.
  */

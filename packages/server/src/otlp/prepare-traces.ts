@@ -12,8 +12,8 @@ import { notOtlp, requireFewTraces, traceIdsOf } from './trace-limit.ts';
 
 /**
  * Prepares an export of spans.
- * @throws ApiError if there are spans and none has valid IDs, if there are too many traces (trace-limit.ts), or if the tokens or costs of a span
- * or a trace add up to too large a number.
+ * @throws ApiError if there are spans and none has valid IDs, if there are too many traces (trace-limit.ts), or if the tokens or costs of a
+ * span or a trace add up to too large a number.
  */
 export function prepareTraceExport(request: ExportRequest, read: ReadExport<SpanRecord>): PreparedExport {
   const valid = read.records.filter(({ traceId, spanId }) => traceId !== '' && spanId !== '');
