@@ -3,11 +3,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openCheckpoint, originOf, type TreeHead } from '@countersign/core/domain/checkpoint';
-import { leafHash, nodeHash } from '@countersign/core/domain/merkle-tree';
-import { toBase64 } from '@countersign/core/domain/signed-note';
+import { openCheckpoint, originOf } from '@countersign/core/domain/checkpoint';
 import pg from 'pg';
-import pino from 'pino';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { Anchoring } from '../../src/checkpoints/anchoring.ts';
 import { sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
@@ -21,102 +18,15 @@ import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { reseal } from '../harness/sealed.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { capturedLog, checkpointsOf, shownHead, until } from './checkpoints-of-a-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-checkpoints-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The root over all leaves by the definition of RFC 6962, without this project's incremental code. */
-function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
-  if (leaves.length === 0) return sha256(new Uint8Array());
-  if (leaves.length === 1) return leafHash(leaves[0]!, sha256);
-  let split = 1;
-  while (split * 2 < leaves.length) split *= 2;
-  return nodeHash(naiveRoot(leaves.slice(0, split)), naiveRoot(leaves.slice(split)), sha256);
-}
-
-/** A head as text, for comparison. */
-const shownHead = ({ origin, size, root }: TreeHead): string => `${origin} ${size} ${toBase64(root)}`;
-
-const LEAVES: Record<LogName, string> = {
-  audit: 'SELECT row_hash AS data FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq',
-  decisions: 'SELECT response_sha256 AS data FROM countersign.decisions WHERE tenant_id = $1 ORDER BY seq',
-  evidence: `SELECT sha256(convert_to(E'countersign/evidence/v1\\n' || document, 'UTF8')) AS data FROM countersign.evidence_events WHERE tenant_id = $1 ORDER BY seq`,
-  keys: `SELECT sha256(convert_to(E'countersign/key-event/v2\\n' || document, 'UTF8')) AS data FROM countersign.key_events WHERE tenant_id = $1 ORDER BY seq`,
-  traces: `SELECT sha256(convert_to(E'countersign/traces/v1\\n' || document, 'UTF8')) AS data FROM countersign.trace_events WHERE tenant_id = $1 ORDER BY seq`,
-};
-
-/** Helpers that append to audit ledgers of a server, sign and read checkpoints, and change rows without triggers. */
-function serverHelpers(server: TestServer) {
-  const { sql } = server.database;
-  const signedHead = async (tenantId: string, log: LogName = 'audit') => {
-    const { note } = await inTenantTransaction(server.open.lookupPool, tenantId, (tx) =>
-      checkpointOf(tx, server.open.signer.keys, { log }),
-    );
-    return headIn(note);
-  };
-  const headIn = (note: string): TreeHead => {
-    const opened = openCheckpoint(note, server.open.signer.keys, verifyEd25519, sha256);
-    if ('fault' in opened) throw new Error(opened.fault);
-    return opened.head;
-  };
-  return {
-    signedHead,
-    append: async (key: string, count: number) => {
-      const responses = await Promise.all(
-        Array.from({ length: count }, () => server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' })),
-      );
-      expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
-    },
-    sizes: async (tenantId: string, log: LogName = 'audit') =>
-      (
-        await sql<{ size: number }>('SELECT size FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 ORDER BY size', [
-          tenantId,
-          log,
-        ])
-      ).map(({ size }) => Number(size)),
-    /**
-     * Signs a checkpoint of a log. Expects all stored checkpoints of the log to have the roots that `naiveRoot` computes, and the last one
-     * to cover all rows. Returns their sizes in ascending order.
-     */
-    expectCorrectCheckpoints: async (tenantId: string, log: LogName) => {
-      await signedHead(tenantId, log);
-      const leaves = (await sql<{ data: Buffer }>(LEAVES[log], [tenantId])).map(({ data }) => data);
-      const stored = await sql<{ note: string }>(
-        'SELECT note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 ORDER BY size',
-        [tenantId, log],
-      );
-      const heads = stored.map(({ note }) => headIn(note));
-      expect(heads.map(shownHead)).toEqual(
-        heads.map(({ size }) => shownHead({ origin: originOf(tenantId, log), size, root: naiveRoot(leaves.slice(0, size)) })),
-      );
-      expect(heads.at(-1)?.size).toBe(leaves.length);
-      return heads.map(({ size }) => size);
-    },
-    tamper: async (table: string, statement: string, tenantId: string) => {
-      await sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
-      await sql(statement.replaceAll('$T', `tenant_id = '${tenantId}'`));
-      await sql(`ALTER TABLE countersign.${table} ENABLE TRIGGER ALL`);
-    },
-  };
-}
-
-const until = async (what: string, holds: () => unknown) => {
-  for (const deadline = Date.now() + 8_000; ; await sleep(50)) {
-    if (await holds()) return;
-    if (Date.now() > deadline) throw new Error(`timed out waiting until ${what}`);
-  }
-};
-
-/** A logger of warnings and errors, whose lines the test can read. */
-function capturedLog(): { log: pino.Logger; lines: string[] } {
-  const lines: string[] = [];
-  return { log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }), lines };
-}
-
 describe('the checkpoint schedule', () => {
   test('signs one checkpoint of a log after new rows, and none without new rows', async () => {
     const server = await testServer({ checkpointSeconds: 1 });
-    const { append, sizes } = serverHelpers(server);
+    const { append, sizes } = checkpointsOf(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     await sleep(1_300);
@@ -133,7 +43,7 @@ describe('the checkpoint schedule', () => {
 
   test('signs a checkpoint after a wrong clock gave the last checkpoint a time in the future', async () => {
     const server = await testServer({ checkpointSeconds: 1 });
-    const { append, sizes, tamper } = serverHelpers(server);
+    const { append, sizes, tamper } = checkpointsOf(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     await append(key, 1);
@@ -147,7 +57,7 @@ describe('the checkpoint schedule', () => {
 
   test('signs a checkpoint although somebody keeps the time of the last checkpoint at the present in the database', async () => {
     const server = await testServer({ checkpointSeconds: 1 });
-    const { append, sizes } = serverHelpers(server);
+    const { append, sizes } = checkpointsOf(server);
     const { sql } = server.database;
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
@@ -165,7 +75,7 @@ describe('the checkpoint schedule', () => {
   test('logs a warning when the database ends its connection, and signs in the next round', async () => {
     const { log, lines } = capturedLog();
     const server = await testServer({ checkpointSeconds: 1, log });
-    const { append, sizes } = serverHelpers(server);
+    const { append, sizes } = checkpointsOf(server);
     const { sql } = server.database;
     await sql(`CREATE FUNCTION end_connection() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
       'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END'`);
@@ -184,7 +94,7 @@ describe('the checkpoint schedule', () => {
     const { log, lines } = capturedLog();
     const server = await testServer({ checkpointSeconds: 1, log });
     const tenantId = await server.workspace();
-    await serverHelpers(server).append(await server.key(tenantId), 1);
+    await checkpointsOf(server).append(await server.key(tenantId), 1);
     const holder = new pg.Client(server.database.owner);
     await holder.connect();
     await holder.query('BEGIN; LOCK TABLE countersign.checkpoints');
@@ -198,7 +108,7 @@ describe('the checkpoint schedule', () => {
 
   test('signs nothing when it is switched off', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
-    const { append, sizes } = serverHelpers(server);
+    const { append, sizes } = checkpointsOf(server);
     const tenantId = await server.workspace();
     await append(await server.key(tenantId), 1);
     await sleep(1_300);
@@ -216,7 +126,7 @@ describe('the checkpoint folder', () => {
   test('receives checkpoints byte for byte, and an existing file is not overwritten: another checkpoint of its size is stored beside it', async () => {
     const place = join(folder, 'sink');
     const server = await testServer({ checkpointSeconds: 1, checkpointDir: place });
-    const { append, sizes } = serverHelpers(server);
+    const { append, sizes } = checkpointsOf(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     mkdirSync(join(place, tenantId, 'audit'), { recursive: true });
@@ -244,7 +154,7 @@ describe('the checkpoint folder', () => {
 
   test('causes no database query when it has the newest checkpoint', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
-    const { append, signedHead } = serverHelpers(server);
+    const { append, signedHead } = checkpointsOf(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const written: number[] = [];
@@ -280,7 +190,7 @@ describe('the checkpoint folder', () => {
     const place = join(folder, 'later'); // does not exist, like an unmounted volume: the server must not create it
     const { log, lines } = capturedLog();
     const server = await testServer({ checkpointSeconds: 1, checkpointDir: place, log });
-    const { append, sizes } = serverHelpers(server);
+    const { append, sizes } = checkpointsOf(server);
     const tenantId = await server.workspace();
     await append(await server.key(tenantId), 2);
     const isLogged = () =>
@@ -306,7 +216,7 @@ describe('a rewritten log', () => {
   test('is not signed again: the server logs an error and responds with 500', async () => {
     const { log, lines } = capturedLog();
     const server = await testServer({ checkpointSeconds: 1, log });
-    const { append, sizes, tamper } = serverHelpers(server);
+    const { append, sizes, tamper } = checkpointsOf(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const token = await mintKey(server.open.pool, tenantId, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
@@ -341,7 +251,7 @@ describe('two servers on one database', () => {
     let isWriting = true;
     const write = Promise.all(
       [here, other].flatMap((server) => [
-        serverHelpers(server).append(key, 250),
+        checkpointsOf(server).append(key, 250),
         ...Array.from({ length: 20 }, () => server.post(paths.promotionCheck, key, { agent_name: 'bot' })),
         ...Array.from({ length: 5 }, () => server.key(tenantId)),
       ]),
@@ -351,15 +261,15 @@ describe('two servers on one database', () => {
     /** Signs checkpoints of all logs while rows are written. */
     const sign = async (server: TestServer) => {
       for (; isWriting; await sleep(20))
-        for (const name of Object.keys(logs) as LogName[]) await serverHelpers(server).signedHead(tenantId, name);
+        for (const name of Object.keys(logs) as LogName[]) await checkpointsOf(server).signedHead(tenantId, name);
     };
     await Promise.all([write, sign(here), sign(other)]);
     for (const [name, rows] of Object.entries(logs) as [LogName, number][]) {
       const heads = await Promise.all(
-        [here, other, here, other].map((server) => serverHelpers(server).signedHead(tenantId, name)),
+        [here, other, here, other].map((server) => checkpointsOf(server).signedHead(tenantId, name)),
       );
       expect(new Set(heads.map(shownHead)).size).toBe(1);
-      const sizes = await serverHelpers(other).expectCorrectCheckpoints(tenantId, name);
+      const sizes = await checkpointsOf(other).expectCorrectCheckpoints(tenantId, name);
       expect([name, sizes.at(-1), new Set(sizes).size]).toEqual([name, rows, sizes.length]);
       expect([name, sizes.length > 1]).toEqual([name, true]);
       const { status, out } = await runCommand(environmentOf(here), 'ledger', 'verify', '--workspace', tenantId, '--log', name);
@@ -373,7 +283,7 @@ describe('two servers on one database', () => {
 describe('a head whose tree does not match its rows', () => {
   test('is not signed', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
-    const { append, sizes, tamper } = serverHelpers(server);
+    const { append, sizes, tamper } = checkpointsOf(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     await append(key, 3);
@@ -385,8 +295,8 @@ describe('a head whose tree does not match its rows', () => {
     // The head is resealed with the master secret; otherwise the seal check fails first (attacks/sealed-heads.test.ts).
     await reseal(server.open.pool, tenantId);
     const restarted = await testServer({ checkpointSeconds: undefined, database: server.database });
-    await serverHelpers(restarted).append(key, 1);
-    await expect(serverHelpers(restarted).signedHead(tenantId)).rejects.toThrow('does not match the tree of its rows');
+    await checkpointsOf(restarted).append(key, 1);
+    await expect(checkpointsOf(restarted).signedHead(tenantId)).rejects.toThrow('does not match the tree of its rows');
     expect(await sizes(tenantId)).toEqual([]);
   });
 });
@@ -394,7 +304,7 @@ describe('a head whose tree does not match its rows', () => {
 describe('a checkpoint signed before a signing key was added', () => {
   test('is returned with the signature of the new key too, and its stored form does not change', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
-    const { append } = serverHelpers(server);
+    const { append } = checkpointsOf(server);
     const tenantId = await server.workspace();
     await append(await server.key(tenantId), 2);
     const [old] = server.open.signer.keys;
