@@ -182,7 +182,7 @@ describe('logger', () => {
     await client.close();
   });
 
-  test('is replaced by warnings without a key if there is none', async () => {
+  test('is not needed: without one, warnings appear on the console, and they contain no key', async () => {
     const warn = vi.spyOn(console, 'warn').mockReturnValue();
     const apiKeyFunction = () => Promise.reject(new Error(`the vault does not give ${apiKey}`));
     const client = clientOf({ retries: { attemptsMax: 1 }, apiKey: apiKeyFunction });

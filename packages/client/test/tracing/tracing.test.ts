@@ -261,6 +261,8 @@ describe('a run that is used incorrectly', () => {
     run
       .startSpan(llm('plan'))
       .set(throwing as never)
+      .usage(Object.defineProperty({}, 'prompt_tokens', Object.getOwnPropertyDescriptor(throwing, 'detail')!))
+      .messages([Object.defineProperty({}, 'role', Object.getOwnPropertyDescriptor(throwing, 'detail')!) as never])
       .end(throwing as never);
     await run.end(throwing);
     expect(sent[0]!.body).toMatchObject({ agent_name: 'bot', spans: [{ name: 'plan' }] });

@@ -70,8 +70,8 @@ export function scheduleCheckpoints(
 }
 
 /**
- * The ages of the newest checkpoints of logs. The time in the row of a checkpoint is not signed. If somebody moves it forward again and
- * again, or if a wrong clock gave it a time in the future, the age since this process first saw the checkpoint counts.
+ * The age of the newest checkpoint of each log. The time in its row is not signed, and somebody could move it forward again and again. It
+ * can also be in the future because a clock was wrong. Then the age since this process first saw the checkpoint counts.
  */
 class CheckpointAges {
   /** The newest checkpoint of each log, with the time when this process first saw it, in milliseconds of the monotonic clock. */

@@ -11,11 +11,10 @@ import { type LogExtent, readLogExtent } from '../storage/ledger.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { readTreeNodes, STORED_LEVEL_STEP } from '../storage/tree.ts';
 import { openFrontier } from './log-tree.ts';
+import { readCorrections, readRestores } from './operator-entries.ts';
 import { sealFault } from './sealed-heads.ts';
 import { StoredCheckpoints } from './stored-checkpoints.ts';
-import { readCorrections } from './stored-corrections.ts';
 import { storedPages } from './stored-pages.ts';
-import { readRestores } from './stored-restores.ts';
 
 /** The options of a walk. */
 export interface WalkOptions {

@@ -1,6 +1,6 @@
 import type { ClockCorrection } from '@countersign/core/domain/clock-correction';
 import type { Transaction } from '../database/transaction.ts';
-import { readCorrections } from '../ledger/stored-corrections.ts';
+import { readCorrections } from '../ledger/operator-entries.ts';
 import type { TimeRange } from '../storage/portal/id-time.ts';
 import { findSeqAt } from '../storage/portal/ledger.ts';
 

@@ -213,6 +213,21 @@ test('an export may have spans of 10,000 traces', () => {
   expect(traces).toHaveLength(10_000);
 });
 
+test('an export may have log records of at most 10,000 traces', () => {
+  const principal = { tenantId: workspace, keyId: '', prefix: '0123456789ab', scopes: [] };
+  const prepare = (traces: number) => {
+    const logRecords = Array.from({ length: traces }, () => ({ traceId: newTrace(), body: { stringValue: 'x' } }));
+    const document = Buffer.from(JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] }));
+    return prepareExport({ principal, signal: 'logs', mediaType: 'application/json', document });
+  };
+  expect(prepare(10_000).otherTraceIds).toHaveLength(10_000);
+  expect(() => prepare(10_001)).toThrow(
+    expect.objectContaining({
+      issues: [expect.objectContaining({ message: expect.stringMatching(/log records of 10001 traces/) })],
+    }),
+  );
+});
+
 test('the server stores an attribute whose JSON text has millions of values, without parsing the text', async () => {
   const text = `[${'{},'.repeat(6_900_000)}{}]`;
   const span = { traceId: newTrace(), spanId: id(1), attributes: { 'ai.prompt.messages': text } };
