@@ -101,7 +101,7 @@ test('the health check succeeds only while the server is ready', async () => {
   expect(await healthcheck(undefined)).toBe(1);
 });
 
-test('the health check reads the variables as the server does: a blank one is not set', async () => {
+test('the health check reads the variables as the server does: a blank variable counts as not set', async () => {
   const blank = { COUNTERSIGN_TLS_CERT_FILE: '', COUNTERSIGN_TLS_KEY_FILE: ' ', COUNTERSIGN_HOST: '' };
   expect(await healthcheck(200, blank)).toBe(0);
   expect(textOf('scripts/image/healthcheck')).toContain(`'${VARIABLES.port.default}'`);

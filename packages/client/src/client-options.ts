@@ -90,8 +90,8 @@ export function readOptions(options: ClientOptions): TransportSettings {
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
- * Whether the host of a URL is this machine, so that a key needs no encryption on its way. Names below `.localhost` do not count, because
- * many systems look them up in DNS.
+ * Whether the host of a URL is this machine. Keys for this machine need no encryption. Names below `.localhost` do not count, because many
+ * systems look them up in DNS.
  */
 export const isThisMachine = ({ hostname }: URL): boolean => LOOPBACK.test(hostname);
 

@@ -3,7 +3,10 @@ import { ConfigurationError } from './http/errors.ts';
 /** The option names of an interface. A missing or extra name does not compile. */
 export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
 
-/** Rejects an unknown option, so that a misspelled one is not ignored, and anything but an object. `prefix` precedes the option's name. */
+/**
+ * Throws a ConfigurationError if the options are not an object, or if an option is unknown: a misspelled option must not be ignored.
+ * `prefix` precedes the name of the option in the message.
+ */
 export function rejectUnknownOption<Options extends object>(prefix: string, options: Options, names: OptionNames<Options>): void {
   if (typeof options !== 'object' || options === null)
     throw new ConfigurationError(`${prefix === '' ? 'the options' : prefix.slice(0, -1)} must be an object`);

@@ -18,7 +18,7 @@ async function megabytesKept(work: () => unknown): Promise<number> {
   return megabytes;
 }
 
-/** A new text in memory. The texts of `repeat` share their parts. */
+/** A text that shares no memory with other texts, unlike the result of `repeat`. */
 const newText = (characters: number): string => Buffer.alloc(characters, 'x').toString('latin1');
 
 test('the telemetry queue releases sent events, although it never becomes empty', async () => {

@@ -24,8 +24,8 @@ const childrenTimeoutMs = 1_000;
 /** How long the kernel may take to remove killed processes. */
 const killedTimeoutMs = 10_000;
 
-/** How long a PostgreSQL that is not in this process list may take to end. Its watchdog stops it within eight seconds. */
-const invisibleTimeoutMs = 10_000;
+/** How long a PostgreSQL in another container may take to end. Its watchdog stops it within eight seconds. */
+const otherContainerTimeoutMs = 10_000;
 
 /** A process of a PostgreSQL: the postmaster, or a process that the postmaster has started. */
 interface PostgresProcess {
@@ -36,7 +36,7 @@ interface PostgresProcess {
 /**
  * Stops the PostgreSQL of a keeper that was killed, and removes its lock files. Only the registered keeper may call this, before it starts
  * its own PostgreSQL: a PostgreSQL that runs in this folder is then orphaned.
- * @throws EmbeddedDatabaseError if processes remain, or if a PostgreSQL outside this process list still accepts connections
+ * @throws EmbeddedDatabaseError if processes remain, or if a PostgreSQL in another container still accepts connections
  */
 export async function stopOrphanedPostgres(cluster: string, socketFolder: string, notify: (line: string) => void): Promise<void> {
   const postmasters = () => processesIn(cluster).filter(({ isPostmaster }) => isPostmaster);
@@ -62,11 +62,11 @@ export async function stopOrphanedPostgres(cluster: string, socketFolder: string
 }
 
 /**
- * Waits until no PostgreSQL accepts connections on the socket. It is used after all processes of this process list have ended. So a
- * PostgreSQL that still accepts connections runs in another container with the same data folder.
+ * Waits until no PostgreSQL accepts connections on the socket. Call it after all visible processes of PostgreSQL have ended. A PostgreSQL
+ * that still accepts connections then runs in another container with the same data folder.
  */
 async function untilSocketIsClosed(socketPath: string, notify: (line: string) => void): Promise<void> {
-  const deadline = Date.now() + invisibleTimeoutMs;
+  const deadline = Date.now() + otherContainerTimeoutMs;
   let isReported = false;
   while (await acceptsConnections(socketPath)) {
     if (Date.now() >= deadline)

@@ -1,8 +1,8 @@
 import { EmbeddedDatabaseError } from './embedded-database-error.ts';
 import { lastLines } from './log-file.ts';
 
-/** A PostgreSQL that accepted connections and ends later than this after its start ends a row of failures. */
-const quickFailureMs = 10_000;
+/** A PostgreSQL that accepted connections and ran for this time has worked. Its failure is the first in a new row. */
+const minimumWorkMs = 10_000;
 
 /** The pauses after the first failures in a row. */
 const pausesMs = [50, 200, 1_000];
@@ -53,7 +53,7 @@ export class RestartPolicy {
    * @throws EmbeddedDatabaseError if the keeper must give up
    */
   recordFailure(how: string, startedAt: number): { pauseMs: number; report: string | undefined } {
-    const hasWorked = this.#isReady && Date.now() - startedAt >= quickFailureMs;
+    const hasWorked = this.#isReady && Date.now() - startedAt >= minimumWorkMs;
     this.#isReady = false;
     this.#failures = hasWorked ? 1 : this.#failures + 1;
     const pauseMs = pausesMs[this.#failures - 1];

@@ -40,7 +40,7 @@ test('restarts PostgreSQL after kill -9 and keeps committed data', concurrent, a
 });
 
 test(
-  'after an outage and a longer run, a new holder waits for PostgreSQL when it has crashed again',
+  'a crash after a prolonged outage and ten seconds of work makes a new holder wait, and not fail',
   concurrent,
   async ({ folders }) => {
     const dataDir = folders.preparedDataDir();
@@ -186,7 +186,7 @@ test(
 );
 
 /** Listens on PostgreSQL's socket and writes a lock file, as the PostgreSQL of another container with the same volume does. */
-async function startPostgresOfAnotherContainer(dataDir: string): Promise<{ server: Server; lockFile: string }> {
+async function imitatePostgresOfAnotherContainer(dataDir: string): Promise<{ server: Server; lockFile: string }> {
   const first = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await first.release();
   await expectStopped(dataDir);
@@ -199,11 +199,11 @@ async function startPostgresOfAnotherContainer(dataDir: string): Promise<{ serve
 }
 
 test(
-  'does not start while a PostgreSQL that it cannot see accepts connections, and keeps the lock file',
+  'a keeper does not start PostgreSQL while another container accepts connections on its socket, and keeps the lock file',
   concurrent,
   async ({ folders }) => {
     const dataDir = folders.preparedDataDir();
-    const { server, lockFile } = await startPostgresOfAnotherContainer(dataDir);
+    const { server, lockFile } = await imitatePostgresOfAnotherContainer(dataDir);
     await expect(acquireEmbeddedDatabase({ dataDir, notify: silent })).rejects.toMatchObject({
       code: 'start_failed',
       message: expect.stringContaining('stop the other container'),
@@ -213,9 +213,9 @@ test(
   },
 );
 
-test('starts when a PostgreSQL that it cannot see has ended', concurrent, async ({ folders }) => {
+test('a keeper starts PostgreSQL when the PostgreSQL of another container has ended', concurrent, async ({ folders }) => {
   const dataDir = folders.preparedDataDir();
-  const { server } = await startPostgresOfAnotherContainer(dataDir);
+  const { server } = await imitatePostgresOfAnotherContainer(dataDir);
   const starting = acquireEmbeddedDatabase({ dataDir, notify: silent });
   await sleep(1_500);
   expect(processesOf(dataDir).postmasters).toEqual([]);

@@ -62,8 +62,8 @@ export const auditAppend = command({
 });
 
 /**
- * The object in a file of metadata. The entry is hashed, so the service rejects repeated members and inexact numbers. They are rejected
- * here, because the request no longer shows them.
+ * The object in a file of metadata. The entry is hashed, so the service rejects repeated members and inexact numbers. This function rejects
+ * them, because the parsed object no longer shows them.
  */
 function readMetadata(path: string): Record<string, unknown> {
   const text = readTextFile(path, METADATA_BYTES_MAX);

@@ -66,7 +66,8 @@ function subjectMismatch(decision: PromotionDecision, request: GateRequest): str
     return `it is about agent ${decision.agent_id}, but ${request.agentId} was requested`;
   const evaluation = evaluationOf(decision);
   if (evaluation === undefined) return undefined;
-  if (evaluation.agent_name === undefined) return 'its evaluation names no agent: an older server made it; update the server';
+  if (evaluation.agent_name === undefined)
+    return 'its evaluation names no agent, so an older server made the decision; update the server';
   if (request.agentName !== undefined && evaluation.agent_name !== request.agentName)
     return `it is about agent ${evaluation.agent_name}, but ${request.agentName} was requested`;
   if (request.harnessId !== undefined && evaluation.harness_id !== request.harnessId)

@@ -75,7 +75,7 @@ function isCheck(value: unknown, index: number): boolean {
   return value.passed === false && REASONS.includes(value.reason as string);
 }
 
-/** Why a value does not have the form of a decision of any version; undefined if it has. */
+/** Why a value does not have the form of a decision, of any version; undefined if it has this form. */
 export function shapeFault(value: unknown): string | undefined {
   if (!isObject(value)) return 'it is not a decision: it is not a JSON object';
   const member = invalidMember(value, DECISION);

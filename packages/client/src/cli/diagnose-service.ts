@@ -24,7 +24,7 @@ export interface AddressDiagnosis {
   diagnoses: Diagnosis[];
   /** Undefined unless the service is ready. */
   response: ServiceResponse | undefined;
-  /** Whether a key may be sent to the address: it would be encrypted, or the user allows it in clear text. */
+  /** Whether a key may be sent to the address: it uses TLS, it is this machine, or the user allows plain `http:`. */
   mayReceiveKey: boolean;
 }
 

@@ -34,7 +34,7 @@ export async function diagnoseVerifyKey(
     return {
       what,
       ok: null,
-      says: 'the key of the trust file was retired, but it proves the current key of this service, so the gate accepts its decisions',
+      says: 'the key of the trust file was retired, but it proves the current key, so the gate accepts decisions of this service',
       remedy: `renew the file: \`${renewCommand(followed.workspace.name)}\` on the server`,
     };
   return {

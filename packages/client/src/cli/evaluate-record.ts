@@ -49,7 +49,7 @@ const OPTIONS = {
   partial: { type: 'boolean', help: 'record that only a part of the suite ran; the gate does not check it' },
   'allow-partial': {
     type: 'boolean',
-    help: 'with a file: accept a partial run, and record the run as partial',
+    help: 'with a results file: accept a partial run, and record the run as partial',
   },
   'idempotency-key': {
     type: 'string',

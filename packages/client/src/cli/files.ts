@@ -84,19 +84,19 @@ export function prepareFile(path: string): void {
   withFileErrors('write', path, () => {
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats?.isDirectory() === true) throw wrongUse(`cannot write ${JSON.stringify(path)}: it is a folder`);
-    if (stats?.isFile() === false || STREAM.test(path)) accessSync(path, constants.W_OK);
+    if (stats?.isFile() === false || STREAM_PATH.test(path)) accessSync(path, constants.W_OK);
     else if (replaceFile(path, '')) rmSync(path);
   });
 }
 
-/** Paths of open files. Writing continues them, because truncating them would remove what was written before. */
-const STREAM = /^\/(?:dev\/(?:stdout|stderr|fd\/)|proc\/[^/]+\/fd\/)/;
+/** Paths of the streams of a process. A text is appended to them, because truncating them would remove earlier output. */
+const STREAM_PATH = /^\/(?:dev\/(?:stdout|stderr|fd\/)|proc\/[^/]+\/fd\/)/;
 
 /** Writes a file. Returns whether it was replaced; if not, it was written directly. */
 function replaceFile(path: string, text: string): boolean {
   const isReplaceable = lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
   if (!isReplaceable) {
-    writeFileSync(path, text, { flag: STREAM.test(path) ? 'a' : 'w' });
+    writeFileSync(path, text, { flag: STREAM_PATH.test(path) ? 'a' : 'w' });
     return false;
   }
   const temporaryPath = `${path}.${randomUUID()}.partial`;
@@ -106,7 +106,7 @@ function replaceFile(path: string, text: string): boolean {
     return true;
   } catch (error) {
     rmSync(temporaryPath, { force: true });
-    // A mounted file, or one of another user in a shared folder, cannot be replaced, but it may be writable.
+    // A mounted file, or another user's file in a shared folder, cannot be replaced, but it may be writable.
     if (!existsSync(path)) throw error;
     writeFileSync(path, text);
     return false;

@@ -32,7 +32,7 @@ export function gateReport(session: Session, finding: Finding, context: ReportCo
   reportToGitHub(session, finding, summary, context);
 }
 
-/** Decision and attestation are written unchanged, because their signatures cover every byte. */
+/** The decision and the attestation are written unchanged, because their signatures cover every byte. */
 function writeFiles(
   session: Session,
   finding: Finding,

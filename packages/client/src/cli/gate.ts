@@ -77,7 +77,8 @@ Before the request, the gate removes older files of --output, --attestation and 
     const skewMs = readSkew(values['clock-skew'] ?? '60s');
     const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait, 0);
     const portalUrl = values['portal-url'] ?? session.variable('COUNTERSIGN_PORTAL_URL') ?? session.address(values);
-    // Prepared before the request, so that no decision is lost: once a decision has used an approval, the approval cannot be withdrawn.
+    // The files are prepared before the request, so that no decision is lost. Once a decision has used an approval, the approval cannot be
+    // withdrawn.
     const { output, attestation, junit } = values;
     requireDifferentFiles({ '--output': output, '--attestation': attestation, '--junit': junit });
     for (const path of [output, attestation, junit]) if (path !== undefined) prepareFile(path);

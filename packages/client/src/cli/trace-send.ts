@@ -20,7 +20,7 @@ export const traceSend = command({
   options: OPTIONS,
   examples: ['countersign trace send run.json', 'countersign trace send runs.ndjson'],
   notes:
-    'If a trace is sent again, the service merges it with the stored one. So you can send a file again after a failure.\nA file with a repeated member, or a number that is not exact as a double, is rejected.',
+    'If a trace is sent again, the service merges it with the stored one. So you can send a file again after a failure.\nA file is rejected if it has a repeated member, a whole number that is not exact as a double, or a number outside the range of doubles.',
   async run(session, values, [path, ...more]) {
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with traces');
     const traces = readTraces(path, await textOf(session, path, values['key-stdin'] === true));

@@ -131,7 +131,7 @@ export function workspaceFault(decision: { tenant_id?: unknown }, { workspace }:
   const { tenant_id: tenantId } = decision;
   if (workspace === undefined || tenantId === workspace) return undefined;
   if (tenantId === undefined)
-    return `the decision names no workspace, but ${workspace} is expected: an older server made it; update the server`;
+    return `the decision names no workspace, but ${workspace} is expected: an older server made the decision; update the server`;
   return `the decision is of workspace ${String(tenantId)}, not of ${workspace}`;
 }
 
@@ -195,7 +195,7 @@ function addKeys(session: Session, source: string, text: string, trustSettings: 
   }
 }
 
-/** Adds a key unless another source has it. If one of the sources says that the key is retired, it is retired. */
+/** Adds a key unless another source has it. If one of the sources says that the key is retired, it counts as retired. */
 function addPublicKey(keys: PublicKey[], added: PublicKey): void {
   const known = keys.find(({ x }) => x === added.x);
   if (known === undefined) keys.push(added);

@@ -179,8 +179,8 @@ export function readKey(key: unknown): string {
 }
 
 /**
- * An error for the log. The texts of issues are left out, because they may quote the request. So are errors that this library did not
- * throw. A ConnectionError quotes the error of `fetch`.
+ * An error for the log. The texts of issues, and of errors that this library did not throw, are left out, because they may quote the
+ * request or the response. But the message of a ConnectionError quotes the error of `fetch`.
  */
 const logText = (error: unknown, signal: AbortSignal | undefined): string => {
   if (error instanceof ApiError)

@@ -21,7 +21,7 @@ export interface ChosenMetric {
   samples: ScorerSamples | undefined;
   /** Finds the scored samples of an older log in its reductions. */
   key: ReductionKey;
-  /** The score of the samples whose mean the metric is. Undefined if it is another metric, or converts values in its own way. */
+  /** The score whose mean over the samples is the metric. Undefined if the metric is computed in another way. */
   meanOf: ScoreKey | undefined;
 }
 

@@ -2,13 +2,13 @@ import { ImportError } from './imported-evaluation.ts';
 import type { ChosenMetric, ScoreKey } from './inspect-metric.ts';
 import { isObject, type Members, memberOf } from './parse-results.ts';
 
-/** The relative error of the sums that Inspect computes. */
+/** The largest relative error of the sums that Inspect computes. */
 const SUM_ERROR = 1e-6;
 
 /**
- * The number of passed runs that the listed samples of a JSON log prove: at most `passed`, the number by the results of the log. Runs that
+ * The number of passed runs that the listed samples of a JSON log prove: at most `passed`, the number in the results of the log. Runs that
  * the scorer left unscored did not pass.
- * @throws ImportError if the samples contradict the results: even with all unscored runs, fewer than `passed` runs can have passed.
+ * @throws ImportError if the samples contradict the results: even if all unscored runs passed, fewer than `passed` runs passed.
  */
 export function provenPasses(log: Members, spec: Members, metric: ChosenMetric, passed: number): number {
   const { samples } = log;
@@ -31,7 +31,10 @@ export function provenPasses(log: Members, spec: Members, metric: ChosenMetric, 
 
 const rounded = (count: number): number => Math.round(count * 100) / 100;
 
-/** The value of a score of a sample; undefined if it is not found. A scorer of several values has each of them as a member. */
+/**
+ * The value of a score of a sample; undefined if it is not found. If the scorer returns several values, each value is a member of the
+ * score.
+ */
 function scoreValue(sample: unknown, { name, scorer }: ScoreKey): unknown {
   const scores = memberOf(sample, 'scores');
   const value = memberOf(memberOf(scores, String(name)) ?? memberOf(scores, String(scorer)), 'value');
@@ -39,8 +42,8 @@ function scoreValue(sample: unknown, { name, scorer }: ScoreKey): unknown {
 }
 
 /**
- * The largest number that Inspect can use for a value (`value_to_float`): 1 for values whose meaning is not known. Undefined if the sample
- * was not scored, so that its value is null.
+ * The largest number that Inspect can use for a value (`value_to_float`): 1 for values whose meaning is not known. Undefined for null,
+ * because the sample was not scored.
  */
 function largestValue(value: unknown): number | undefined {
   if (value === null) return undefined;

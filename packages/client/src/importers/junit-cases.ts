@@ -47,7 +47,7 @@ const NOT_PASSED_STATE = /^(?:fail(?:ed|ure)?|error(?:ed)?|false)$/i;
 /** GoogleTest writes `notrun` for disabled cases. Up to version 1.10 it writes `skipped` without an element. */
 const SKIPPED_STATE = /^(?:skip(?:ped)?|ignored?|disabled|not[ _-]?run|suppressed|pending|todo|untested)$/i;
 
-/** A status or result that does not contradict that the case passed, if it has no failure. trx2junit writes `1`. */
+/** A status or result of a case that passed if it has no failure. trx2junit writes `1`. */
 const PASSED_STATE = /^(?:run|ran|pass(?:ed)?|success(?:ful)?|succeeded|ok|completed?|finished|done|executed|fixed|true|1)$/i;
 
 const statesOf = (element: Element): string[] => ['status', 'result', 'success'].flatMap((name) => valuesOf(element, name));
@@ -68,8 +68,8 @@ function namesWithin({ elements }: Element, names = new Set<string>()): Set<stri
 }
 
 /**
- * The outcomes in an element of a suite that is neither a case nor a suite. Each is that of the whole suite, and counts as one more case.
- * The test runners of Ant and Eclipse write an `error` directly in a suite whose class could not be loaded.
+ * The outcomes in an element of a suite that is neither a case nor a suite. Each outcome is that of the whole suite, and counts as one more
+ * case. The test runners of Ant and Eclipse write an `error` directly in a suite whose class could not be loaded.
  */
 export function wholeSuiteCounts({ name, elements }: Element): JUnitCounts[] {
   if (name === 'error') return [{ ...ERRORED, wholeSuites: 1 }];
@@ -78,7 +78,9 @@ export function wholeSuiteCounts({ name, elements }: Element): JUnitCounts[] {
   return elements.flatMap(wholeSuiteCounts);
 }
 
-/** The counts of a suite with one more errored case if its status says that it did not pass, and its cases do not show it. */
+/**
+ * Adds an errored case to the counts of a suite if the status of the suite says that it did not pass, but its cases do not show this.
+ */
 export function withSuiteState(suite: Element, where: string, counts: JUnitCounts): JUnitCounts {
   if (counts.failed + counts.errored > 0) return counts;
   const isSkipShown = counts.skipped > 0 || counts.passed === 0;

@@ -57,7 +57,9 @@ function limitedTo(listed: JUnitCounts, where: string, tests: number, passedMax:
 
 type Totals = Partial<Record<(typeof TOTALS)[number], number>>;
 
-/** `disabled` does not include the skipped cases: Ginkgo counts both in a suite, and both as `disabled` in a report. */
+/**
+ * In a suite, `disabled` does not include the skipped cases. In the root of a report of Ginkgo, it includes them, and `skipped` is missing.
+ */
 const TOTALS = ['tests', 'failures', 'errors', 'skipped', 'disabled'] as const;
 
 function totalsOf(suite: Element): Totals {
@@ -65,8 +67,7 @@ function totalsOf(suite: Element): Totals {
   for (const name of TOTALS) {
     const [text, another] = new Set(valuesOf(suite, name));
     if (text === undefined) continue;
-    if (another !== undefined)
-      throw totalError(suite, `the total ${name} with the values ${quoted(text)} and ${quoted(another)}`);
+    if (another !== undefined) throw totalError(suite, `${name}=${quoted(text)} and ${name}=${quoted(another)}`);
     if (!/^\d{1,9}$/.test(text)) throw totalError(suite, `${name}=${quoted(text)}, which is not a count`);
     totals[name] = Number(text);
   }

@@ -84,8 +84,8 @@ function worseOf(counts: Statistics, cases: unknown): Statistics & { total: numb
 }
 
 /**
- * Whether a result passed. A result with an error, a failed grading or the reason of a failure did not, whatever its `success` says. So a
- * result that a person marked as passed in the web viewer counts only if it has no error left.
+ * Whether a result passed. A result with an error, a failed grading or the reason of a failure did not pass, even if it has `success`. This
+ * also applies to a result that a person marked as passed in the web viewer.
  */
 const hasPassed = (result: unknown): boolean =>
   memberOf(result, 'success') === true &&

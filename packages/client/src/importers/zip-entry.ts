@@ -103,7 +103,7 @@ const areZip64Records = (view: DataView, start: number, end: number, list: { len
   view.getBigUint64(start + 40, true) === BigInt(list.length) &&
   view.getBigUint64(start + 48, true) === BigInt(list.at);
 
-/** The terms of CRC-32 for each byte (APPNOTE, section 4.4.7). Node has this function only since 20.15. */
+/** The terms of CRC-32 for each byte (APPNOTE, section 4.4.7). Node has `crc32` only since 20.15. */
 const CRC_TERMS = Uint32Array.from({ length: 256 }, (_, byte) => {
   let term = byte;
   for (let bit = 0; bit < 8; bit += 1) term = (term >>> 1) ^ (term & 1 ? 0xedb88320 : 0);
@@ -127,6 +127,6 @@ function decompress(data: Uint8Array, method: number, bytesMax: number): Uint8Ar
 const damagedError = (cause?: unknown): ImportError =>
   new ImportError(
     'not_this_format',
-    'the .eval archive is damaged, cut off, too large or not the whole file: import the log that Inspect AI wrote',
+    'the .eval archive is damaged, cut off, too large, or not alone in the file: import the log that Inspect AI wrote',
     { cause },
   );

@@ -6,7 +6,7 @@ const PAUSE_MS_MAX = 60_000;
 export class Backoff {
   #failures = 0;
   #resumeAt = 0;
-  /** The end of the longest time in a `Retry-After`. */
+  /** The latest end of a time in `Retry-After`. */
   #notBefore = 0;
 
   /** Records a failed round. Further failures during the pause belong to the same outage, so they do not double the next pause. */
@@ -26,12 +26,12 @@ export class Backoff {
     this.resumeNow();
   }
 
-  /** Ends the current pause but keeps the count of failures. The time in `Retry-After` still passes first. */
+  /** Ends the current pause, but not before the time in `Retry-After`. Keeps the count of failures. */
   resume(): void {
     this.#resumeAt = 0;
   }
 
-  /** Ends the current pause, even before the time in `Retry-After`: for the last attempt. */
+  /** Ends the current pause, even before the time in `Retry-After`. For the last attempt of a client that is closed. */
   resumeNow(): void {
     this.#resumeAt = 0;
     this.#notBefore = 0;

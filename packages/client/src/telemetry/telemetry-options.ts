@@ -19,8 +19,8 @@ export interface TelemetryOptions extends TelemetryCallbacks {
   /** The maximum number of concurrent requests, 1 while the service is unavailable. Default 16. */
   requestsMax?: number | undefined;
   /**
-   * Milliseconds for sending queued events and runs when the client is closed or the process exits by itself. Before such an exit, active
-   * requests can take until `deadlineMs`. Default 10,000.
+   * Milliseconds for sending queued events and runs when the client is closed or the process exits by itself. A process that exits by
+   * itself first completes its active requests, within `deadlineMs`. Default 10,000.
    */
   exitDeadlineMs?: number | undefined;
 }

@@ -7,7 +7,7 @@ export function readOr<T>(read: () => T, otherwise: T): T {
   }
 }
 
-/** A copy of the members of an object, without any if a getter throws: recording never throws. */
+/** A copy of the members of an object; empty if a getter throws: recording never throws. */
 export function copyOf<Members extends object>(members: Members): Partial<Members> {
   return readOr<Partial<Members>>(() => ({ ...members }), {});
 }

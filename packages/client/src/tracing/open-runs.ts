@@ -9,23 +9,23 @@ const OPEN_MAX = 1000;
 /** The open runs of a client, at most the newest OPEN_MAX. */
 export class OpenRuns implements RunOwner {
   readonly #queue: (documents: RunDocuments) => Promise<TraceAccepted | undefined>;
-  readonly #exit: () => void;
+  readonly #exitTask: () => void;
   readonly #open = new Set<TraceRun>();
   #cancelExitTask: (() => void) | undefined;
 
   /**
    * @param queue receives the documents of an ended run, and never rejects.
-   * @param exit ends the open runs and sends the queued ones. Called when the process is about to exit.
+   * @param exitTask ends the open runs and sends the queued ones. Called when the process is about to exit.
    */
-  constructor(queue: (documents: RunDocuments) => Promise<TraceAccepted | undefined>, exit: () => void) {
+  constructor(queue: (documents: RunDocuments) => Promise<TraceAccepted | undefined>, exitTask: () => void) {
     this.#queue = queue;
-    this.#exit = exit;
+    this.#exitTask = exitTask;
   }
 
   /** Tracks a run until it ends. */
   add(run: TraceRun): void {
     this.#open.add(run);
-    this.#cancelExitTask ??= beforeExit(() => this.#exit());
+    this.#cancelExitTask ??= beforeExit(() => this.#exitTask());
     const [oldest] = this.#open;
     if (this.#open.size > OPEN_MAX && oldest !== undefined) this.#open.delete(oldest);
   }

@@ -28,7 +28,7 @@ export interface RunQueueSettings {
   /** How long `TraceRun.end` waits for the response. After that the run stays queued. */
   deadlineMs: number;
   /** Ends the open runs and sends the queued ones. Called when the process is about to exit. */
-  exit: () => void;
+  exitTask: () => void;
 }
 
 /** Sends the documents of a run. */
@@ -81,7 +81,7 @@ export class RunQueue {
       const number = this.counts.accepted;
       this.#queued.push({ number, documents, idempotencyKey: crypto.randomUUID(), unexplainedFailures: 0, settle });
     });
-    this.#cancelExitTask ??= beforeExit(() => this.#settings.exit());
+    this.#cancelExitTask ??= beforeExit(() => this.#settings.exitTask());
     this.#run();
     return responseWithin(sent, this.#settings.deadlineMs);
   }

@@ -16,7 +16,7 @@ export function tokenUsage(usage: unknown): TokenUsage {
   const given = usage as Record<string, unknown>;
   const first = (...names: string[]) => names.map((name) => given[name]).find(isCount);
   const named = first('prompt_tokens', 'inputTokens', 'promptTokens');
-  // Only the count of Anthropic excludes the tokens of its cache.
+  // Anthropic's `input_tokens` excludes cached tokens. The counts of other APIs include them.
   const cached = [given.cache_creation_input_tokens, given.cache_read_input_tokens].filter(isCount);
   const input = first('input_tokens');
   const prompt = named ?? (input === undefined ? undefined : cached.reduce((sum, count) => sum + count, input));

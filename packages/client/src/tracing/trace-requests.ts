@@ -1,8 +1,8 @@
 /** The maximum number of spans that the service accepts in one request. */
 const SPANS_MAX = 500;
 /**
- * The maximum number of characters in one request; a longer span is sent alone. Even with three bytes each, they are below the service's
- * limit of 20 MiB.
+ * The maximum number of characters in one request; a longer span is sent alone. Even with three bytes for each character, a request is
+ * below the service's limit of 20 MiB.
  */
 const CHARACTERS_MAX = 6_000_000;
 

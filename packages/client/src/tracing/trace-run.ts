@@ -74,9 +74,9 @@ export class TraceRun {
 
   /**
    * Runs work as a step and returns its result. The step ends when the work returns, throws, or its promise settles. An error is recorded
-   * and thrown again. For a promise, the result is the promise that its `then` returns, without other methods of its class, such as
-   * `withResponse` of a model client. Steps that the work starts are nested in it if they are started on the span that the work receives,
-   * or if the runtime has AsyncLocalStorage.
+   * and thrown again. If the work returns a promise, the result is the promise that its `then` returns. It lacks the other methods of its
+   * class, such as `withResponse` of a model client. Steps that the work starts are nested in it if they are started on the span that the
+   * work receives, or if the runtime has AsyncLocalStorage.
    */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
     return this.startSpan(start).around(work);
@@ -148,7 +148,7 @@ export class TraceRun {
   }
 }
 
-/** Adds the number of unrecorded spans to the metadata of a run. The metadata itself may be left out if it is too long. */
+/** Adds the number of unrecorded spans to a bounded document, so that the number stays even if the metadata was too long. */
 function withSpansLeftOut(head: string, count: number): string {
   const run: Trace = JSON.parse(head);
   return JSON.stringify({ ...run, metadata: { ...run.metadata, countersign_spans_left_out: count } });

@@ -41,19 +41,19 @@ export class Traces {
     this.#limits = readTracingLimits(options);
     this.#closeDeadlineMs = exitDeadlineMs;
     const { queueBytesMax: bytesMax, requestsMax } = this.#limits;
-    // One task for both, so that the deadline also limits the requests of the runs that are ended here.
-    const exit = () => {
+    // One exit task for open and queued runs, so that the deadline also limits the requests of the open runs.
+    const exitTask = () => {
       this.#runs.endAll();
       void this.#queue.end(exitDeadlineMs);
     };
     this.#queue = new RunQueue(
       ({ head, spans }, call) => this.#sendAll(traceRequests(head, identityOf(JSON.parse(head)), spans), call),
-      { bytesMax, requestsMax, deadlineMs, exit },
+      { bytesMax, requestsMax, deadlineMs, exitTask },
       new TraceReports(options, log),
     );
     this.#runs = new OpenRuns(
       (documents) => (this.#closing === undefined ? this.#queue.offer(documents) : this.#queue.dropNew(documents, 'closed')),
-      exit,
+      exitTask,
     );
   }
 

@@ -105,6 +105,7 @@ function readJwk(jwk: unknown): AttestationKey[] {
   if (publicKey?.length !== 32) return [];
   const { kid: keyid } = publicJwk(publicKey, sha256);
   if (kid !== undefined && kid !== keyid) throw contradiction(`the key ${keyid} has the kid ${JSON.stringify(kid)}`);
-  if (retiredAt !== undefined && !isInstant(retiredAt)) throw contradiction(`retired_at of the key ${keyid} is not an instant`);
+  if (retiredAt !== undefined && !isInstant(retiredAt))
+    throw contradiction(`retired_at of the key ${keyid} is not a time in UTC with milliseconds`);
   return [{ keyid, publicKey, retiredAt }];
 }

@@ -80,7 +80,7 @@ describe('doctor', () => {
     expect((await doctor(narrow, ['--scopes', 'evaluations'])).status).toBe(0);
   });
 
-  test('reports a scope that was not checked as bad only when it is required', async () => {
+  test('reports a scope that was not checked as bad only if it is required', async () => {
     const limited: typeof fetch = (url, request) =>
       String(url).includes('/api/public/')
         ? Promise.resolve(Response.json({ error: 'rate_limited' }, { status: 429 }))
@@ -117,7 +117,7 @@ describe('doctor', () => {
     const jwks = vector('whole.jwks');
     expect(await keyFinding(jwks)).toMatchObject({
       ok: null,
-      says: expect.stringContaining('the gate accepts its decisions'),
+      says: expect.stringContaining('the gate accepts decisions of this service'),
       remedy: expect.stringContaining('trust show'),
     });
     const unproven = {

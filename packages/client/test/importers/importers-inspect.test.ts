@@ -169,7 +169,7 @@ describe('Inspect AI', () => {
     ['--limit', { limit: 1 }],
     ['--limit', { limit: [0, 2] }],
     ['--sample-id', { sample_id: [1, 2] }],
-  ])('with %s and without the size of the dataset is partial', (option, config) => {
+  ])('a run with %s is partial if the log does not contain the size of the dataset', (option, config) => {
     for (const samples of [undefined, 0]) {
       const limited = changed(({ eval: spec }) => {
         Object.assign(spec.config, config);

@@ -96,7 +96,7 @@ describe('telemetry while the service is unreachable', () => {
     await expect.poll(() => client.telemetry.stats.sent, { timeout: 5000 }).toBe(1);
   });
 
-  test('is sent after the flush interval as soon as another request succeeds, although a long pause had begun', async () => {
+  test('is sent after the flush interval if another request succeeds, which ends a long pause', async () => {
     const { client, emit, unsent } = clientWithCallbacks({ batchEventsMax: 2, flushIntervalMs: 50 });
     let respondToFirst = (): void => undefined;
     server.setHandlers(
@@ -116,7 +116,7 @@ describe('telemetry while the service is unreachable', () => {
     await expect.poll(() => client.telemetry.stats.sent, { timeout: 5000 }).toBe(5);
   });
 
-  test('is not sent by flush() before the time in Retry-After, but by close()', async () => {
+  test('is sent before the time in Retry-After by close(), but not by flush()', async () => {
     const { client, emit } = clientWithCallbacks();
     server.setHandlers(respond.reject(429, 'rate_limited', { 'retry-after': '40' }), respond.good());
     emit('a');

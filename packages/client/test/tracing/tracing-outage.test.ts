@@ -70,7 +70,7 @@ describe('runs while the service is unreachable', () => {
     expect(new Set(receivedIds())).toEqual(new Set(['patient']));
   });
 
-  test('are not sent by flush() before the time in Retry-After, but by close()', async () => {
+  test('are sent before the time in Retry-After by close(), but not by flush()', async () => {
     server = await failingServer();
     const { client, end } = clientWithCallbacks();
     server.setHandlers(respond.reject(429, 'rate_limited', { 'retry-after': '40' }), accepted);

@@ -144,7 +144,7 @@ describe('an attestation', () => {
     expect(verifyDecision(repeated, { publicKeys: keys, attestation: envelope })).toEqual({ ok: false, fault });
   });
 
-  test('verifies a decision as the text of the envelope too', async () => {
+  test('verifies a decision if the attestation is the text of the envelope', async () => {
     const attestation = await get(`/api/ledger/decisions/${decision.decision_id}/attestation`);
     const publicKeys = await json('/.well-known/jwks.json');
     expect(verifyDecision(decision, { publicKeys, attestation })).toEqual({ ok: true });

@@ -118,8 +118,8 @@ const contents = (json: Node): Node =>
     ]),
   );
 
-/** Statuses of requests that do not reach an endpoint of OTLP. Their errors have the form of the other endpoints. */
-const EARLY: ReadonlySet<number> = new Set([405, 408, 431]);
+/** Statuses of requests that do not reach an endpoint of OTLP. Their errors have the form that all other endpoints use. */
+const BEFORE_ENDPOINT: ReadonlySet<number> = new Set([405, 408, 431]);
 
 /** One response for each status. Its description says when each of its errors occurs. */
 function errorResponses(codes: readonly ErrorCode[]): Node {
@@ -134,7 +134,7 @@ function errorResponses(codes: readonly ErrorCode[]): Node {
       {
         description: when.join('\n\n'),
         headers: headersNamed(errorHeaders(status, true)),
-        content: EARLY.has(status)
+        content: BEFORE_ENDPOINT.has(status)
           ? { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
           : contents({ $ref: '#/components/schemas/OtlpStatus' }),
       },

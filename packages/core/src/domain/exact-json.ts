@@ -12,7 +12,7 @@ import { ISSUES_MAX, jsonPointer } from '../contract/json-pointer.ts';
  * @returns the issues in the order of the text. The scan stops at ISSUES_MAX issues, but the last string can add one more.
  */
 export function inexactnessOf(text: string, numbers: ReadonlySet<string> = NONE): Issue[] {
-  const scan = new Scan(text, { numbers, changesOnly: false });
+  const scan = new Scan(text, { numbers, isLenient: false });
   scan.run();
   return scan.issues;
 }
@@ -24,7 +24,7 @@ export function inexactnessOf(text: string, numbers: ReadonlySet<string> = NONE)
  * @param text JSON that JSON.parse has accepted.
  */
 export function firstChangeByParsing(text: string): Issue | undefined {
-  const scan = new Scan(text, { numbers: NONE, changesOnly: true });
+  const scan = new Scan(text, { numbers: NONE, isLenient: true });
   scan.run();
   return scan.issues[0];
 }
@@ -45,8 +45,8 @@ interface Frame {
 interface ScanOptions {
   /** See `inexactnessOf`. */
   numbers: ReadonlySet<string>;
-  /** Whether lone surrogates, minus zero and rounded fractions are no issues. */
-  changesOnly: boolean;
+  /** Whether the scan ignores lone surrogates, minus zero and rounded fractions. */
+  isLenient: boolean;
 }
 
 /** One pass over the text with an explicit stack, so that deep nesting cannot overflow the call stack. */
@@ -108,7 +108,7 @@ class Scan {
     if (!isName && !escaped) return; // UTF-8 cannot contain lone surrogates; only an escape can
     const value: string = escaped ? JSON.parse(this.#text.slice(start, this.#at)) : this.#text.slice(start + 1, at);
     if (isName) this.#name(frame, value);
-    if (escaped && !this.#options.changesOnly && !value.isWellFormed()) {
+    if (escaped && !this.#options.isLenient && !value.isWellFormed()) {
       this.#add(
         'lone_surrogate',
         `${isName ? 'the member name' : 'the string'} contains half of a surrogate pair; send whole characters`,
@@ -128,8 +128,8 @@ class Scan {
     const literal = this.#text.slice(start, this.#at);
     if (isExact(literal)) return;
     const mustBeNumber = this.#frames.length === 1 && this.#options.numbers.has(String(this.#frames[0]?.step));
-    if ((mustBeNumber || this.#options.changesOnly) && isZero(literal)) return;
-    if (this.#options.changesOnly && isRounded(literal)) return;
+    if ((mustBeNumber || this.#options.isLenient) && isZero(literal)) return;
+    if (this.#options.isLenient && isRounded(literal)) return;
     this.#add(
       'inexact_number',
       `${literal.slice(0, 60)} has no exact value as a JSON number; ${remedyOf(literal, mustBeNumber)}`,

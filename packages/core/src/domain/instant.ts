@@ -1,6 +1,6 @@
 // Parses date-times (RFC 3339): date, T, hours, minutes, seconds, 0 to 9 fraction digits. Without an offset, a date-time is in UTC. In UTC,
-// it must be in the years 1 to 9999: other years have no form with four digits. The code reads characters, which is 3 to 4 times as fast as
-// a regular expression (docs/performance.md). A typical trace has twenty date-times, each of which is parsed twice.
+// it must be in the years 1 to 9999, because Date or PostgreSQL writes other years in another form. The code reads characters, which is 3
+// to 4 times as fast as a regular expression (docs/performance.md). A typical trace has twenty date-times, each of which is parsed twice.
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 const DATE_LENGTH = 'YYYY-MM-DD'.length;

@@ -6,7 +6,7 @@ export interface LogPosition {
   tenantId: string | undefined;
 }
 
-/** Returns why an event cannot stand at this position, or undefined if it can. */
+/** Returns why an event cannot be at this position; undefined if it can. */
 export function positionFault(event: { tenant_id: string; seq: number }, { seq, tenantId }: LogPosition): string | undefined {
   if (tenantId !== undefined && event.tenant_id !== tenantId)
     return `tenant_id is not ${tenantId}: the event belongs to another tenant`;

@@ -62,7 +62,7 @@ function signatureLine(text: string, signer: NoteSigner, sha256: Sha256): string
 
 /**
  * Returns the note with a valid signature of each signer. The signatures of other keys stay, and are not verified. Lines that are not
- * signatures are dropped. The text is signed as it is, so the caller must have compared it with what it should be.
+ * signatures are dropped. The text is signed unchanged, so the caller must verify it first.
  */
 export function addSignatures(note: string, signers: readonly NoteSigner[], sha256: Sha256): string {
   const text = noteText(note);
@@ -74,7 +74,7 @@ export function addSignatures(note: string, signers: readonly NoteSigner[], sha2
   return `${text}\n${[...new Set([...kept, ...signed.map(({ line }) => line)])].join('')}`;
 }
 
-/** The text of a note, which is signed; empty if the note has no blank line. */
+/** The signed text of a note; empty if the note has no blank line. */
 export const noteText = (note: string): string => note.slice(0, note.lastIndexOf('\n\n') + 1);
 
 function isSignatureOf(line: string, key: NoteKey, sha256: Sha256): boolean {

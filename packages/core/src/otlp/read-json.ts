@@ -185,7 +185,7 @@ function text(value: unknown, at: string): string {
   return value.toWellFormed();
 }
 
-/** Bits as a number; 0 for a value of another type. */
+/** Flags as a number; 0 if the value is neither a number nor a string. */
 const flagsOf = (value: unknown): number => (typeof value === 'number' || typeof value === 'string' ? Number(value) : 0);
 
 function boolean(value: unknown, at: string): boolean {
@@ -193,7 +193,7 @@ function boolean(value: unknown, at: string): boolean {
   return value;
 }
 
-/** The names of the enumerations, each at the place that is its number. */
+/** The names of the enumerations. The index of a name is its number. */
 const SPAN_KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'].map((name) => `SPAN_KIND_${name}`);
 const STATUS_CODES = ['UNSET', 'OK', 'ERROR'].map((name) => `STATUS_CODE_${name}`);
 

@@ -85,7 +85,7 @@ export const Rationale = Type.Object(
   { additionalProperties: false },
 );
 
-/** A decision about an evaluation. */
+/** The body of an approver's decision on an evaluation. */
 export const DecisionOnEvaluation = Type.Object(
   {
     ...Rationale.properties,

@@ -22,7 +22,7 @@ const ShownLink = Type.Object({
   role: nullable(role()),
   account: oneOf(['none', 'without_password', 'with_password'], {
     description:
-      'The account of the email address; `none` if the link has no address. To accept an invitation, a person with an account needs its password. An account without one cannot accept an invitation until its owner has set a password.',
+      'Whether the email address has an account, and whether the account has a password; `none` if the link has no address. A person with an account needs its password to accept an invitation. If the account has no password, the person must set one first.',
   }),
   expires_at: dateTime({ description: 'When it expires.' }),
 });
