@@ -49,9 +49,9 @@ test('an approver can approve, withdraw and reject, and a new evaluation blocks 
   await openDialog(page, 'Approve');
   const other = await createPerson(workspace.server, { [workspace.id]: 'approver' });
   const evaluation = new URL(page.url()).pathname.split('/').at(-1);
-  const approval = `/workspaces/${workspace.id}/approvals/${evaluation}`;
-  const { seen } = (await other.browser.call('GET', approval)).body;
-  expect((await other.browser.call('POST', `${approval}/approve`, { rationale: 'I read them too.', seen })).status).toBe(200);
+  const approvalPath = `/workspaces/${workspace.id}/approvals/${evaluation}`;
+  const { seen } = (await other.browser.call('GET', approvalPath)).body;
+  expect((await other.browser.call('POST', `${approvalPath}/approve`, { rationale: 'I read them too.', seen })).status).toBe(200);
   await confirm(page, 'Approve', 'Now I read the failed cases.');
   await page.getByRole('dialog').getByText('is approved already').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
@@ -120,7 +120,7 @@ test('the page of an evaluation that was approved before any promotion check nam
   expect(await page.getByText('Approval requested by').count()).toBe(0);
 });
 
-test('a pending approval of an agent that is low risk again names what makes a decision possible', async () => {
+test('the page of a pending approval says how the approval can be decided if the agent is low risk', async () => {
   const workspace = await newWorkspace();
   const agent = await createHighRiskAgent(workspace, 'support-bot');
   await checkPromotion(workspace);
@@ -140,7 +140,7 @@ test('a pending approval of an agent that is low risk again names what makes a d
   await page.getByRole('link', { name: 'Approvals 1 pending' }).waitFor();
 });
 
-test('the pages of an older evaluation without a harness say that no promotion check can use it', async () => {
+test('the pages of an older evaluation without a harness say that no promotion check can use the evaluation', async () => {
   const workspace = await newWorkspace();
   await createHighRiskAgent(workspace, 'support-bot');
   const [evaluation] = await workspace.server.database.sql<{ id: string }>(
@@ -149,7 +149,7 @@ test('the pages of an older evaluation without a harness say that no promotion c
   );
   await workspace.send(paths.evaluations, { name: 'second', agent_name: 'support-bot', status: 'passing', pass_rate: 91 });
   const { page } = await workspace.visit('viewer', `evaluations/${evaluation!.id}`);
-  await page.getByText('so no promotion check can use it any more', { exact: false }).waitFor();
+  await page.getByText('So no promotion check can use this evaluation any more', { exact: false }).waitFor();
   await page.goto(`/w/${workspace.id}/approvals/${evaluation!.id}`);
-  await page.getByText('so no promotion check can use it any more', { exact: false }).waitFor();
+  await page.getByText('So no promotion check can use this evaluation any more', { exact: false }).waitFor();
 });

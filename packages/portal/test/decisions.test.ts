@@ -82,7 +82,7 @@ test('a decision is verified with the current keys, even if an earlier page had 
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   for (const _each of [1, 2]) await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
   const { page } = await workspace.visit('viewer', 'decisions');
-  // The keys before a rotation.
+  // As before a rotation, the published keys lack the current key.
   await page.route('**/.well-known/jwks.json', (route) => route.fulfill({ json: { keys: [] } }));
   const decisions = page.getByRole('table', { name: 'Decisions' }).getByRole('link', { name: 'support-bot' });
   await decisions.first().click();

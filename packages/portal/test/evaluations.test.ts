@@ -147,7 +147,7 @@ test('the page of an evaluation shows its reported cases, time, suite, failures,
   expect(pageErrors).toEqual([]);
 });
 
-test('the harness filter applies a complete ID only', async () => {
+test('the harness filter applies only complete IDs', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'bot', harness_id: HARNESS });
   const { page } = await workspace.visit('viewer', 'evaluations');
@@ -167,22 +167,22 @@ test('the harness filter applies a complete ID only', async () => {
   await page.getByRole('link', { name: 'nightly' }).waitFor();
 });
 
-test('the chart of pass rates says that only the latest 200 evaluations are read', async () => {
+test('the chart of pass rates says that it shows only the latest 200 evaluations', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'bot', status: 'passing', pass_rate: 90 });
   const { page } = await workspace.visit('viewer', 'agents');
-  const respond = (points: (all: object[]) => object[]) =>
+  const respond = (change: (points: object[]) => object[]) =>
     page.context().route('**/pass-rates*', async (route) => {
       const response = await route.fetch();
       const body = (await response.json()) as { points: object[] };
       const first = body.points[0];
-      await route.fulfill({ response, json: { ...body, points: points(Array.from({ length: 200 }, () => first!)), more: true } });
+      await route.fulfill({ response, json: { ...body, points: change(Array.from({ length: 200 }, () => first!)), more: true } });
     });
-  await respond((all) => all);
+  await respond((points) => points);
   await page.getByRole('link', { name: 'bot' }).click();
   await page.getByText('Only the latest 200 evaluations are shown.').waitFor();
   await page.context().unroute('**/pass-rates*');
-  await respond((all) => all.map((each) => ({ ...each, pass_rate: null })));
+  await respond((points) => points.map((each) => ({ ...each, pass_rate: null })));
   await page.reload();
   await page.getByText('None of the latest 200 evaluations of this agent reported a pass rate.').waitFor();
 });

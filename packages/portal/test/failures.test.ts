@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
-import { COME_BACK, createHighRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
+import { createHighRiskAgent, newWorkspace, paths, RETURN_TO_TAB, type Workspace } from './harness.ts';
 
 test('a page reports a lost connection, keeps the input and can submit it when the connection is back', async () => {
   const workspace = await newWorkspace();
@@ -78,7 +78,7 @@ test('after the session has ended, a form keeps its input, and opening another p
   await page.getByRole('heading', { name: 'Change retention' }).waitFor();
   await page.getByLabel('Name').fill('typed already');
   await workspace.server.database.sql('DELETE FROM countersign.sessions WHERE person_id = $1', [id]);
-  await page.evaluate(COME_BACK);
+  await page.evaluate(RETURN_TO_TAB);
   await page.getByRole('region', { name: 'Messages' }).getByText('Your input is kept').waitFor();
   expect(await page.getByLabel('Name').inputValue()).toBe('typed already');
   await page.getByRole('button', { name: 'Rename' }).click();
@@ -112,7 +112,7 @@ test('a dialog keeps its input while the server responds with 401, and can be su
   await dialog.getByLabel('What happened').fill('Promised a refund.');
   const signedOut = { status: 401, json: { error: 'unauthorized', issues: [] } };
   await page.context().route('**/api/portal/**', (route) => route.fulfill(signedOut));
-  await page.evaluate(COME_BACK);
+  await page.evaluate(RETURN_TO_TAB);
   await page.getByRole('region', { name: 'Messages' }).getByText('Your input is kept').waitFor();
   expect(await dialog.getByLabel('What happened').inputValue()).toBe('Promised a refund.');
   await page.context().unroute('**/api/portal/**');
@@ -128,19 +128,19 @@ test('a record and a list disappear if a reload shows that they cannot be read a
   const respond = (path: string, status: number, error: string) =>
     page.context().route(path, (route) => route.fulfill({ status, json: { error, issues: [] } }));
   await respond('**/traces/*', 404, 'not_found');
-  await page.evaluate(COME_BACK);
+  await page.evaluate(RETURN_TO_TAB);
   await page.getByText('The record does not exist').waitFor();
   expect(await page.getByRole('heading', { name: 'run-1' }).count()).toBe(0);
 
   await page.goto(`/w/${workspace.id}/runs`);
   await page.getByRole('link', { name: 'run-1' }).waitFor();
   await respond('**/api/portal/**/runs*', 403, 'forbidden');
-  await page.evaluate(COME_BACK);
+  await page.evaluate(RETURN_TO_TAB);
   await page.getByText('Your role in this workspace does not allow this.', { exact: false }).waitFor();
   expect(await page.getByRole('link', { name: 'run-1' }).count()).toBe(0);
 });
 
-test('a record, a list and the overview that cannot be updated stay, with a notice, until a retry succeeds', async () => {
+test('a record, a list or the overview that cannot be updated stays on the screen, with a notice until a retry succeeds', async () => {
   const workspace = await newWorkspace();
   const run = await workspace.send(paths.traces, { trace_id: 'run-1', agent_name: 'support-bot', spans: [] });
   const { page } = await workspace.visit('viewer');
@@ -154,7 +154,7 @@ test('a record, a list and the overview that cannot be updated stay, with a noti
     await page.getByRole('main').getByText(text).first().waitFor();
     const error = { status: 500, json: { error: 'internal_error', issues: [] } };
     await page.context().route('**/api/portal/**', (route) => route.fulfill(error));
-    await page.evaluate(COME_BACK);
+    await page.evaluate(RETURN_TO_TAB);
     await notice.waitFor();
     await page.getByRole('main').getByText(text).first().waitFor();
     await page.context().unroute('**/api/portal/**');
@@ -163,7 +163,7 @@ test('a record, a list and the overview that cannot be updated stay, with a noti
   }
 });
 
-test('if another admin was faster, the page says that the rationale was not recorded', async () => {
+test('if another admin has already made the same change, the page says that nothing was recorded', async () => {
   const workspace = await newWorkspace();
   const agent = await createHighRiskAgent(workspace, 'support-bot');
   const { page, browser } = await workspace.visit('admin', `agents/${agent}`);

@@ -96,7 +96,7 @@ export async function waitUntilLoaded(page: Page): Promise<void> {
 }
 
 /** A script that simulates a return to the tab a minute later, so that the page requests its stale data again. */
-export const COME_BACK = `(() => {
+export const RETURN_TO_TAB = `(() => {
   const now = Date.now();
   Date.now = () => now + 60_000;
   document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));

@@ -21,7 +21,7 @@ async function chooseAction(page: Page, name: string): Promise<void> {
   await page.getByRole('menuitem', { name }).click();
 }
 
-test('a new secret is shown before the lists have been read again', async () => {
+test('the new secret of a rotated key is shown before the lists are loaded again', async () => {
   const workspace = await newWorkspace();
   const { page, browser } = await workspace.visit('admin', 'members');
   const scopes = ['audit'];

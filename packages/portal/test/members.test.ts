@@ -55,31 +55,31 @@ test('an admin invites a member by link, changes their role, creates a password 
 });
 
 test('after leaving a workspace, a person sees their other workspace and a message', async () => {
-  const [left, other] = [await newWorkspace(), await newWorkspace()];
-  await createPerson(left.server, { [left.id]: 'admin' });
-  const { email, browser } = await createPerson(left.server, { [other.id]: 'viewer', [left.id]: 'admin' });
-  const { page, pageErrors } = await openWindow({ baseURL: left.server.url, cookie: browser.cookie });
-  await page.goto(`/w/${left.id}/members`);
+  const [workspace, other] = [await newWorkspace(), await newWorkspace()];
+  await createPerson(workspace.server, { [workspace.id]: 'admin' });
+  const { email, browser } = await createPerson(workspace.server, { [other.id]: 'viewer', [workspace.id]: 'admin' });
+  const { page, pageErrors } = await openWindow({ baseURL: workspace.server.url, cookie: browser.cookie });
+  await page.goto(`/w/${workspace.id}/members`);
   await waitUntilLoaded(page);
   await page.getByRole('button', { name: `Actions for ${email.split('@')[0]}` }).click();
   await page.getByRole('menuitem', { name: 'Leave workspace' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click();
-  await page.getByText(`You left ${left.name}.`).waitFor();
+  await page.getByText(`You left ${workspace.name}.`).waitFor();
   await page.getByRole('button', { name: `Workspace ${other.name} viewer` }).waitFor();
   expect(new URL(page.url()).pathname).toBe(`/w/${other.id}`);
   expect(pageErrors).toEqual([]);
 });
 
 test('leaving the only workspace ends the session, and the dialog says so', async () => {
-  const left = await newWorkspace();
-  await createPerson(left.server, { [left.id]: 'admin' });
-  const { page, email, pageErrors } = await left.visit('admin', 'members');
+  const workspace = await newWorkspace();
+  await createPerson(workspace.server, { [workspace.id]: 'admin' });
+  const { page, email, pageErrors } = await workspace.visit('admin', 'members');
   await waitUntilLoaded(page);
   await page.getByRole('button', { name: `Actions for ${email.split('@')[0]}` }).click();
   await page.getByRole('menuitem', { name: 'Leave workspace' }).click();
-  await page.getByRole('dialog').getByText('This is your only workspace, so you are signed out.').waitFor();
+  await page.getByRole('dialog').getByText('This is your only workspace, so leaving it signs you out.').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click();
-  await page.getByText(`You left ${left.name}.`).waitFor();
+  await page.getByText(`You left ${workspace.name}.`).waitFor();
   await page.getByLabel('Email address').fill(email);
   await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -149,7 +149,7 @@ test('the account page tells a member that there is no password yet, and does no
   expect(pageErrors).toEqual([]);
 });
 
-test('an invitation of a person without a password asks for no password and says where to get one', async () => {
+test('the invitation page of a person without a password shows no form and says how to get a password', async () => {
   const { server, name } = await newWorkspace();
   await runCommand(
     { ...environmentOf(server), COUNTERSIGN_PUBLIC_URL: server.url },

@@ -72,7 +72,7 @@ test('the page of a run marks the requests in which a user ID was overwritten', 
   await expect.poll(() => requests.allInnerTexts(), BUSY).toEqual(['Request 1 · user ID overwritten', 'Request 2']);
 });
 
-test('the overview counts outcomes other than success, without those of runs that have no root span', async () => {
+test('the overview counts a run without a root span, but not among the runs with another outcome than success', async () => {
   const workspace = await newWorkspace();
   await sendSpans(workspace, [chatRun(newTrace())[0]!]);
   for (const outcome of ['success', 'failure', 'completed'])
@@ -137,5 +137,5 @@ test('the page of a run marks a request that was deleted because it also contain
   expect(await rows.locator('td:first-child').allInnerTexts()).toEqual(['Request 1 · deleted', 'Request 2']);
   expect(await rows.first().getByRole('link').count()).toBe(0);
   expect(await rows.first().locator('td').nth(2).innerText()).toBe('–');
-  await page.getByText('deleted because it also contained a run that was erased', { exact: false }).waitFor();
+  await page.getByText('A request marked as deleted also contained another run, which was erased.', { exact: false }).waitFor();
 });

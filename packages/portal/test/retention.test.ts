@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { COME_BACK, newWorkspace } from './harness.ts';
+import { newWorkspace, RETURN_TO_TAB } from './harness.ts';
 
 test('an admin sets how long runs are kept and confirms a short period', async () => {
   const workspace = await newWorkspace();
@@ -47,7 +47,7 @@ test('a change by another admin keeps the input in a field and updates the other
   const main = page.getByRole('main');
   await main.getByLabel('Keep traces for (days)').fill('400');
   await browser.call('PATCH', `/workspaces/${workspace.id}/settings/retention`, { telemetry_days: 365 });
-  await page.evaluate(COME_BACK);
+  await page.evaluate(RETURN_TO_TAB);
   await main.getByText('Kept for 365 days').waitFor();
   expect(await main.getByLabel('Keep traces for (days)').inputValue()).toBe('400');
   expect(await main.getByLabel('Keep telemetry events for (days)').inputValue()).toBe('365');

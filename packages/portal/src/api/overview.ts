@@ -10,7 +10,7 @@ export const overviewQuery = (workspace: string) =>
   });
 
 /** The server counts pending approvals and open re-certifications only up to this number. */
-export const PENDING_COUNTED_MAX = 1_000;
+export const PENDING_COUNT_MAX = 1_000;
 
 /** The numbers of pending approvals and open re-certifications. */
 export const pendingCountsQuery = (workspace: string) =>

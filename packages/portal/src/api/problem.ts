@@ -71,8 +71,8 @@ export function requestIdOf(response: Response): { requestId?: string } {
 /** Converts any thrown value to a problem that can be shown. */
 export const toProblem = (error: unknown): Problem => (error instanceof Problem ? error : new Problem(0, 'page_error'));
 
-/** Whether an error means that earlier data must not stay on the screen: the record is gone, or the person may not read it any more. */
-export const isUnreadable = (error: unknown): boolean =>
+/** Whether the record does not exist any more, or the person may not read it. The screen must then not show older data of it. */
+export const isMissingOrForbidden = (error: unknown): boolean =>
   error instanceof Problem && ['missing', 'forbidden'].includes(error.kind);
 
 function kindOf(status: number, code: string): Problem['kind'] {

@@ -4,16 +4,16 @@ import { formatDay } from '../components/time-format.ts';
 import styles from './day-bars.module.css';
 import { AXIS_FONT, axisWidth, type Palette, Plot } from './plot.tsx';
 
-/** The value of one UTC day (YYYY-MM-DD). `other` is the part of `value` that `otherLabel` describes, if it is known. */
+/** The value of one UTC day (YYYY-MM-DD). `highlighted` is the part of `value` that has another color in the chart, if there is one. */
 export interface DayValue {
   day: string;
   value: number;
-  other?: number;
+  highlighted?: number;
 }
 
 const HEIGHT = 132;
 
-/** A bar chart by day with the total above it. The part that `otherLabel` names has another color. Pointing at a day shows its value. */
+/** A bar chart by day, with the total above it. Pointing at a day shows the value of the day. */
 export function DayBars(props: {
   title: string;
   total: string;
@@ -21,24 +21,27 @@ export function DayBars(props: {
   format: (value: number) => string;
   /** A shorter format for the axis. */
   formatShort?: (value: number) => string;
-  otherLabel?: string;
+  /** What the highlighted parts of the values count. */
+  highlightLabel?: string;
 }) {
-  const { title, total, days, format, formatShort = format, otherLabel } = props;
+  const { title, total, days, format, formatShort = format, highlightLabel } = props;
   const [pointedIndex, setPointedIndex] = useState<number | null>(null);
   const data = useMemo<uPlot.AlignedData>(
-    () => [days.map((_day, index) => index), days.map(({ value }) => value), days.map(({ other }) => other ?? 0)],
+    () => [days.map((_day, index) => index), days.map(({ value }) => value), days.map(({ highlighted }) => highlighted ?? 0)],
     [days],
   );
   const options = useMemo(() => optionsOf(days, formatShort, setPointedIndex), [days, formatShort]);
   const pointedDay = pointedIndex === null ? undefined : days[pointedIndex];
-  const other = (pointedDay === undefined ? days : [pointedDay]).reduce((sum, each) => sum + (each.other ?? 0), 0);
+  const highlighted = (pointedDay === undefined ? days : [pointedDay]).reduce((sum, each) => sum + (each.highlighted ?? 0), 0);
   return (
     <section className={styles.bars}>
       <h3>{title}</h3>
       <p className={styles.figure}>
         <strong>{pointedDay === undefined ? total : format(pointedDay.value)}</strong>
         <span>{pointedDay === undefined ? `in ${days.length} days` : formatDay(pointedDay.day)}</span>
-        {other > 0 && otherLabel !== undefined && <span className={styles.other}>{`${format(other)} ${otherLabel}`}</span>}
+        {highlighted > 0 && highlightLabel !== undefined && (
+          <span className={styles.highlighted}>{`${format(highlighted)} ${highlightLabel}`}</span>
+        )}
       </p>
       <Plot
         label={`${title} by day: ${total} in ${days.length} days`}
@@ -51,15 +54,15 @@ export function DayBars(props: {
               <tr>
                 <th scope="col">Day (UTC)</th>
                 <th scope="col">{title}</th>
-                {otherLabel !== undefined && <th scope="col">{otherLabel}</th>}
+                {highlightLabel !== undefined && <th scope="col">{highlightLabel}</th>}
               </tr>
             </thead>
             <tbody>
-              {days.map(({ day, value, other: part }) => (
+              {days.map(({ day, value, highlighted: part }) => (
                 <tr key={day}>
                   <td>{day}</td>
                   <td>{format(value)}</td>
-                  {otherLabel !== undefined && <td>{format(part ?? 0)}</td>}
+                  {highlightLabel !== undefined && <td>{format(part ?? 0)}</td>}
                 </tr>
               ))}
             </tbody>

@@ -1,7 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { isUnreadable } from '../api/problem.ts';
+import { isMissingOrForbidden } from '../api/problem.ts';
 import { useWorkspace } from '../api/session.ts';
 import { BlockSkeleton } from './block-skeleton.tsx';
 import { OutdatedNotice } from './outdated-notice.tsx';
@@ -22,9 +22,9 @@ interface ListPage {
 }
 
 /**
- * The page of one record. Shows a skeleton while the record loads, and an error if loading fails, or if a reload shows that the record
- * cannot be read any more. If a reload fails for another reason, the record stays below a notice. `children` renders the loaded record; its
- * parameter `crumb` is the link to the list, for the header of the page.
+ * The page of one record. Shows a skeleton while the record loads, and an error if loading fails. If a later reload shows that the record
+ * is missing or forbidden, an error replaces the record. If a reload fails for another reason, the record stays below a notice. `children`
+ * renders the loaded record; its parameter `crumb` is the link to the list, for the header of the page.
  */
 export function DetailPage<T>(props: {
   title: string;
@@ -41,7 +41,7 @@ export function DetailPage<T>(props: {
     </Link>
   );
   const { data, error } = query;
-  const isShown = data !== undefined && !isUnreadable(error);
+  const isShown = data !== undefined && !isMissingOrForbidden(error);
   return (
     <>
       {isShown && <OutdatedNotice query={query} />}

@@ -5,8 +5,8 @@ import { Notice } from './notice.tsx';
 import styles from './outdated-notice.module.css';
 
 /**
- * A notice above data that could not be updated. A lost connection has a banner instead (shell/lost-connection.tsx), and the end of the
- * session has a message.
+ * A notice above data that could not be updated. Shows nothing if the connection is lost or the session has ended: the page then has a
+ * banner (shell/lost-connection.tsx) or a message.
  */
 export function OutdatedNotice({
   query,

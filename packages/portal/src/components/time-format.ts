@@ -6,7 +6,7 @@ const UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ['minute', 60],
 ];
 
-// With `numeric: 'auto'`, one whole day ago would be "yesterday", although it can be the day before yesterday.
+// `numeric: 'auto'` would show times from 24 to 48 hours ago as "yesterday", but they can be on the day before yesterday.
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'short' });
 
 /** A time relative to `now` (milliseconds since 1970) in whole units: `3 min. ago`, `in 2 days`. Less than a minute is `just now`. */

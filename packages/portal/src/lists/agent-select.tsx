@@ -59,7 +59,7 @@ export function AgentSelect(props: {
       // The server has already filtered the options.
       filter={({ options: all }) => all}
       onSearchChange={(text) => setSearchText(text === options.get(value ?? '') ? '' : text)}
-      nothingFoundMessage={matches.isError ? 'The agents could not be loaded.' : 'No matching agent'}
+      nothingFoundMessage={matches.isError ? 'The agents could not be loaded. Reload the page.' : 'No matching agent'}
       error={error}
       withAsterisk={required}
       checkIconPosition="right"

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { isUnreadable } from '../api/problem.ts';
+import { isMissingOrForbidden } from '../api/problem.ts';
 import { OutdatedNotice } from '../components/outdated-notice.tsx';
 import { ProblemNotice } from '../components/problem-notice.tsx';
 import styles from './cursor-list.module.css';
@@ -35,7 +35,7 @@ export function CursorList<T>(props: {
     placeholderData: keepPreviousData,
   });
   if (list.isPending) return <TableSkeleton columns={columns.length} />;
-  if (list.isError && (list.data === undefined || isUnreadable(list.error))) {
+  if (list.isError && (list.data === undefined || isMissingOrForbidden(list.error))) {
     return (
       <div className={styles.inset}>
         <ProblemNotice problem={list.error} retry={() => void list.refetch()} />

@@ -35,8 +35,8 @@ export const activeFilterClass = styles.set as string;
 const TYPING_MS = 350;
 
 /**
- * The input of a filter's field. The value that `toValue` makes of it is applied TYPING_MS after the last input. The input can differ from
- * the applied value, for example while a value is still incomplete.
+ * The text in the field of a filter. TYPING_MS after the last change of the text, `toValue` converts the text to the value of the filter.
+ * So the text can differ from this value, for example while the text is an incomplete ID.
  */
 function useTypedFilter<N extends string>(filters: Filters<N>, name: N, toValue: (input: string) => string) {
   const current = filters.values[name] ?? '';
@@ -68,7 +68,7 @@ function useTypedFilter<N extends string>(filters: Filters<N>, name: N, toValue:
   };
 }
 
-/** A free-text filter. It is applied TYPING_MS after the last input. An ID is applied only if it is complete. */
+/** A free-text filter. It is applied TYPING_MS after the last change. An incomplete ID is not applied. */
 export function FilterText<N extends string>({
   filters,
   name,
@@ -164,7 +164,7 @@ export function FilterDays({ filters }: { filters: Filters<'from' | 'to'> }) {
 }
 
 function FilterDay({ filters, name, label }: { filters: Filters<'from' | 'to'>; name: 'from' | 'to'; label: string }) {
-  // Browsers report a date at each key, for example the year 0002 after the first digit of 2026. Such a date sets no filter.
+  // While a person types the year 2026, browsers report the years 2, 20 and 202. Years below 100 set no filter.
   const { input, type } = useTypedFilter(filters, name, (day) => (startOfDay(day) === undefined ? '' : day));
   return (
     <TextInput

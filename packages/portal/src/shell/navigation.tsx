@@ -14,7 +14,7 @@ import {
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { PENDING_COUNTED_MAX, pendingCountsQuery } from '../api/overview.ts';
+import { PENDING_COUNT_MAX, pendingCountsQuery } from '../api/overview.ts';
 import { useHasRole, useWorkspace } from '../api/session.ts';
 import { formatCount } from '../components/number-format.ts';
 import styles from './navigation.module.css';
@@ -90,7 +90,7 @@ function NavigationLink({ entry, onGo }: { entry: Entry; onGo: () => void }) {
       <span>{entry.label}</span>
       {count > 0 && (
         <span className={styles.count}>
-          {count < PENDING_COUNTED_MAX ? count : `${formatCount(PENDING_COUNTED_MAX)}+`}
+          {count < PENDING_COUNT_MAX ? count : `${formatCount(PENDING_COUNT_MAX)}+`}
           <span className="visually-hidden"> pending</span>
         </span>
       )}

@@ -12,7 +12,7 @@ import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
 import { ExactTime } from '../../components/relative-time.tsx';
 import { ApprovalStatusBadge, EvaluationStatusBadge, RiskBadge } from '../../components/status-badges.tsx';
-import { OlderEvaluation } from '../evaluations/older-evaluation.tsx';
+import { OlderEvaluationNotice } from '../evaluations/older-evaluation-notice.tsx';
 import { RelatedRuns } from '../evaluations/related-runs.tsx';
 import { ReportedDetails } from '../evaluations/reported-details.tsx';
 import { ApprovalActions } from './approval-actions.tsx';
@@ -49,7 +49,7 @@ export function ApprovalPage() {
           />
           <div className="stack">
             {data.may.approve && <Approvers />}
-            {!data.is_latest && <OlderEvaluation kind="warning" harness={data.evaluation.harness_id} />}
+            {!data.is_latest && <OlderEvaluationNotice kind="warning" harness={data.evaluation.harness_id} />}
             {data.risk_level === 'low' && (
               <Notice kind="quiet">
                 <p>
@@ -106,7 +106,7 @@ function EvaluationPanel({ detail: { evaluation, details, notes, approval, agent
               </Link>,
             ],
             ['Category', evaluation.category ?? '–'],
-            // Without a request by a promotion check, `requested_by` is the person who decided first.
+            // If no promotion check requested the approval, `requested_by` is the person who decided first.
             [
               'Approval requested by',
               approval?.requested_by.startsWith('key:') ? <Actor key="requester" by={approval.requested_by} /> : undefined,

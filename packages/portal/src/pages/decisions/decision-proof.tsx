@@ -8,8 +8,8 @@ import { Notice } from '../../components/notice.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
-import { alteredColumns } from '../../proof/altered-columns.ts';
 import { checkDecision, decisionKeyBytes, type Finding } from '../../proof/check-decision.ts';
+import { compareColumns } from '../../proof/compare-columns.ts';
 import { fetchPublicKeys } from '../../proof/public-keys.ts';
 import { CheckCopy } from './check-copy.tsx';
 import styles from './decision-page.module.css';
@@ -19,7 +19,7 @@ type Decision = ResponseBody<'decisions.read'>;
 
 /** Verifies the decision in the browser: columns, hash, attestation, evidence, and the HMAC after an admin loads the decision key. */
 export function DecisionProof({ decision }: { decision: Decision }) {
-  // Each page fetches the keys. Attestations are signed when they are read, so keys of an earlier page may lack their key.
+  // The server signs an attestation when it is read, possibly with a new key. So each page fetches the keys again.
   const keys = useQuery({
     queryKey: ['public-keys', decision.id],
     queryFn: ({ signal }) => fetchPublicKeys(signal),
@@ -39,7 +39,7 @@ export function DecisionProof({ decision }: { decision: Decision }) {
     evidence: decision.evidence,
     decisionKey,
   });
-  const columnErrors = alteredColumns({ ...decision.decision }, columnsOf(decision));
+  const columnErrors = compareColumns({ ...decision.decision }, columnsOf(decision));
   const isValid =
     Object.values(findings).every(({ passed }: Finding) => passed) && decision.altered === null && columnErrors.length === 0;
   return (

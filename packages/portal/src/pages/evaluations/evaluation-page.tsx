@@ -13,7 +13,7 @@ import { PropertyList } from '../../components/property-list.tsx';
 import { ExactTime } from '../../components/relative-time.tsx';
 import { Snippet } from '../../components/snippet.tsx';
 import { ApprovalStatusBadge, EvaluationStatusBadge } from '../../components/status-badges.tsx';
-import { OlderEvaluation } from './older-evaluation.tsx';
+import { OlderEvaluationNotice } from './older-evaluation-notice.tsx';
 import { RelatedRuns } from './related-runs.tsx';
 import { ReportedDetails } from './reported-details.tsx';
 
@@ -62,7 +62,9 @@ export function EvaluationPage() {
             }
           />
           <div className="stack">
-            {data.agent !== null && data.latest_of_agent !== id && <OlderEvaluation kind="quiet" harness={data.harness_id} />}
+            {data.agent !== null && data.latest_of_agent !== id && (
+              <OlderEvaluationNotice kind="quiet" harness={data.harness_id} />
+            )}
             <Panel title="Outcome">
               <OutcomeProperties evaluation={data} />
             </Panel>

@@ -42,8 +42,8 @@ export function Violations() {
           empty={
             <EmptyState title="No policy violations">
               <p>
-                An admin can record a violation here. A guardrail can also send violations to the ledger. With the agent_id of an
-                agent, they are listed for that agent:
+                An admin can record a violation here. A guardrail can also send violations to the ledger. To list a violation
+                under an agent, send the agent_id, too. For example:
               </p>
               <ExampleRequest
                 path="/api/public/audit"

@@ -37,7 +37,7 @@ export function KeyList({
   const params = { workspace: workspace.id, prefix: pending?.key.prefix ?? '' };
   const rotate = async () => {
     const minted = await call('keys.rotate', { params });
-    // The old secret has stopped working, so the new one is shown without waiting for the lists.
+    // The old secret no longer works, so the new secret is shown before the lists are loaded again.
     if (pending !== undefined)
       onShow(minted, { name: pending.key.name, kind: pending.key.kind, scopes: pending.key.scopes, rotated: true });
     void queries.invalidateQueries();

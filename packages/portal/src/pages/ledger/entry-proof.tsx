@@ -5,13 +5,13 @@ import { Identifier } from '../../components/identifier.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { formatCountOf } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
-import { alteredColumns } from '../../proof/altered-columns.ts';
 import { digests } from '../../proof/browser-cryptography.ts';
+import { compareColumns } from '../../proof/compare-columns.ts';
 import styles from './entry-proof.module.css';
 
 type Entry = ResponseBody<'ledger.read'>;
 
-/** Recomputes the entry's hash, and checks the columns that the page shows and its links to the adjacent entries. */
+/** Recomputes the entry's hash. Checks the entry's links to the adjacent entries, and the columns that the page shows. */
 export function EntryProof({ entry }: { entry: Entry }) {
   const { workspace } = useWorkspace();
   const errors = [...columnErrors(entry, workspace.id), ...chainErrors(entry)];
@@ -66,7 +66,7 @@ const nextLabel = ({ seq, next, last_seq }: Entry): string =>
 const columnErrors = ({ document, agent, ...entry }: Entry, tenantId: string): string[] => {
   const { seq, id, recorded_at, recorded_by, actor, action, trace_id, prev_hash } = entry;
   const columns = { tenant_id: tenantId, seq, id, recorded_at, recorded_by, actor, action, trace_id, prev_hash };
-  return alteredColumns(JSON.parse(document) as Record<string, unknown>, { ...columns, agent_id: agent?.id ?? null });
+  return compareColumns(JSON.parse(document) as Record<string, unknown>, { ...columns, agent_id: agent?.id ?? null });
 };
 
 function chainErrors({ document, row_hash, prev_hash, previous, next, seq, last_seq }: Entry): string[] {

@@ -23,7 +23,7 @@ import { VerifyLedger } from './verify-ledger.tsx';
 
 type Entry = ListItem<'ledger.list'>;
 
-/** The server lists at most this many actions, by name. */
+/** The server lists at most this many names of actions, in alphabetical order. */
 const ACTIONS_MAX = 200;
 
 /** The page of the audit ledger: its verification, its entries, and all logs of the workspace. */

@@ -43,7 +43,7 @@ export function VerifyLedger() {
           <div className={styles.running}>
             <Progress value={state.entries === 0 ? 0 : (state.checked / state.entries) * 100} aria-label="Entries checked" />
             <p className="num">
-              {/* Entries that were added after the start are verified too. */}
+              {/* Entries that are added during the verification are verified too, so `checked` can exceed `entries`. */}
               {formatCount(state.checked)} of {formatCountOf(Math.max(state.entries, state.checked), 'entry', 'entries')}
             </p>
           </div>

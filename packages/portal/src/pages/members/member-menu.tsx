@@ -23,7 +23,7 @@ export function MemberMenu({
   const navigate = useNavigate();
   const isOnlyWorkspace = useSession().data?.memberships.length === 1;
   const [openDialog, setOpenDialog] = useState<'reset' | 'remove'>();
-  const self = member.person_id === person.id;
+  const isSelf = member.person_id === person.id;
   const params = { workspace: workspace.id, person: member.person_id };
   const remove = async () => {
     await call('members.remove', { params });
@@ -33,7 +33,7 @@ export function MemberMenu({
   const leave = async () => {
     await call('members.leave', { params: { workspace: workspace.id } });
     toast.done(`You left ${workspace.name}.`);
-    // The page `/` redirects to a workspace of the session, so the session must not contain this one.
+    // The page `/` redirects to a workspace of the session. So the workspace that the person left is first removed from the session.
     queries.setQueryData(
       sessionQuery.queryKey,
       (session) =>
@@ -52,9 +52,9 @@ export function MemberMenu({
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          {!self && <Menu.Item onClick={() => setOpenDialog('reset')}>Create password reset link</Menu.Item>}
+          {!isSelf && <Menu.Item onClick={() => setOpenDialog('reset')}>Create password reset link</Menu.Item>}
           <Menu.Item color="red" onClick={() => setOpenDialog('remove')}>
-            {self ? 'Leave workspace' : 'Remove'}
+            {isSelf ? 'Leave workspace' : 'Remove'}
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
@@ -72,14 +72,14 @@ export function MemberMenu({
       <ConfirmDialog
         opened={openDialog === 'remove'}
         onClose={() => setOpenDialog(undefined)}
-        title={self ? `Leave ${workspace.name}?` : `Remove ${member.name}?`}
-        submit={self ? 'Leave' : 'Remove'}
+        title={isSelf ? `Leave ${workspace.name}?` : `Remove ${member.name}?`}
+        submit={isSelf ? 'Leave' : 'Remove'}
         danger
-        action={self ? leave : remove}
+        action={isSelf ? leave : remove}
       >
         <p className="soft">
-          Records of {self ? 'your' : 'their'} actions are kept. The last admin cannot {self ? 'leave' : 'be removed'}.
-          {self && isOnlyWorkspace && ' This is your only workspace, so you are signed out.'}
+          Records of {isSelf ? 'your' : 'their'} actions are kept. The last admin cannot {isSelf ? 'leave' : 'be removed'}.
+          {isSelf && isOnlyWorkspace && ' This is your only workspace, so leaving it signs you out.'}
         </p>
       </ConfirmDialog>
     </>

@@ -1,7 +1,7 @@
 import { IconCircleCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ResponseBody } from '../../api/call.ts';
-import { PENDING_COUNTED_MAX } from '../../api/overview.ts';
+import { PENDING_COUNT_MAX } from '../../api/overview.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { formatCount, formatPercent } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
@@ -72,7 +72,7 @@ function MoreLink({
   return (
     <div className={styles.more}>
       <Link to={to} params={{ workspace: workspace.id }} search={search}>
-        {all < PENDING_COUNTED_MAX ? `All ${all} ${label}` : `All ${label} (${formatCount(PENDING_COUNTED_MAX)} or more)`}
+        {all < PENDING_COUNT_MAX ? `All ${all} ${label}` : `All ${label} (${formatCount(PENDING_COUNT_MAX)} or more)`}
       </Link>
     </div>
   );

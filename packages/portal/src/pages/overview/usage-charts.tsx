@@ -26,7 +26,7 @@ export function UsageCharts() {
       title="Usage by day"
       note={
         'Days are in UTC. All stored traces and telemetry events are counted, including arriving and incomplete runs. ' +
-        'The outcome of a telemetry event can be any label. Only success counts as success.'
+        'A telemetry event can have any outcome. Every outcome except "success" is counted as "other than success".'
       }
       actions={
         <SegmentedControl
@@ -45,7 +45,7 @@ export function UsageCharts() {
 }
 
 function Charts({ days }: { days: readonly Day[] }) {
-  const runs = useMemo(() => days.map(({ day, runs: value, failures: other }) => ({ day, value, other })), [days]);
+  const runs = useMemo(() => days.map(({ day, runs: value, failures: highlighted }) => ({ day, value, highlighted })), [days]);
   const tokens = useMemo(() => days.map(({ day, total_tokens: value }) => ({ day, value })), [days]);
   const cost = useMemo(() => days.map(({ day, cost_usd }) => ({ day, value: Number(cost_usd) })), [days]);
   const sum = (figures: readonly { value: number }[]) => figures.reduce((all, { value }) => all + value, 0);
@@ -56,7 +56,7 @@ function Charts({ days }: { days: readonly Day[] }) {
         days={runs}
         total={formatShortCount(sum(runs))}
         format={formatShortCount}
-        otherLabel="other than success"
+        highlightLabel="other than success"
       />
       <DayBars title="Tokens" days={tokens} total={formatShortCount(sum(tokens))} format={formatShortCount} />
       <DayBars

@@ -70,8 +70,8 @@ function callName(call: unknown): string {
 }
 
 /**
- * The arguments of a call as indented JSON, or unchanged if they are a text that is not JSON, or that parsing would change, such as a
- * number beyond 2^53. Without arguments, the whole call.
+ * The arguments of a call as indented JSON. A text is returned unchanged if it is not JSON, or if parsing would change it, for example
+ * by rounding a number above 2^53. If a call has no arguments, the whole call is returned.
  */
 function callArguments(call: unknown): string {
   const {

@@ -1,6 +1,6 @@
 import { formatCount } from '../../components/number-format.ts';
 
-/** Says that whole numbers in a parsed JSON value can be rounded. Shows nothing if the value has no number that is large enough. */
+/** A note that large whole numbers in a parsed JSON value can be rounded. Shows nothing if the value has no such number. */
 export const RoundedNumbers = ({ value }: { value: unknown }) =>
   hasUnsafeInteger(value) ? (
     <p className="soft">

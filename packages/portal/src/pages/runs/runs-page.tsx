@@ -16,6 +16,7 @@ import { runColumns } from './run-columns.tsx';
 export function RunsPage() {
   const { workspace } = useWorkspace();
   // `from` and `to` are days that a person selects. `since` and `before` are exact times in links from other pages.
+  // A run must match all of them.
   const filters = useFilters(['text', 'source', 'agent_id', 'outcome', 'session_id', 'from', 'to', 'since', 'before']);
   const { from, to, since, before, ...others } = filters.values;
   return (
@@ -60,8 +61,8 @@ export function RunsPage() {
               params: { workspace: workspace.id },
               query: {
                 ...(others as object),
-                from: inOrder(since, startOfDay(from)).at(-1),
-                to: inOrder(before, startOfDay(to, 1))[0],
+                from: sortTimes(since, startOfDay(from)).at(-1),
+                to: sortTimes(before, startOfDay(to, 1))[0],
                 cursor,
               },
               signal,
@@ -110,5 +111,5 @@ const FIRST_TRACE = {
 };
 
 /** The given times, earliest first, without those that are undefined. */
-const inOrder = (...times: (string | undefined)[]): string[] =>
+const sortTimes = (...times: (string | undefined)[]): string[] =>
   times.filter((time) => time !== undefined).toSorted((left, right) => Date.parse(left) - Date.parse(right));

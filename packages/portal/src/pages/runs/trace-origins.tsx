@@ -41,7 +41,7 @@ export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
         title="Original requests"
         note={`This run was merged from these requests. They are stored unchanged, except that user IDs with personal data are overwritten.${
           trace.submissions.some(({ deleted }) => deleted)
-            ? ' A request marked as deleted was deleted because it also contained a run that was erased.'
+            ? ' A request marked as deleted also contained another run, which was erased.'
             : ''
         }${
           trace.submission_count > trace.submissions.length

@@ -68,7 +68,7 @@ export function SetUp({ link, token, onSignedIn }: LinkFormProps) {
         )}
         <TextField
           label="Your name"
-          {...(mayHaveAccount ? { description: 'For a new account.' } : {})}
+          {...(mayHaveAccount ? { description: 'Only for a new account.' } : {})}
           autoComplete="name"
           value={values.name}
           onChange={set('name')}
@@ -143,15 +143,15 @@ const InvitationSummary = ({ link }: { link: LinkFormProps['link'] }) => (
   </>
 );
 
-/** Shown for an invitation that requires the password of an account, if the account has none. */
+/** Replaces the form of an invitation if the invited person has an account without a password. */
 const PasswordRequired = ({ link }: { link: LinkFormProps['link'] }) => (
   <>
     <p className="soft">
       <InvitationSummary link={link} />
     </p>
     <p>
-      Your account has no password yet. Ask someone who is an admin of all your workspaces, or the operator, for a password reset
-      link. Set a password with it, then open this invitation again.
+      Your account has no password yet. Ask the operator, or a person who is an admin of all your workspaces, for a password reset
+      link. Open that link and set a password. Then open this invitation again.
     </p>
   </>
 );

@@ -1,8 +1,8 @@
 /**
- * Compares the columns of a row that a page shows with the text that was hashed or signed, and returns a message for each difference. The
- * hash and the signature do not cover the columns, so an altered column would otherwise look verified.
+ * Compares the columns that a page shows with the text that was hashed or signed, and returns a message for each difference. The hash and
+ * the signature do not cover the columns. Without the comparison, an altered column would look verified.
  */
-export const alteredColumns = (
+export const compareColumns = (
   document: Readonly<Record<string, unknown>>,
   columns: Readonly<Record<string, unknown>>,
 ): string[] =>
