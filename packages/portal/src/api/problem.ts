@@ -71,7 +71,7 @@ export function requestIdOf(response: Response): { requestId?: string } {
 /** Converts any thrown value to a problem that can be shown. */
 export const toProblem = (error: unknown): Problem => (error instanceof Problem ? error : new Problem(0, 'page_error'));
 
-/** Whether the record does not exist any more, or the person may not read it. The screen must then not show older data of it. */
+/** Whether the record does not exist any more, or the person may not read it. Then older data of the record must not be shown. */
 export const isMissingOrForbidden = (error: unknown): boolean =>
   error instanceof Problem && ['missing', 'forbidden'].includes(error.kind);
 
@@ -89,7 +89,9 @@ function kindOf(status: number, code: string): Problem['kind'] {
 }
 
 const MESSAGES: Record<Problem['kind'], string> = {
-  lost: 'The server is not responding. Your input is kept. Try again when the connection is back. If you submitted a change, first check whether it was stored.',
+  lost:
+    'The server is not responding. Your input is kept. Try again when the connection is back. ' +
+    'If you submitted a change, first check whether it was stored.',
   'signed-out': 'You are signed out. Your input is kept. Sign in again in another tab, then try again.',
   'wrong-password': 'Wrong email or password.',
   forbidden: 'Your role in this workspace does not allow this. An admin of the workspace can change your role.',

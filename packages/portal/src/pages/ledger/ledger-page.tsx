@@ -37,7 +37,7 @@ export function LedgerPage() {
     queryFn: ({ signal }) => call('ledger.actions', { params, signal }),
   });
   const actionNames = actions.data?.actions ?? [];
-  const anyAction = actionNames.length < ACTIONS_MAX ? 'Any action' : `Any action (first ${ACTIONS_MAX} listed)`;
+  const anyAction = actionNames.length < ACTIONS_MAX ? 'Any action' : `Any action (only the first ${ACTIONS_MAX} are listed)`;
   const { data: members } = useQuery(membersQuery(workspace.id));
   // The email address distinguishes a person from a program that sends the same name as its actor.
   const actors = new Map((members?.items ?? []).map(({ person_id: id, name, email }) => [`user:${id}`, `${name}, ${email}`]));
