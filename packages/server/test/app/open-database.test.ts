@@ -35,7 +35,7 @@ test('of two concurrent `migrate` commands, only the one that ran the migrations
   }
 }, 30_000);
 
-test('a table that an administrator adds to the schema does not stop commands, and `migrate` works', async () => {
+test('`migrate` and other commands work with a table that an administrator has added to the schema', async () => {
   const database = await emptyDatabase();
   try {
     const environment = environmentFor(database);
@@ -48,7 +48,7 @@ test('a table that an administrator adds to the schema does not stop commands, a
   }
 }, 30_000);
 
-test('`migrate` grants missing rights also if the schema is current, and a command that lacks one names this remedy', async () => {
+test('`migrate` grants missing rights even if the schema is current, and a command that lacks a right says to run it', async () => {
   const database = await emptyDatabase();
   try {
     const environment = environmentFor(database);

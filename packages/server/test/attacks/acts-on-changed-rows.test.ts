@@ -175,10 +175,10 @@ describe('an act on an evaluation that is not the latest of its agent, after row
     expect(await lastEntry()).toEqual(before);
   });
 
-  test('is refused if its event was changed with the row, although the hash of the event fits', async () => {
+  test('is refused if the event of the evaluation was changed like the row, and has a matching hash', async () => {
     const [other, otherId] = await createHighRiskAgent();
     await moveEvaluation(otherId);
-    // The running server has read the log already, so it does not read the changed event again.
+    // The server has cached the state of the log already. Only the decision below reads this event again.
     const [event] = await server.database.sql<{ seq: number; document: string }>(
       `SELECT seq, document FROM countersign.evidence_events WHERE tenant_id = $1 AND strpos(document, $2) > 0`,
       [tenantId, evaluation],
@@ -195,15 +195,15 @@ describe('an act on an evaluation that is not the latest of its agent, after row
   });
 });
 
-describe('an approver whose page showed rows that were changed outside the server, and put back before the decision,', () => {
-  /** Reads the page of the evaluation while the rows are changed. Returns the digest of what it showed. */
-  async function readWhile(approver: PortalClient, change: () => Promise<unknown>, undo: () => Promise<unknown>) {
+describe('an approver whose page showed rows that were changed outside the server, and restored before the decision,', () => {
+  /** Reads the page of the evaluation while the rows are changed. Returns the digest of what the page showed. */
+  async function seenDuring(approver: PortalClient, change: () => Promise<unknown>, undo: () => Promise<unknown>) {
     await change();
     const { seen } = await approver.get('approvals.read', { params: { evaluation } });
     await undo();
     return seen;
   }
-  const set = (column: string, value: unknown) => () =>
+  const setColumn = (column: string, value: unknown) => () =>
     sql(`UPDATE countersign.evaluations SET ${column} = $2 WHERE id = $1`, [evaluation, value]);
 
   test.each(['approvals.approve', 'approvals.reject', 'approvals.withdraw'] as const)(
@@ -213,7 +213,7 @@ describe('an approver whose page showed rows that were changed outside the serve
       const [other] = await createHighRiskAgent();
       if (route === 'approvals.withdraw') await decide('approved');
       const swap = () => swapNames(agent, other);
-      const seen = await readWhile(approver, swap, swap);
+      const seen = await seenDuring(approver, swap, swap);
       const before = await lastEntry();
       const { status, body } = await approver.callRoute(route, { params: { evaluation }, body: { rationale: 'read it', seen } });
       expect([status, body.issues[0].message]).toEqual([
@@ -221,7 +221,7 @@ describe('an approver whose page showed rows that were changed outside the serve
         expect.stringContaining(`agent ${JSON.stringify(agent)}, status passing, pass rate 95 %`),
       ]);
       expect(await lastEntry()).toEqual(before);
-      const unchanged = await readWhile(
+      const unchanged = await seenDuring(
         approver,
         async () => {},
         async () => {},
@@ -239,20 +239,20 @@ describe('an approver whose page showed rows that were changed outside the serve
     ['suite', 'other', null],
     ['evaluated_at', '2026-01-01T00:00:00Z', null],
     ['harness_id', randomUUID(), null],
-  ])('cannot approve it after the page showed another %s', async (column, changed, stored) => {
+  ])('cannot approve the evaluation if the page showed another %s', async (column, changed, stored) => {
     const approver = await portalClient(server, tenantId, 'approver');
-    const seen = await readWhile(approver, set(column, changed), set(column, stored));
+    const seen = await seenDuring(approver, setColumn(column, changed), setColumn(column, stored));
     const body = { rationale: 'read it', seen };
     expect((await approver.callRoute('approvals.approve', { params: { evaluation }, body })).status).toBe(409);
     expect(await reason()).toBe('approval_required');
   });
 
-  test('cannot approve it after the page showed another sender, time or document', async () => {
+  test('cannot approve the evaluation if the page showed another sender, time or document', async () => {
     const approver = await portalClient(server, tenantId, 'approver');
     const [row] = await sql(`SELECT recorded_by, recorded_at, document FROM countersign.evaluations WHERE id = $1`, [evaluation]);
     const changes = { recorded_by: 'key:trusted00000', recorded_at: '2026-01-01T00:00:00Z', document: '{"notes":"all read"}' };
     for (const [column, value] of Object.entries(changes)) {
-      const seen = await readWhile(approver, set(column, value), set(column, row![column]));
+      const seen = await seenDuring(approver, setColumn(column, value), setColumn(column, row![column]));
       const body = { rationale: 'read it', seen };
       expect([column, (await approver.callRoute('approvals.approve', { params: { evaluation }, body })).status]).toEqual([
         column,

@@ -62,14 +62,14 @@ async function requestLedger(path: string): Promise<{ status: number; text: stri
   return { status: response.status, text: await response.text() };
 }
 
-/** A signature line with the ID of the instance's current key, and 64 bytes that are not its signature. */
+/** A signature line with the ID of the instance's current key, and 64 bytes that are not a signature by this key. */
 function forgedSignature(): string {
   const signer = signers()[0]!;
   const bytes = Buffer.concat([keyId(signer, sha256), Buffer.alloc(64, 1)]);
   return `\u2014 ${signer.name} ${toBase64(bytes)}\n`;
 }
 
-describe('a checkpoint row that somebody inserted is neither signed nor returned', () => {
+describe('a checkpoint row that somebody inserted', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['with a false root', () => insert(ENTRIES, FORGED_ROOT, `${textOf(ENTRIES, FORGED_ROOT)}\n`)],
     [
@@ -82,13 +82,16 @@ describe('a checkpoint row that somebody inserted is neither signed nor returned
     ],
     ['of an abandoned history', () => insertAbandoned(ENTRIES)],
     ['of an abandoned history, and of a smaller size', () => insertAbandoned(2)],
-    ['of more rows than the log has', () => insert(1000, FORGED_ROOT, `${textOf(1000, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`)],
+    [
+      'with a size above the number of rows in the log',
+      () => insert(1000, FORGED_ROOT, `${textOf(1000, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`),
+    ],
     [
       'of the log of another workspace',
       () => insert(ENTRIES, trueRoot, `${textOf(ENTRIES, trueRoot, originOf(otherId, 'decisions'))}\n\u2014 x aGVsbG8K\n`),
     ],
     ['with other text', () => insert(ENTRIES, trueRoot, `DSSEv1 28 application/vnd.in-toto+json 2 {}\n\n\u2014 x aGVsbG8K\n`)],
-  ])('%s', async (_what, attack) => {
+  ])('is neither signed nor returned: a row %s', async (_what, attack) => {
     await attack();
     expect(await requestCheckpoint()).toMatchObject({ status: 500, text: expect.stringContaining('log_rewritten') });
     for (const second of [2, ENTRIES])
@@ -98,7 +101,7 @@ describe('a checkpoint row that somebody inserted is neither signed nor returned
     expect((await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', 'victim')).status).toBe(1);
   });
 
-  test('with the true root, it is returned with a signature of the server and without lines that are not signatures', async () => {
+  test('is returned if its root is true, with a signature of the server and without lines that are not signatures', async () => {
     await insert(ENTRIES, trueRoot, `${textOf(ENTRIES, trueRoot)}\n${forgedSignature()}not a signature\n`);
     const { status, text } = await requestCheckpoint();
     expect(status).toBe(200);
@@ -109,7 +112,7 @@ describe('a checkpoint row that somebody inserted is neither signed nor returned
     expect(proof.checkpoint).toBe(text);
   });
 
-  test('of a smaller size, it does not prevent a new checkpoint if its root is true, and prevents it if not', async () => {
+  test('of a smaller size prevents a new checkpoint only if its root is false', async () => {
     await insert(0, sha256(new Uint8Array()), `${textOf(0, sha256(new Uint8Array()))}\n\u2014 x aGVsbG8K\n`);
     expect((await requestCheckpoint()).status).toBe(200);
     await insider.undo();
@@ -125,7 +128,7 @@ describe('COUNTERSIGN_CHECKPOINT_DIR', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  test('gets no checkpoint row that the instance did not sign, and gets the later ones', async () => {
+  test('gets no checkpoint that the instance did not sign, but gets later checkpoints', async () => {
     await makeCheckpoint(server.open.pool, tenantId, signers(), { log: 'audit' });
     await insert(1, FORGED_ROOT, `${textOf(1, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`);
     await insert(1000, FORGED_ROOT, `${textOf(1000, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`);

@@ -112,7 +112,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
     expect(await statuses(key)).toEqual([401, 401]);
   });
 
-  test('rejects a key that another server has revoked, while the head is an older one than this server has seen', async () => {
+  test('rejects a key that another server has revoked, while the head is older than a head that this server has seen', async () => {
     const head = `WHERE log = 'keys' AND tenant_id = '${tenantId}'`;
     expect((await use(key)).status).toBe(200);
     await sql(`CREATE TABLE public.older_head AS SELECT * FROM countersign.log_heads ${head}`);
@@ -134,7 +134,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
     expect(await statuses(key)).toEqual([401, 401]);
   });
 
-  test('revokes a key whose row was deleted while triggers were off, and the constraints apply again', async () => {
+  test('revokes a key whose row was deleted while triggers and foreign keys were off', async () => {
     const own = await testServer({ checkpointSeconds: undefined });
     const tenant = await own.workspace();
     const lost = await own.key(tenant, ['audit']);

@@ -84,7 +84,7 @@ describe('retention drops nothing', () => {
     expect(await sql('SELECT trace_id FROM countersign.traces WHERE $T')).toEqual([{ trace_id: 'run-1' }]);
   };
 
-  test('after a period was deleted while its entry was hidden, and the periods were changed by an admin since', async () => {
+  test('after somebody deleted a period and hid its entry, even if an admin has set a later period', async () => {
     await keepFor(1);
     await append('before');
     await keepFor(null);
@@ -96,7 +96,7 @@ describe('retention drops nothing', () => {
     await expectNothingDropped();
   });
 
-  test('by a sealed period of an abandoned history, whose entry is another one after an accepted restore', async () => {
+  test('for a sealed period whose ledger entry was replaced by another entry in an accepted restore', async () => {
     await append('deployed');
     const [entry] = await sql<{ seq: number }>(`SELECT seq FROM countersign.audit_entries WHERE $T AND action = 'deployed'`);
     const period = { since: new Date().toISOString(), traceDays: 1, telemetryDays: null };
@@ -130,36 +130,36 @@ describe('after an attacker changes the rows that choose what is deleted,', () =
   const sendTrace = (traceId: string, more: object = {}) =>
     server.post(paths.traces, key, { trace_id: traceId, agent_name: 'bot', outcome: 'success', spans: [], ...more });
   const erase = (traceId: string) => eraseRun(pool, tenantId, { traceId, rationale: 'request 7', evenIfHeld: false });
-  const stored = async () => {
+  const storedTraceIds = async () => {
     const rows = await sql('SELECT trace_id FROM countersign.traces WHERE $T ORDER BY trace_id');
     return rows.map(({ trace_id }) => trace_id);
   };
-  const swapNames = () =>
+  const swapTraceIds = () =>
     sql(
       `UPDATE countersign.traces AS t SET trace_id = CASE t.trace_id WHEN 'run-a' THEN 'run-b' ELSE 'run-a' END || ' swapped' WHERE $T`,
     ).then(() => sql(`UPDATE countersign.traces SET trace_id = replace(trace_id, ' swapped', '') WHERE $T`));
-  const events = async () => (await sql('SELECT seq FROM countersign.trace_events WHERE $T')).length;
+  const countEvents = async () => (await sql('SELECT seq FROM countersign.trace_events WHERE $T')).length;
 
-  test('an erasure does not delete another run with the swapped trace_id', async () => {
+  test('an erasure does not delete the wrong run if the trace_ids of two runs were swapped', async () => {
     for (const traceId of ['run-a', 'run-b']) await sendTrace(traceId);
-    await swapNames();
+    await swapTraceIds();
     await expect(erase('run-a')).rejects.toThrow('trace_id is "run-a", the trace log says "run-b"');
-    expect([await stored(), await events()]).toEqual([['run-a', 'run-b'], 2]);
-    await swapNames();
+    expect([await storedTraceIds(), await countEvents()]).toEqual([['run-a', 'run-b'], 2]);
+    await swapTraceIds();
     expect(await erase('run-a')).toMatchObject({ submissions: 1 });
-    expect(await stored()).toEqual(['run-b']);
+    expect(await storedTraceIds()).toEqual(['run-b']);
   });
 
-  test('retention drops no trace whose trace_id was changed, so that an incident does not keep it', async () => {
+  test('retention drops no trace that an incident keeps, even if the trace_id of the trace was changed', async () => {
     await keepFor(1);
     await sendTrace('run-a');
     await server.post(paths.audit, key, { actor: 'ci', action: 'incident.created', trace_id: 'run-a' });
     await sql(`UPDATE countersign.traces SET trace_id = 'run-x' WHERE $T`);
     await expect(dropAfter(2)).rejects.toThrow('trace_id is "run-x", the trace log says "run-a"');
-    expect(await stored()).toEqual(['run-x']);
+    expect(await storedTraceIds()).toEqual(['run-x']);
   });
 
-  test('retention drops no trace whose later submission was backdated', async () => {
+  test('retention drops no trace whose second submission was backdated', async () => {
     await keepFor(1);
     for (let number = 0; number < 30; number += 1) await sendTrace(`before-${number}`);
     await sendTrace('run-a');
@@ -174,10 +174,10 @@ describe('after an attacker changes the rows that choose what is deleted,', () =
       WHERE first.tenant_id = late.tenant_id AND first.trace = late.trace AND first.number = 1 AND late.$T AND late.number = 2`);
     const now = new Date(bound + 86_400_000).toISOString();
     await expect(dropDueRecords(pool, tenantId, { now })).rejects.toThrow(/received_at is .*, the trace log says /);
-    expect(await stored()).toHaveLength(61);
+    expect(await storedTraceIds()).toHaveLength(61);
     await sql(`UPDATE countersign.trace_submissions SET received_at = '${genuine!.at}' WHERE $T AND number = 2`);
     expect(await dropDueRecords(pool, tenantId, { now })).toMatchObject({ traces: 30 });
-    expect(await stored()).toHaveLength(31);
+    expect(await storedTraceIds()).toHaveLength(31);
   });
 
   test.each(['-', '+'])('retention drops no trace whose received_at was changed by %s1 ms', async (sign) => {
@@ -186,7 +186,7 @@ describe('after an attacker changes the rows that choose what is deleted,', () =
     const changed = `$T AND trace = (SELECT id FROM countersign.traces WHERE $T AND trace_id = 'run-10')`;
     await sql(`UPDATE countersign.trace_submissions SET received_at = received_at ${sign} interval '1 ms' WHERE ${changed}`);
     await expect(dropAfter(2)).rejects.toThrow(/submission 1: received_at is .*, the trace log says /);
-    expect(await stored()).toHaveLength(20);
+    expect(await storedTraceIds()).toHaveLength(20);
   });
 
   test('retention drops no trace with a submission that the log does not have', async () => {
@@ -195,7 +195,7 @@ describe('after an attacker changes the rows that choose what is deleted,', () =
     await sql(`INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document, spans)
       SELECT tenant_id, trace, 7, received_at, recorded_by, '{}', spans FROM countersign.trace_submissions WHERE $T`);
     await expect(dropAfter(2)).rejects.toThrow('the trace log has no such submission');
-    expect(await stored()).toEqual(['run-a']);
+    expect(await storedTraceIds()).toEqual(['run-a']);
   });
 
   test('retention and erasure delete nothing if the event of the trace was changed too', async () => {
@@ -209,6 +209,6 @@ describe('after an attacker changes the rows that choose what is deleted,', () =
       await expect(dropAfter(2)).rejects.toThrow(LogRewrittenError);
       await expect(erase('run-b')).rejects.toThrow(LogRewrittenError);
     }
-    expect(await stored()).toEqual(['run-b']);
+    expect(await storedTraceIds()).toEqual(['run-b']);
   });
 });

@@ -121,7 +121,7 @@ describe('`ledger verify --log audit` compares decision keys with the audit ledg
     return [status, out];
   };
 
-  test('names a deleted key, and a retired key whose row was replaced by an older one', async () => {
+  test('names a deleted key, and a retired key whose row was replaced by an older version of the row', async () => {
     const tenant = await server.workspace('rotated');
     const ofTenant = `WHERE tenant_id = '${tenant}'`;
     const [first] = (await sql(`SELECT key_id FROM countersign.decision_keys ${ofTenant}`)) as [{ key_id: string }];
@@ -141,7 +141,7 @@ describe('`ledger verify --log audit` compares decision keys with the audit ledg
     expect(await verify('rotated')).toEqual([1, expect.stringContaining(`${first.key_id} differs from the log: it was retired`)]);
   });
 
-  test('ignores an entry of a sender that has the action of a rotation', async () => {
+  test('ignores an entry with the action of a rotation if a sender sent the entry', async () => {
     const sender = await server.key(await server.workspace('imitated'), ['audit']);
     const entry = { actor: 'ci', action: 'decision_key.rotated', metadata: { key_id: 'dk_000000000000', signing: null } };
     expect((await server.post(paths.audit, sender, entry)).status).toBe(200);

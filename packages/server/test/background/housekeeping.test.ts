@@ -55,8 +55,8 @@ test('housekeeping deletes expired responses of idempotency keys after ten minut
   ]);
 });
 
-/** A pool whose queries resolve with these workspaces, after `release`. */
-function slowPool(workspaces: number) {
+/** A pool whose queries wait until `release` is called, and then return this number of workspaces. */
+function slowPool(workspaceCount: number) {
   let release = () => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
@@ -66,7 +66,7 @@ function slowPool(workspaces: number) {
     query: async () => {
       queries += 1;
       await released;
-      return { rows: Array.from({ length: workspaces }, () => ({ id: randomUUID() })), rowCount: 0 };
+      return { rows: Array.from({ length: workspaceCount }, () => ({ id: randomUUID() })), rowCount: 0 };
     },
     connect: async () => {
       throw new Error('Cannot use a pool after calling end on the pool');
@@ -75,7 +75,7 @@ function slowPool(workspaces: number) {
   return { pool: pool as unknown as FairPool, release, queries: () => queries };
 }
 
-test('housekeeping starts no second round while one runs, and ends without log lines after the stop', async () => {
+test('housekeeping starts no second round while a round runs, and this round writes no log lines after the stop', async () => {
   const { pool, release, queries } = slowPool(3);
   const lines: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });

@@ -10,7 +10,7 @@ test('/readyz warns while the database is read-only, and requests that send reco
     database.sql(`ALTER DATABASE ${database.server.database} SET default_transaction_read_only = ${value}`);
   expect(await warnings()).not.toContain('read-only');
   await setReadOnly('on');
-  // Sessions keep the setting that they started with.
+  // Open sessions keep the setting that they started with, so they are ended.
   await database.sql(`SET default_transaction_read_only = off; SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                        WHERE datname = current_database() AND usename = '${database.server.user}'`);
   await vi.waitFor(async () => expect(await warnings()).toContain('the database is read-only'), 10_000);

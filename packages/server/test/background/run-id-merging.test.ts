@@ -52,7 +52,7 @@ test('concurrent merges lose no run and duplicate none', async () => {
   expect(segments.flatMap(({ runs }) => runs)).toHaveLength(40);
 });
 
-test('one transaction merges at most 8 MiB of run IDs, and repeated ones merge all small segments', async () => {
+test('one transaction merges at most 8 MiB of run IDs, and repeated transactions merge all small segments', async () => {
   const server = await testServer();
   const workspace = await server.workspace();
   await server.database.sql(

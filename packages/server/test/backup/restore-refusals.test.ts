@@ -284,7 +284,7 @@ test('restore writes no secrets if the database is not empty or cannot be reache
   expect(existsSync(secrets)).toBe(false);
 });
 
-test('restore refuses another secret in the folder of the secrets before it creates tables', async () => {
+test('if the folder for the secrets has another secret, restore refuses to start and creates no tables', async () => {
   const secrets = join(scratch, 'other-secrets');
   mkdirSync(secrets);
   writeFileSync(join(secrets, 'master-secret'), 'another');
@@ -318,7 +318,7 @@ test('restore refuses to write anything with another master secret or without a 
   expect(await countTables()).toBe(0);
 });
 
-test('a damaged checkpoint in the memory folder: commands exit with 9 and name the file, and restore loads no row', async () => {
+test('if a checkpoint in the memory folder is damaged, commands exit with 9 and name the file, and restore loads no row', async () => {
   const memory = join(scratch, 'memory');
   const file = join(memory, tenantId, 'audit.checkpoint');
   mkdirSync(join(memory, tenantId), { recursive: true });
@@ -333,7 +333,7 @@ test('a damaged checkpoint in the memory folder: commands exit with 9 and name t
   expect(await runCommand(variables, 'ledger', 'verify', '--workspace', 'acme')).toMatchObject({ status: 0 });
 });
 
-test('restore refuses a retired signing key as the current one, even if the previous one is live, and loads no row', async () => {
+test('restore refuses a retired key as the current signing key, even if the previous key is not retired, and loads no row', async () => {
   const pem = () => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const [first, second] = [environmentOf(server).COUNTERSIGN_SIGNING_KEY!, pem()];
   const rotated = { COUNTERSIGN_SIGNING_KEY: second, COUNTERSIGN_SIGNING_KEY_PREVIOUS: first };
@@ -365,16 +365,16 @@ test('backup refuses to write to an existing file or a folder that is not empty,
   expect(readdirSync(scratch).filter((name) => name.endsWith('.partial'))).toEqual([]);
 });
 
-test('backup leaves out tables, columns and sequences that Countersign did not create, names them, and restore accepts the backup', async () => {
+test('backup names and leaves out tables, columns and sequences that Countersign did not create; restore accepts the backup', async () => {
   await server.database.sql(`CREATE TABLE countersign.notes (id bigserial, note text);
     INSERT INTO countersign.notes (note) VALUES ('mine');
     GRANT SELECT ON countersign.notes, countersign.notes_id_seq TO PUBLIC;
     ALTER TABLE countersign.people ADD COLUMN department text`);
   try {
     const file = join(scratch, 'added.backup');
-    const said =
+    const message =
       'left out, because Countersign did not create them: column people.department, sequence notes_id_seq, table notes;';
-    expect(await backup(file)).toMatchObject({ status: 0, err: expect.stringContaining(said) });
+    expect(await backup(file)).toMatchObject({ status: 0, err: expect.stringContaining(message) });
     expect(await restore(file)).toMatchObject({ status: 0, out: expect.stringMatching(/^valid: /) });
   } finally {
     await server.database.sql('DROP TABLE countersign.notes; ALTER TABLE countersign.people DROP COLUMN department');

@@ -37,7 +37,7 @@ beforeAll(async () => {
   const sign = (server: TestServer, options: { isRestoreAccepted?: boolean } = {}) =>
     makeCheckpoint(server.open.pool, tenantId, server.open.signer.keys, { log: 'audit', ...options });
   const logger = pino({}, { write: (line: string) => warnings.push(JSON.parse(line)) });
-  /** Copies the checkpoints as a server does that has just started. */
+  /** Copies the checkpoints like a server that has just started. */
   const copy = (server: TestServer) =>
     new Anchoring(server.open.ledgerPool, {
       sink: checkpointFolder(sinkFolder),
@@ -55,7 +55,7 @@ beforeAll(async () => {
 
   restored = await testServer({ checkpointSeconds: undefined, database: first.database });
   setHeadStore(restored.open.pool, store);
-  await acceptRestore(restored.open.pool, tenantId, { write: true }); // row 4
+  await acceptRestore(restored.open.pool, tenantId, { write: true }); // appends row 4
   await sign(restored, { isRestoreAccepted: true });
   await append(restored, 2);
   await sign(restored);
@@ -94,9 +94,9 @@ test('a log whose stored rows were changed is not accepted as restored', async (
   await insider.close();
 });
 
-test('the checkpoint folder has every checkpoint of the restored log, and keeps the abandoned one', async () => {
-  const place = join(sinkFolder, tenantId, 'audit');
-  const files = readdirSync(place).map((name) => readFileSync(join(place, name), 'utf8'));
+test('the checkpoint folder has every checkpoint of the restored log, and keeps the abandoned checkpoint', async () => {
+  const auditFolder = join(sinkFolder, tenantId, 'audit');
+  const files = readdirSync(auditFolder).map((name) => readFileSync(join(auditFolder, name), 'utf8'));
   const stored = await restored.database.sql<{ size: number; note: string }>(
     `SELECT size, note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = 'audit'`,
     [tenantId],
@@ -108,7 +108,7 @@ test('the checkpoint folder has every checkpoint of the restored log, and keeps 
   ]);
 });
 
-test('`ledger verify` names the accepted restore that explains an abandoned checkpoint, from the database as from an export', async () => {
+test('`ledger verify` names the accepted restore that explains an abandoned checkpoint, in the database and in an export', async () => {
   const [kept, keys, exported] = ['kept.note', 'keys.json', 'audit.ndjson'].map((name) => join(folder, name));
   writeFileSync(kept!, abandoned);
   writeFileSync(keys!, await (await fetch(`${restored.url}/.well-known/jwks.json`)).text());

@@ -20,7 +20,7 @@ function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
 }
 
 /** A head as text, for comparison. */
-export const shownHead = ({ origin, size, root }: TreeHead): string => `${origin} ${size} ${toBase64(root)}`;
+export const headText = ({ origin, size, root }: TreeHead): string => `${origin} ${size} ${toBase64(root)}`;
 
 const LEAVES: Record<LogName, string> = {
   audit: 'SELECT row_hash AS data FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq',
@@ -71,8 +71,8 @@ export function checkpointsOf(server: TestServer) {
         [tenantId, log],
       );
       const heads = stored.map(({ note }) => headIn(note));
-      expect(heads.map(shownHead)).toEqual(
-        heads.map(({ size }) => shownHead({ origin: originOf(tenantId, log), size, root: naiveRoot(leaves.slice(0, size)) })),
+      expect(heads.map(headText)).toEqual(
+        heads.map(({ size }) => headText({ origin: originOf(tenantId, log), size, root: naiveRoot(leaves.slice(0, size)) })),
       );
       expect(heads.at(-1)?.size).toBe(leaves.length);
       return heads.map(({ size }) => size);

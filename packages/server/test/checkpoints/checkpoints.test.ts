@@ -18,7 +18,7 @@ import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { reseal } from '../harness/sealed.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { capturedLog, checkpointsOf, shownHead, until } from './checkpoints-of-a-server.ts';
+import { capturedLog, checkpointsOf, headText, until } from './checkpoints-of-a-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-checkpoints-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -55,7 +55,7 @@ describe('the checkpoint schedule', () => {
     await server.stop();
   });
 
-  test('signs a checkpoint although somebody keeps the time of the last checkpoint at the present in the database', async () => {
+  test('signs a checkpoint even if somebody repeatedly sets the time of the last checkpoint in the database to now', async () => {
     const server = await testServer({ checkpointSeconds: 1 });
     const { append, sizes } = checkpointsOf(server);
     const { sql } = server.database;
@@ -123,7 +123,7 @@ describe('the checkpoint folder', () => {
     return join(String(place), String(tenantId), String(log), `${String(size).padStart(16, '0')}.checkpoint`);
   };
 
-  test('receives checkpoints byte for byte, and an existing file is not overwritten: another checkpoint of its size is stored beside it', async () => {
+  test('receives checkpoints byte for byte; if another file for the same size exists, the checkpoint is stored beside it', async () => {
     const place = join(folder, 'sink');
     const server = await testServer({ checkpointSeconds: 1, checkpointDir: place });
     const { append, sizes } = checkpointsOf(server);
@@ -268,7 +268,7 @@ describe('two servers on one database', () => {
       const heads = await Promise.all(
         [here, other, here, other].map((server) => checkpointsOf(server).signedHead(tenantId, name)),
       );
-      expect(new Set(heads.map(shownHead)).size).toBe(1);
+      expect(new Set(heads.map(headText)).size).toBe(1);
       const sizes = await checkpointsOf(other).expectCorrectCheckpoints(tenantId, name);
       expect([name, sizes.at(-1), new Set(sizes).size]).toEqual([name, rows, sizes.length]);
       expect([name, sizes.length > 1]).toEqual([name, true]);

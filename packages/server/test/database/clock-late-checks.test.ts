@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { databaseWithShiftedClock } from '../harness/shifted-clock.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-test('a check that is sent after a failing evaluation was acknowledged is blocked, even if it joins a batch that is already being decided', async () => {
+test('a failing evaluation blocks every later promotion check, even a check whose batch has already read the evidence', async () => {
   const database = await databaseWithShiftedClock();
   const [one, two] = [await testServer({ database }), await testServer({ database })];
   const tenantId = await one.workspace();
@@ -12,8 +12,9 @@ test('a check that is sent after a failing evaluation was acknowledged is blocke
     server.post(paths.evaluations, key, { name: 'nightly', agent_name, ...result });
   const check = (server: TestServer, agent_name: string) => server.post(paths.promotionCheck, key, { agent_name });
   for (const agent of ['bot', 'other']) await evaluate(one, agent, { pass_rate: 100 });
-  for (const server of [one, two, one, two]) await check(server, 'other'); // Both servers know that the other one decides checks too.
-  // The decision log is ahead of the database's clock, so the next batch waits after it has read the evidence.
+  // After these checks, each server knows that the other server decides checks, too.
+  for (const server of [one, two, one, two]) await check(server, 'other');
+  // The last decision then has a time ahead of the database's clock, so the next batch waits after it has read the evidence.
   await database.shiftClock('3 seconds');
   await check(two, 'other');
   await database.shiftClock('0');

@@ -57,7 +57,7 @@ test('a connection keeps a synchronous_commit that is stricter than `on`', async
   expect(await settingsWhere({ synchronous_commit: 'remote_apply' })).toMatchObject({ synchronous_commit: 'remote_apply' });
 });
 
-test('transactions have no time limit of their own, even if the database has one', async ({ skip }) => {
+test('a connection sets no time limit for transactions, even if the database has such a limit', async ({ skip }) => {
   const [known] = await database.sql(`SELECT FROM pg_settings WHERE name = 'transaction_timeout'`);
   skip(known === undefined, 'PostgreSQL 15 and 16 do not have this setting');
   await database.sql(`ALTER DATABASE ${database.server.database} SET transaction_timeout = '20s'`);

@@ -34,7 +34,7 @@ test('a schema of another role is refused, and accepted once the migrating role 
   expect((await migrate(database.owner)).migrations).not.toEqual([]);
 });
 
-test('an existing schema is migrated by a role with USAGE and CREATE on it that may not create schemas in the database', async () => {
+test('a role with USAGE and CREATE on an existing schema can migrate it without the right to create schemas in the database', async () => {
   await database.sql('CREATE SCHEMA countersign');
   await database.sql(`GRANT USAGE, CREATE ON SCHEMA countersign TO ${database.owner.user}`);
   await database.sql(`ALTER DATABASE ${database.owner.database} OWNER TO CURRENT_USER`);

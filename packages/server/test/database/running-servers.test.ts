@@ -39,7 +39,7 @@ test('an older schema is not migrated while only the lookup connection of a serv
   await lookupPool.end();
 });
 
-test('an older schema is migrated while processes only wait or start, also if a pooler adds the host of the client to their names', async () => {
+test('an older schema is migrated while other processes only start or wait, even if a pooler adds a host to their names', async () => {
   await migrate(database.owner, { count: knownMigrations().length - 1 });
   const connect = async (application_name: string) => {
     const client = new pg.Client({ ...database.owner, application_name });

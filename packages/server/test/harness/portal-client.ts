@@ -62,7 +62,7 @@ export async function portalClient(server: TestServer, workspace: string, role: 
   };
 }
 
-/** The body of a decision about an evaluation whose page the person has read. */
+/** Reads the page of an evaluation, and returns the body of a request that decides about this evaluation. */
 export async function decisionOn(
   client: PortalClient,
   evaluation: string,

@@ -76,7 +76,7 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
     expect(await statusFor(named, 'evil.example', 'http://countersign.example.com/openapi.json')).toBe(200);
   });
 
-  test('compares X-Forwarded-Host, which a page can set, only behind a proxy and only in addition to Host', async () => {
+  test('checks X-Forwarded-Host only behind a proxy, and in addition to Host, because a page can set it', async () => {
     const forwarded = (server: TestServer, host: string, name: string) =>
       statusFor(server, host, '/openapi.json', [`X-Forwarded-Host: ${name}`]);
     expect(await forwarded(proxied, 'localhost', 'countersign.example.com')).toBe(200);

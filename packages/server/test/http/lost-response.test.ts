@@ -102,19 +102,21 @@ test('requests get 503 with Retry-After while the database accepts no connection
   const { database, ...server } = await testServer();
   const key = await server.key(await server.workspace());
   const sendNote = () => server.post(paths.audit, key, { actor: 'me', action: 'note' });
-  const elsewhere = new pg.Client({ ...inject('cluster').superuser, database: 'postgres' });
-  await elsewhere.connect();
+  const maintenanceClient = new pg.Client({ ...inject('cluster').superuser, database: 'postgres' });
+  await maintenanceClient.connect();
   const allowConnections = (value: boolean) =>
-    elsewhere.query(`ALTER DATABASE ${database.server.database} ALLOW_CONNECTIONS ${value}`);
+    maintenanceClient.query(`ALTER DATABASE ${database.server.database} ALLOW_CONNECTIONS ${value}`);
   await allowConnections(false);
-  await elsewhere.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [database.server.database]);
+  await maintenanceClient.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
+    database.server.database,
+  ]);
   for (let sent = 0; sent < 3; sent += 1) {
     const response = await sendNote();
     expect([response.status, response.headers.has('retry-after')]).toEqual([503, true]);
   }
   await allowConnections(true);
   await vi.waitFor(async () => expect((await sendNote()).status).toBe(200), 10_000);
-  await elsewhere.end();
+  await maintenanceClient.end();
 });
 
 describe('isDatabaseUnavailable', () => {

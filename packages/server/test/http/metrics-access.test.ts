@@ -142,7 +142,7 @@ test('the error for an address of another machine names COUNTERSIGN_HOST only if
   );
 });
 
-test('the error for an address that the system rejects is a bad configuration that names COUNTERSIGN_HOST', async () => {
+test('an address that the system rejects is a configuration error, and the message names COUNTERSIGN_HOST', async () => {
   const rejected = checkAddress({ host: 'fe80::1', port: 0 });
   await expect(rejected).rejects.toMatchObject({ reason: 'bad_configuration' });
   await expect(rejected).rejects.toThrow('COUNTERSIGN_HOST fe80::1 is not an address of this machine');

@@ -143,14 +143,17 @@ describe('verifyAuditLedger', () => {
     expect(firstBad).toEqual({ seq, reason: expect.stringMatching(reason) });
   });
 
-  test.each([`E'\\x1e'`, `''`, `E'\\x1f'`])('names a row whose entry has no trace_id and whose column has %s', async (value) => {
-    const tenantId = await server.workspace();
-    await server.post(paths.audit, await server.key(tenantId), { actor: 'ci', action: 'test.ran' });
-    expect((await verifyAuditLedger(server.open.pool, tenantId)).firstBad).toBeUndefined();
-    await tamper(server, row(`trace_id = ${value}`, 1), tenantId);
-    const { firstBad } = await verifyAuditLedger(server.open.pool, tenantId);
-    expect(firstBad).toEqual({ seq: 1, reason: expect.stringMatching(/the column trace_id says/) });
-  });
+  test.each([`E'\\x1e'`, `''`, `E'\\x1f'`])(
+    'names a row whose column trace_id has the value %s, although the entry has no trace_id',
+    async (value) => {
+      const tenantId = await server.workspace();
+      await server.post(paths.audit, await server.key(tenantId), { actor: 'ci', action: 'test.ran' });
+      expect((await verifyAuditLedger(server.open.pool, tenantId)).firstBad).toBeUndefined();
+      await tamper(server, row(`trace_id = ${value}`, 1), tenantId);
+      const { firstBad } = await verifyAuditLedger(server.open.pool, tenantId);
+      expect(firstBad).toEqual({ seq: 1, reason: expect.stringMatching(/the column trace_id says/) });
+    },
+  );
 
   test("accepts quotes, backslashes and the query's separators in texts", async () => {
     const tenantId = await server.workspace();

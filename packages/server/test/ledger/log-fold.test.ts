@@ -15,7 +15,7 @@ class Count {
   }
 }
 
-const PAGE = 500;
+const PAGE_EVENTS = 500;
 const DOCUMENT = '{}';
 
 /** The head of a log with this number of equal events. */
@@ -28,7 +28,7 @@ function headOf(seq: number): ReadHead {
 
 const sealOf = (seq: number): Uint8Array => Buffer.from(`seal of ${seq}`);
 
-/** A fold of logs whose states weigh as much as they have events, and the workspaces whose events were read. */
+/** A fold that weighs each state by its number of events. `reads` has the workspace of each read page of events. */
 function foldOf(weightMax: number) {
   const reads: string[] = [];
   const fold = new LogFold<object, Count>({
@@ -36,7 +36,10 @@ function foldOf(weightMax: number) {
     domain: '',
     read: async ({ tenantId }, after, last) => {
       reads.push(tenantId);
-      return Array.from({ length: Math.min(PAGE, last - after) }, (_, place) => ({ seq: after + place + 1, document: DOCUMENT }));
+      return Array.from({ length: Math.min(PAGE_EVENTS, last - after) }, (_, index) => ({
+        seq: after + index + 1,
+        document: DOCUMENT,
+      }));
     },
     parse: (event) => ({ event: event as object }),
     create: () => new Count(),
@@ -46,7 +49,7 @@ function foldOf(weightMax: number) {
   return { fold, reads };
 }
 
-test('states that grow after their first use are dropped too, the least recently used one first, and are read again', async () => {
+test('states that grew after their first use are dropped too, the least recently used state first, and are read again', async () => {
   const { fold, reads } = foldOf(2_500);
   const seals = {} as Transaction['seals'];
   const size = (tenantId: string, seq: number) =>
@@ -62,14 +65,14 @@ test('states that grow after their first use are dropped too, the least recently
   expect(reads).toEqual(['one', 'one']);
 });
 
-test('a state that is heavier than all states together may be is kept while it is used', async () => {
+test('a state whose weight exceeds the limit for all states is kept while it is used', async () => {
   const { fold } = foldOf(100);
   const seals = {} as Transaction['seals'];
   expect(await fold.read({ seals, tenantId: 'one' } as Transaction, ({ size }) => size, headOf(3_000))).toBe(3_000);
   expect(fold.cached(seals, 'one', sealOf(3_000))?.size).toBe(3_000);
 });
 
-test('the cached state is returned only for the seal of the head that it was compared with, until events are applied', async () => {
+test('the cached state is returned only for the seal of the head with which the state was compared, until events are applied', async () => {
   const { fold } = foldOf(100);
   const tx = { seals: {}, tenantId: 'one' } as Transaction;
   const cached = (seal: Uint8Array | null) => fold.cached(tx.seals, 'one', seal)?.size;

@@ -35,7 +35,7 @@ const countRows = async () =>
     )
   )[0];
 
-/** Sends an empty export with a Host header, which fetch does not set. */
+/** Sends an empty export with this Host header, which fetch cannot set. */
 const sendToHost = (to: TestServer, host: string, headers: Record<string, string>) =>
   new Promise<ExportResponse>((resolve, reject) => {
     request(`${to.url}/v1/traces`, { method: 'POST', headers: { ...headers, host } }, async (response) =>
@@ -186,7 +186,7 @@ describe('a rejected OTLP request', () => {
     }
   });
 
-  test('for another host than the configured one gets a 421 as google.rpc.Status in its media type', async () => {
+  test('for a host that is not configured gets a 421 as google.rpc.Status in the media type of the request', async () => {
     const named = await testServer({ database: server.database, publicUrl: 'https://countersign.example.com' });
     for (const type of [PROTOBUF, JSON_TYPE]) {
       const response = await sendToHost(named, 'evil.example', type);

@@ -253,7 +253,7 @@ describe('POST /v1/logs', () => {
     expect(response.partialSuccess).toMatchObject({ rejectedLogRecords: '2' });
   });
 
-  test('says that an export which is stored for one of its records contains the rejected ones too', async () => {
+  test('says that the stored body of an export also contains the rejected log records', async () => {
     const traceId = newTrace();
     const ordinary = logs({ traceId, eventName: 'http.request', body: { text: `ordinary ${traceId}` } });
     const { resourceLogs } = conversation(traceId);
@@ -266,7 +266,7 @@ describe('POST /v1/logs', () => {
     expect(stored[0]!.body.toString()).toContain(`ordinary ${traceId}`);
   });
 
-  test('shows the type of an exception in a log record if its message is empty', async () => {
+  test('shows the type of an exception in a log record if the exception has an empty message', async () => {
     const traceId = newTrace();
     await sendJson(runWithoutMessages(traceId));
     const attributes = { 'exception.message': '', 'exception.type': 'Timeout' };

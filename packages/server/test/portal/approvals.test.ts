@@ -245,7 +245,7 @@ describe('an approval', () => {
     ]);
   });
 
-  test('shows differences rounded to six decimals, of numbers of every size', async () => {
+  test('shows the differences of small and large numbers, rounded to six decimals', async () => {
     const { evaluation: first } = await highRiskAgent('measured', { severity_threshold: 1 });
     await act('approvals.approve', first);
     const second = await evaluate('measured', { severity_threshold: 1e305, pass_rate: 95.0000012 });
@@ -298,7 +298,7 @@ describe('an approval', () => {
     expect((await act('approvals.withdraw', evaluation)).status).toBe(200);
   });
 
-  test('is not used by a decision that was allowed while the agent was low-risk', async () => {
+  test('is not used by a decision that allowed a promotion while the agent was low-risk', async () => {
     const { agent, evaluation } = await highRiskAgent('relaxed');
     const setRisk = (risk_level: 'low' | 'high') => admin.get('agents.set_risk', { params: { agent }, body: { risk_level } });
     await act('approvals.approve', evaluation);

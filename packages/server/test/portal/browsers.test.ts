@@ -80,11 +80,11 @@ describe('a cross-site request', () => {
       /^__Host-countersign=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure; /,
     );
     expect(response.headers.get('strict-transport-security')).toBe('max-age=31536000');
-    const throughTwo = await browser.call('POST', '/session', credentials, {
+    const throughTwoProxies = await browser.call('POST', '/session', credentials, {
       origin: 'https://countersign.example.com',
       'x-forwarded-host': 'countersign.example.com, inner.example.com',
     });
-    expect(throughTwo.status).toBe(200);
+    expect(throughTwoProxies.status).toBe(200);
     const byHttp = await browser.call('POST', '/session', credentials, {
       origin: 'http://countersign.example.com',
       ...forwarded,

@@ -44,24 +44,24 @@ describe('the set-up link of the first start', () => {
     const fresh = await testServer();
     const { pool } = fresh.open;
     const first = { id: newId(), email: 'first@example.com', name: 'First', password: await hashPassword(PASSWORD) };
-    let late: Promise<unknown> | undefined;
+    let link: Promise<unknown> | undefined;
     await inPersonTransaction(pool, first.id, async (tx) => {
       await insertPerson(tx, first);
       await endSetUp(tx);
-      late = setUpLink(pool);
+      link = setUpLink(pool);
       await waitForBlockedStatements(fresh.database);
     });
-    expect(await late).toBeUndefined();
+    expect(await link).toBeUndefined();
   });
 });
 
 describe('`members add`', () => {
   test('rejects an account that gets its password at the same moment', async () => {
     const { pool } = server.open;
-    const later = { email: 'later@example.com', name: 'Later', role: 'viewer' } as const;
-    await addMember(pool, workspace, later, 'operator');
+    const person = { email: 'later@example.com', name: 'Later', role: 'viewer' } as const;
+    await addMember(pool, workspace, person, 'operator');
     const id = (
-      await server.database.sql<{ id: string }>('SELECT id FROM countersign.people WHERE email = $1', [later.email])
+      await server.database.sql<{ id: string }>('SELECT id FROM countersign.people WHERE email = $1', [person.email])
     )[0]!.id;
     const other = await server.workspace();
     const hash = await hashPassword(NEW);
@@ -69,7 +69,7 @@ describe('`members add`', () => {
     await inPersonTransaction(pool, id, async (tx) => {
       await lockAccount(tx, id);
       await setPassword(tx, id, hash);
-      adding = addMember(pool, other, later, 'operator').catch((error: Error) => error.message);
+      adding = addMember(pool, other, person, 'operator').catch((error: Error) => error.message);
       await waitForBlockedStatements(server.database);
     });
     expect(await adding).toMatch(/has a password; use `members invite`/);

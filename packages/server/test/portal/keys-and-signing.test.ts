@@ -159,7 +159,7 @@ describe('the decision key', () => {
     expect(JSON.stringify(items)).not.toContain(shown.decision_key);
   });
 
-  test('that is new does not sign yet even if the older key was created while a clock was ahead', async () => {
+  test('does not sign directly after its creation, even if the older key was created while a clock was ahead', async () => {
     const own = await server.workspace();
     const { get } = await portalClient(server, own, 'admin');
     const [old] = (await get('signing.read')).decision_keys;

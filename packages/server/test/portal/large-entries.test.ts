@@ -46,7 +46,7 @@ test('a row of the ledger list has its subject and the first 500 characters of i
   expect([row!.subject, row!.rationale]).toEqual([`entry ${ENTRIES}`, 'r'.repeat(500)]);
 });
 
-test('the rationale in the ledger list is cut between characters, and a shorter one is shown as it is', async () => {
+test('a long rationale in the ledger list is cut between characters, and a short rationale is shown unchanged', async () => {
   const workspace = await server.workspace();
   const key = await server.key(workspace);
   const [short, long] = [`x${'\u{1f600}'.repeat(400)}`, `x${'\u{1f600}'.repeat(600)}`];

@@ -215,7 +215,7 @@ describe('an invitation', () => {
     expect(entries.map(({ document }) => document).join('\n')).not.toMatch(/@|example\.com/);
   });
 
-  test('for an account without a password says so, and does not count as a failed sign-in', async () => {
+  test('for an account without a password cannot be accepted, says why, and causes no failed sign-in attempt', async () => {
     const email = 'linked@example.com';
     await addMember(server.open.pool, await server.workspace(), { email, name: 'Linked', role: 'viewer' }, 'operator');
     const link = await invite(email);
@@ -282,10 +282,10 @@ describe('the use of a link', () => {
   });
 
   test('signs the person in even if the database becomes unavailable before the response', async () => {
-    const away = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
+    const failToConnect = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
     const [busy, lost] = [new Browser(server), new Browser(server)];
     const { pool, readPool } = server.open;
-    const reading = vi.spyOn(readPool, 'connect').mockImplementation(away);
+    const reading = vi.spyOn(readPool, 'connect').mockImplementation(failToConnect);
     const served = await accept(await invite('busy@example.com'), { name: 'Busy', password: PASSWORD }, busy);
     reading.mockRestore();
     expect(outcome(served)).toBe('200 ok');
@@ -293,7 +293,7 @@ describe('the use of a link', () => {
     const query = pool.query.bind(pool) as (config: unknown) => Promise<unknown>;
     const finding = vi
       .spyOn(pool as { query: typeof query }, 'query')
-      .mockImplementation((config) => ((config as { name?: string }).name === 'find_session' ? away() : query(config)));
+      .mockImplementation((config) => ((config as { name?: string }).name === 'find_session' ? failToConnect() : query(config)));
     const failed = await accept(link, { name: 'Lost', password: PASSWORD }, lost);
     finding.mockRestore();
     expect(outcome(failed)).toBe('503 unavailable');

@@ -97,13 +97,13 @@ describe('registerPages', () => {
   });
 
   test.each(['', '/', '/index.html', '/link', '/?a=b'])(
-    'serves the page at %s of a whole URL in the request line',
+    'serves the page if the request line has a whole URL with the path %j',
     async (path) => {
       expect(await responseTo(`http://localhost${path}`)).toContain(INDEX);
     },
   );
 
-  test('serves a file under every spelling of its path', async () => {
+  test('serves a file if the request line has a whole URL, an escaped path or a query', async () => {
     for (const path of ['http://localhost/favicon.svg', '/f%61vicon.svg', '/favicon.svg?a=/api'])
       expect([path, await responseTo(path)]).toEqual([path, '<svg/>']);
   });

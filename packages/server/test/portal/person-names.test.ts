@@ -43,7 +43,7 @@ describe('the name of a person', () => {
     ['that means the gate', 'promotion gate'],
     ['that means the deletion of old runs', 'Retention'],
     ['that means a former member', 'A former member'],
-    ['that means a former member without an article', 'former member'],
+    ['that means a former member, without the article', 'former member'],
     ['that means a member whose name is not loaded yet', 'member'],
     ['that ends with (you)', 'Ada (you)'],
     ['in the format of recorded_by', 'user:0198f1c2'],

@@ -225,7 +225,7 @@ describe('one trace', () => {
     expect(read.submissions[0]).toMatchObject({ recorded_by: `key:${key.slice(8, 20)}` });
   });
 
-  test('has the times that were sent, from the first to the last that a date-time allows', async () => {
+  test('has the times that were sent, even the earliest and the latest time that a date-time allows', async () => {
     const at = { started_at: '0001-01-01T00:00:00Z', ended_at: '9999-12-31T23:59:59.999999999Z' };
     const id = await trace({ trace_id: 'limits', ...at, spans: [{ span_id: 'a', kind: 'llm', name: 'n', ...at }] });
     const shown = { started_at: '0001-01-01T00:00:00.000Z', ended_at: '9999-12-31T23:59:59.999Z' };

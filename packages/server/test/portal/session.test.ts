@@ -83,7 +83,7 @@ test('cleanup deletes exactly what has expired', async () => {
   expect(await counts()).toEqual({ sessions: 1, links: 0, tries: 0 });
 });
 
-test('a session and its time of use from a clock that was ahead are not kept', async () => {
+test('a time of last use in the future is corrected, and a session that was created in the future is not valid', async () => {
   const { pool } = server.open;
   const grace = await createPerson(server);
   const change = async (assignments: string) => {

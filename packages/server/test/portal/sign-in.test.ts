@@ -109,7 +109,7 @@ describe('the limit of sign-in attempts', () => {
     expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
   });
 
-  test('does not count attempts above it, so that many correct sign-ins at once do not lock the account', async () => {
+  test('counts no attempts beyond the limit, so that many correct sign-ins at once do not lock the account', async () => {
     await Promise.all(Array.from({ length: 25 }, () => attempt('ada@example.com', PASSWORD)));
     expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
   });
@@ -127,7 +127,7 @@ describe('the limit of sign-in attempts', () => {
     for (let number = 0; number < 12; number += 1) expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
   });
 
-  test('does not count attempts whose password was not checked, because too many were being checked', async () => {
+  test('does not count attempts whose password was not checked because too many checks were running', async () => {
     const hash = await hashPassword(PASSWORD);
     const others = Array.from({ length: 400 }, () => isPassword(PASSWORD, hash).catch(() => undefined));
     const refill = setInterval(() => {

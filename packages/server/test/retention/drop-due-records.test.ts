@@ -280,7 +280,7 @@ describe('retention', () => {
     expect((await entries('retention.dropped')).map(({ metadata }) => metadata.submissions)).toEqual([200, 10]);
   });
 
-  test('waits while another process drops records of the same workspace, and not for other workspaces', async () => {
+  test('waits while another process drops records of the same workspace, but not while it drops records of another workspace', async () => {
     await keepFor({ traceDays: 365 });
     await sendTrace('run-1');
     const other = openRolePool(server.database.owner, server.open, 'retention');

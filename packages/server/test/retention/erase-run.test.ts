@@ -166,7 +166,7 @@ describe('runs erase', () => {
     expect(await storedText()).not.toMatch('person ada');
   });
 
-  test('waits for retention that drops a document of the same segment, and retention waits for it', async () => {
+  test('succeeds while retention drops documents of the same segment, and retention succeeds, too', async () => {
     await setRetention(server.open.pool, tenantId, { traceDays: 365, isShortConfirmed: false }, 'operator');
     await Promise.all(Array.from({ length: 20 }, (_, index) => sendTrace(`run-${index}`)));
     const [shared] = await sql<{ runs: string[] }>(
@@ -191,7 +191,7 @@ describe('runs erase', () => {
     await pool.end();
   });
 
-  test('keeps the other runs of a request in the search index, also one whose trace_id differs only in case', async () => {
+  test('keeps the other runs of a request in the search index, even a run whose trace_id differs only in case', async () => {
     await sendTelemetry({ trace_id: 'Run-Ada' }, { trace_id: 'run-ada' }, { trace_id: 'one' }, { trace_id: 'run-ada' });
     expect((await erase('run-ada')).status).toBe(0);
     const portal = await portalClient(server, tenantId, 'viewer');
@@ -201,7 +201,7 @@ describe('runs erase', () => {
     expect(segments).toEqual([{ trace_ids: 'run-ada\n\none\n' }]);
   });
 
-  test('leaves telemetry that arrives during the erasure complete, so that it can be erased too', async () => {
+  test('does not change telemetry that arrives during the erasure, so that a second erasure can erase it', async () => {
     for (let index = 0; index < 16; index += 1) await sendTelemetry({ trace_id: `run-${index}` });
     await sendTelemetry({ trace_id: 'person ada', detail: 'secret text' }, { trace_id: 'run-1' });
     let erased: ReturnType<typeof erase> | undefined;
@@ -255,7 +255,7 @@ describe('runs erase', () => {
       (run, other) => [logs(message(other, 'hello'), { traceId: run, body: { stringValue: 'secret text' } })],
     ],
     [
-      'with a message that another export contained too',
+      'with a message that another export contains too',
       (run, other) => [logs(message(run, 'secret text')), logs(message(run, 'secret text'), message(other, 'hello'))],
     ],
   ])('erases an OpenTelemetry export %s', async (_, exportsOf) => {

@@ -26,7 +26,7 @@ beforeEach(async () => {
   await setRetention(server.open.pool, tenantId, { isShortConfirmed: false, traceDays: 365, telemetryDays: 365 }, 'operator');
 });
 
-/** Records that keep the run `held`, written as by the endpoints: while the head of their log is locked. */
+/** Functions that write a record that keeps the run `held`. Like the endpoints, they first lock the head of the record's log. */
 const HOLDS = {
   evaluation: async (tx: Transaction) => {
     await lockLogs(tx, ['evidence']);
@@ -39,8 +39,8 @@ const HOLDS = {
   },
 };
 
-/** Runs `work` until it waits for the lock of a hold, commits the hold, and then returns the result of `work`. */
-async function beforeHold<T>(hold: keyof typeof HOLDS, work: () => Promise<T>): Promise<T> {
+/** Writes a record that keeps the run. Commits it when `work` waits for the lock of its log. Returns the result of `work`. */
+async function runWhileWriting<T>(hold: keyof typeof HOLDS, work: () => Promise<T>): Promise<T> {
   let result: Promise<T> | undefined;
   await inTenantTransaction(server.open.pool, tenantId, async (tx) => {
     await HOLDS[hold](tx);
@@ -64,21 +64,21 @@ const drop = () => dropDueRecords(pool, tenantId, { now: new Date(Date.now() + 3
 describe.each(['evaluation', 'audit entry'] as const)('while an %s that keeps a run is written', (hold) => {
   test('retention keeps the run, and drops the others', async () => {
     for (const traceId of ['held', 'free']) await sendTrace(traceId);
-    expect(await beforeHold(hold, drop)).toMatchObject({ traces: 1, held: 1 });
+    expect(await runWhileWriting(hold, drop)).toMatchObject({ traces: 1, held: 1 });
     expect(await count('traces')).toBe(1);
   });
 
   test('retention keeps the telemetry of the run, and drops the rest', async () => {
     for (const traceId of ['held', 'free']) await sendTelemetry(traceId);
-    expect(await beforeHold(hold, drop)).toMatchObject({ telemetry: 1, held: 1 });
+    expect(await runWhileWriting(hold, drop)).toMatchObject({ telemetry: 1, held: 1 });
     expect([await count('telemetry_submissions'), await count('telemetry_events')]).toEqual([1, 1]);
   });
 
-  test('the run is not erased, unless this is requested even if it is held', async () => {
+  test('the run is erased only with the option evenIfHeld', async () => {
     await sendTrace('held');
     await sendTelemetry('held');
     const request = { traceId: 'held', rationale: 'request 7' };
-    const erasing = beforeHold(hold, () => eraseRun(pool, tenantId, { ...request, evenIfHeld: false }));
+    const erasing = runWhileWriting(hold, () => eraseRun(pool, tenantId, { ...request, evenIfHeld: false }));
     await expect(erasing).rejects.toThrow('must be kept');
     expect([await count('traces'), await count('telemetry_events')]).toEqual([1, 1]);
     expect(await eraseRun(pool, tenantId, { ...request, evenIfHeld: true })).toMatchObject({

@@ -7,12 +7,12 @@ import { KeysOnNodes } from '../../src/storage/keys-on-nodes.ts';
 
 const HERE = 'worker-1:5432';
 
-const keyOf = (prefix: string, tenantId: string, trailSize: number): KeyRecord => ({
+const keyOf = (prefix: string, tenantId: string, trailVersion: number): KeyRecord => ({
   prefix,
   tenantId,
   keyId: `id of ${prefix}`,
   secretSha256: Buffer.alloc(32),
-  trailSeal: Buffer.of(trailSize),
+  trailSeal: Buffer.of(trailVersion),
 });
 
 /** The pool and the statement name of each query, in the order of sending. */

@@ -59,7 +59,7 @@ describe('changes of keys take effect on the next request on every server', () =
   });
 });
 
-test('a key is verified without another read, except for the first use after a change of the key audit trail', async () => {
+test('a key is verified without reading the key audit trail, except at its first use after a change of the trail', async () => {
   const own = await server.workspace();
   const key = await server.key(own);
   const needsRead = async () => {
