@@ -4,7 +4,7 @@ import { openMemoryFolder } from '../checkpoints/memory-folder.ts';
 import type { Config } from '../config/config.ts';
 import type { DatabaseAddress } from '../database/driver-address.ts';
 import { migrate, olderSchema, requireUpgradable, type SchemaLevel, schemaLevel } from '../database/migrate.ts';
-import { missingRight } from '../database/missing-right.ts';
+import { missingRightError } from '../database/missing-right.ts';
 import { openPool } from '../database/pool.ts';
 import { closePools, openPools, type Pools, sealWith } from '../database/pools.ts';
 import { ExitError } from '../errors/exit-codes.ts';
@@ -164,13 +164,13 @@ async function ensureSchema(acquired: AcquiredDatabase, mode: OpenMode, say: (li
   const level = await readSchemaLevel(acquired);
   requireUpgradable(level);
   const { serverRole } = acquired;
-  // The rights of a database that people administer may have changed, so the command `migrate` always grants them.
-  const grantsOnly = level === 'current' && mode === 'migrate' && serverRole !== undefined && acquired.embeddedIn === undefined;
-  if (level === 'current' && mode !== 'distribute' && !grantsOnly) return [];
+  // People may have changed the rights in a database that is not embedded. So the command `migrate` always grants them again.
+  const isGrantOnly = level === 'current' && mode === 'migrate' && serverRole !== undefined && acquired.embeddedIn === undefined;
+  if (level === 'current' && mode !== 'distribute' && !isGrantOnly) return [];
   if (level === 'empty' && (mode === 'use' || mode === 'reset-signing-key')) throw notSetUp(acquired);
   const mayUpgrade = mode === 'migrate' || mode === 'distribute';
   if (level === 'older' && !mayUpgrade) throw olderSchema();
-  const { migrations, distributed, granted } = await migrate(acquired.owner, {
+  const { migrations, distributed, hasGranted } = await migrate(acquired.owner, {
     serverRole,
     mayUpgrade,
     citus: mode === 'distribute',
@@ -178,12 +178,15 @@ async function ensureSchema(acquired: AcquiredDatabase, mode: OpenMode, say: (li
   // Another process may have migrated meanwhile.
   if (level === 'older' && migrations.length > 0) say(`migrated the database: ${migrations.join(', ')}`);
   if (level === 'empty' && migrations.length > 0) say(`created the tables in ${acquired.where}`);
-  if (grantsOnly && granted) say(`granted the role ${serverRole} its rights on the tables`);
+  if (isGrantOnly && hasGranted) say(`granted the role ${serverRole} its rights on the tables`);
   if (distributed.length > 0) say(`distributed ${distributed.length} tables over the nodes of Citus`);
   return migrations;
 }
 
-/** Reads the level on a connection of its own, because another process that migrates counts the connections of the pools as a server. */
+/**
+ * Reads the level of the schema on a separate connection. A process that migrates would take a connection of the pools for a running
+ * server.
+ */
 async function readSchemaLevel({ server }: AcquiredDatabase): Promise<SchemaLevel> {
   const pool = openPool(server, { size: 1, name: 'start' });
   try {
@@ -237,8 +240,8 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { r
 export function asExitError(error: unknown): unknown {
   if (error instanceof ExitError || !(error instanceof Error)) return error;
   const code = (error as { code?: string }).code ?? '';
-  const right = missingRight(error);
-  if (right !== undefined) return right;
+  const rightError = missingRightError(error);
+  if (rightError !== undefined) return rightError;
   if (
     /^(E(?!RR_)[A-Z_]+|[0-9A-Z]{5})$/.test(code) ||
     error instanceof pg.DatabaseError ||

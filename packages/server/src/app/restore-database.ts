@@ -11,13 +11,13 @@ import { signingKey, signingKeyId } from '../secrets/instance-signer.ts';
 import { fingerprints, loadSecrets, type Secrets } from '../secrets/load-secrets.ts';
 import { type AcquiredDatabase, acquireDatabase, asExitError } from './open-database.ts';
 
-/** What a restore calls. */
-interface RestoreCalls {
+/** The callbacks of a restore. */
+interface RestoreCallbacks {
   /** Receives lines for people. */
   say: (line: string) => void;
   /** Called after each loaded part with the number of loaded rows. */
   progress: ((rows: number) => void) | undefined;
-  /** Called once the database is found to be empty, before rows are loaded. */
+  /** Called after the database was found to be empty, and before rows are loaded. */
   beforeLoad: () => void;
 }
 
@@ -30,7 +30,7 @@ interface RestoreCalls {
 export async function restoreDatabase(
   config: Config,
   reader: BackupReader,
-  { say, progress, beforeLoad }: RestoreCalls,
+  { say, progress, beforeLoad }: RestoreCallbacks,
 ): Promise<AcquiredDatabase> {
   const count = requireKnownMigrations(reader.manifest, knownMigrations());
   const secrets = loadSecrets(config, false);
@@ -75,8 +75,8 @@ function requireSecretsOf({ manifest: { instance } }: BackupReader, secrets: Sec
 }
 
 /**
- * Refuses a retired key as the current one. The manifest lists no retired keys, so this needs the loaded rows: a current key that the
- * backup does not have may be a new one.
+ * Refuses a current signing key that is retired in the backup. The manifest does not list retired keys, so this reads the loaded rows. A
+ * current key that is not in the backup is accepted, because it may be new.
  */
 async function requireUnretiredKey(client: Client, { signingKey: current }: Secrets): Promise<void> {
   if (await isRetiredSigningKey(client, signingKeyId(current)))

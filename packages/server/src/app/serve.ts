@@ -25,9 +25,9 @@ const STOP_LIMIT_MS = 9_000;
 
 /**
  * Runs the server until SIGTERM or SIGINT. Then it accepts no more requests, waits up to five seconds for those in progress, and closes the
- * database. It stops the embedded database unless another process uses it. A signal while the database is opened ends the server before
- * it listens. Returns the exit status 0.
- * @param options.json writes no text for people to stderr.
+ * database. It stops the embedded database unless another process uses it. A signal while the database is opened ends the server before it
+ * listens. Returns the exit status 0.
+ * @param options.json if true, no text for people is written to stderr.
  * @throws an error, in most cases an ExitError, if it cannot start.
  */
 export async function serve(config: Config, { json }: { json: boolean }): Promise<number> {
@@ -95,8 +95,8 @@ async function announceSetUp(
 }
 
 /**
- * Returns a signal that is aborted at the first SIGTERM or SIGINT, also during the start. Further signals change nothing until the process
- * exits.
+ * Returns an AbortSignal that is aborted at the first SIGTERM or SIGINT, also during the start. Another SIGTERM or SIGINT changes nothing
+ * until the process exits.
  */
 function stopSignal(log: Logger): AbortSignal {
   const stop = new AbortController();
@@ -109,8 +109,8 @@ function stopSignal(log: Logger): AbortSignal {
 }
 
 /**
- * Ends the process when the stop takes too long, for example because the database hangs or a migration is running. The keeper still stops
- * the embedded database. Everything acknowledged is committed, and an unfinished migration is rolled back, so the exit status is 0.
+ * Ends the process if the stop takes too long, for example because the database hangs or a migration is running. The keeper still stops the
+ * embedded database. Everything acknowledged is committed, and an unfinished migration is rolled back, so the exit status is 0.
  */
 function exitAfterTimeout(log: Logger): void {
   const end = () => {

@@ -5,7 +5,7 @@ import { compareTables, type TableFinding } from '../ledger/evidence-tables.ts';
 import { FINDINGS_PER_WORKSPACE_MAX, RowFindings } from '../ledger/row-findings.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 
-/** How often a round of comparisons begins, unless the last one still runs. */
+/** The interval between the starts of two rounds of comparisons. A start is skipped while the previous round is still running. */
 const ROUND_MS = 5 * 60_000;
 
 /** The pause between two workspaces, which limits the load on the database. */
@@ -23,8 +23,8 @@ export interface EvidenceWatch {
 
 /**
  * Compares the tables of every workspace with its evidence log, one workspace after the other. A round begins every five minutes, unless
- * the last one still runs. Rows that differ, up to FINDINGS_PER_WORKSPACE_MAX, are logged once, and the portal names them. They have no
- * effect on promotion checks, which read the evidence log.
+ * the previous one is still running. Rows that differ, up to FINDINGS_PER_WORKSPACE_MAX, are logged once, and the portal names them. They
+ * have no effect on promotion checks, which read the evidence log.
  */
 export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): EvidenceWatch {
   const findings = new RowFindings<TableFinding>();

@@ -14,42 +14,42 @@ import type { RunIdMerging } from './run-id-merging.ts';
 const PAUSE_MS = 10 * 60_000;
 
 /**
- * Every ten minutes, unless the last round still runs: merges small segments of run IDs, joins log records to traces that were stored after
- * them, and deletes what has expired. It also computes the missing skeletons of agent names, for the first time at the start. Sessions and
- * links expire at their own times. Sign-in attempts, responses to idempotent requests, and log records whose trace did not arrive are
- * deleted after 24 hours. A failed step does not stop the others and is tried again the next time. While the clock is unsafe, nothing is
- * joined or deleted.
+ * Every ten minutes, unless the previous round is still running: merges small segments of run IDs, joins log records to traces that were
+ * stored after them, and deletes what has expired. It also computes the missing skeletons of agent names, for the first time at the start.
+ * Each session and each link has its own expiry time. Sign-in attempts, responses to idempotent requests, and log records whose trace did
+ * not arrive are deleted after 24 hours. A failed step does not stop the others and is tried again the next time. While the clock is
+ * unsafe, nothing is joined or deleted.
  */
 export function startHousekeeping(
   { ledgerPool, clock }: Pick<Pools, 'ledgerPool' | 'clock'>,
   runIds: Pick<RunIdMerging, 'merge'>,
   log: Logger,
 ): { stop(): void } {
-  let stopped = false;
+  let isStopped = false;
   let isSweeping = false;
   const attempt = async (what: string, work: () => Promise<unknown>) => {
-    if (stopped) return;
+    if (isStopped) return;
     await work().catch((error: Error) => {
-      if (!stopped) log.warn({ reason: error.message, what }, 'housekeeping failed; it is tried again in ten minutes');
+      if (!isStopped) log.warn({ reason: error.message, what }, 'housekeeping failed; it is tried again in ten minutes');
     });
   };
   const joinAndDeleteRecords = async () => {
     for (const id of await listTenantIds(ledgerPool)) {
-      if (stopped || clock.fault() !== undefined) return;
+      if (isStopped || clock.fault() !== undefined) return;
       await attempt(`log records of ${id}`, () => inTenantTransaction(ledgerPool, id, joinRecordsOfStoredTraces));
       await attempt(`stored responses and waiting log records of ${id}`, () => deleteExpiredOf(ledgerPool, id));
     }
   };
   const fill = async () => {
     for (const id of await listTenantIds(ledgerPool))
-      while (!stopped && (await inTenantTransaction(ledgerPool, id, fillSkeletons)) > 0);
+      while (!isStopped && (await inTenantTransaction(ledgerPool, id, fillSkeletons)) > 0);
   };
   const mergeRunIds = async () => {
-    for (const id of await listTenantIds(ledgerPool)) if (!stopped) await runIds.merge(id);
+    for (const id of await listTenantIds(ledgerPool)) if (!isStopped) await runIds.merge(id);
   };
   const fillNow = () =>
     fill().catch((error: Error) => {
-      if (!stopped) log.warn({ reason: error.message }, 'not all agent names have a skeleton yet');
+      if (!isStopped) log.warn({ reason: error.message }, 'not all agent names have a skeleton yet');
     });
   const sweep = async () => {
     await fillNow();
@@ -70,7 +70,7 @@ export function startHousekeeping(
   void fillNow();
   const timer = setInterval(() => void sweepUnlessSweeping(), PAUSE_MS).unref();
   const stop = () => {
-    stopped = true;
+    isStopped = true;
     clearInterval(timer);
   };
   return { stop };

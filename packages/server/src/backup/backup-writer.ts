@@ -62,7 +62,7 @@ async function folderWriter(path: string, exists: boolean): Promise<BackupWriter
 }
 
 async function tarWriter(path: string, modifiedAt: Date): Promise<BackupWriter> {
-  // The name is random, because a killed command may have left a file. In containers even the process ID is the same each time.
+  // The name is random, because a killed command may have left its file. In containers even the process IDs of two commands can be equal.
   const temporary = `${path}.${randomBytes(6).toString('hex')}.partial`;
   const file = await open(temporary, 'wx', OWNER_ONLY);
   const write = (bytes: Uint8Array) =>

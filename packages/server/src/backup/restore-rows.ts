@@ -63,7 +63,7 @@ export async function requireEmpty(client: Client, manifest: BackupManifest): Pr
  * transaction.
  * @param client a separate connection, as the role that owns the tables.
  * @param progress is called after each part with the number of loaded rows.
- * @param checkRows is called with the loaded rows, before they are committed.
+ * @param checkRows is called after all rows are loaded, and before they are committed.
  * @throws ExitError `broken` if a part is damaged, or if the tables, columns, rows or workspaces differ from the manifest.
  */
 export async function restoreRows(

@@ -37,50 +37,50 @@ export class Anchoring {
    * @param newest size of the newest checkpoint of the log, if known. If that checkpoint is known to be in the sink, nothing is read.
    */
   catchUp(tenantId: string, log: LogName, newest = Number.POSITIVE_INFINITY): Promise<void> {
-    const place = placeOf(tenantId, log);
-    const turn = (this.#turns.get(place) ?? Promise.resolve()).then(() =>
+    const key = keyOf(tenantId, log);
+    const turn = (this.#turns.get(key) ?? Promise.resolve()).then(() =>
       this.#copy(tenantId, log, newest).catch((error: unknown) => {
-        this.#copied.delete(place);
+        this.#copied.delete(key);
         this.#logger.error(
           { err: error, tenantId, log },
           'a checkpoint of this log was not read, or was not written to COUNTERSIGN_CHECKPOINT_DIR',
         );
       }),
     );
-    this.#turns.set(place, turn);
-    void turn.then(() => this.#turns.get(place) === turn && this.#turns.delete(place));
+    this.#turns.set(key, turn);
+    void turn.then(() => this.#turns.get(key) === turn && this.#turns.delete(key));
     return turn;
   }
 
   async #copy(tenantId: string, log: LogName, newest: number): Promise<void> {
-    const place = placeOf(tenantId, log);
-    let copied = this.#copied.get(place) ?? (await this.#largestInSink(tenantId, log));
-    this.#copied.set(place, copied);
-    let read = copied;
+    const key = keyOf(tenantId, log);
+    let copied = this.#copied.get(key) ?? (await this.#largestInSink(tenantId, log));
+    this.#copied.set(key, copied);
+    let readUpTo = copied;
     while (copied < newest) {
-      const after = read;
+      const after = readUpTo;
       const page = await inTenantTransaction(this.#pool, tenantId, (tx) =>
         readCheckpointsPage(tx, log, after, Number.MAX_SAFE_INTEGER),
       );
       if (page.length === 0) return;
       const keys = await this.#readKeys();
       for (const checkpoint of page) {
-        read = checkpoint.size;
+        readUpTo = checkpoint.size;
         const fault = checkpointFault(checkpoint, { tenantId, log, keys });
         if (fault !== undefined) {
           this.#logger.error({ tenantId, log, size: checkpoint.size, fault }, NOT_COPIED);
-          continue; // Its size is not remembered, because smaller checkpoints follow if the row is deleted.
+          continue; // The size is not remembered: after the row is deleted, valid checkpoints of smaller sizes can follow.
         }
         await this.#write(tenantId, log, checkpoint);
         copied = checkpoint.size;
-        this.#copied.set(place, copied);
+        this.#copied.set(key, copied);
       }
     }
   }
 
   async #write(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void> {
     const file = await this.#sink.write(tenantId, log, checkpoint);
-    if (file !== undefined) this.#logger.warn({ tenantId, log, size: checkpoint.size, file }, WRITTEN_BESIDE);
+    if (file !== undefined) this.#logger.warn({ tenantId, log, size: checkpoint.size, file }, BOTH_KEPT);
   }
 
   /**
@@ -90,16 +90,16 @@ export class Anchoring {
   async #largestInSink(tenantId: string, log: LogName): Promise<number> {
     for (const size of await this.#sink.sizes(tenantId, log)) {
       const stored = await inTenantTransaction(this.#pool, tenantId, (tx) => findCheckpoint(tx, log, size));
-      if (stored !== undefined && (await this.#sink.holds(tenantId, log, { size, note: stored.note }))) return size;
+      if (stored !== undefined && (await this.#sink.has(tenantId, log, { size, note: stored.note }))) return size;
     }
     return -1;
   }
 }
 
-const WRITTEN_BESIDE =
+const BOTH_KEPT =
   'COUNTERSIGN_CHECKPOINT_DIR has another checkpoint of this size, for example from before a restore; both are kept';
 
 const NOT_COPIED =
-  'a stored checkpoint was not copied to COUNTERSIGN_CHECKPOINT_DIR: the instance did not write it; run `ledger verify`';
+  'a stored checkpoint was not copied to COUNTERSIGN_CHECKPOINT_DIR: the instance did not sign it; run `ledger verify`';
 
-const placeOf = (tenantId: string, log: LogName): string => `${tenantId} ${log}`;
+const keyOf = (tenantId: string, log: LogName): string => `${tenantId} ${log}`;

@@ -16,12 +16,12 @@ interface Checkpoint {
 /** A place for checkpoints outside the database. Copies outside the control of the operator reveal a truncated or rewritten log. */
 export interface CheckpointSink {
   /**
-   * Stores a checkpoint. Does nothing if it is stored. If there is another checkpoint of this size, stores this one beside it, and returns
-   * the name under which it is stored.
+   * Stores a checkpoint. Does nothing if the checkpoint is stored already. If a different checkpoint of the same size is stored, keeps
+   * both, and returns the file name of this one.
    */
   write(tenantId: string, log: LogName, checkpoint: Checkpoint): Promise<string | undefined>;
   /** Whether a checkpoint is stored. Its signatures are not compared. */
-  holds(tenantId: string, log: LogName, checkpoint: Checkpoint): Promise<boolean>;
+  has(tenantId: string, log: LogName, checkpoint: Checkpoint): Promise<boolean>;
   /** The sizes of the stored checkpoints, the largest first. */
   sizes(tenantId: string, log: LogName): Promise<number[]>;
 }
@@ -48,31 +48,31 @@ export function requireCheckpointFolder(folder: string): void {
 }
 
 /**
- * Writes each checkpoint to `<folder>/<tenant>/<log>/<size>.checkpoint`, synced to disk. An existing file stays (but see `writeOnce`). If
- * it is another checkpoint, for example one that was abandoned in a restore, the new file is `<size>.<start of its hash>.checkpoint`. The
- * size in the name has leading zeros, so that a listing is sorted.
+ * Writes each checkpoint to `<folder>/<tenant>/<log>/<size>.checkpoint`, synced to disk. The size in the name has leading zeros, so that a
+ * listing is sorted. An existing file is kept (but see `writeOnce`). If it contains a different checkpoint, for example one that was
+ * abandoned in a restore, the new file is named `<size>.<first 8 digits of the SHA-256 of its text>.checkpoint`.
  */
 export function checkpointFolder(folder: string): CheckpointSink {
   const folderOf = (tenantId: string, log: LogName) => join(folder, tenantId, log);
-  /** The names of a checkpoint's file: the usual one, and the one beside another checkpoint of this size. */
+  /** The file names of a checkpoint: the usual one, and the one for use if the usual file contains a different checkpoint. */
   const namesOf = ({ size, note }: Checkpoint) => {
     const digits = String(size).padStart(SIZE_DIGITS, '0');
-    return { usual: digits + ENDING, beside: `${digits}.${hash('sha256', noteText(note), 'hex').slice(0, 8)}${ENDING}` };
+    return { usual: digits + ENDING, alternative: `${digits}.${hash('sha256', noteText(note), 'hex').slice(0, 8)}${ENDING}` };
   };
   return {
     write: async (tenantId, log, checkpoint) => {
-      const { usual, beside } = namesOf(checkpoint);
+      const { usual, alternative } = namesOf(checkpoint);
       // The configured folder is not created: a local folder must not replace a missing mount.
       await makeFolder(join(folder, tenantId));
       await makeFolder(folderOf(tenantId, log));
       if (await writeOnce(join(folderOf(tenantId, log), usual), checkpoint.note)) return undefined;
-      await writeOnce(join(folderOf(tenantId, log), beside), checkpoint.note);
-      return beside;
+      await writeOnce(join(folderOf(tenantId, log), alternative), checkpoint.note);
+      return alternative;
     },
-    holds: async (tenantId, log, checkpoint) => {
-      const { usual, beside } = namesOf(checkpoint);
-      const stored = await Promise.all([usual, beside].map((name) => readStored(join(folderOf(tenantId, log), name))));
-      return stored.some((note) => note !== undefined && isSame(note, checkpoint.note));
+    has: async (tenantId, log, checkpoint) => {
+      const { usual, alternative } = namesOf(checkpoint);
+      const stored = await Promise.all([usual, alternative].map((name) => readStored(join(folderOf(tenantId, log), name))));
+      return stored.some((note) => note !== undefined && hasSameText(note, checkpoint.note));
     },
     sizes: async (tenantId, log) => {
       const names = await readdir(folderOf(tenantId, log)).catch(noFolder);
@@ -85,8 +85,8 @@ export function checkpointFolder(folder: string): CheckpointSink {
   };
 }
 
-/** Whether two notes have the same text. A checkpoint can have more signatures later. */
-const isSame = (one: string, other: string): boolean => noteText(one) === noteText(other);
+/** Whether two notes have the same text. Signatures are not compared, because a checkpoint can get further ones later. */
+const hasSameText = (one: string, other: string): boolean => noteText(one) === noteText(other);
 
 /** Creates a folder, and syncs its name to disk, unless it exists. */
 const makeFolder = (path: string): Promise<void> =>
@@ -98,12 +98,12 @@ const makeFolder = (path: string): Promise<void> =>
   );
 
 /**
- * Writes the whole file or nothing. An existing file stays, except on a file system without hard links. Returns whether the file now has
+ * Writes the whole file or nothing. An existing file is kept, except on a file system without hard links. Returns whether the file now has
  * this checkpoint.
  */
 async function writeOnce(path: string, note: string): Promise<boolean> {
   const stored = await readStored(path);
-  if (stored !== undefined) return isSame(stored, note);
+  if (stored !== undefined) return hasSameText(stored, note);
   // A random name, because in containers the process ID can be the same on every server.
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   try {
@@ -113,7 +113,7 @@ async function writeOnce(path: string, note: string): Promise<boolean> {
   } finally {
     await rm(temporary, { force: true });
   }
-  return isSame((await readStored(path)) ?? '', note); // Another server may have written this file meanwhile.
+  return hasSameText((await readStored(path)) ?? '', note); // Another server may have written this file meanwhile.
 }
 
 /** The content of a file; undefined if it does not exist. */

@@ -50,7 +50,10 @@ export function scheduleCheckpoints(
       }
     }
   };
-  /** Makes a checkpoint if the log has grown and its newest checkpoint is old enough. Returns the newest size; 0 for an empty log. */
+  /**
+   * Makes a checkpoint if the log has grown and its newest checkpoint is old enough. Returns the size of the newest checkpoint; 0 for an
+   * empty log.
+   */
   const makeIfDue = async (tenantId: string, log: LogName, seconds: number): Promise<number> => {
     const head = await inTenantTransaction(ledgerPool, tenantId, (tx) => readSealedHead(tx, log));
     if (head.seq === 0) return 0;
@@ -70,8 +73,9 @@ export function scheduleCheckpoints(
 }
 
 /**
- * The age of the newest checkpoint of each log. The time in its row is not signed, and somebody could move it forward again and again. It
- * can also be in the future because a clock was wrong. Then the age since this process first saw the checkpoint counts.
+ * Measures the age of the newest checkpoint of each log. The time in the row of the checkpoint is not signed. Somebody could move it
+ * forward repeatedly, or it can be in the future because a clock was wrong. So the time since this process first saw the checkpoint is also
+ * used.
  */
 class CheckpointAges {
   /** The newest checkpoint of each log, with the time when this process first saw it, in milliseconds of the monotonic clock. */
@@ -79,12 +83,12 @@ class CheckpointAges {
 
   /** The age of a log's newest checkpoint: since the time in its row, or since this process first saw it, whichever is longer. */
   secondsOf(tenantId: string, log: LogName, { size, ageSeconds }: StoredCheckpoint): number {
-    const place = `${tenantId} ${log}`;
-    let seen = this.#seen.get(place);
-    // A smaller size does not start again, because a deleted row must not make its predecessor young.
+    const key = `${tenantId} ${log}`;
+    let seen = this.#seen.get(key);
+    // A smaller size means that the row of the newest checkpoint was deleted. Then the time is kept, so that the age does not restart at 0.
     if (seen === undefined || size > seen.size) {
       seen = { size, atMs: performance.now() };
-      this.#seen.set(place, seen);
+      this.#seen.set(key, seen);
     }
     return Math.max(ageSeconds, (performance.now() - seen.atMs) / 1000);
   }

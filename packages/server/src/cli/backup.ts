@@ -7,7 +7,7 @@ import { type BackupParameters, writeBackup } from '../backup/write-backup.ts';
 import { requireZstandard } from '../backup/zstandard.ts';
 import { isDistributed } from '../database/citus.ts';
 import { connectClient } from '../database/client.ts';
-import { addedRelations } from '../database/schema-findings.ts';
+import { addedObjects } from '../database/schema-findings.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { secretTexts } from '../secrets/load-secrets.ts';
 import { readSchemaFacts } from '../storage/schema-facts.ts';
@@ -50,7 +50,7 @@ export function addBackup(program: Command, session: Session): void {
           progress: progress.onRows,
           sealSecrets: passphrase === undefined ? undefined : (id) => sealSecrets(secretTexts(database.secrets), passphrase, id),
         };
-        const leftOut = addedRelations(await readSchemaFacts(database.ledgerPool));
+        const leftOut = addedObjects(await readSchemaFacts(database.ledgerPool));
         const manifest = await copyTo(options.output, database, parameters).finally(progress.done);
         if (leftOut.length > 0)
           session.say(`left out, because Countersign did not create them: ${leftOut.join(', ')}; back them up separately`);

@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { DamagedCheckpointError } from '../checkpoints/memory-folder.ts';
 import { BrokenSealError } from '../database/broken-seals.ts';
 import { ClockUnsafeError } from '../database/clock.ts';
-import { missingRight } from '../database/missing-right.ts';
+import { missingRightError } from '../database/missing-right.ts';
 import { isDatabaseUnavailable } from '../database/pool.ts';
 import { EXIT_CODES, ExitError, type ExitReason } from '../errors/exit-codes.ts';
 import { EvidenceBrokenError } from '../ledger/evidence-broken.ts';
@@ -29,8 +29,8 @@ export function failureOf(error: unknown): Failure {
     return { reason: 'broken', message: oneLine(`${error.message}; \`ledger verify\` says what is wrong`) };
   if (error instanceof InvalidInputError) return { reason: 'wrong_use', message: oneLine(error.message) };
   if (error instanceof CommanderError) return { reason: 'wrong_use', message: inOneLine(error.message) };
-  const right = missingRight(error);
-  if (right !== undefined) return { reason: right.reason, message: oneLine(right.message) };
+  const rightError = missingRightError(error);
+  if (rightError !== undefined) return { reason: rightError.reason, message: oneLine(rightError.message) };
   const text = error instanceof Error ? error.message || error.name : String(error);
   if (isDatabaseUnavailable(error))
     return { reason: 'database_away', message: oneLine(`the database became unavailable: ${text}`) };

@@ -26,7 +26,7 @@ export async function withOutputFile(
   work: (write: (text: string) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const target = await realpath(path).catch(() => path); // A symbolic link is followed, not replaced.
-  // The name is random, because a killed command may have left a file. In containers even the process ID is the same each time.
+  // The name is random, because a killed command may have left its file. In containers even the process IDs of two commands can be equal.
   const temporary = (await isNonRegularFile(target)) ? target : `${target}.${randomBytes(6).toString('hex')}.partial`;
   const file = await explainFileErrors('write', path, open(temporary, temporary === target ? 'w' : 'wx'));
   try {

@@ -66,14 +66,14 @@ export function addRestore(program: Command, session: Session): void {
 async function restore(session: Session, options: RestoreOptions, reader: BackupReader): Promise<void> {
   requireKnownMigrations(reader.manifest, knownMigrations());
   await checkParts(reader);
-  const { config, write } =
+  const { config, writeSecrets } =
     options.withSecrets === true
-      ? await secretsOfBackup(session, options, reader)
-      : { config: await requireSecrets(session, reader), write: () => undefined };
+      ? await decryptSecrets(session, options, reader)
+      : { config: await requireSecrets(session, reader), writeSecrets: () => undefined };
   await requireReadableMemory(config, reader.manifest);
   const { onRows, done } = progressOn(session, options.progress === true);
-  const calls = { say: session.say, progress: onRows, beforeLoad: write };
-  const acquired = await restoreDatabase(config, reader, calls).finally(done);
+  const callbacks = { say: session.say, progress: onRows, beforeLoad: writeSecrets };
+  const acquired = await restoreDatabase(config, reader, callbacks).finally(done);
   try {
     const database = await openDatabase(config, session.say, 'use');
     try {
@@ -88,7 +88,7 @@ async function restore(session: Session, options: RestoreOptions, reader: Backup
 
 /**
  * Reads the checkpoints in the memory folder before rows are loaded, because the verification after the load needs them.
- * @throws DamagedCheckpointError for a damaged one.
+ * @throws DamagedCheckpointError if a checkpoint is damaged.
  */
 async function requireReadableMemory(config: Config, { workspaces }: BackupManifest): Promise<void> {
   const memory = openMemoryFolder(config, () => undefined);
@@ -113,11 +113,11 @@ async function requireSecrets({ config }: Session, reader: BackupReader): Promis
  * Decrypts the secrets of the backup. Returns the configuration that uses them, and a function that writes them to files.
  * @throws ExitError if the backup has no secrets, the passphrase is missing or wrong, or a file contains another secret.
  */
-async function secretsOfBackup(
+async function decryptSecrets(
   session: Session,
   { secretsOutput }: RestoreOptions,
   reader: BackupReader,
-): Promise<{ config: Config; write: () => void }> {
+): Promise<{ config: Config; writeSecrets: () => void }> {
   const sealed = await reader.secrets();
   if (sealed === undefined)
     throw new ExitError(
@@ -127,7 +127,7 @@ async function secretsOfBackup(
   const secrets = openSecrets(sealed, requiredPassphrase(session), reader.manifest.instance.id);
   const folder = secretsOutput ?? join(session.config.dataDir, 'secrets');
   requireNoOtherSecrets(folder, secrets);
-  return { config: { ...session.config, ...secrets }, write: () => restoreSecretFiles(folder, secrets) };
+  return { config: { ...session.config, ...secrets }, writeSecrets: () => restoreSecretFiles(folder, secrets) };
 }
 
 async function verifyAndReport(

@@ -99,7 +99,7 @@ function addRun(group: Command, session: Session): void {
       const { dropped: rows, failures } = await (workspace === undefined
         ? session.withDatabase(async (database) => dropIn(database, await listTenantIds(database.pool)))
         : session.withWorkspace(workspace, (database, tenant) => dropIn(database, [tenant.id])));
-      if (rows.length === 0 && failures.length > 0) throw failedIn(failures);
+      if (rows.length === 0 && failures.length > 0) throw runError(failures);
       await session.list(rows, 'no workspaces yet', [
         ['WORKSPACE', (row) => row.workspace],
         ['TRACES', ({ traces }) => String(traces)],
@@ -111,11 +111,11 @@ function addRun(group: Command, session: Session): void {
         for (const segment of unreadable)
           session.say(`the segment ${segment} of workspace ${id} was changed outside the server, and was kept`);
       }
-      if (failures.length > 0) throw failedIn(failures);
+      if (failures.length > 0) throw runError(failures);
     });
 }
 
-/** What `retention run` did: what it dropped in each workspace, and why it failed in others. */
+/** The result of `retention run`: what was dropped in each workspace, and why some workspaces failed. */
 interface RunResult {
   dropped: (DroppedRecords & { workspace: string })[];
   failures: (Failure & { workspace: string })[];
@@ -140,8 +140,8 @@ const dropIn = (database: OpenDatabase, ids: readonly string[]): Promise<RunResu
     return result;
   });
 
-/** The error of a run that failed in these workspaces. Its reason is that of the first one. */
-const failedIn = (failures: RunResult['failures']): ExitError =>
+/** The error of a run that failed in these workspaces. Its exit code is that of the first failure. */
+const runError = (failures: RunResult['failures']): ExitError =>
   new ExitError(failures[0]!.reason, failures.map(({ workspace, message }) => `workspace ${workspace}: ${message}`).join('; '));
 
 /** Rethrows an error. The message about a short period also names the option that confirms it. */

@@ -74,7 +74,7 @@ export function origin(given: string | undefined, name: string): string {
   return url.origin;
 }
 
-/** Host names or bracketed IPv6 addresses, separated by commas; none only if the variable is not set. */
+/** Host names or bracketed IPv6 addresses, separated by commas. A variable that is set must name at least one. */
 export function hostNames(given: string | undefined, name: string): string[] {
   if (given === undefined) return [];
   const names = given

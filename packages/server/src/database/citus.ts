@@ -139,7 +139,7 @@ const refused = (message: string): ExitError => new ExitError('refused', message
 
 const UPDATE_OF_COLUMNS = /UPDATE \([^)]*\)/;
 
-/** Lets one transaction grant rights on several distributed tables. By default, Citus uses several connections, and then refuses this. */
+/** Lets one transaction grant rights on several distributed tables. By default, Citus uses several connections, and refuses such grants. */
 export const SEQUENTIAL_ON_CITUS = `SET LOCAL citus.multi_shard_modify_mode = 'sequential';`;
 
 /**

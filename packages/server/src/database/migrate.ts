@@ -38,7 +38,7 @@ export const isUnreleased = (migrations: readonly string[]): boolean =>
 
 /**
  * Whether the schema has Countersign's tables ($1) and this role may read them. A first start may have ended before it granted the rights.
- * Tables of others do not count (docs/decisions/0047).
+ * Tables that no migration created do not count (docs/decisions/0047).
  */
 const READABLE = `SELECT coalesce(bool_or(relname = 'migrations')
      AND bool_and(has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')), false) AS readable
@@ -87,7 +87,7 @@ export interface MigrateOptions {
 export async function migrate(
   address: DatabaseAddress,
   { serverRole, mayUpgrade = true, count = Number.POSITIVE_INFINITY, citus = false }: MigrateOptions = {},
-): Promise<{ migrations: string[]; distributed: string[]; granted: boolean }> {
+): Promise<{ migrations: string[]; distributed: string[]; hasGranted: boolean }> {
   const { runner } = await import('node-pg-migrate'); // Loaded here, because it takes a moment and most starts migrate nothing.
   const client = await connectClient(address, 'migrate');
   try {
@@ -118,8 +118,8 @@ export async function migrate(
       log: () => undefined,
     });
     const distributed = isOnCitus ? await distributeTables(client) : [];
-    const granted = serverRole !== undefined && (await grantServerRole(client, serverRole, isOnCitus));
-    return { migrations: run.map(({ name }) => name), distributed, granted };
+    const hasGranted = serverRole !== undefined && (await grantServerRole(client, serverRole, isOnCitus));
+    return { migrations: run.map(({ name }) => name), distributed, hasGranted };
   } finally {
     await client.end();
   }
@@ -168,7 +168,7 @@ const CHANGEABLE: Record<string, string> = {
 };
 
 /** The tables or sequences of this server's migrations that exist, as a list for SQL. */
-async function existing(client: pg.Client, kind: 'table' | 'sequence'): Promise<string> {
+async function listExisting(client: pg.Client, kind: 'table' | 'sequence'): Promise<string> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = to_regnamespace('countersign') AND relname = ANY ($1)`,
     [namesInSchema(kind)],
@@ -177,16 +177,16 @@ async function existing(client: pg.Client, kind: 'table' | 'sequence'): Promise<
 }
 
 /**
- * Grants the server's role its rights on Countersign's tables; false if this role owns them. It leaves out tables of others, because the
- * owner of Countersign's tables may not grant rights on them.
+ * Grants the server's role its rights on Countersign's tables. Returns false, and grants nothing, if the role owns the tables. Leaves out
+ * tables that no migration created, because the owner of Countersign's tables may not grant rights on them.
  */
 async function grantServerRole(client: pg.Client, role: string, isOnCitus: boolean): Promise<boolean> {
   const { rows } = await client.query<{ migrates: boolean }>('SELECT current_user = $1 AS migrates', [role]);
-  if (rows[0]!.migrates) return false; // It owns the tables, so revoking would remove its own rights.
+  if (rows[0]!.migrates) return false; // The role owns the tables, so REVOKE would remove the rights of the owner.
   const name = pg.escapeIdentifier(role);
   const changeable = isOnCitus ? await rightsOnCitus(client, CHANGEABLE) : CHANGEABLE;
   const grants = Object.entries(changeable).map(([table, rights]) => `GRANT ${rights} ON countersign.${table} TO ${name};`);
-  const [tables, sequences] = [await existing(client, 'table'), await existing(client, 'sequence')];
+  const [tables, sequences] = [await listExisting(client, 'table'), await listExisting(client, 'sequence')];
   await client.query(`BEGIN;
     ${isOnCitus ? SEQUENTIAL_ON_CITUS : ''}
     REVOKE ALL ON ${tables} FROM ${name}; -- rights that an earlier version granted and this one does not

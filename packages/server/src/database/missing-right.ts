@@ -1,7 +1,7 @@
 import { ExitError } from '../errors/exit-codes.ts';
 
-/** The error for people if the database rejected a statement because the role lacks a right; undefined for another error. */
-export function missingRight(error: unknown): ExitError | undefined {
+/** The ExitError for a statement that the database rejected because its role lacks a right; undefined for any other error. */
+export function missingRightError(error: unknown): ExitError | undefined {
   if (!(error instanceof Error) || (error as { code?: string }).code !== '42501') return undefined;
   return new ExitError(
     'database_away',

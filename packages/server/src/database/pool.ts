@@ -21,8 +21,8 @@ const RESPONSE_TIMEOUT_MS = 15_000;
  * - No just-in-time compilation of plans: it took most of the time that a list of the portal needed.
  * - The timeouts of the database are shorter than RESPONSE_TIMEOUT_MS. Otherwise a connection that the server has closed would still wait
  *   for its lock. Each retry would add such a connection, until PostgreSQL accepts no more.
- * - An idle transaction, whose process hangs or whose network is down, is ended, so that it releases the locks of its tenant. These
- *   timeouts are enough, so a whole transaction has no further limit.
+ * - An idle transaction, whose process hangs or whose network is down, is ended, so that it releases the locks of its tenant. With these
+ *   timeouts, a whole transaction needs no limit.
  * - COMMIT waits until the data is on disk, and each statement sees what was committed before it, even if the role has other settings.
  */
 const SETTINGS = `${GENERIC_PLANS}; ${STATEMENT_SETTINGS}; SET jit = off; SET default_transaction_isolation = 'read committed';
@@ -137,7 +137,7 @@ export class OutcomeUnknownError extends Error {
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, severity } = error as { code?: unknown; severity?: unknown };
-  // PostgreSQL ends the connection after a FATAL error. It rejects a new connection with one too.
+  // With an error of severity FATAL, PostgreSQL ends a connection or rejects a new one.
   if (error instanceof OutcomeUnknownError || severity === 'FATAL') return true;
   if (typeof code !== 'string') return UNAVAILABLE_MESSAGE.test(error.message);
   // System errors are tested first, because EPIPE has the form of an SQLSTATE.
@@ -145,7 +145,10 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && (UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE_CODES.has(code));
 }
 
-/** Whether a statement failed because the session is read-only. A session keeps the setting that it started with. */
+/**
+ * Whether a statement failed because the session is read-only. A session keeps the `default_transaction_read_only` that it started with, so
+ * its connection must not be used again.
+ */
 export const isReadOnlyError = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === '25006';
 
 /**

@@ -11,8 +11,9 @@ const PAUSE_MS = 250;
 
 /**
  * The connections of other servers and commands. A running server always has at least one: its watch of the clock uses the lookup pool
- * every second, also after PostgreSQL ended all connections. A process that waits for the migration has only connections with the two names
- * that the query leaves out. A pooler may add the host of the client to a name (`application_name_add_host` of PgBouncer).
+ * every second, and reconnects after PostgreSQL has ended all connections. A process that waits for the migration has only connections
+ * named `countersign-migrate` or `countersign-start`, which the query leaves out. PgBouncer can append the host of the client to a name
+ * (`application_name_add_host`).
  */
 const CONNECTIONS = `SELECT pid, application_name AS name FROM pg_stat_activity
   WHERE datname = current_database() AND application_name LIKE 'countersign-%' AND pid <> pg_backend_pid()

@@ -57,14 +57,14 @@ export const namesInSchema = (kind: 'table' | 'sequence'): string[] =>
 
 let expectedObjects: ReadonlySet<string> | undefined;
 
-/** Whether this server's migrations create the object. The names are those of the facts: a column is `TABLE.COLUMN`. */
+/** Whether this server's migrations create the object. The name of a column is `TABLE.COLUMN`. */
 export function isPartOfSchema(kind: 'table' | 'column' | 'sequence', name: string): boolean {
   expectedObjects ??= new Set(expectedFacts().map(objectOf));
   return expectedObjects.has(objectOf({ kind, name }));
 }
 
-/** The tables, columns and sequences that no migration created, each with its kind. Columns of such a table are not listed. */
-export const addedRelations = (found: readonly Fact[]): string[] =>
+/** The tables, columns and sequences that no migration created, each with its kind. The columns of such a table are not listed. */
+export const addedObjects = (found: readonly Fact[]): string[] =>
   found
     .filter(({ kind, name }) => {
       if (kind === 'column') return isPartOfSchema('table', name.split('.')[0]!) && !isPartOfSchema(kind, name);

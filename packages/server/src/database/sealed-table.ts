@@ -47,8 +47,11 @@ export const sealedInstant = (moment: Date): string => moment.toISOString().repl
 /** The displayed form of a sealed time: with milliseconds, `2026-11-20T09:30:00.123Z`. */
 export const shownInstant = (sealed: string): string => `${sealed.slice(0, 23)}Z`;
 
-/** The sealed form of a time that is later than an earlier one, even if the clock was set back: `now`, or a millisecond after `before`. */
-export function laterThan(before: string | null, now: Date): string {
+/**
+ * Returns `now` in the sealed form. If the clock was set back, so that `now` is not later than `before`, returns the time one millisecond
+ * after `before`.
+ */
+export function sealedInstantAfter(before: string | null, now: Date): string {
   const at = sealedInstant(now);
   if (before === null || at > before) return at;
   return sealedInstant(new Date(Date.parse(shownInstant(before)) + 1));

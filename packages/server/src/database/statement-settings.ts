@@ -13,6 +13,6 @@ export const STATEMENT_SETTINGS = `SET quote_all_identifiers = off; SET row_secu
   SET standard_conforming_strings = on; SET array_nulls = on; SET datestyle = 'ISO, MDY'; SET timezone = 'UTC'; SET intervalstyle = 'postgres';
   SET bytea_output = 'hex'; SET extra_float_digits = 1`;
 
-/** Removes the time limit of whole transactions. PostgreSQL 15 and 16 do not have this setting. */
+/** Removes the time limit of whole transactions. PostgreSQL 15 and 16 do not have the setting `transaction_timeout`. */
 export const NO_TRANSACTION_TIMEOUT = `SELECT set_config('transaction_timeout', '0', false)
   WHERE current_setting('transaction_timeout', true) <> '0'`;

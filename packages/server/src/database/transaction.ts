@@ -85,8 +85,8 @@ const rewriteForCitus: RewriteStatement = (statement) => {
 const OWNER_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/i;
 
 /**
- * Runs a transaction of one tenant, with row-level security, and commits it when `work` resolves. On any error it is rolled back, and a
- * broken connection is not used again, nor is one that the database has made read-only.
+ * Runs a transaction of one tenant, with row-level security, and commits it when `work` resolves. On any error it is rolled back. A
+ * connection that is broken or read-only is not used again.
  * @throws OutcomeUnknownError if the response to COMMIT is missing.
  */
 export const inTenantTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>

@@ -17,8 +17,8 @@ export type HostCheck = (request: FastifyRequest) => ApiError | undefined;
  * configured, the host must be one of them, a loopback name, or the local address of the connection, except on routes with `anyHost`. The
  * check blocks pages whose own host name resolves to this server (DNS rebinding).
  * @param names the allowed names; empty for any.
- * @param behindProxy whether each name in `X-Forwarded-Host` must be allowed too. It does not replace Host: a page can set it, and not
- * every proxy removes it.
+ * @param behindProxy whether each name in `X-Forwarded-Host` must be allowed too. This header does not replace Host: a page can set the
+ * header, and not every proxy removes it.
  */
 export function hostCheck({ names, behindProxy }: { names: readonly string[]; behindProxy: boolean }): HostCheck {
   const allowed = new Set(names.map(nameOf));

@@ -40,7 +40,7 @@ interface SignedDecision extends SignedText {
 /**
  * Decides the concurrent checks of one tenant from one state of the evidence log, and stores every decision. Blocked decisions are also
  * written to the audit ledger, in the same transaction. While another server also decides checks, the checks that arrive before the logs
- * are locked join the batch, and the evidence is read after that.
+ * are locked join the batch. Then the evidence is read after the last of them has arrived.
  * @param observe called for each decision after the commit.
  */
 export async function writeDecisions(

@@ -33,7 +33,7 @@ export const writeTraces = (
     return outcomes.map((outcome, index) => warn(outcome, registered[index]!));
   });
 
-/** What `storeTraces` has stored. */
+/** The result of `storeTraces`. */
 interface TraceOutcomes {
   /** The outcome of each request, in order. */
   outcomes: Outcome[];

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { OutcomeUnknownError } from '../database/pool.ts';
-import { findTrails } from '../storage/ingestion-keys.ts';
+import { findTrailHeads } from '../storage/ingestion-keys.ts';
 
 /** How long to wait, and how often to look, in milliseconds. */
 interface WaitTimes {
@@ -24,8 +24,8 @@ export async function awaitKeyEvent(
 ): Promise<void> {
   const deadline = performance.now() + waitMs;
   for (;;) {
-    const trails = await findTrails(pool, [tenantId]);
-    if ((trails.get(tenantId)?.size ?? 0) >= seq) return;
+    const heads = await findTrailHeads(pool, [tenantId]);
+    if ((heads.get(tenantId)?.size ?? 0) >= seq) return;
     if (performance.now() > deadline)
       throw new OutcomeUnknownError(
         'the change of the key is committed, but a node of Citus has not applied it yet, so the former state of the key is still valid; list the keys again in a minute',

@@ -13,7 +13,7 @@ import { checkpointFault } from './stored-checkpoints.ts';
 /** A request for a checkpoint. Without the optional members, the checkpoint must cover all rows of the log. */
 export interface CheckpointRequest {
   log: LogName;
-  /** The newest checkpoint is also enough if this returns true for it. */
+  /** Whether the newest checkpoint is recent enough, even if it does not cover all rows. */
   isRecent?: ((newest: StoredCheckpoint) => boolean) | undefined;
   /** The newest checkpoint is also enough if it covers this many rows. */
   rows?: number | undefined;
@@ -22,8 +22,8 @@ export interface CheckpointRequest {
 }
 
 /**
- * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. Before it signs, it compares the head with the
- * stored tree nodes and the rows after them. These must also show that the head continues the newest checkpoint (`confirmed`).
+ * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. In both cases the head must continue the newest
+ * checkpoint (`confirmCheckpoint`). Before it signs, it also compares the head with the stored tree nodes and the rows after them.
  * @throws LogRewrittenError if the head or the newest checkpoint is not valid, or if this comparison finds a difference. In that case
  * nothing is signed.
  * @throws ClockUnsafeError if it must sign a new checkpoint and the clocks cannot be used.
@@ -45,7 +45,7 @@ export async function checkpointOf(
   return (await readNewest(tx, log, signers)).latest!;
 }
 
-/** Does the same as `checkpointOf`, in its own transaction. If a HeadStore is set, stores the checkpoint there before returning it. */
+/** Does the same as `checkpointOf`, in a separate transaction. If a HeadStore is set, stores the checkpoint there before returning it. */
 export async function makeCheckpoint(
   pool: Pool,
   tenantId: string,
@@ -62,28 +62,29 @@ export async function makeCheckpoint(
 }
 
 /**
- * Reads the head of a log and its newest checkpoint. The row of the checkpoint is untrusted, also if a current key has signed it: after an
- * accepted restore, somebody can insert a checkpoint of the abandoned rows. So its text is returned only if the sealed head extends it.
+ * Reads the head of a log and its newest checkpoint. The row of the checkpoint is untrusted, even if a current key has signed it: after an
+ * accepted restore, somebody can insert a checkpoint of the abandoned rows. So the checkpoint is returned only if the sealed head extends
+ * it.
  *
  * A checkpoint is stored with the signatures of the keys that were current when it was signed. A later key adds its signature here. So a
  * reader who has only that key can verify the log, even if the log has no new rows.
- * @throws LogRewrittenError if the head is not valid, or if the checkpoint is not one of this log.
+ * @throws LogRewrittenError if the head is not valid, or if the checkpoint does not belong to this log.
  */
 async function readNewest(
   tx: Transaction,
   log: LogName,
   signers: readonly NoteSigner[],
 ): Promise<{ head: ReadHead; latest: StoredCheckpoint | undefined }> {
-  // The checkpoint is read first. So a checkpoint that another server has just signed is not larger than the head.
+  // The checkpoint is read before the head. So it is not larger than the head, even if another server has just signed it.
   const [latest, head] = await Promise.all([findLatestCheckpoint(tx, log), readSealedHead(tx, log)]);
-  return { head, latest: latest && (await confirmed(tx, log, latest, { head, signers })) };
+  return { head, latest: latest && (await confirmCheckpoint(tx, log, latest, { head, signers })) };
 }
 
 /**
  * Returns a stored checkpoint with the signatures of all current keys. Throws like `readNewest`.
  * @param context.head the sealed head of the log, read after the checkpoint.
  */
-export async function confirmed<Stored extends { size: number; root: Uint8Array; note: string }>(
+export async function confirmCheckpoint<Stored extends { size: number; root: Uint8Array; note: string }>(
   tx: Transaction,
   log: LogName,
   stored: Stored,

@@ -8,11 +8,11 @@ import { parsedDocument } from './stored-document.ts';
 export const DECISION_KEYS_TABLE = 'decision_keys';
 
 /**
- * Finds a decision key that was deleted, or whose retirement was undone, if any. A deleted key does not sign, so another key signs before
- * the gates have it. A key is known from the entries that name it; the only key of a workspace without a rotation is in no entry. The
- * entries are not verified here: `verifyAuditLedger` does that.
+ * Finds a decision key whose row was deleted, or whose retirement was undone. Returns undefined if there is none. If the row of the signing
+ * key is deleted, the next key signs, although gates may not trust it yet. Only keys that an entry of the audit ledger names are found: no
+ * entry names the first key of a workspace before a rotation. The entries are not verified here: `verifyAuditLedger` does that.
  */
-export const decisionKeyFinding = (pool: Pool, tenantId: string): Promise<RowFinding | undefined> =>
+export const findDecisionKeyFault = (pool: Pool, tenantId: string): Promise<RowFinding | undefined> =>
   inSnapshotTransaction(pool, tenantId, async (tx) => {
     const documents = await listDecisionKeyEntries(tx);
     const rows = new Map((await listDecisionKeys(tx)).map((row) => [row.keyId, row]));
@@ -22,7 +22,7 @@ export const decisionKeyFinding = (pool: Pool, tenantId: string): Promise<RowFin
       }
       const { key_id: id } = metadata;
       if (action === 'decision_key.retired' && typeof id === 'string' && rows.get(id)?.retiredAt === null)
-        return finding(id, 'it was retired, and its row is that of a live key');
+        return finding(id, 'it was retired, but its row says that it is not');
     }
     return undefined;
   });

@@ -10,7 +10,7 @@ import { findDecision, findDecisionEvidence } from '../storage/decisions.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findCheckpoint, readLeafData, type StoredCheckpoint } from '../storage/tree.ts';
 import { type AttestationKeys, type AttestationResult, attestStored } from './attested-decision.ts';
-import { confirmed } from './checkpoints.ts';
+import { confirmCheckpoint } from './checkpoints.ts';
 import { exportLog } from './export.ts';
 import { LogRewrittenError, proveConsistency, proveInclusion } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
@@ -107,7 +107,7 @@ export class LedgerReader {
         proveConsistency(tx, log, first, size),
         newest ?? findCheckpoint(tx, log, size),
       ]);
-      const signed = stored && (await confirmed(tx, log, stored, { head, signers: this.#parts.signers }));
+      const signed = stored && (await confirmCheckpoint(tx, log, stored, { head, signers: this.#parts.signers }));
       return { log, first, second: size, hashes: hashes.map(toBase64), checkpoint: signed?.note ?? null };
     });
   }

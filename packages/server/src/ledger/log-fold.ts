@@ -14,7 +14,7 @@ import { readSealedHead } from './sealed-heads.ts';
 const READS_MAX = 50;
 
 /** The number of applied events after which the weight of all states is computed again. */
-const WEIGHED_AFTER = 1_000;
+const EVENTS_BETWEEN_WEIGHINGS = 1_000;
 
 /** The state that results from the events of a log. `apply` throws EventConflictError for an event that contradicts the state. */
 interface FoldedState<Event> {
@@ -54,7 +54,7 @@ interface Fold<State> {
 export class LogFold<Event, State extends FoldedState<Event>> {
   readonly #log: FoldedLog<Event, State>;
   readonly #folds = new WeakMap<Seals, Map<string, Fold<State>>>();
-  /** The number of events that were applied since the weight of all states was computed. */
+  /** The number of events that were applied since the weight of all states was last computed. */
   #appliedSinceWeighed = 0;
 
   constructor(log: FoldedLog<Event, State>) {
@@ -94,7 +94,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
 
   /**
    * The cached state, if `read` has returned it for the head with this seal, and this process has seen no later head; otherwise undefined.
-   * The seal covers the rest of the head. So the caller need neither read nor verify more of the head than its seal.
+   * The seal covers the whole head, so the caller needs to read only the seal.
    */
   cached(seals: Seals, tenantId: string, headSeal: Uint8Array | null): State | undefined {
     const fold = this.#folds.get(seals)?.get(tenantId);
@@ -138,10 +138,13 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     return fold;
   }
 
-  /** Drops states after many events, because states grow after they were first used. To weigh all of them takes time. */
+  /**
+   * Counts applied events. Events make states heavier, so the oldest states may have to be dropped. That is checked only after many events,
+   * because it takes time to weigh all states.
+   */
   #noteApplied(tx: Transaction, events: number): void {
     this.#appliedSinceWeighed += events;
-    if (this.#appliedSinceWeighed < WEIGHED_AFTER) return;
+    if (this.#appliedSinceWeighed < EVENTS_BETWEEN_WEIGHINGS) return;
     this.#dropOldest(this.#folds.get(tx.seals) ?? new Map(), tx.tenantId);
   }
 
@@ -157,14 +160,14 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     return fold;
   }
 
-  /** Drops the least recently used states, but not that of the workspace `used`. */
-  #dropOldest(folds: Map<string, Fold<State>>, used: string): void {
+  /** If the states are too heavy together, drops the least recently used ones, except the state of the workspace `usedTenantId`. */
+  #dropOldest(folds: Map<string, Fold<State>>, usedTenantId: string): void {
     this.#appliedSinceWeighed = 0;
     let weight = 0;
     for (const { state } of folds.values()) weight += this.#log.weight(state) + 1;
     for (const [tenantId, { state }] of folds) {
       if (weight <= this.#log.weightMax) return;
-      if (tenantId === used) continue;
+      if (tenantId === usedTenantId) continue;
       folds.delete(tenantId);
       weight -= this.#log.weight(state) + 1;
     }

@@ -62,7 +62,7 @@ export function growTree(tree: StoredTree, rows: readonly Uint8Array[]): GrownTr
 export const proveInclusion = (tx: Transaction, log: LogName, index: number, size: number): Promise<Uint8Array[]> =>
   hashesOf(tx, log, inclusionRanges(index, size));
 
-/** Whether row `seq` of the log with this sealed head has this leaf data, 32 bytes. Throws like `storedRoot`. */
+/** Whether the tree of this sealed head has this leaf data (32 bytes) at row `seq`. Throws like `storedRoot`. */
 export async function isIncluded(
   tx: Transaction,
   log: LogName,

@@ -14,7 +14,7 @@ export interface TimedSubmission extends SubmissionPlace {
   receivedAt: string;
 }
 
-/** What the trace log says of a submission. */
+/** What the trace log says about a submission. */
 export interface LoggedSubmission {
   traceId: string;
   /** UTC with microseconds, of which the last three digits are zeros. */
@@ -25,8 +25,8 @@ export interface LoggedSubmission {
 const FIRST_PAGE_EVENTS = 8;
 
 /**
- * Finds submissions in the sealed trace log, by the times in their rows. Usually reads few events besides theirs. If an event is not at the
- * time of its row, it reads the rest of the log: the row was changed, or a clock was wrong.
+ * Finds submissions in the sealed trace log. It reads the events from the time in the row of a submission until it finds the submission. If
+ * it is not found, the row was changed or a clock was wrong. Then the earlier events are read too.
  * @returns the submissions by `submissionName`. The search ends at the first submission that the log does not have.
  * @throws LogRewrittenError if the events that were read are not those that the sealed head covers.
  */
@@ -48,7 +48,7 @@ export async function findLoggedSubmissions(
   for (const submission of inOrder) {
     const isFound = () => !missing.has(nameOf(submission));
     if (isFound()) continue;
-    const first = await firstSeqAt(tx, head, submission.receivedAt);
+    const first = await findFirstSeqAt(tx, head, submission.receivedAt);
     await readEvents(tx, head, { after: first - 1, last: head.seq, note, isDone: isFound });
     if (!isFound()) await readEvents(tx, head, { after: 0, last: first - 1, note, isDone: isFound });
     if (!isFound()) break;
@@ -58,8 +58,8 @@ export async function findLoggedSubmissions(
 
 const nameOf = ({ id, number }: SubmissionPlace): string => submissionName(id, number);
 
-/** The number of the first event that was recorded at this time or later, by a binary search; one more than the head if there is none. */
-async function firstSeqAt(tx: Transaction, head: ReadHead, time: string): Promise<number> {
+/** Finds the number of the first event at this time or later, by a binary search. Returns `head.seq + 1` if there is none. */
+async function findFirstSeqAt(tx: Transaction, head: ReadHead, time: string): Promise<number> {
   let [low, high] = [1, head.seq + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
@@ -72,7 +72,7 @@ async function firstSeqAt(tx: Transaction, head: ReadHead, time: string): Promis
   return low;
 }
 
-/** Which events to read: those after `after` up to `last`, until `isDone`. `note` receives each. */
+/** The events to read: those after number `after`, up to and including `last`, until `isDone` returns true. `note` is called with each. */
 interface EventRange {
   after: number;
   last: number;

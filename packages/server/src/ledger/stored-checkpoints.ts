@@ -66,7 +66,7 @@ export class StoredCheckpoints {
   }
 }
 
-/** Why a stored checkpoint is not one that one of the keys has signed for this log; undefined if it is. */
+/** Why a stored checkpoint is not valid: it must belong to this log, match its columns, and be signed by one of the keys. */
 export function checkpointFault(
   { size, root, note }: { size: number; root: Uint8Array; note: string },
   { tenantId, log, keys }: CheckpointSelection,

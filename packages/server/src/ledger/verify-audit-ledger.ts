@@ -14,7 +14,7 @@ import {
   readAuditTexts,
   type StoredEntry,
 } from '../storage/audit-pages.ts';
-import { DECISION_KEYS_TABLE, decisionKeyFinding } from './decision-key-rows.ts';
+import { DECISION_KEYS_TABLE, findDecisionKeyFault } from './decision-key-rows.ts';
 import { differenceReason, type LogReport, tableSource } from './row-findings.ts';
 import { columnFault, parsedDocument } from './stored-document.ts';
 import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
@@ -36,7 +36,7 @@ export async function verifyAuditLedger(pool: Pool, tenantId: string, options: W
   };
   const report = await walkLog(pool, tenantId, { log: 'audit', chained: true, read: readAuditTexts, check }, options);
   if (report.firstBad !== undefined || report.contradiction !== undefined) return report;
-  const finding = await decisionKeyFinding(pool, tenantId);
+  const finding = await findDecisionKeyFault(pool, tenantId);
   if (finding === undefined) return report;
   const contradiction = { source: tableSource(DECISION_KEYS_TABLE), size: report.entries, reason: differenceReason(finding, 1) };
   return { ...report, findings: [finding], contradiction };

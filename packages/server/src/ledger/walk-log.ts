@@ -90,11 +90,16 @@ export async function walkLog<Row extends { seq: number }>(
   const bad = headFault(walked, extent.head, chained);
   if (bad !== undefined) return reportWith(bad);
   await addStored(tree, stored, Number.MAX_SAFE_INTEGER);
-  return { ...reportWith(), contradiction: (await explained(pool, tenantId, log, tree)) ?? sealContradiction(extent) };
+  return { ...reportWith(), contradiction: (await contradictionOf(pool, tenantId, log, tree)) ?? sealContradiction(extent) };
 }
 
-/** The contradiction of a tree, with the accepted restore that can explain it. */
-async function explained(pool: Pool, tenantId: string, log: LogName, tree: TreeVerifier): Promise<Contradiction | undefined> {
+/** Finds the contradiction of a tree, if there is one. Its reason names the accepted restore that can explain it. */
+async function contradictionOf(
+  pool: Pool,
+  tenantId: string,
+  log: LogName,
+  tree: TreeVerifier,
+): Promise<Contradiction | undefined> {
   const contradiction = tree.end(log, tenantId);
   return contradiction && tree.end(log, tenantId, await inTenantTransaction(pool, tenantId, readRestores));
 }

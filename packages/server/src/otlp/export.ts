@@ -48,8 +48,8 @@ export interface PreparedExport extends Replayable {
   traces: TraceOfExport[];
   logs: LogOfExport[];
   /**
-   * The trace_ids of its log records, or of its spans without a valid span_id, each once. No submission names them, but the stored body
-   * contains parts of these runs.
+   * The distinct trace_ids of the export's log records, or of its spans without a valid span_id. No submission names these runs, but the
+   * stored body contains parts of them.
    */
   otherTraceIds: string[];
   /** What the response reports: the number of records that are not added to runs and the reasons, and whether user IDs were removed. */

@@ -9,10 +9,13 @@ import { requireFewTraces, traceIdsOf } from './trace-limit.ts';
 /** The approximate memory of a log record in addition to its document, in bytes. */
 const RECORD_BYTES = 300;
 
-const NOT_KEPT =
-  'Only GenAI content, exceptions and evaluation results of a span are added to runs; if there are any, the stored body of the export contains the others too.';
+const NOT_ADDED =
+  'Only GenAI content, exceptions and evaluation results of spans are added to runs. If the export has any, its stored body also contains the other log records.';
 
-/** Prepares an export of log records. Records that are not added to runs (`NOT_KEPT`) are counted as rejected. Throws like `requireFewTraces`. */
+/**
+ * Prepares an export of log records. Records that are not added to runs (`NOT_ADDED`) are counted as rejected. Throws like
+ * `requireFewTraces`.
+ */
 export function prepareLogExport(request: ExportRequest, read: ReadExport<LogRecord>): PreparedExport {
   requireFewTraces(read.records, 'log records');
   const mapped = mapLogs(read.records);
@@ -26,7 +29,7 @@ export function prepareLogExport(request: ExportRequest, read: ReadExport<LogRec
     traces: [],
     logs,
     otherTraceIds: traceIdsOf(read.records),
-    partialSuccess: { rejected, reasons: [...(rejected > 0 ? [NOT_KEPT] : []), ...(read.isRedacted ? [REDACTED] : [])] },
+    partialSuccess: { rejected, reasons: [...(rejected > 0 ? [NOT_ADDED] : []), ...(read.isRedacted ? [REDACTED] : [])] },
   };
 }
 

@@ -12,8 +12,9 @@ export const traceIdsOf = (records: readonly { traceId: string }[]): string[] =>
 ];
 
 /**
- * Requires that the records belong to few traces.
- * @param what the kind of the records, in the plural. @throws ApiError for more than TRACES_MAX traces
+ * Requires that the records belong to at most TRACES_MAX traces.
+ * @param what the kind of the records, in the plural.
+ * @throws ApiError if they belong to more traces.
  */
 export function requireFewTraces(records: readonly { traceId: string }[], what: 'spans' | 'log records'): void {
   if (records.length <= TRACES_MAX) return;
@@ -22,5 +23,5 @@ export function requireFewTraces(records: readonly { traceId: string }[], what: 
     throw notOtlp(`the body has ${what} of ${traces} traces, and at most ${TRACES_MAX} are allowed; send less at once`);
 }
 
-/** The error for an export that is not acceptable as a whole. */
+/** The error for an export that is rejected as a whole. */
 export const notOtlp = (message: string): ApiError => new ApiError('invalid_export', [{ path: '', code: 'not_otlp', message }]);

@@ -23,9 +23,9 @@ export async function countSignInAttempt(pool: Pool, email: string, address: str
   return { takeBack: () => takeBackAttempt(pool, [account, network]) };
 }
 
-async function countAgainst(pool: Pool, subject: Buffer, most: number): Promise<void> {
-  const { attempts, secondsLeft } = await countAttempt(pool, subject, { most, windowSeconds: WINDOW_SECONDS });
-  if (attempts > most) throw new ApiError('rate_limited', [], { 'Retry-After': String(secondsLeft) });
+async function countAgainst(pool: Pool, subject: Buffer, limit: number): Promise<void> {
+  const { attempts, secondsLeft } = await countAttempt(pool, subject, { limit, windowSeconds: WINDOW_SECONDS });
+  if (attempts > limit) throw new ApiError('rate_limited', [], { 'Retry-After': String(secondsLeft) });
 }
 
 /** Hashed, because people sometimes type a password into the field for the email address. */

@@ -32,7 +32,7 @@ export async function verifyCredentials(pool: Pool, { email, password }: Credent
   const compared = comparedEmail(email);
   const counted = await countSignInAttempt(pool, compared, address);
   const [account, isCorrect] = await checkPassword(pool, compared, password).catch(async (error: unknown) => {
-    await counted.takeBack().catch(() => undefined); // The password was not checked.
+    await counted.takeBack().catch(() => undefined); // The attempt does not count, because the password was not checked.
     throw error;
   });
   if (account === undefined || account.password === null || !isCorrect) throw signInFailed();

@@ -3,7 +3,7 @@ import type { ApprovalDetail } from '@countersign/core/portal/approval-routes';
 import type { RelatedRuns } from '@countersign/core/portal/evaluation-routes';
 import { digests } from '../crypto/digests.ts';
 import { inReadTransaction, type Transaction } from '../database/transaction.ts';
-import { digestOfSeen, type SeenFacts } from '../ledger/seen-evaluation.ts';
+import { digestOfSeenFacts, type SeenFacts } from '../ledger/seen-facts.ts';
 import {
   findApproval,
   findLastApproved,
@@ -93,9 +93,10 @@ async function approvalDetail(
     is_latest: evaluation.latest_of_agent === evaluation.id,
     runs,
     last_approved: last === null ? null : { evaluation: summaryOf(last.stored), approval: last.approval, runs: last.runs },
-    changes: last === null ? [] : changesBetween(comparedOf(last.stored, last.runs), comparedOf(evaluation, runs)),
+    changes:
+      last === null ? [] : changesBetween(comparedEvaluation(last.stored, last.runs), comparedEvaluation(evaluation, runs)),
     standing: standingOf(evidence[0]!),
-    seen: digestOfSeen(agent.name, seenFactsOf(evaluation, agent.id)),
+    seen: digestOfSeenFacts(agent.name, seenFactsOf(evaluation, agent.id)),
     may: {
       approve: isHighRisk && canChangeTo(state, 'approved'),
       reject: isHighRisk && canChangeTo(state, 'rejected'),
@@ -104,7 +105,7 @@ async function approvalDetail(
   };
 }
 
-/** What the page shows about an evaluation. All of it is from one row, so no change can come between. */
+/** The facts about an evaluation that the page shows. They are from one row and one statement, so they belong together. */
 const seenFactsOf = (evaluation: StoredEvaluation, agentId: string): SeenFacts => ({
   id: evaluation.id,
   agentId,
@@ -120,7 +121,7 @@ const seenFactsOf = (evaluation: StoredEvaluation, agentId: string): SeenFacts =
   documentSha256: digests.sha256Hex(evaluation.document),
 });
 
-const comparedOf = (evaluation: StoredEvaluation, { models }: RelatedRuns): ComparedEvaluation => ({
+const comparedEvaluation = (evaluation: StoredEvaluation, { models }: RelatedRuns): ComparedEvaluation => ({
   ...detailsOf(evaluation),
   ...summaryOf(evaluation),
   severity_threshold: evaluation.severity_threshold,

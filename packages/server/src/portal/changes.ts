@@ -2,7 +2,7 @@ import { type Change, COMPARED_FACTS } from '@countersign/core/portal/approval-r
 import type { EvaluationDetails, RelatedRuns } from '@countersign/core/portal/evaluation-routes';
 import type { StoredEvaluation } from '../storage/portal/evaluations.ts';
 
-/** An evaluation with the members that are compared. */
+/** The members of an evaluation that are compared. */
 export type ComparedEvaluation = Pick<
   StoredEvaluation,
   'name' | 'pass_rate' | 'status' | 'category' | 'harness_id' | 'severity_threshold' | 'recorded_by'
@@ -24,7 +24,7 @@ const factsOf = ({ suite, cases, blocking_failures, models, ...others }: Compare
   models: sortedList(models.map(({ model }) => model)),
 });
 
-/** Names in one text, sorted, so that another order does not count as a change. Null if there are none. */
+/** Names in one text. They are sorted, so that another order does not count as a change. Null if there are no names. */
 const sortedList = (names: readonly string[]): string | null => (names.length === 0 ? null : names.toSorted().join(', '));
 
 function changeOf(what: Change['what'], before: string | number | null, now: string | number | null): Change | undefined {
@@ -33,5 +33,8 @@ function changeOf(what: Change['what'], before: string | number | null, now: str
   return { what, before: before === null ? null : String(before), now: now === null ? null : String(now), difference };
 }
 
-/** Rounds to six decimals, which removes the rounding error of binary floating point. A number above 1e9 has no such decimals. */
+/**
+ * Rounds to six decimals, which removes the rounding error of binary floating point. A number above 1e9 is not rounded, because it does not
+ * have six exact decimals.
+ */
 const rounded = (difference: number): number => (Math.abs(difference) > 1e9 ? difference : Math.round(difference * 1e6) / 1e6);

@@ -27,7 +27,7 @@ export function registerPages(
     '/*',
     { config: { endpoint: 'portal:pages' }, exposeHeadRoute: true },
     async (request, reply) => {
-      const path = `/${request.params['*']}`; // Decoded, also from a whole URL in the request line.
+      const path = `/${request.params['*']}`; // Decoded, and without the host if the request line has a whole URL.
       const file = path === '/index.html' ? undefined : files.get(path);
       if (file !== undefined)
         return sendFile(request, reply.headers(headers.page), file, path.startsWith(HASHED) ? FOR_EVER : 'no-cache');

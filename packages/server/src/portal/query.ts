@@ -17,11 +17,12 @@ export const rangeOf = ({ from, to }: { from?: string | undefined; to?: string |
   to: instantOf(to),
 });
 
+/** The last millisecond of the year 9999. Rounding up does not go beyond it. */
 const MS_MAX = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 function instantOf(text: string | undefined): string | null {
   if (text === undefined) return null;
-  // The times of records have milliseconds, so a later instant within a millisecond begins with the next one.
+  // Rounded up to milliseconds, because the times of records have milliseconds: no record is between the exact and the rounded time.
   const micros = parseDateTime(text)!;
   const ms = Number(micros > 0n ? (micros + 999n) / 1000n : micros / 1000n);
   return new Date(Math.min(ms, MS_MAX)).toISOString();

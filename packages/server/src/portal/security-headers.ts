@@ -1,7 +1,8 @@
 /**
  * The security headers of the portal (OWASP, HTTP Security Response Headers), for every page and every response of a route of the portal's
- * API. The public API is for machines, and so are errors of requests that reach no route: an unknown path, another host, a path that cannot
- * be decoded. Their responses are JSON and have only X-Content-Type-Options, which every response has (http/bare-app.ts).
+ * API. Of these headers, other responses have only X-Content-Type-Options, which every response has (http/bare-app.ts), because they are
+ * for programs: responses of the public API, and errors of requests that reach no route, for example because of an unknown path or a wrong
+ * host.
  */
 
 /** For responses of the API, including errors: nothing may be loaded or run. */

@@ -11,8 +11,8 @@ import { type HandlerRequest, Reply } from './handler.ts';
 
 /**
  * The response to a sign-in: the person, their workspaces and the cookie. The session of the replaced cookie ends, because without its
- * cookie the browser could not sign out of it. The session has started already, and a used link cannot be used again. So a 503 has the
- * cookie too.
+ * cookie the browser could not sign out of it. The new session has started already, and a used link cannot be used again. So even a 503
+ * response sets the cookie.
  * @param token of the new session. @param workspaceId the workspace to open; null if none is chosen.
  */
 export async function signInResponse(

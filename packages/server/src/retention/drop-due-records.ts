@@ -42,13 +42,13 @@ export interface DropOptions {
 
 /**
  * Drops the records of a workspace whose retention period is over, in transactions with a limited number of traces, exports or telemetry
- * requests. If another process does the same, each transaction waits for the other's.
+ * requests. Only one transaction at a time drops or erases records of a workspace (`lockRetention`).
  * @param pool connects as the role that owns the tables.
  * @throws MayNotDropError for another role, if the workspace has retention periods.
  * @throws BrokenSealError if the periods were changed outside the server, or are not those that the audit ledger records.
  * @throws LogRewrittenError if the entries of the audit ledger do not match its sealed head, or if the trace log was changed outside the
  *   server.
- * @throws RuleViolationError if a row of a due trace differs from the trace log. Its batch is not dropped.
+ * @throws RuleViolationError if a row of a due trace differs from the trace log. Then the batch with this trace is not dropped.
  * @throws ClockUnsafeError while the clocks cannot be used.
  */
 export async function dropDueRecords(pool: Pool, tenantId: string, options: DropOptions = {}): Promise<DroppedRecords> {
@@ -106,7 +106,7 @@ async function dropRange(pool: Pool, tenantId: string, { range, batch, result, o
       if (error instanceof RunHeldError) return 'held' as const;
       throw error;
     });
-    // A run of the batch must be kept since the batch was read. The batch was rolled back, and is read again.
+    // A record that keeps a run of the batch was written after the batch was read. The transaction was rolled back: read the batch again.
     if (done === 'held') continue;
     dropped += done.dropped;
     result.held += done.held;

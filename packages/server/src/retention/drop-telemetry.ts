@@ -13,7 +13,7 @@ import { removeDocuments } from './remove-documents.ts';
  * @param ids the bounds of their IDs: the first excluded, the last included.
  * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run, unless its action is
  *   `incident.created`.
- * @throws RunHeldError if a run must be kept that was not when the batch was read.
+ * @throws RunHeldError if one of the runs must be kept because of a record that was written after the batch was read.
  */
 export async function dropTelemetry(
   tx: Transaction,

@@ -10,15 +10,15 @@ import { removeDocuments } from './remove-documents.ts';
 import { requireLoggedTraces } from './require-logged-traces.ts';
 
 /**
- * Drops the next traces of a range, with their submissions, steps and log records. The trace log and the audit ledger record the drop.
- * A trace is kept if its run must be kept (`isHeld` in storage/run-holds.ts), or if one of its submissions is not due. A trace without
+ * Drops the next traces of a range, with their submissions, steps and log records. The trace log and the audit ledger record the drop. A
+ * trace is kept if its run must be kept (`isHeld` in storage/run-holds.ts), or if one of its submissions is not due. A trace without
  * submissions is kept too: it was changed outside the server, and an event of the log cannot describe it.
  * @param ids the bounds of their IDs: the first excluded, the last included.
  * @param range the due range in which the first submissions of the traces were received.
  * @param allRanges all due ranges of traces. Each submission of a trace must be in one of them.
  * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run, unless its action is
  *   `incident.created`.
- * @throws RunHeldError if a run must be kept that was not when the batch was read.
+ * @throws RunHeldError if one of the runs must be kept because of a record that was written after the batch was read.
  * @throws RuleViolationError if a row of a due trace differs from the trace log.
  * @throws LogRewrittenError if the trace log was changed outside the server.
  */

@@ -52,8 +52,8 @@ export interface ErasureRequest {
  * @throws NotFoundError if no record of the run is stored.
  * @throws InvalidInputError if the trace_id or the rationale is malformed.
  * @throws LogRewrittenError if the trace log was changed outside the server.
- * @throws RuleViolationError if a row of the trace differs from the trace log, or names an export without this run. Also if the trace has
- *   no submissions, if a document of the run cannot be read, or if the run must be kept (`isHeld` in storage/run-holds.ts) and
+ * @throws RuleViolationError if a row of the trace differs from the trace log, or names an export that has no part of this run. Also if the
+ *   trace has no submissions, if a document of the run cannot be read, or if the run must be kept (`isHeld` in storage/run-holds.ts) and
  *   `evenIfHeld` is not set.
  */
 export async function eraseRun(
@@ -123,7 +123,7 @@ const WITHOUT_SUBMISSIONS =
   'no submission of this trace is stored: the database was changed outside the server; nothing was erased. Find the changes with `ledger verify --log traces`';
 
 const notOfRun = (id: string): string =>
-  `the export ${id} has no part of this run, but a row of trace_submissions, log_records or export_runs says so: the database was changed outside the server; nothing was erased`;
+  `the export ${id} has no part of this run, but a row of trace_submissions, log_records or export_runs names it for this run: the database was changed outside the server; nothing was erased`;
 
 const UNREADABLE =
   'a stored document of this run cannot be read: the database was changed outside the server; nothing was erased. If the document belongs to a trace, `ledger verify --log traces` finds its row';
@@ -133,7 +133,8 @@ const EXPORTS_AT_ONCE = 4;
 
 /**
  * Deletes exports with parts of the run. Returns their documents, and the digests of the shared exports, from which stored submissions of
- * other traces were also mapped. The rows that name the exports are in no log, so each body must contain the trace_id.
+ * other traces were also mapped. The rows that name the exports are in no log and could have been changed. So each body must contain the
+ * trace_id.
  */
 async function eraseExports(
   tx: Transaction,
@@ -170,11 +171,11 @@ async function eraseTelemetry(tx: Transaction, traceId: string): Promise<{ docum
     if (body === undefined) throw new RuleViolationError(UNREADABLE);
     replaceTelemetryDocument(tx, id, withoutEvents(body.toString(), ordinals));
   });
-  // `blankRunIds` and `removeRunIds` run one after the other, because one segment of the index can contain shared and own requests.
+  // `blankRunIds` and `removeRunIds` run one after the other, because one segment of the index can contain requests of both kinds.
   await blankRunIds(tx, shared);
-  const own = requests.filter(({ hasOthers }) => !hasOthers).map(({ id }) => id);
-  await removeRunIds(tx, 'telemetry', own);
-  const { traceIds } = await deleteTelemetry(tx, own);
+  const unshared = requests.filter(({ hasOthers }) => !hasOthers).map(({ id }) => id);
+  await removeRunIds(tx, 'telemetry', unshared);
+  const { traceIds } = await deleteTelemetry(tx, unshared);
   const eventsInShared = await deleteTelemetryOfRun(
     tx,
     traceId,

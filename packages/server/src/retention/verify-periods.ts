@@ -5,9 +5,9 @@ import { findEntries } from '../ledger/find-entries.ts';
 import { readRetentionPeriods, type StoredPeriod } from '../storage/retention-periods.ts';
 
 /**
- * Returns the periods if each of them is a change in the audit ledger, and each change has its period. Without this check, an older and
- * shorter period would apply again if a later row of the table was deleted. If the periods were changed since they were read, returns the
- * new periods.
+ * Returns the periods if they are exactly those that the changes in the audit ledger have set. Without this check, an older and shorter
+ * period would apply again if a later row of the table was deleted. If a period was set after the periods were read, returns the new one
+ * too.
  * @param periods read before this call.
  * @param afterPage awaited after each page of the ledger; an error ends the reading.
  * @throws BrokenSealError if the table and the ledger differ.
@@ -21,9 +21,10 @@ export async function verifyPeriods(
 ): Promise<readonly StoredPeriod[]> {
   const changes = await findEntries(pool, tenantId, { matches: isChange, afterPage });
   const current = changes.length > periods.length ? await inSnapshotTransaction(pool, tenantId, readRetentionPeriods) : periods;
-  // A change after the ledger was read is not verified. It only concerns records that are received after it.
+  // A period that was set after the ledger was read is left out. It applies only to records that are received later.
   const verified = current.slice(0, changes.length);
-  const areRecorded = verified.length === changes.length && verified.every((period, index) => isOf(period, changes[index]!));
+  const areRecorded =
+    verified.length === changes.length && verified.every((period, index) => matchesEntry(period, changes[index]!));
   if (!areRecorded || periods.length > changes.length) throw new BrokenSealError('retention_periods');
   return verified;
 }
@@ -35,8 +36,8 @@ export async function verifyPeriods(
 const isChange = ({ action, recorded_by: by }: Record<string, unknown>): boolean =>
   action === 'retention.changed' && !String(by).startsWith('key:');
 
-/** Whether a period is the one that its entry in the ledger has set. */
-function isOf({ since, traceDays, telemetryDays, entrySeq }: StoredPeriod, entry: Record<string, unknown>): boolean {
+/** Whether a period has the values that its entry in the ledger has set. */
+function matchesEntry({ since, traceDays, telemetryDays, entrySeq }: StoredPeriod, entry: Record<string, unknown>): boolean {
   const { after } = entry.metadata as { after: Record<string, unknown> };
   return (
     entry.seq === entrySeq &&

@@ -76,9 +76,9 @@ export async function decideApproval(tx: Transaction, decision: ApprovalDecision
 }
 
 /**
- * SQL for the ID of the first decision that used the approval `p`, or NULL. An allowed decision did not need it if it was made before the
- * approval, or if the agent was low-risk. The evidence is canonical JSON, in which no string contains an unescaped quotation mark. It is
- * not parsed, because PostgreSQL rejects the escape of U+0000.
+ * SQL for the ID of the first decision that used the approval `p`, or NULL. An allowed decision did not use the approval if it was made
+ * before the approval, or if the agent was low-risk. The evidence is searched as text, because PostgreSQL cannot decode an escaped U+0000.
+ * No string in canonical JSON contains an unescaped quotation mark, so only the member `risk_level` matches.
  */
 export const USED_BY = `(SELECT d.id FROM countersign.decisions AS d
   WHERE d.tenant_id = $1 AND d.evaluation_id = p.evaluation_id AND d.allowed AND p.status = 'approved' AND d.seq > p.decisions_size

@@ -67,7 +67,7 @@ const COLUMNS = [
   'recorded_by',
   'actor',
   'action',
-  `coalesce('=' || trace_id, '')`, // A text of a client, which could be the character for null.
+  `coalesce('=' || trace_id, '')`, // A client chooses this text, which can also be the character NULL.
   orNull('agent_id::text'),
   'seq',
 ];

@@ -1,10 +1,10 @@
 import { BrokenSealError } from '../database/broken-seals.ts';
 import {
-  laterThan,
   type RawRow,
   type SealedTable,
   sealedColumns,
   sealedInstant,
+  sealedInstantAfter,
   shownInstant,
 } from '../database/sealed-table.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
@@ -60,12 +60,12 @@ const INSERT = sql(
 );
 
 /**
- * Adds a live decision key. Its time is later than that of every other key, even if a clock was ahead before, because the oldest live key
- * signs.
+ * Adds a live decision key. The oldest live key signs, so the new key gets a later time than every other key, even if a clock was ahead
+ * when that key was added.
  */
 export async function insertDecisionKey(tx: Transaction, keyId: string): Promise<void> {
   const { keys } = await readDecisionKeys(tx);
-  const createdAt = laterThan(keys.at(-1)?.createdAt ?? null, tx.clock.now());
+  const createdAt = sealedInstantAfter(keys.at(-1)?.createdAt ?? null, tx.clock.now());
   const seal = tx.seals.ofRow(DECISION_KEYS, tx.tenantId, { keyId, createdAt, retiredAt: null });
   await tx.run(INSERT, [tx.tenantId, keyId, createdAt, seal]);
 }
@@ -87,8 +87,8 @@ const LIST_ENTRIES = sql<{ document: string }>(
 );
 
 /**
- * The canonical texts of the audit entries that record a rotation or retirement of a decision key, in order. Entries of senders are left
- * out, because senders choose the action of their entries.
+ * The canonical texts of the audit entries that record a rotation or retirement of a decision key, in order. Entries that ingestion keys
+ * recorded are left out, because senders choose the action of their entries.
  */
 export const listDecisionKeyEntries = async (tx: Transaction): Promise<string[]> =>
   (await tx.run(LIST_ENTRIES, [tx.tenantId])).map(({ document }) => document);

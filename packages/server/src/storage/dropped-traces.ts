@@ -19,8 +19,9 @@ const RETENTION_LOCK = 0x43_53_52_45_54_4e;
 const LOCK = sql('lock_retention', `SELECT pg_advisory_xact_lock(hashtextextended($1::text, ${RETENTION_LOCK}))`);
 
 /**
- * Locks retention and erasure in the tenant until the transaction ends, and waits for other transactions that have this lock. Without it,
- * two of them could drop the same record, or deadlock, because they lock segments of documents and of the index in different orders.
+ * Locks retention and erasure in the tenant until the transaction ends, and waits for other transactions that have this lock. Without the
+ * lock, two transactions could drop the same record. They could also deadlock, because they lock the segments of documents and of the index
+ * in different orders.
  */
 export const lockRetention = (tx: Transaction): void => tx.send(LOCK, [tx.tenantId]);
 

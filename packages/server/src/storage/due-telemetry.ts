@@ -84,8 +84,8 @@ const DELETE_OF_RUN = sql<{ ordinal: number }>(
 );
 
 /**
- * Deletes the events of a run in these telemetry requests, and returns their number. Events of a request that arrived later are kept,
- * because its document still contains them.
+ * Deletes the events of a run in these telemetry requests, and returns their number. Events of requests that arrived later are kept,
+ * because the documents of these requests still contain them.
  */
 export const deleteTelemetryOfRun = async (tx: Transaction, traceId: string, submissions: readonly string[]): Promise<number> =>
   (await tx.run(DELETE_OF_RUN, [tx.tenantId, traceId, uuidArray(submissions)])).length;

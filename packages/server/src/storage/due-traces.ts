@@ -31,7 +31,7 @@ export const lockDueTraces = async (
 export interface LockedTrace {
   id: string;
   traceId: string;
-  /** Their times are UTC with microseconds. */
+  /** The times are UTC with microseconds. */
   submissions: { number: number; receivedAt: string }[];
 }
 

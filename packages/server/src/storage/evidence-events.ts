@@ -44,8 +44,8 @@ const READ_PAGE = sql<StoredEvidenceEvent>(
 export const readEvidenceEvents = (tx: Transaction, after: number, last: number): Promise<StoredEvidenceEvent[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
 
-// The events are searched from the newest one, because the evaluations that people decide are recent. In canonical JSON, no string
-// contains an unescaped quotation mark, so only the members of the event match.
+// The events are searched from the newest one, because people decide on recent evaluations. In canonical JSON, no string contains an
+// unescaped quotation mark, so only the members of the event match.
 const FIND_EVALUATION = sql<StoredEvidenceEvent>(
   'find_evaluation_event',
   `SELECT seq, encode(event_hash, 'hex') AS event_hash, document FROM countersign.evidence_events

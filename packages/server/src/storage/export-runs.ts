@@ -7,7 +7,10 @@ const INSERT = sql(
    SELECT $1, trace_id, export FROM unnest($2::text[], $3::uuid[]) AS sent (trace_id, export)`,
 );
 
-/** Stores the runs of exports, so that they are erased with a run. `traceIds` are different ones, and `id` is `otlp_exports.id`. */
+/**
+ * Stores which runs exports contain, so that the erasure of a run finds its exports.
+ * @param exports each has an ID of `otlp_exports`, and distinct trace_ids.
+ */
 export function insertExportRuns(tx: Transaction, exports: readonly { id: string; traceIds: readonly string[] }[]): void {
   const rows = exports.flatMap(({ id, traceIds }) => traceIds.map((traceId) => ({ id, traceId })));
   if (rows.length === 0) return;

@@ -49,25 +49,26 @@ async function findKeysOnCitus(pool: Pool, prefixes: readonly string[]): Promise
     values: [prefixes],
   });
   if (keys.length === 0) return [];
-  const trails = await findTrails(pool, [...new Set(keys.map(({ tenantId }) => tenantId))]);
-  return keys.map((key) => ({ ...key, trailSeal: trails.get(key.tenantId)?.seal ?? null }));
+  const heads = await findTrailHeads(pool, [...new Set(keys.map(({ tenantId }) => tenantId))]);
+  return keys.map((key) => ({ ...key, trailSeal: heads.get(key.tenantId)?.seal ?? null }));
 }
 
-/** Of the head of a key audit trail: the number of events, and the seal. Nothing here has been verified. */
-interface FoundTrail {
+/** The head of a key audit trail as it is stored. It is not verified. */
+interface TrailHead {
   tenantId: string;
+  /** The number of events. */
   size: number;
   seal: Uint8Array | null;
 }
 
 /** The heads of the key audit trails of these tenants, by tenant. */
-export async function findTrails(pool: Pool, tenantIds: readonly string[]): Promise<ReadonlyMap<string, FoundTrail>> {
-  const { rows } = await pool.query<FoundTrail>({
+export async function findTrailHeads(pool: Pool, tenantIds: readonly string[]): Promise<ReadonlyMap<string, TrailHead>> {
+  const { rows } = await pool.query<TrailHead>({
     name: 'find_key_trails',
     text: `SELECT tenant_id AS "tenantId", seq AS size, seal FROM countersign.log_heads WHERE log = 'keys' AND tenant_id = ANY ($1::uuid[])`,
     values: [tenantIds],
   });
-  return new Map(rows.map((trail) => [trail.tenantId, trail]));
+  return new Map(rows.map((head) => [head.tenantId, head]));
 }
 
 /** The row of a key, to be compared with the key audit trail. */

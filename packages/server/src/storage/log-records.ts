@@ -23,8 +23,8 @@ export interface KeptLogRecord {
 }
 
 /**
- * While so many records of a workspace wait for their traces, further ones are rejected (otlp/write-log-records.ts). Batches of the same
- * moment do not see each other's records, so slightly more can wait.
+ * If this many records of a workspace wait for their traces, further records are rejected (otlp/write-log-records.ts). Concurrent batches
+ * do not see each other's records, so slightly more can wait.
  */
 export const WAITING_MAX = 10_000;
 

@@ -214,7 +214,7 @@ const VOID_OF_MEMBER = sql(
   'DELETE FROM countersign.one_time_links WHERE tenant_id = $1 AND person_id = $2',
 );
 
-/** Deletes the links of the tenant about a member, because the person is no longer a member. The links open this workspace. */
+/** Deletes the tenant's links for a person, because the person is no longer a member. Such a link opens the workspace of the tenant. */
 export const voidLinksOfMember = (tx: Transaction, personId: string): Promise<unknown> =>
   tx.run(VOID_OF_MEMBER, [tx.tenantId, personId]);
 

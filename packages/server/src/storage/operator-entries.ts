@@ -6,6 +6,6 @@ const LIST = sql<{ document: string }>(
     WHERE tenant_id = $1 AND action = $2 AND recorded_by = 'operator' ORDER BY seq`,
 );
 
-/** The canonical texts of the audit entries with an action that an operator recorded, in order. */
+/** The canonical texts of the audit entries with this action that operators recorded, in order. */
 export const listOperatorDocuments = async (tx: Transaction, action: string): Promise<string[]> =>
   (await tx.run(LIST, [tx.tenantId, action])).map(({ document }) => document);

@@ -14,12 +14,12 @@ export async function bypassesRowLevelSecurity(pool: Pool): Promise<boolean> {
  */
 export async function isReadOnly(pool: Pool): Promise<boolean> {
   const client = await pool.connect();
-  let mayStay = false;
+  let isWritable = false;
   try {
     const { rows } = await client.query<{ value: string }>(`SELECT current_setting('transaction_read_only') AS value`);
-    mayStay = rows[0]?.value !== 'on';
-    return !mayStay;
+    isWritable = rows[0]?.value !== 'on';
+    return !isWritable;
   } finally {
-    client.release(!mayStay);
+    client.release(!isWritable);
   }
 }

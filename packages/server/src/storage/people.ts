@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { uuidArray } from '../database/binary-array.ts';
 import { BrokenSealError } from '../database/broken-seals.ts';
-import { laterThan, type RawRow, type SealedTable, sealedColumns, sealedInstant } from '../database/sealed-table.ts';
+import { type RawRow, type SealedTable, sealedColumns, sealedInstant, sealedInstantAfter } from '../database/sealed-table.ts';
 import { requireSeals, type Seals } from '../database/seals.ts';
 import { inPersonTransaction, type Statements, sql } from '../database/transaction.ts';
 
@@ -117,7 +117,7 @@ async function changePerson(tx: Statements, personId: string, change: (person: A
 export const setPassword = (tx: Statements, personId: string, password: string): Promise<void> =>
   changePerson(tx, personId, ({ passwordChangedAt }) => ({
     password,
-    passwordChangedAt: laterThan(passwordChangedAt, tx.clock.now()),
+    passwordChangedAt: sealedInstantAfter(passwordChangedAt, tx.clock.now()),
   }));
 
 /**

@@ -58,8 +58,8 @@ const MERGED_MIN = 16;
 /** The largest number of small segments of one source that are merged in one transaction. */
 const MERGED_MAX = 1000;
 /**
- * The largest size of the trace_ids of one source that are merged in one transaction, because all of them are in memory. A small segment
- * with the longest trace_ids has half a MiB.
+ * The largest size of the trace_ids of one source that one transaction merges. All of them are in memory at once. A small segment with the
+ * longest trace_ids has half a MiB.
  */
 const MERGED_BYTES_MAX = 8 * 2 ** 20;
 
@@ -87,7 +87,7 @@ const TAKE_SMALL = sql<SegmentColumns & { lastRun: string; found: number }>(
 );
 
 /**
- * Merges small segments of one source into larger ones, up to MERGED_MAX and MERGED_BYTES_MAX. Returns whether more may remain to merge.
+ * Merges small segments of one source into larger ones, within MERGED_MAX and MERGED_BYTES_MAX. Returns whether more may remain to merge.
  */
 async function mergeSegments(tx: Transaction, source: RunSource): Promise<boolean> {
   const taken = await tx.run(TAKE_SMALL, [tx.tenantId, source]);

@@ -19,7 +19,7 @@ export interface LiveSession {
   email: string;
   name: string;
   hasPassword: boolean;
-  /** Whether its recorded time of last use is more than a minute away from now. */
+  /** Whether the recorded time of last use differs from now by more than a minute. */
   needsTouch: boolean;
 }
 
@@ -46,7 +46,7 @@ export const SESSIONS: SealedTable<SealedSession> = {
   identifyingFields: ['id'],
 };
 
-/** SQL that is true if the time of last use is more than a minute away from now. It is ahead if a clock was ahead. */
+/** SQL that is true if the time of last use differs from now by more than a minute. It can be in the future if a clock was ahead. */
 const NEEDS_TOUCH = `s.last_used_at NOT BETWEEN statement_timestamp() - interval '1 minute' AND statement_timestamp() + interval '1 minute'`;
 const LIVE = `${sealedColumns(SESSIONS, 's')}, ${sealedColumns(PEOPLE, 'p')}, ${NEEDS_TOUCH} AS "needsTouch"`;
 const FROM_LIVE = `FROM countersign.sessions AS s JOIN countersign.people AS p ON p.id = s.person_id`;

@@ -4,7 +4,7 @@ import { expiryClock, isAhead } from './expiry-clock.ts';
 
 /** The attempts of one subject in its current window of time. */
 export interface Attempts {
-  /** Including the one just counted; the limit plus one for every attempt above the limit. */
+  /** Including the one just counted; at most the limit plus one. */
   attempts: number;
   /** Seconds until the window ends, at least 1. */
   secondsLeft: number;
@@ -12,15 +12,15 @@ export interface Attempts {
 
 /**
  * Counts an attempt of a subject. One statement reads and writes the count, so that concurrent attempts on all servers are counted. A
- * window that began while a clock was ahead has ended.
+ * window that began while a clock was ahead counts as ended.
  * @param subject the SHA-256 that stands for an account or for a client's network (people/sign-in-limit.ts).
- * @param most the limit. Attempts above it are rejected, so they do not increase the count further: a successful attempt subtracts only
- * itself.
+ * @param limit attempts above it are rejected, and only the first of them increases the count. If all of them did, successful attempts,
+ * which subtract only themselves, could not bring the count below the limit again.
  */
 export async function countAttempt(
   pool: Pool,
   subject: Buffer,
-  { most, windowSeconds }: { most: number; windowSeconds: number },
+  { limit, windowSeconds }: { limit: number; windowSeconds: number },
 ): Promise<Attempts> {
   const now = expiryClock(4);
   const ended = `(kept.window_began_at <= ${now} - make_interval(secs => $3) OR ${isAhead('kept.window_began_at', 4)})`;
@@ -31,7 +31,7 @@ export async function countAttempt(
                   attempts = CASE WHEN ${ended} THEN 1 ELSE least(kept.attempts, $2) + 1 END,
                   window_began_at = CASE WHEN ${ended} THEN ${now} ELSE kept.window_began_at END
         RETURNING attempts, greatest(1, ceil($3 - extract(epoch FROM ${now} - window_began_at)))::int AS "secondsLeft"`,
-    values: [subject, most, windowSeconds, ...clockOf(pool).expiryBounds()],
+    values: [subject, limit, windowSeconds, ...clockOf(pool).expiryBounds()],
   });
   return rows[0]!;
 }

@@ -29,7 +29,7 @@ const ACTION = RESTORE_ACCEPTED satisfies ServiceAction;
  * their remembered checkpoints. For each of these logs, the entry has the abandoned head and the head from which the log continues. The
  * caller must then make checkpoints, which replace the remembered ones.
  * @throws RuleViolationError if no log contradicts its remembered checkpoint, if there is no memory folder, if a head is missing or not
- * valid (`sealFault`), or if the rows of such a log do not match its head.
+ * valid (`sealFault`), or if the rows of a log that contradicts its checkpoint do not match its head.
  * @param write false to return the heads without writing the entry.
  */
 export async function acceptRestore(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<RestoredLogs> {
@@ -42,7 +42,7 @@ export async function acceptRestore(pool: Pool, tenantId: string, { write }: { w
     for (const log of LOG_NAMES) {
       const head = await sealedHead(tx, log);
       const remembered = await headStore(tx)!.latest(tenantId, log);
-      if (remembered !== undefined && (await isAbandoned(tx, log, remembered, head)))
+      if (remembered !== undefined && (await contradictsCheckpoint(tx, log, remembered, head)))
         logs[log] = {
           abandoned: entryHead(remembered),
           restored: entryHead({ size: head.seq, root: openFrontier(head.tree).root() }),
@@ -62,10 +62,15 @@ export async function acceptRestore(pool: Pool, tenantId: string, { write }: { w
 }
 
 /**
- * Whether a log does not continue from its remembered checkpoint.
- * @throws RuleViolationError if its stored rows do not match its sealed head. Changed rows also contradict the checkpoint.
+ * Whether a log contradicts its remembered checkpoint.
+ * @throws RuleViolationError if the log contradicts it because stored rows were changed: they do not match the sealed head.
  */
-async function isAbandoned(tx: Transaction, log: LogName, remembered: KeptHead, { seq, tree }: StoredHead): Promise<boolean> {
+async function contradictsCheckpoint(
+  tx: Transaction,
+  log: LogName,
+  remembered: KeptHead,
+  { seq, tree }: StoredHead,
+): Promise<boolean> {
   try {
     if ((await continuityFault(tx, log, { ...remembered, root: () => remembered.root }, tree)) === undefined) return false;
     const size = Math.min(remembered.size, seq);

@@ -12,7 +12,7 @@ export interface EvaluationDecision {
   evaluationId: string;
   status: 'approved' | 'rejected';
   rationale: string;
-  /** The digest of what the person saw (`digestOfSeen`). The command line, which shows nothing, omits it. */
+  /** The digest of what the person saw (`digestOfSeenFacts`). The command line, which shows nothing, omits it. */
   seen?: string;
 }
 

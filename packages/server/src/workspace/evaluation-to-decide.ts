@@ -3,7 +3,7 @@ import type { Transaction } from '../database/transaction.ts';
 import { EvidenceBrokenError } from '../ledger/evidence-broken.ts';
 import { agentFault, evaluationFault } from '../ledger/evidence-tables.ts';
 import type { RecordedEvaluation } from '../ledger/recorded-evaluation.ts';
-import { digestOfSeen } from '../ledger/seen-evaluation.ts';
+import { digestOfSeenFacts } from '../ledger/seen-facts.ts';
 import { type ApprovalState, lockApproval } from '../storage/approvals.ts';
 import { findEvaluatedAgent } from '../storage/evaluations.ts';
 import { readAgentFacts, readEvaluationFacts } from '../storage/evidence-tables.ts';
@@ -16,8 +16,8 @@ export interface EvaluationToDecide {
   /** The evaluation in the evidence log. */
   evaluation: RecordedEvaluation;
   /**
-   * The state of its approval, from the log, or from the table if promotion checks cannot use the evaluation, so that its approval has no
-   * effect. Undefined if there is none.
+   * The state of its approval, from the log. If promotion checks cannot use the evaluation, its approval has no effect, and the state is
+   * from the table. Undefined if there is no approval.
    */
   approval: ApprovalState | undefined;
 }
@@ -25,27 +25,27 @@ export interface EvaluationToDecide {
 /**
  * Finds an evaluation and locks its approval. The evaluation and its agent are read from the evidence log, so that a changed row cannot
  * redirect the action to another agent.
- * @param seen the digest of what the person saw (`digestOfSeen`); undefined if the person saw no page.
+ * @param seen the digest of what the person saw (`digestOfSeenFacts`); undefined if the person saw no page.
  * @throws NotFoundError for an unknown evaluation.
  * @throws RuleViolationError if the evaluation belongs to no agent, or if the person saw other facts than those in the log.
  * @throws EvidenceBrokenError if the evaluation is not in the log.
  */
 export async function findEvaluationToDecide(
-  { tx, evidence, findUnusedEvaluation }: Pick<EvidenceAct, 'tx' | 'evidence' | 'findUnusedEvaluation'>,
+  { tx, evidence, findUnusableEvaluation }: Pick<EvidenceAct, 'tx' | 'evidence' | 'findUnusableEvaluation'>,
   evaluationId: string,
   seen: string | undefined,
 ): Promise<EvaluationToDecide> {
   const usable = evidence.usableEvaluation(evaluationId);
-  const evaluation = usable ?? (await findUnused({ tx, findUnusedEvaluation }, evaluationId));
+  const evaluation = usable ?? (await findUnusable({ tx, findUnusableEvaluation }, evaluationId));
   // The log has each agent before the agent's evaluations.
   const agent = evidence.agent(evaluation.agentId)!;
-  if (seen !== undefined) requireSeen(seen, agent, evaluation);
+  if (seen !== undefined) requireSameFacts(seen, agent, evaluation);
   const stored = await lockApproval(tx, evaluationId);
   return { agent, evaluation, approval: usable === undefined ? stored : loggedApproval(usable, stored) };
 }
 
-async function findUnused(
-  { tx, findUnusedEvaluation }: Pick<EvidenceAct, 'tx' | 'findUnusedEvaluation'>,
+async function findUnusable(
+  { tx, findUnusableEvaluation }: Pick<EvidenceAct, 'tx' | 'findUnusableEvaluation'>,
   evaluationId: string,
 ): Promise<RecordedEvaluation> {
   const row = await findEvaluatedAgent(tx, evaluationId);
@@ -55,7 +55,7 @@ async function findUnused(
     );
   if (row.agentId === null)
     throw new RuleViolationError(`evaluation ${evaluationId} belongs to no agent, so it needs no approval`);
-  const found = await findUnusedEvaluation(evaluationId);
+  const found = await findUnusableEvaluation(evaluationId);
   if (found === undefined) throw broken(tx, 'evaluations', evaluationId, 'the log has no such evaluation');
   return found;
 }
@@ -65,12 +65,12 @@ const loggedApproval = ({ approval }: KnownEvaluation, stored: ApprovalState | u
   approval === null ? undefined : { status: approval.status, inFuture: stored?.inFuture ?? false };
 
 /** Throws RuleViolationError if the person saw other facts about the evaluation and its agent than those in the log. */
-function requireSeen(seen: string, { name }: KnownAgent, evaluation: RecordedEvaluation): void {
-  if (seen === digestOfSeen(name, evaluation)) return;
+function requireSameFacts(seen: string, { name }: KnownAgent, evaluation: RecordedEvaluation): void {
+  if (seen === digestOfSeenFacts(name, evaluation)) return;
   const { id, status, passRate } = evaluation;
   const passed = passRate === null ? '' : `, pass rate ${passRate} %`;
   throw new RuleViolationError(
-    `the page showed other facts about evaluation ${id} than its evidence log has: agent ${JSON.stringify(name)}, status ${status}${passed}. ` +
+    `the page showed other facts about evaluation ${id} than the evidence log has: agent ${JSON.stringify(name)}, status ${status}${passed}. ` +
       'Nothing was recorded. Reload the page and compare it with these facts. ' +
       'If you did not expect this, tell the operator that the database may have been changed outside the server',
   );
@@ -88,10 +88,10 @@ export async function requireUnchangedRows(
     readEvaluationFacts(tx, [evaluation.id]),
     readAgentFacts(tx, [agent.id]),
   ]);
-  const ofEvaluation = evaluationFault(evaluation, evaluationRow);
-  if (ofEvaluation !== undefined) throw broken(tx, 'evaluations', evaluation.id, ofEvaluation);
-  const ofAgent = agentFault(agent, agentRow);
-  if (ofAgent !== undefined) throw broken(tx, 'agents', agent.id, ofAgent);
+  const faultOfEvaluation = evaluationFault(evaluation, evaluationRow);
+  if (faultOfEvaluation !== undefined) throw broken(tx, 'evaluations', evaluation.id, faultOfEvaluation);
+  const faultOfAgent = agentFault(agent, agentRow);
+  if (faultOfAgent !== undefined) throw broken(tx, 'agents', agent.id, faultOfAgent);
 }
 
 const broken = (tx: Transaction, table: string, id: string, fault: string): EvidenceBrokenError =>

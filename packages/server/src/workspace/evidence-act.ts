@@ -16,10 +16,10 @@ export interface EvidenceAct extends Act {
   /** The agent with a name or an ID. @throws NotFoundError if there is none. */
   requireAgent(reference: AgentReference): KnownAgent;
   /**
-   * Finds an evaluation in the log that promotion checks cannot use, so that it is not in `evidence`.
+   * Finds an evaluation in the log that promotion checks cannot use. Such an evaluation is not in `evidence`.
    * @throws LogRewrittenError if its event was changed outside the server.
    */
-  findUnusedEvaluation(evaluationId: string): Promise<RecordedEvaluation | undefined>;
+  findUnusableEvaluation(evaluationId: string): Promise<RecordedEvaluation | undefined>;
   /** Appends the action's one event to the evidence log. */
   append(fact: EvidenceFact): void;
 }
@@ -43,7 +43,7 @@ export async function evidenceAct<T>(
       requireAgent: (reference) =>
         (typeof reference === 'string' ? evidence.agentNamed(reference) : evidence.agent(reference.id)) ??
         unknownAgent(reference),
-      findUnusedEvaluation: (evaluationId) => findRecordedEvaluation(tx, heads.evidence, evaluationId),
+      findUnusableEvaluation: (evaluationId) => findRecordedEvaluation(tx, heads.evidence, evaluationId),
       append: (fact) => void appendEvidence(tx, { ...heads.evidence, now }, [{ ...fact, recorded_by: name }]),
     });
   });

@@ -163,7 +163,7 @@ describe('the checkpoint folder', () => {
         written.push(size);
         return undefined;
       },
-      holds: async () => false,
+      has: async () => false,
       sizes: async () => [],
     };
     const anchoring = new Anchoring(server.open.ledgerPool, {

@@ -14,7 +14,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const ENTRY = { actor: 'ci', action: 'test.ran' };
 const HOUR_MS = 3_600_000;
-const LIMIT = { most: 10, windowSeconds: 900 };
+const LIMIT = { limit: 10, windowSeconds: 900 };
 
 let database: ShiftedDatabase;
 let server: TestServer;

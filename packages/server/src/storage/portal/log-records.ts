@@ -26,7 +26,10 @@ const DOCUMENT_BYTES_MAX = 1024 * 1024;
 export const listRecordsOfSpan = (tx: Transaction, trace: string, spanId: string): Promise<RecordOfSpan[]> =>
   tx.run(OF_SPAN, [tx.tenantId, trace, spanId, DOCUMENT_BYTES_MAX]);
 
-/** The number of characters of an exception record that are read for a list: the error's first 2,000, which can be escapes of six. */
+/**
+ * The number of characters of an exception record that are read for a list. They include the first 2,000 characters of the error, even if
+ * each of them is written as an escape of six characters.
+ */
 const EXCEPTION_LENGTH = 12_100;
 
 /**
@@ -41,7 +44,7 @@ export interface SpanWithRecords {
 
 const OF_SPANS = sql<SpanWithRecords>(
   'portal_list_spans_with_log_records',
-  // The document is not decoded here: PostgreSQL's text cannot contain U+0000, which the error can.
+  // The document is not decoded here, because the error can contain U+0000, which PostgreSQL's text cannot contain.
   `SELECT l.span_id, bool_or(l.kind = 'content') AS has_content,
           min(left(l.document, ${EXCEPTION_LENGTH})) FILTER (WHERE l.kind = 'exception') AS exception
      FROM unnest($3::text[]) AS input (span_id)

@@ -6,8 +6,8 @@ import { EVALUATION_FACTS } from './evidence-tables.ts';
 export type SeenFacts = Pick<KnownEvaluation, 'id' | (typeof EVALUATION_FACTS)[number]>;
 
 /**
- * SHA-256, hex, of what a person sees about an evaluation and its agent. A page computes it from the rows that it shows, and the decision
- * from the evidence log. So rows that were changed only while the person read them cannot mislead the person.
+ * SHA-256, hex, of what a person sees about an evaluation and its agent. The response for the page has the digest of the rows that it
+ * shows. The decision computes the digest again, from the evidence log. If the digests differ, the person has seen changed rows.
  */
-export const digestOfSeen = (agentName: string, facts: SeenFacts): string =>
+export const digestOfSeenFacts = (agentName: string, facts: SeenFacts): string =>
   digests.sha256Hex(JSON.stringify([agentName, facts.id, ...EVALUATION_FACTS.map((fact) => facts[fact])]));
