@@ -44,7 +44,7 @@ async function folderWriter(path: string, exists: boolean): Promise<BackupWriter
   return {
     add: async (name, content) => {
       await writeSynced(join(path, name), content, OWNER_ONLY).catch((error: NodeJS.ErrnoException) => {
-        // A file that another process has created stays.
+        // A file that another process has created is kept.
         if (error.code !== 'EEXIST') written.push(name);
         throw cannotWrite(path, error);
       });

@@ -9,7 +9,7 @@ import type { CheckpointSink } from './checkpoint-folder.ts';
 
 /**
  * Copies stored checkpoints to the sink in the order of their sizes, including those that other servers signed. A checkpoint that could not
- * be written is not skipped: it is written before the later ones. A row that the instance did not sign is logged and not copied.
+ * be written is not skipped: it is written before the later ones. A row that is not valid (`checkpointFault`) is logged and not copied.
  */
 export class Anchoring {
   readonly #pool: Pool;
@@ -100,6 +100,6 @@ const BOTH_KEPT =
   'COUNTERSIGN_CHECKPOINT_DIR has another checkpoint of this size, for example from before a restore; both are kept';
 
 const NOT_COPIED =
-  'a stored checkpoint was not copied to COUNTERSIGN_CHECKPOINT_DIR: the instance did not sign it; run `ledger verify`';
+  'a stored checkpoint was not copied to COUNTERSIGN_CHECKPOINT_DIR, because it is not valid; run `ledger verify`';
 
 const keyOf = (tenantId: string, log: LogName): string => `${tenantId} ${log}`;

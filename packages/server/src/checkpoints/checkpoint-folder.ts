@@ -54,7 +54,7 @@ export function requireCheckpointFolder(folder: string): void {
  */
 export function checkpointFolder(folder: string): CheckpointSink {
   const folderOf = (tenantId: string, log: LogName) => join(folder, tenantId, log);
-  /** The file names of a checkpoint: the usual one, and the one for use if the usual file contains a different checkpoint. */
+  /** The file names of a checkpoint: the usual one, and the one that is used if the usual file contains a different checkpoint. */
   const namesOf = ({ size, note }: Checkpoint) => {
     const digits = String(size).padStart(SIZE_DIGITS, '0');
     return { usual: digits + ENDING, alternative: `${digits}.${hash('sha256', noteText(note), 'hex').slice(0, 8)}${ENDING}` };

@@ -25,7 +25,7 @@ export interface CheckpointSchedule {
 /**
  * Starts the schedule.
  * @param everySeconds if a log has grown and its newest checkpoint is this old, a new one is signed. Undefined to sign only on request.
- * @param sink where each checkpoint is copied; undefined to store checkpoints only in the database.
+ * @param sink receives a copy of each checkpoint; undefined to store checkpoints only in the database.
  */
 export function scheduleCheckpoints(
   { ledgerPool, signer, clock }: Pick<Pools, 'ledgerPool' | 'clock'> & { signer: InstanceSigner },

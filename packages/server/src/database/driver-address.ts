@@ -5,8 +5,8 @@ export type DatabaseAddress = { connectionString: string } | { host: string; por
 const SET_BY_SERVER = new Set(['application_name', 'query_timeout']);
 
 /**
- * Returns the address without the URL parameters that the server sets. The driver would use their values in the URL instead of the server's
- * values. For example, a migration finds running servers by their `application_name`.
+ * Returns the address without the URL parameters that the server sets, because the driver would use their values in the URL instead. For
+ * example, a migration finds running servers by the `application_name` that they set.
  */
 export function driverAddress(address: DatabaseAddress): DatabaseAddress {
   if (!('connectionString' in address)) return address;

@@ -62,7 +62,9 @@ const nameOf = (host: string): string =>
     .replace(/^\[(.*)\]$/, '$1')
     .replace(/\.$/, '');
 
-/** A local address as `nameOf` writes hosts. On a dual-stack socket, an IPv4 address has the prefix `::ffff:`, which is removed. */
+/**
+ * A local address in the form that `nameOf` returns. On a dual-stack socket, an IPv4 address has the prefix `::ffff:`, which is removed.
+ */
 const localAddress = (address: string | undefined): string | undefined => address?.replace(/^::ffff:/, '');
 
 const badHost = (what: string): ApiError =>

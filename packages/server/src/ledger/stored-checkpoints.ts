@@ -66,7 +66,10 @@ export class StoredCheckpoints {
   }
 }
 
-/** Why a stored checkpoint is not valid: it must belong to this log, match its columns, and be signed by one of the keys. */
+/**
+ * Why a stored checkpoint is not valid; undefined for a valid one. It must belong to this log, match its columns, and be signed by one of
+ * the keys.
+ */
 export function checkpointFault(
   { size, root, note }: { size: number; root: Uint8Array; note: string },
   { tenantId, log, keys }: CheckpointSelection,

@@ -18,8 +18,8 @@ import { hashOfToken, newToken } from './secret-token.ts';
 
 const HOUR_SECONDS = 60 * 60;
 
-/** The lifetimes of links in seconds. Set-up links and invitations live longer than links that a person uses at once. */
-const LIFE_SECONDS: Record<LinkPurpose, number> = {
+/** The lifetimes of links in seconds. Set-up links and invitations are valid longer than links that a person uses at once. */
+const LIFETIME_SECONDS: Record<LinkPurpose, number> = {
   set_up: 72 * HOUR_SECONDS,
   invitation: 72 * HOUR_SECONDS,
   password_reset: HOUR_SECONDS,
@@ -43,7 +43,8 @@ export async function issueLink(
   const { token, tokenSha256 } = newToken();
   const id = newId();
   const noTarget = { workspaceId: null, personId: null, email: null, role: null };
-  const expiresAt = await insertLink(tx, { ...noTarget, ...made, id, tokenSha256, madeBy, seconds: LIFE_SECONDS[made.purpose] });
+  const seconds = LIFETIME_SECONDS[made.purpose];
+  const expiresAt = await insertLink(tx, { ...noTarget, ...made, id, tokenSha256, madeBy, seconds });
   return { id, path: `${LINK_PAGE}#${token}`, expiresAt };
 }
 

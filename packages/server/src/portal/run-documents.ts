@@ -68,7 +68,7 @@ export function spanRows(spans: readonly StoredSpan[], documents: readonly Submi
       parent_span_id: span?.parent_span_id ?? null,
       position: first + index,
       error,
-      // The row shows the beginning of the error. A payload with only an error counts if the error is longer than that.
+      // The row shows the beginning of the error. A payload with only an error counts only if the row does not show the whole error.
       has_payload:
         span !== undefined &&
         Object.entries(payloadOf(span, 'span')).some(([name, value]) => name !== 'error' || value !== error),

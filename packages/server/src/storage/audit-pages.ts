@@ -67,7 +67,7 @@ const COLUMNS = [
   'recorded_by',
   'actor',
   'action',
-  `coalesce('=' || trace_id, '')`, // A client chooses this text, which can also be the character NULL.
+  `coalesce('=' || trace_id, '')`, // The only text that can be null. With the prefix, an altered text cannot pass for null.
   orNull('agent_id::text'),
   'seq',
 ];

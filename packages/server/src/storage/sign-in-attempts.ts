@@ -36,7 +36,7 @@ export async function countAttempt(
   return rows[0]!;
 }
 
-/** Subtracts one attempt from the count of each subject, after a successful sign-in. */
+/** Subtracts one attempt from the count of each subject, after a successful sign-in or if the password was not checked. */
 export const takeBackAttempt = (pool: Pool, subjects: readonly Buffer[]): Promise<unknown> =>
   pool.query({
     name: 'take_back_attempt',

@@ -71,7 +71,7 @@ export interface StoredCheckpoint {
   root: Uint8Array;
   /** UTC with milliseconds. The signatures do not cover it. */
   signedAt: string;
-  /** The age by `signedAt` and the database's clock. */
+  /** The time since `signedAt`, by the database's clock. */
   ageSeconds: number;
   note: string;
 }
