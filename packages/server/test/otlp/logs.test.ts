@@ -253,14 +253,14 @@ describe('POST /v1/logs', () => {
     expect(response.partialSuccess).toMatchObject({ rejectedLogRecords: '2' });
   });
 
-  test('says that the stored body of an export also contains the rejected log records', async () => {
+  test('says that the stored body of an export also contains the log records that are not added to runs', async () => {
     const traceId = newTrace();
     const ordinary = logs({ traceId, eventName: 'http.request', body: { text: `ordinary ${traceId}` } });
     const { resourceLogs } = conversation(traceId);
     const { partialSuccess } = await postLogs({ resourceLogs: [...ordinary.resourceLogs, ...resourceLogs] });
     expect(partialSuccess).toMatchObject({
       rejectedLogRecords: '1',
-      errorMessage: expect.stringMatching(/the stored body of the export contains the others too/),
+      errorMessage: expect.stringMatching(/its stored body also contains the other log records/),
     });
     const stored = await server.database.sql('SELECT body FROM countersign.otlp_exports ORDER BY id DESC LIMIT 1');
     expect(stored[0]!.body.toString()).toContain(`ordinary ${traceId}`);
