@@ -47,10 +47,10 @@ export function rowsWithRecords(rows: SpanRow[], records: readonly SpanWithRecor
 }
 
 /** Matches the start of an exception record, up to 2,000 characters of the error. The end of the document may be missing. */
-const ERROR = /^\{"error":"((?:[^"\\]|\\u.{4}|\\[^u]){0,2000})/su;
+const START_OF_ERROR = /^\{"error":"((?:[^"\\]|\\u.{4}|\\[^u]){0,2000})/su;
 
 /** The first 2,000 characters of the error in the start of an exception record, and whether the error is longer. */
 function startOfError(document: string): { text: string; isCut: boolean } {
-  const [start = '', text = ''] = ERROR.exec(document) ?? [];
+  const [start = '', text = ''] = START_OF_ERROR.exec(document) ?? [];
   return { text: JSON.parse(`"${text}"`), isCut: document[start.length] !== '"' };
 }

@@ -12,7 +12,7 @@ import { deleteTelemetry, deleteTelemetryOfRun, lockTelemetryOfRun, replaceTelem
 import { deleteTraces, lockTraceToErase } from '../storage/due-traces.ts';
 import { deleteExportRuns, findExportsOfRun } from '../storage/export-runs.ts';
 import type { HeadToMove } from '../storage/log-heads.ts';
-import { areRunsHeld } from '../storage/run-holds.ts';
+import { isAnyRunHeld } from '../storage/run-holds.ts';
 import { blankRunIds, removeRunIds } from '../storage/run-id-segments.ts';
 import { NotFoundError, RuleViolationError } from '../workspace/rule-violation.ts';
 import { requireLabel, requireText } from '../workspace/wrong-input.ts';
@@ -70,7 +70,7 @@ export async function eraseRun(
     if (trace !== undefined) await requireLoggedTraces(tx, [trace]);
     const id = trace?.id;
     const today = (await readClock(tx)).slice(0, 10);
-    if (!evenIfHeld && (await areRunsHeld(tx, [traceId], today))) throw new RunHeldError();
+    if (!evenIfHeld && (await isAnyRunHeld(tx, [traceId], today))) throw new RunHeldError();
     allowDropping(tx);
     const telemetry = await eraseTelemetry(tx, traceId);
     const { submissions, logExports } = await deleteTraces(tx, { ids: id === undefined ? [] : [id], traceIds: [traceId] });

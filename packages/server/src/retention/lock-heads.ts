@@ -1,7 +1,7 @@
 import type { Transaction } from '../database/transaction.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import type { HeadToMove, LogName } from '../storage/log-heads.ts';
-import { areRunsHeld } from '../storage/run-holds.ts';
+import { isAnyRunHeld } from '../storage/run-holds.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 
 /** A run must be kept (`isHeld` in storage/run-holds.ts). */
@@ -30,6 +30,6 @@ export async function lockHeadsUnlessHeld<L extends LogName>(
   today: string,
 ): Promise<Record<L, HeadToMove>> {
   const heads = await lockLogs<LogName>(tx, [...logs, 'evidence']);
-  if (await areRunsHeld(tx, traceIds, today)) throw new RunHeldError();
+  if (await isAnyRunHeld(tx, traceIds, today)) throw new RunHeldError();
   return heads;
 }

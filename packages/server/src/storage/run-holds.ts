@@ -19,14 +19,14 @@ export const isHeld = (traceId: string, today: string): string =>
                        OR substring(a.document FROM '^.*"retention_until":(null|"\\d{4}-\\d\\d-\\d\\d")') COLLATE "C"
                           BETWEEN '"' || ${today}::text || '"' AND '"${LAST_DAY}"')))`;
 
-const ARE_HELD = sql<{ held: boolean }>(
-  'are_runs_held',
+const IS_ANY_HELD = sql<{ held: boolean }>(
+  'is_any_run_held',
   `SELECT coalesce(bool_or(${isHeld('run.trace_id', '$3')}), false) AS held FROM unnest($2::text[]) AS run (trace_id)`,
 );
 
 /** Whether one of these runs must be kept, as `isHeld` defines it. @param today `YYYY-MM-DD`. */
-export const areRunsHeld = async (tx: Transaction, traceIds: readonly string[], today: string): Promise<boolean> =>
-  (await tx.run(ARE_HELD, [tx.tenantId, textArray(traceIds), today]))[0]!.held;
+export const isAnyRunHeld = async (tx: Transaction, traceIds: readonly string[], today: string): Promise<boolean> =>
+  (await tx.run(IS_ANY_HELD, [tx.tenantId, textArray(traceIds), today]))[0]!.held;
 
 const INSERT = sql(
   'insert_evaluated_runs',

@@ -28,7 +28,7 @@ export function requireLabel(what: string, text: string): string {
     throw new InvalidInputError(`${what} must have at most ${LABEL_LENGTH_MAX} characters`, 'too_long');
   if (CONTROL.test(text))
     throw new InvalidInputError(`${what} must not contain control characters (no line breaks, no tabs)`, 'bad_characters');
-  return requireWhole(what, text);
+  return requireWellFormed(what, text);
 }
 
 /** Checks a label that a person types. White space around it is rejected, because it would make a different name that looks the same. */
@@ -46,10 +46,10 @@ export function requireText(what: string, text: string): string {
   if (text.trim() === '') throw new InvalidInputError(`${what} must not be empty`, 'too_short');
   if (isLonger(text, TEXT_LENGTH_MAX)) throw new InvalidInputError(`${what} must have at most 65,536 characters`, 'too_long');
   if (text.includes('\u0000')) throw new InvalidInputError(`${what} must not contain the character U+0000`, 'bad_characters');
-  return requireWhole(what, text);
+  return requireWellFormed(what, text);
 }
 
-function requireWhole(what: string, text: string): string {
+function requireWellFormed(what: string, text: string): string {
   if (!text.isWellFormed())
     throw new InvalidInputError(`${what} contains half of a surrogate pair; use complete characters`, 'bad_characters');
   return text;

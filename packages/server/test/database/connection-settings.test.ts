@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectClient } from '../../src/database/client.ts';
 import { openPool } from '../../src/database/pool.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
-import { areRunsHeld } from '../../src/storage/run-holds.ts';
+import { isAnyRunHeld } from '../../src/storage/run-holds.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
 import { paths, testServer } from '../harness/test-server.ts';
 
@@ -135,7 +135,7 @@ test('a server works and finds held runs, although settings and functions of the
     for (const [path, body] of bodies) expect((await server.post(path, key, body)).status).toBe(200);
     const decision = await server.post(paths.promotionCheck, key, { ...agent, min_pass_rate: evaluation.pass_rate });
     expect(decision.body).toMatchObject({ allowed: true });
-    expect(await inTenantTransaction(server.open.pool, tenantId, (tx) => areRunsHeld(tx, ['t'], '2026-01-01'))).toBe(true);
+    expect(await inTenantTransaction(server.open.pool, tenantId, (tx) => isAnyRunHeld(tx, ['t'], '2026-01-01'))).toBe(true);
     await server.stop();
   } finally {
     await hostile.drop();
