@@ -1,7 +1,7 @@
 """Recomputes decisions from an export of the evidence log (docs/formats.md, "Deciding again from exports").
 
-Three values are not in a decision and therefore unknown: the age limit, the exact time at which the evidence was read, and the requested
-harness if it had no evaluation. A decision is accepted if some possible values lead to it.
+The exact time at which the evidence was read is not in a decision, so ages may differ a little. Decisions of older versions also lack the
+age limit and the requested harness. Such a decision is accepted if some possible values lead to it.
 """
 
 import evidence
@@ -15,7 +15,7 @@ from verdict import shown
 AGE_DIFFERENCE_MAX_HOURS = 0.0168
 
 # An age limit that no age exceeds, and one that every age exceeds.
-AGE_LIMITS = (float('inf'), float('-inf'))
+NO_LIMIT, NO_AGE = float('inf'), float('-inf')
 
 
 class Replay:
@@ -49,7 +49,7 @@ class Replay:
             document = self._document(decision)
             if document is None:
                 return 'evaluation_superseded', 'evaluation_id is not the latest evaluation of its agent or harness in the evidence log'
-            differences = [_difference(decision, document, limit) for limit in AGE_LIMITS]
+            differences = [_difference(decision, document, limit) for limit in _limits(decision)]
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError, jcs.JcsError) as error:
             return 'bad_decision', f'the decision is malformed: {type(error).__name__}'
         return None if None in differences else differences[0]
@@ -61,7 +61,12 @@ class Replay:
         if agent is not None and agent not in state.agents:
             raise ValueError('the agent is not registered')
         read = {'agent': None, 'approval': None, 'evaluation': None, 'open_recertifications': 0}
-        if agent is not None:
+        if _names_request(decision):
+            read = state.evidence(agent_id=agent, harness_id=_harness(decision))
+            found = None if read['evaluation'] is None else read['evaluation']['id']
+            if found != evaluation:
+                return None
+        elif agent is not None:
             harnesses = (None, decision['evaluation'].get('harness_id'))
             candidates = [state.evidence(agent_id=agent, harness_id=harness) for harness in harnesses]
             fitting = [each for each in candidates if each['evaluation'] is not None and each['evaluation']['id'] == evaluation]
@@ -72,6 +77,28 @@ class Replay:
         elif evaluation is not None:
             return None
         return {**read, 'tenant_id': decision['tenant_id'], 'read_at': decision['timestamp'].replace('Z', '000Z')}
+
+
+def _names_request(decision):
+    """Whether the decision states the requested harness and age limit. Decisions of older versions state neither."""
+    return any(name in decision for name in evidence.REQUEST_MEMBERS)
+
+
+def _harness(decision):
+    harness = decision['harness_id']
+    if harness is not None and type(harness) is not str:
+        raise ValueError('harness_id is not a string')
+    return harness
+
+
+def _limits(decision):
+    """The age limits to compute the verdict with. A stated limit is compared with the signed age, which is the exact one."""
+    if not _names_request(decision):
+        return NO_LIMIT, NO_AGE
+    age, limit = decision['evaluation_age'], decision['max_age_hours']
+    if type(limit) not in (int, float):
+        raise ValueError('max_age_hours is not a number')
+    return (NO_LIMIT,) if age is not None and 0 <= age <= limit else (NO_AGE,)
 
 
 def _difference(decision, document, limit):

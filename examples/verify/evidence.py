@@ -20,6 +20,7 @@ EVENTS = {
     'recertification_open': 'promotion.blocked',
     'all_conditions_met': 'promotion.allowed',
 }
+REQUEST_MEMBERS = ('harness_id', 'max_age_hours')
 _INSTANT = re.compile(r'(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{6})Z')
 _CLOCK_TOLERANCE_MICROS = 5_000_000
 
@@ -46,7 +47,7 @@ def check(response, data):
         if wrong is not None:
             raise Invalid([('bad_evidence', f'the member {shown(wrong)} of the evidence is missing, malformed or unknown')])
         stated = {**response, 'checks': [without_message(one) for one in response['checks']]}
-        for name, value in verdict(document).items():
+        for name, value in {**verdict(document), **requested(response, document)}.items():
             if name not in stated or jcs.canonicalize(stated[name]) != jcs.canonicalize(value):
                 raise Invalid([('verdict_mismatch', f'{name} does not follow from the evidence: it gives {shown(value)}')])
     except jcs.JcsError as error:
@@ -85,6 +86,13 @@ def verdict(document):
         'checks': [{'condition': name, 'passed': failure is None, 'reason': failure} for name, failure in zip(conditions, failures)],
         'tenant_id': document['tenant_id'],
     }
+
+
+def requested(response, document):
+    """The members of a decision that repeat the request. Decisions of older versions have none of them."""
+    if not any(name in response for name in REQUEST_MEMBERS):
+        return {}
+    return {name: document['asked'][name] for name in REQUEST_MEMBERS}
 
 
 def _recent_passing(agent, evaluation, age, max_age_hours):

@@ -23,13 +23,14 @@ _EVALUATION = {
     'recorded_by': KEY_WRITER,
     'status': 'passing',
 }
+_ASKED = {'agent_id': None, 'agent_name': 'refund-agent', 'harness_id': None, 'max_age_hours': 72, 'min_pass_rate': 80}
 
 
 def _document(**changed):
     return {
         'agent': {'id': AGENT, 'name': 'refund-agent', 'risk_level': 'low'},
         'approval': None,
-        'asked': {'agent_id': None, 'agent_name': 'refund-agent', 'harness_id': None, 'max_age_hours': 72, 'min_pass_rate': 80},
+        'asked': _ASKED,
         'evaluation': _EVALUATION,
         'open_recertifications': 0,
         'other_evaluations': [],
@@ -61,9 +62,18 @@ DOCUMENTS = [
 ]
 
 
+# Decisions that also state the requested harness and age limit. The decisions above are of older versions.
+REQUEST_DOCUMENTS = [
+    ('allowed, stating the request', DOCUMENTS[1][1], 'q3mZ0cX8s1v7bTqg9Jw2Lw'),
+    ('allowed, stating a harness', _document(asked={**_ASKED, 'harness_id': HARNESS, 'max_age_hours': 8760}), None),
+    ('blocked: a harness without an evaluation', _document(evaluation=None, asked={**_ASKED, 'harness_id': TENANT, 'max_age_hours': 1}), None),
+    ('blocked: too old by a microsecond, stating the limit', DOCUMENTS[7][1], None),
+]
+
+
 def evidence_vectors():
     cases = []
-    for what, document, nonce in DOCUMENTS:
+    for what, document, nonce, states_request in [(*each, False) for each in DOCUMENTS] + [(*each, True) for each in REQUEST_DOCUMENTS]:
         canonical = jcs.canonicalize(document)
         decided = evidence.verdict(document)
         signed_part = {
@@ -76,6 +86,7 @@ def evidence_vectors():
             'asked_by': KEY_WRITER,
             'evidence_sha256': hashlib.sha256(canonical).hexdigest(),
             'evidence_size': 412,
+            **({name: document['asked'][name] for name in evidence.REQUEST_MEMBERS} if states_request else {}),
             **({} if nonce is None else {'nonce': nonce}),
         }
         cases.append({'what': what, 'evidence': canonical.decode('utf-8'), 'response': decision_response(signed_part)})

@@ -21,7 +21,7 @@ def events():
 def decision(number, size, timestamp='2026-11-20T12:05:00.000Z', harness=None, agent=vector_values.AGENT, threshold=80, **changed):
     """The decision by the rules after the first `size` events. The `changed` members replace computed ones before signing.
 
-    A member with the value '(absent)' is left out.
+    A member with the value '(absent)' is left out. Like the decisions of older versions, it does not state the request; see `stating`.
     """
     log = evidence_events.EvidenceLog()
     for event in events()[:size]:
@@ -46,6 +46,11 @@ def decision(number, size, timestamp='2026-11-20T12:05:00.000Z', harness=None, a
         **changed,
     }
     return decision_vectors.decision_response({name: value for name, value in signed.items() if value != '(absent)'})
+
+
+def stating(number, size, *more, harness=None, limit=72, **changed):
+    """The same decision, stating the requested harness and age limit."""
+    return decision(number, size, *more, harness=harness, **{'harness_id': harness, 'max_age_hours': limit, **changed})
 
 
 ALLOWED = {
@@ -100,6 +105,31 @@ def cases():
     yield wrong('tenant-absent', 2, tenant_id='(absent)')
     yield wrong('evaluation-null', 2, evaluation=None)
     yield wrong('threshold-text', 2, required_threshold='80')
+    other = '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'
+    whole = [
+        stating(1, 0, agent=None),
+        stating(2, 2),
+        stating(3, 7, harness=harness),
+        stating(4, 13, harness=other),
+        stating(5, 13, LATE),
+        decision(6, 13),
+    ]
+    yield _case('request-whole', whole, verdict='valid', row=None)
+
+    def wrong_request(name, *more, **changed):
+        return _case(name, [stating(1, 2), stating(2, *more, **changed)])
+
+    yield wrong_request('request-of-another-harness', 13, harness_id=harness)
+    yield wrong_request('request-without-its-harness', 13, harness=harness, harness_id=None)
+    yield wrong_request('request-of-a-harness-without-evaluation', 2, harness_id=other)
+    yield wrong_request('request-with-a-higher-limit', 13, LATE, limit=8760)
+    yield wrong_request('request-with-a-lower-limit', 2, max_age_hours=0.01)
+    yield wrong_request('request-without-harness-member', 2, harness_id='(absent)')
+    yield wrong_request('request-without-limit-member', 2, max_age_hours='(absent)')
+    yield wrong_request('request-harness-number', 2, harness_id=7)
+    yield wrong_request('request-limit-text', 2, max_age_hours='72')
+    yield wrong_request('request-limit-true', 2, max_age_hours=True)
+    yield wrong_request('request-limit-null', 2, max_age_hours=None)
     broken = _text([*events()[:2], {**events()[2], 'risk_level': 'none'}])
     yield {**_case('broken-event', [decision(1, 2), decision(2, 3)], replay=BROKEN_EVENTS_FILE), 'others': {BROKEN_EVENTS_FILE: broken}}
 

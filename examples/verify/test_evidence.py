@@ -51,6 +51,16 @@ class Evidence(unittest.TestCase):
                 with self.subTest(name):
                     self.invalid(response, case['evidence'].encode('utf-8'), 'verdict_mismatch')
 
+    def test_a_stated_request_must_be_that_of_the_evidence(self):
+        stating = [case for case in self.golden['cases'] if 'harness_id' in case['response']]
+        self.assertEqual(len(stating), 4)
+        for case in stating:
+            data = case['evidence'].encode('utf-8')
+            for name, other in (('harness_id', '0190d9a2-7c1e-7d6b-9f5a-1c2d3e4f5a6b'), ('max_age_hours', 24), ('max_age_hours', '72')):
+                self.invalid({**case['response'], name: other}, data, 'verdict_mismatch')
+                without = {each: value for each, value in case['response'].items() if each != name}
+                self.invalid(without, data, 'verdict_mismatch')
+
     def test_evidence_of_another_version_or_form_is_invalid(self):
         case = self.golden['cases'][0]
         for text, code in (

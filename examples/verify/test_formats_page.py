@@ -70,7 +70,7 @@ class FormatsPage(unittest.TestCase):
         (decision_text,), (canonical,) = self.blocks('vector: decision with evidence'), self.blocks('vector: evidence')
         golden = vectors('evidence.json')
         response = decision.verify(decision_text.encode('utf-8'), bytes.fromhex(golden['decision_key_hex']))
-        self.assertEqual((response, canonical.rstrip('\n')), (golden['cases'][1]['response'], golden['cases'][1]['evidence']))
+        self.assertEqual((response, canonical.rstrip('\n')), (golden['cases'][12]['response'], golden['cases'][12]['evidence']))
         document = evidence.check(response, canonical.encode('utf-8'))
         self.assertIn(f'is `{response["evidence_sha256"]}`', self.page)
         rows = re.findall(r'^\| `(\w+)` \|', self.section('Evidence').partition('All members except')[0], re.M)

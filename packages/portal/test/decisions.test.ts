@@ -24,6 +24,7 @@ test('the page of a decision verifies the hash, attestation, evidence and (with 
   await page.getByText('Attestation (Ed25519, DSSE, in-toto): passed').waitFor();
   await page.getByText('Evidence: passed').waitFor();
   await page.getByText('Open re-certifications').waitFor();
+  await page.getByText('Harness requested').waitFor();
   await page.getByText('Signature (HMAC-SHA256): not checked').waitFor();
 
   await page.getByRole('button', { name: 'Load key and verify' }).click();

@@ -5,7 +5,7 @@ import type { DecidedEvaluation, PromotionDecision } from '../index.ts';
 import { digests } from '../verification/cryptography.ts';
 import { shapeFault } from './decision-shape.ts';
 
-/** The promotion check that the gate requests. A decision that names another agent, harness or threshold is rejected. */
+/** The promotion check that the gate requests. A decision about another agent, harness, threshold or maximum age is rejected. */
 export interface GateRequest {
   agentName: string | undefined;
   agentId: string | undefined;
@@ -64,6 +64,23 @@ function subjectMismatch(decision: PromotionDecision, request: GateRequest): str
   if (threshold !== undefined) return `it is about a threshold of ${threshold} %, but ${request.minPassRate} % was requested`;
   if (request.agentId !== undefined && decision.agent_id !== null && decision.agent_id !== request.agentId)
     return `it is about agent ${decision.agent_id}, but ${request.agentId} was requested`;
+  return limitsMismatch(decision, request) ?? evaluationMismatch(decision, request);
+}
+
+/** Decisions of older versions do not state the harness and the maximum age of the request. Then a proxy may have changed both. */
+function limitsMismatch(decision: Partial<PromotionDecision>, request: GateRequest): string | undefined {
+  const { harness_id: harnessId, max_age_hours: maxAgeHours } = decision;
+  if (harnessId === undefined || maxAgeHours === undefined)
+    return 'it does not state the requested harness and maximum age: an older server made it; update the server';
+  const named = (id: string | null | undefined) => (id == null ? 'any harness' : `the harness ${id}`);
+  if (harnessId !== (request.harnessId ?? null))
+    return `it is about ${named(harnessId)}, but ${named(request.harnessId)} was requested`;
+  if (maxAgeHours !== request.maxAgeHours)
+    return `it was decided with a maximum age of ${maxAgeHours} hours, but ${request.maxAgeHours} was requested`;
+  return undefined;
+}
+
+function evaluationMismatch(decision: PromotionDecision, request: GateRequest): string | undefined {
   const evaluation = evaluationOf(decision);
   if (evaluation === undefined) return undefined;
   if (evaluation.agent_name === undefined)

@@ -50,6 +50,8 @@ const DECISION: Record<string, Test> = {
   asked_by: optional(isText),
   evidence_sha256: optional(isHash),
   evidence_size: optional(isNumber),
+  harness_id: optional(orNull(isId)),
+  max_age_hours: optional(isNumber),
   nonce: optional(isText),
 };
 

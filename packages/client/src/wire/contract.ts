@@ -427,6 +427,10 @@ export interface PromotionDecision {
   evidence_sha256: string;
   /** The evidence was computed from this many events of the evidence log (docs/formats.md, "Evidence event"). */
   evidence_size: number;
+  /** The harness in the request, in lower case; null if the request names none (any harness). */
+  harness_id: string | null;
+  /** The maximum age of the evaluation that was used, in hours: that of the request, or the default. */
+  max_age_hours: number;
   /** The request's Countersign-Nonce; absent without one. */
   nonce?: string | undefined;
   /** SHA-256 of the canonical decision, hex (docs/formats.md). */

@@ -10,6 +10,7 @@ import { digests } from '../../../server/src/crypto/digests.ts';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { setEvaluationTime } from '../../../server/test/harness/backdate.ts';
 import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
+import { harnessIdOf } from '../../src/importers/harness-id.ts';
 import { runCli, type TerminalOverrides } from '../fixtures/run-cli.ts';
 import { type ResponseHandler, respondWith, type StubServer, stubServer } from '../fixtures/stub-server.ts';
 
@@ -222,7 +223,7 @@ describe('gate with forged responses', () => {
         (text) => text,
         (body) => ({ ...body, max_age_hours: 100 }),
       ),
-      /5(\.\d+)? hours old; at most 1 was requested/,
+      /with a maximum age of 100 hours, but 1 was requested/,
       ['--agent', 'stale', '--max-age-hours', '1'],
     );
     await expectUndecided(
@@ -230,10 +231,48 @@ describe('gate with forged responses', () => {
         (text) => text,
         ({ harness_id: _, ...body }: { harness_id?: string }) => body,
       ),
-      /it is about harness null/,
+      /it is about any harness, but the harness .* was requested/,
       ['--agent', 'good', '--harness', 'ours'],
     );
   });
+
+  /** Responds with the real decision on a request that a proxy has changed. */
+  const changedRequest = (members: object): ResponseHandler =>
+    forward(
+      (text) => text,
+      (body) => ({ ...body, ...members }),
+    );
+
+  test('rejects a decision on the last evaluation of a harness that the gate did not name', async () => {
+    const ours = harnessIdOf('ours');
+    await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'regressed', pass_rate: 99, harness_id: ours });
+    await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'regressed', pass_rate: 10 });
+    const why = new RegExp(`it is about the harness ${ours}, but any harness was requested`);
+    await expectUndecided(changedRequest({ harness_id: ours }), why, ['--agent', 'regressed']);
+    await expectUndecided(changedRequest({ harness_id: ours }), why, ['--agent', 'poor']);
+    await expectUndecided(changedRequest({ harness_id: null }), /it is about any harness, but the harness .* was requested/, [
+      '--agent',
+      'nobody',
+      '--harness',
+      'ours',
+    ]);
+  });
+
+  test('rejects an allowed and a blocked decision with another maximum age than requested', async () => {
+    for (const agent of ['good', 'poor'])
+      await expectUndecided(changedRequest({ max_age_hours: 100 }), /with a maximum age of 100 hours, but 72 was requested/, [
+        '--agent',
+        agent,
+      ]);
+  });
+
+  test.each(['harness_id', 'max_age_hours'])('rejects a decision without %s and suggests an update of the server', (member) =>
+    expectUndecided(
+      resignedDecision((decision) => delete decision[member]),
+      /it does not state the requested harness and maximum age: an older server made it; update the server/,
+      ['--agent', 'poor'],
+    ),
+  );
 
   test('rejects a decision that was signed with the key of another workspace', async () => {
     const foreign = await server.key(await server.workspace('other'));

@@ -128,6 +128,8 @@ describe('verify decision', () => {
     ['asked_by', []],
     ['evidence_sha256', 'AB'],
     ['evidence_size', '412'],
+    ['harness_id', 'ours'],
+    ['max_age_hours', '72'],
     ['nonce', {}],
     ['evaluation', { category: 7 }],
     ['evaluation', { agent_name: null }],

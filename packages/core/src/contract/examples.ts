@@ -165,6 +165,8 @@ const allowed: PromotionDecision = {
   asked_by: 'key:4f9a02c7d1e6',
   evidence_sha256: 'c1e08f8f6f5c0b6a4d3e2f1a0b9c8d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c',
   evidence_size: 412,
+  harness_id: null,
+  max_age_hours: 24,
   response_sha256: '9c56cc51b374c3ba189210d5b6d4bf57790d351c96c47c02190ecf1e430635ab',
   signature: '0d3c8a7b6e5f4d3c2b1a09f8e7d6c5b4a39281706f5e4d3c2b1a0f9e8d7c6b5a',
   signature_alg: 'HMAC-SHA256',

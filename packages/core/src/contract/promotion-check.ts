@@ -147,6 +147,15 @@ export const PromotionDecision = Type.Object(
       description: 'The evidence was computed from this many events of the evidence log (docs/formats.md, "Evidence event").',
       examples: [412],
     }),
+    harness_id: nullable(
+      uuid({ description: 'The harness in the request, in lower case; null if the request names none (any harness).' }),
+    ),
+    max_age_hours: count({
+      minimum: 1,
+      maximum: 8760,
+      description: 'The maximum age of the evaluation that was used, in hours: that of the request, or the default.',
+      examples: [24],
+    }),
     nonce: Type.Optional(
       Type.Unsafe<string | undefined>(
         label({ description: "The request's Countersign-Nonce; absent without one.", examples: ['q3mZ0cX8s1v7bTqg9Jw2Lw'] }),

@@ -2,7 +2,7 @@ import { boundedLines } from './bounded-lines.ts';
 import type { TreeLog } from './checkpoint.ts';
 import type { Digests } from './digests.ts';
 import { applyEvent } from './event-conflict.ts';
-import { type EvidenceDocument, evidenceDocument } from './evidence-document.ts';
+import { type EvidenceDocument, evidenceDocument, statesRequest } from './evidence-document.ts';
 import { readEvidenceEvent } from './evidence-event.ts';
 import { EvidenceState } from './evidence-state.ts';
 import { verdictDifference } from './evidence-verifier.ts';
@@ -12,8 +12,8 @@ import { logOf } from './row-verifier.ts';
 /** One minute plus the rounding to 0.0001 hours. The evidence may be read up to one minute before or after the decision's timestamp. */
 const AGE_DIFFERENCE_MAX_HOURS = 0.0168;
 
-/** An age limit that no age exceeds, and one that every age exceeds. Decisions do not contain the limit, so both are tried. */
-const AGE_LIMITS = [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER] as const;
+/** An age limit that no age exceeds, and one that every age exceeds. */
+const [NO_LIMIT, NO_AGE] = [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER];
 
 /** The export from which decisions are computed again is of another log. This says nothing about the decisions. */
 export class NotEvidenceError extends Error {
@@ -26,7 +26,8 @@ export class NotEvidenceError extends Error {
 
 /**
  * Verifies decisions, in order, by recomputing them from an export of the evidence log. The decisions and the export are untrusted.
- * Two parameters of a request are unknown: the age limit, and a requested harness that had no evaluation. No decision contains them.
+ * Decisions of older versions do not state two parameters of the request: the age limit and the harness. They are valid if some values of
+ * these parameters lead to them.
  */
 export class DecisionReplay {
   readonly #events: AsyncGenerator<string | undefined>;
@@ -80,6 +81,8 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
 function replayFault(state: EvidenceState, decision: Record<string, unknown>, tenantId: string): string | undefined {
   const { agent_id: agentId, required_threshold: threshold, timestamp } = decision;
   if (typeof threshold !== 'number') return 'required_threshold is not a number';
+  const requestFault = statesRequest(decision) ? faultOfRequest(decision) : undefined;
+  if (requestFault !== undefined) return requestFault;
   if (agentId !== null && (typeof agentId !== 'string' || state.agent(agentId) === undefined))
     return `agent_id does not follow from the evidence log: no such agent is registered in its first ${state.size} events`;
   const found = evidenceFor(state, decision);
@@ -97,11 +100,21 @@ function replayFault(state: EvidenceState, decision: Record<string, unknown>, te
   return differenceFrom(decision, document);
 }
 
+/** Why a decision does not state both parameters of its request; undefined if it does. */
+function faultOfRequest({ harness_id: harnessId, max_age_hours: limit }: Record<string, unknown>): string | undefined {
+  if (harnessId !== null && typeof harnessId !== 'string') return 'harness_id is neither a string nor null';
+  return typeof limit === 'number' ? undefined : 'max_age_hours is not a number';
+}
+
 /** The evidence for a decision; undefined if its evaluation is not the latest one of its agent or harness. */
 function evidenceFor(state: EvidenceState, decision: Record<string, unknown>) {
   const { agent_id: agentId, evaluation_id: evaluationId, evaluation } = decision;
-  const harnessId = (evaluation as { harness_id?: unknown } | null | undefined)?.harness_id;
   const agent = { agent_id: agentId as string | null, agent_name: null };
+  if (statesRequest(decision)) {
+    const { evidence } = state.find({ ...agent, harness_id: decision.harness_id as string | null });
+    return (evidence.evaluation?.id ?? null) === evaluationId ? evidence : undefined;
+  }
+  const harnessId = (evaluation as { harness_id?: unknown } | null | undefined)?.harness_id;
   const latest = state.find({ ...agent, harness_id: null }).evidence;
   // The agent may have no evaluation, or the request may have named a harness without one.
   if (evaluationId === null) return { ...latest, evaluation: null, approval: null };
@@ -112,17 +125,26 @@ function evidenceFor(state: EvidenceState, decision: Record<string, unknown>) {
 }
 
 /**
- * Returns undefined if the decision equals the verdict with one of AGE_LIMITS. Otherwise returns how it differs from the verdict with the
- * first one.
+ * Returns undefined if the decision equals the verdict with one of its age limits. Otherwise returns how it differs from the verdict with
+ * the first one.
  */
 function differenceFrom(decision: Record<string, unknown>, document: EvidenceDocument): string | undefined {
-  const [first, ...others] = AGE_LIMITS.map((limit) => differenceWithin(decision, document, limit));
+  // The request is an input here, so it is not compared.
+  const { harness_id: _harness, max_age_hours: _limit, ...verdict } = decision;
+  const [first, ...others] = ageLimitsOf(decision).map((limit) =>
+    verdictDifference(verdict, { ...document, asked: { ...document.asked, max_age_hours: limit } }, isSameAge),
+  );
   return others.includes(undefined) ? undefined : first;
 }
 
-function differenceWithin(decision: Record<string, unknown>, document: EvidenceDocument, limit: number): string | undefined {
-  const asked = { ...document.asked, max_age_hours: limit };
-  return verdictDifference(decision, { ...document, asked }, isSameAge);
+/**
+ * The age limits with which the verdict is computed. A stated limit is compared with the signed age, which is exact. If the limit is not
+ * stated, both results of this comparison are possible.
+ */
+function ageLimitsOf(decision: Record<string, unknown>): number[] {
+  if (!statesRequest(decision)) return [NO_LIMIT, NO_AGE];
+  const { evaluation_age: age, max_age_hours: limit } = decision;
+  return [typeof age === 'number' && age >= 0 && age <= (limit as number) ? NO_LIMIT : NO_AGE];
 }
 
 /** Whether a signed age is close enough to a computed age. The time at which the evidence was read is not known exactly. */

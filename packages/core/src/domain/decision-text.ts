@@ -52,8 +52,10 @@ export class DecisionText {
 /** The members of an object as JSON, without the braces. */
 const membersText = (members: object): string => JSON.stringify(members).slice(1, -1);
 
-function inContractOrder({ key_id, timestamp, tenant_id, evidence_sha256, evidence_size, ...decided }: SharedMembers) {
-  return { decided, signing: { key_id, timestamp, tenant_id }, evidence: { evidence_sha256, evidence_size } };
+function inContractOrder(shared: SharedMembers) {
+  const { key_id, timestamp, tenant_id, evidence_sha256, evidence_size, harness_id, max_age_hours, ...decided } = shared;
+  const evidence = { evidence_sha256, evidence_size, harness_id, max_age_hours };
+  return { decided, signing: { key_id, timestamp, tenant_id }, evidence };
 }
 
 /** The shared members as canonical JSON, divided where the own members belong: asked_by, decision_id and nonce. */

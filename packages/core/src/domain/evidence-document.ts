@@ -100,7 +100,14 @@ export type DecidedMembers = Pick<
   | 'evaluation_age'
   | 'evaluation'
   | 'checks'
+  | (typeof REQUEST_MEMBERS)[number]
 >;
+
+/** The members of a decision that state its request. Decisions of older versions have none of them. */
+export const REQUEST_MEMBERS = ['harness_id', 'max_age_hours'] as const;
+
+/** Whether a decision states the harness and the age limit of its request. If it has only one of REQUEST_MEMBERS, it is not valid. */
+export const statesRequest = (decision: object): boolean => REQUEST_MEMBERS.some((name) => Object.hasOwn(decision, name));
 
 /** Computes a decision from an evidence document. The service signs the result. A verifier compares it with the signed decision. */
 export function decideFromEvidence(document: EvidenceDocument): DecidedMembers {
@@ -128,6 +135,8 @@ export function decideFromEvidence(document: EvidenceDocument): DecidedMembers {
     evaluation_age: ageHours === null ? null : roundedHours(ageHours),
     evaluation: evaluation as DecidedEvaluation | NoEvaluation,
     checks,
+    harness_id: asked.harness_id,
+    max_age_hours: asked.max_age_hours,
   };
 }
 

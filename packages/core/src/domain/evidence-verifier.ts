@@ -1,6 +1,6 @@
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
-import { decideFromEvidence, type EvidenceDocument } from './evidence-document.ts';
+import { decideFromEvidence, type EvidenceDocument, REQUEST_MEMBERS, statesRequest } from './evidence-document.ts';
 import { isDateTime } from './instant.ts';
 import { isNestedDeeperThan } from './nesting.ts';
 import { POLICY } from './promotion.ts';
@@ -47,7 +47,8 @@ export function readEvidence(text: string): { value: EvidenceDocument } | { faul
 }
 
 /**
- * Describes the first member of a decision that differs from the verdict on the evidence; undefined if none differs.
+ * Describes the first member of a decision that differs from the verdict on the evidence; undefined if none differs. If the decision
+ * states its request, the request must be that of the evidence.
  * @param isSameAge whether two values of `evaluation_age` count as equal. By default they must be equal. Pass a function if the time at
  *   which the evidence was read is known only approximately.
  */
@@ -59,6 +60,7 @@ export function verdictDifference(
   const { message: _, checks, ...verdict } = decideFromEvidence(document);
   if (isSameAge?.(decision.evaluation_age, verdict.evaluation_age)) verdict.evaluation_age = decision.evaluation_age as number;
   const expected: Record<string, unknown> = { ...verdict, tenant_id: document.tenant_id, checks: checks.map(withoutMessage) };
+  if (!statesRequest(decision)) for (const name of REQUEST_MEMBERS) delete expected[name];
   const signed: Record<string, unknown> = {
     ...decision,
     checks: Array.isArray(decision.checks) ? decision.checks.map(withoutMessage) : decision.checks,

@@ -39,14 +39,17 @@ const shared = fc.record({
   tenant_id: id,
   evidence_sha256: hex,
   evidence_size: fc.nat(),
+  harness_id: fc.option(id),
+  max_age_hours: fc.nat(),
 }) as fc.Arbitrary<SharedMembers>;
 
 const own: fc.Arbitrary<OwnMembers> = fc.record({ decision_id: id, asked_by: text, nonce: fc.option(text, { nil: undefined }) });
 
 /** The whole decision, its members in the order of the contract. */
 function wholeDecision(common: SharedMembers, { decision_id, asked_by, nonce }: OwnMembers) {
-  const { key_id, timestamp, tenant_id, evidence_sha256, evidence_size, ...decided } = common;
-  const signing = { decision_id, key_id, timestamp, tenant_id, asked_by, evidence_sha256, evidence_size };
+  const { key_id, timestamp, tenant_id, evidence_sha256, evidence_size, harness_id, max_age_hours, ...decided } = common;
+  const evidence = { evidence_sha256, evidence_size, harness_id, max_age_hours };
+  const signing = { decision_id, key_id, timestamp, tenant_id, asked_by, ...evidence };
   return { ...decided, ...signing, ...(nonce === undefined ? {} : { nonce }) };
 }
 

@@ -28,6 +28,21 @@ describe('evidence of a decision', () => {
     }
   });
 
+  test('contradicts a decision that states another harness or age limit than the request, or only one of the two', () => {
+    const stating = golden.cases.filter(({ response }) => 'harness_id' in response);
+    expect(stating).toHaveLength(4);
+    for (const { evidence, response } of stating) {
+      for (const [name, value] of [
+        ['harness_id', '0190d9a2-7c1e-7d6b-9f5a-1c2d3e4f5a6b'],
+        ['max_age_hours', 24],
+      ] as const) {
+        const { [name]: _, ...without } = response;
+        for (const decision of [{ ...response, [name]: value }, without])
+          expect(evidenceFault(decision, evidence, digests)).toMatch(new RegExp(`^${name} does not follow`));
+      }
+    }
+  });
+
   test('is not compared with the message of the decision', () => {
     const [{ evidence, response }] = golden.cases as [GoldenEvidence];
     expect(evidenceFault({ ...response, message: 'Other words.' }, evidence, digests)).toBeUndefined();

@@ -68,6 +68,8 @@ const OTHER = {
   asked_by: 'key:abcdefabcdef',
   evidence_sha256: 'ab'.repeat(32),
   evidence_size: 99,
+  harness_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24',
+  max_age_hours: 8760,
   tenant_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24',
 };
 

@@ -2,7 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { decisionDigest } from '@countersign/core/domain/decision-signature';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { digests } from '../../src/crypto/digests.ts';
 import { evidenceStates } from '../../src/ledger/evidence-states.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { setEvaluationTime } from '../harness/backdate.ts';
@@ -78,6 +80,30 @@ test('both verifiers name the decision whose evidence event was changed', async 
   writeFileSync(changed, text.replace('"pass_rate":10,', '"pass_rate":100,').replace('"status":"failing"', '"status":"passing"'));
   for (const verdict of await replayWithBoth(changed))
     expect(verdict).toEqual([1, expect.stringMatching(/^broken at .*seq 8\)?: /)]);
+});
+
+test('both verifiers compute a decision again with the harness and the age limit that it states', async () => {
+  const lines = readFileSync(decisions, 'utf8').trim().split('\n');
+  const rows = lines.map((line) => JSON.parse(line) as { seq: number; decision: Record<string, unknown> });
+  const changed = join(folder, 'changed-decisions.ndjson');
+  const replayChanged = (seq: number, members: object) => {
+    const text = rows.map((row) => {
+      const { response_sha256: _, ...decision } = { ...row.decision, ...(row.seq === seq ? members : {}) };
+      return JSON.stringify({ seq: row.seq, decision: { ...decision, response_sha256: decisionDigest(decision, digests) } });
+    });
+    writeFileSync(changed, `${text.join('\n')}\n`);
+    return replayWithBoth(evidence, changed);
+  };
+  expect(rows.map(({ decision }) => [decision.harness_id, decision.max_age_hours])).toContainEqual([HARNESS, 72]);
+  for (const verdict of await replayChanged(1, {})) expect(verdict).toEqual([0, expect.stringMatching(/^valid: 10 /)]);
+  // The second decision is blocked at 72 hours, the third one is allowed at 168 hours. The ninth one uses the harness.
+  for (const [seq, members] of [
+    [2, { max_age_hours: 168 }],
+    [3, { max_age_hours: 72 }],
+    [9, { harness_id: null }],
+  ] as const)
+    for (const verdict of await replayChanged(seq, members))
+      expect(verdict).toEqual([1, expect.stringMatching(new RegExp(`^broken at .*(seq ${seq}\\)?): `))]);
 });
 
 test('both verifiers exit with 2 for an unreadable export, and the command also for --replay with a log other than decisions', async () => {

@@ -9,7 +9,7 @@ import { DownloadButton } from '../../components/download-button.tsx';
 import type { CheckedEvaluation } from '../../components/failed-conditions.ts';
 import { Identifier } from '../../components/identifier.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { formatAge, formatPercent } from '../../components/number-format.ts';
+import { formatAge, formatCountOf, formatPercent } from '../../components/number-format.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
@@ -89,7 +89,7 @@ export function DecisionPage() {
 
 function Inputs({ decision: { decision, agent, asked_for } }: { decision: Decision }) {
   const { workspace } = useWorkspace();
-  const { evaluation } = decision;
+  const { evaluation, max_age_hours: maxAgeHours } = decision;
   return (
     <Panel title="Inputs">
       <PropertyList
@@ -124,6 +124,9 @@ function Inputs({ decision: { decision, agent, asked_for } }: { decision: Decisi
           ],
           ['Pass rate', `${formatPercent(decision.actual_threshold)} (required: ${formatPercent(decision.required_threshold)})`],
           ['Evaluation age', decision.evaluation_age === null ? '–' : formatAge(decision.evaluation_age)],
+          // Decisions of older versions do not state the harness and the maximum age.
+          ['Harness requested', decision.harness_id === undefined ? undefined : (decision.harness_id ?? 'any')],
+          ['Maximum age', maxAgeHours === undefined ? undefined : formatCountOf(maxAgeHours, 'hour', 'hours')],
           ['Event', <code key="event">{decision.event}</code>],
           ['Rule', <code key="rule">{decision.policy}</code>],
           ['ID', <Identifier key="id" value={decision.decision_id} what="the decision ID" short={8} />],
