@@ -32,8 +32,13 @@ export async function requestDecision(
   follow: FollowSuccessors,
 ): Promise<Finding> {
   const { request, trustSettings, wantsAttestation, skewMs } = requirements;
-  const nonce = randomBytes(24).toString('base64url');
-  let sentAt = session.terminal.now();
+  let [nonce, sentAt] = ['', 0];
+  // Each attempt has its own nonce and time. Otherwise a proxy could hold back the response to one attempt, and replay it later.
+  const startAttempt = () => {
+    sentAt = session.terminal.now();
+    nonce = randomBytes(24).toString('base64url');
+    return nonce;
+  };
   try {
     const decision = await client.governance.checkPromotion(
       {
@@ -42,7 +47,7 @@ export async function requestDecision(
         min_pass_rate: request.minPassRate,
         max_age_hours: request.maxAgeHours,
       },
-      { attestation: wantsAttestation || trustSettings.publicKeys.length > 0, nonce },
+      { attestation: wantsAttestation || trustSettings.publicKeys.length > 0, nonce: startAttempt },
     );
     const receivedAt = session.terminal.now();
     // If the clock was set back during the request, receivedAt is before sentAt.

@@ -28,7 +28,8 @@ export interface CallOptions {
 
 /** The options of one call, with those that only this library sets. */
 export interface SendOptions extends CallOptions {
-  headers?: Readonly<Record<string, string>> | undefined;
+  /** Returns additional headers. Called for each attempt, before its request is sent. */
+  headers?: (() => Readonly<Record<string, string>>) | undefined;
   /** The maximum number of attempts, if lower than the client's. */
   attemptsMax?: number | undefined;
 }
@@ -100,7 +101,7 @@ export class Transport {
     let outcome = 'apiKey() returned no key';
     const timeoutMessage = () => `${outcome} within ${Math.round(timeoutMs)} ms`;
     return withTimeout(timeoutMs, options.signal, timeoutMessage, async (signal) => {
-      const headers = { ...(await this.#headers(idempotencyKey)), ...options.headers };
+      const headers = { ...(await this.#headers(idempotencyKey)), ...options.headers?.() };
       outcome = `${url} did not respond`;
       const response = await withConnectionErrors(`${url} cannot be reached`, () =>
         fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal }),

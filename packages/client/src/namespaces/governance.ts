@@ -16,9 +16,10 @@ export interface CheckOptions extends CallOptions {
   attestation?: boolean | undefined;
   /**
    * A new random value, 16 to 64 characters of base64url. The signed decision repeats it as `nonce`. Compare the two values, so that an
-   * older decision cannot be replayed.
+   * older decision cannot be replayed. All attempts of a call send this value. A function is called for each attempt instead, so that the
+   * decision of an earlier attempt cannot be replayed either: compare the decision with the last value that it returned.
    */
-  nonce?: string | undefined;
+  nonce?: string | (() => string) | undefined;
 }
 
 /** Promotion checks. Scope of the key: `governance`. */
@@ -40,12 +41,11 @@ export class Governance {
     check: PromotionCheck,
     { attestation = false, nonce, ...options }: CheckOptions = {},
   ): Promise<PromotionDecision> {
-    if (nonce !== undefined && !/^[\w-]{16,64}$/.test(nonce))
-      throw new ConfigurationError('nonce must be 16 to 64 characters of base64url');
-    const headers = {
+    if (typeof nonce === 'string') requireNonce(nonce);
+    const headers = () => ({
       ...(attestation ? { prefer: ATTESTATION_PREFERENCE } : {}),
-      ...(nonce === undefined ? {} : { 'countersign-nonce': nonce }),
-    };
+      ...(nonce === undefined ? {} : { 'countersign-nonce': requireNonce(typeof nonce === 'function' ? nonce() : nonce) }),
+    });
     return this.#transport.post(ENDPOINTS.promotionCheck, () => jsonBody(check), { ...options, headers });
   }
 
@@ -58,4 +58,10 @@ export class Governance {
   verifyAttestation(attestation: object | string, publicKeys: PublicKeys, decision?: object | string): AttestationVerdict {
     return verifyAttestation(attestation, publicKeys, decision);
   }
+}
+
+/** Returns a well-formed nonce, or throws. */
+function requireNonce(nonce: string): string {
+  if (/^[\w-]{16,64}$/.test(nonce)) return nonce;
+  throw new ConfigurationError('nonce must be 16 to 64 characters of base64url');
 }

@@ -177,6 +177,37 @@ describe('gate with forged responses', () => {
     expect((await gate(['--agent', 'good', '--clock-skew', '5m'], behind)).status).toBe(0);
   });
 
+  test('rejects a response to an earlier attempt of the same request that was held back', async () => {
+    const nonces: unknown[] = [];
+    let first = '';
+    const holdBack: ResponseHandler = async (request, body, response) => {
+      if (request.method === 'POST') nonces.push(request.headers['countersign-nonce']);
+      if (nonces.length > 1) return respondWith(first)(request, body, response);
+      await forward((text) => {
+        first = text;
+        return '';
+      })(request, body, response);
+    };
+    stub.respond = holdBack;
+    const { status, out } = await gate(['--agent', 'good']);
+    expect([status, out]).toEqual([3, expect.stringMatching(/nonce of another request/)]);
+    expect(new Set(nonces).size).toBe(2);
+  });
+
+  test('compares the time of a decision with that of its own attempt', async () => {
+    let attempts = 0;
+    // The clock of this machine jumps between the attempts, so the decision is too old for the second attempt only.
+    stub.respond = async (request, body, response) => {
+      attempts += request.method === 'POST' ? 1 : 0;
+      if (attempts === 1) return respondWith('', 503)(request, body, response);
+      await forward((text) => text)(request, body, response);
+    };
+    const startedAt = Date.now();
+    const now = () => (attempts === 0 ? startedAt : startedAt + 120_000);
+    const { status, out } = await gate(['--agent', 'good'], { now });
+    expect([status, out]).toEqual([3, expect.stringMatching(/1[12]\d s before the request: it is an old decision/)]);
+  });
+
   test('rejects a decision that is repeated while the gate waits', async () => {
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'risky', pass_rate: 99 });
     await runCommand(environmentOf(server), 'agents', 'risk', '--workspace', 'acme', '--agent', 'risky', 'high');

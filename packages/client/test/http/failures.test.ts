@@ -290,6 +290,13 @@ describe('errors', () => {
     },
   );
 
+  test('for an invalid nonce of a function occur before its request', async () => {
+    server.setHandlers(respond.good());
+    const check = clientOf().governance.checkPromotion({ agent_name: 'bot' }, { nonce: () => 'short' });
+    expect(await failure(check)).toMatchObject({ name: 'ConfigurationError', attempts: 1 });
+    expect(server.received).toEqual([]);
+  });
+
   test('for a body that JSON cannot represent occur before any request', async () => {
     server.setHandlers(respond.good());
     const entry = { actor: 'a', action: 'b.c', metadata: { big: 1n } };
