@@ -260,7 +260,7 @@ function recertification({ agent, openRecertifications }: Evidence, { agentLabel
     return failedCheck(
       condition,
       'recertification_open',
-      `A re-certification of ${agentLabel} is open after an incident; close it with a passing evaluation recorded after the incident.`,
+      `A re-certification of ${agentLabel} is open after an incident; close it with a passing evaluation that has a pass rate and was recorded after the incident.`,
     );
   }
   return passedCheck(condition, 'No re-certification is open.');

@@ -126,7 +126,7 @@ function addClose(group: Command, session: Session): void {
   group
     .command('close')
     .description(
-      'Close all open re-certifications of an agent. Its latest evaluation must be passing and newer than the incidents.',
+      'Close all open re-certifications of an agent. Its latest evaluation must be passing, have a pass rate, and be newer than the incidents.',
     )
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--agent <name>', 'name of the agent')

@@ -15,8 +15,9 @@ export interface ClosedRecertifications {
 }
 
 /**
- * Closes all open re-certifications of an agent. The agent's latest evaluation must be passing and recorded after each of the incidents. If
- * it says when it was run, that time must be later than the incidents too. The time of its recording must not be in the future.
+ * Closes all open re-certifications of an agent. The agent's latest evaluation must be passing, have a pass rate, and be recorded after each
+ * of the incidents. If it says when it was run, that time must be later than the incidents too. The time of its recording must not be in
+ * the future.
  * @throws NotFoundError for an unknown agent.
  * @throws RuleViolationError if nothing is open, or if the evaluation does not meet these conditions.
  */
@@ -59,11 +60,13 @@ export async function closeRecertifications(
  * @param now the current time by the database's clock, ISO 8601.
  */
 export function closingObstacle({ name, latest, openRecertifications }: KnownAgent, now: string): string | undefined {
-  const remedy = 'record a passing evaluation now, then close the re-certification';
+  const remedy = 'record a passing evaluation with a pass rate now, then close the re-certification';
   if (latest === null) return `agent ${JSON.stringify(name)} has no evaluation at all; ${remedy}`;
-  const { id, seq, recordedAt, evaluatedAt, status } = latest;
+  const { id, seq, recordedAt, evaluatedAt, status, passRate } = latest;
   const evaluation = `the latest evaluation of ${JSON.stringify(name)} (${id}, ${shownMoment(recordedAt)})`;
   if (status !== 'passing') return `${evaluation} is ${status}, not passing; ${remedy}`;
+  // Promotion checks reject such an evaluation too.
+  if (passRate === null) return `${evaluation} has no pass rate; ${remedy}`;
   const isBefore = ({ seq: openedSeq, openedAt }: KnownAgent['openRecertifications'][number]) =>
     seq < openedSeq || (evaluatedAt !== null && evaluatedAt <= openedAt);
   if (openRecertifications.some(isBefore)) {

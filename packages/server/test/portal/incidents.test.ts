@@ -55,6 +55,12 @@ describe('an incident', () => {
       evaluation: { status: 'failing' },
     });
     expect((await close(agent)).status).toBe(409);
+    await evaluate('liar', { pass_rate: undefined });
+    expect((await approver.get('incidents.read', { params })).closing).toMatchObject({
+      possible: false,
+      obstacle: expect.stringContaining('has no pass rate'),
+    });
+    expect((await close(agent)).status).toBe(409);
     const passing = await evaluate('liar');
     expect((await approver.get('incidents.read', { params })).closing).toMatchObject({
       possible: true,

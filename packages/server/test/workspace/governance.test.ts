@@ -225,6 +225,18 @@ describe('incident and re-certification', () => {
     expect((await close('relapsed')).evaluationId).toBe(last);
   });
 
+  test('a re-certification cannot be closed on an evaluation without a pass rate, which the gate rejects too', async () => {
+    await evaluate('rateless');
+    await incident('rateless');
+    await evaluate('rateless', { pass_rate: undefined });
+    await expectRefusedAndUnchanged(
+      () => close('rateless'),
+      /has no pass rate; record a passing evaluation with a pass rate now, then close the re-certification/,
+    );
+    const rated = await evaluate('rateless', { pass_rate: 0 });
+    expect((await close('rateless')).evaluationId).toBe(rated);
+  });
+
   test('a re-certification of an agent without evaluations cannot be closed', async () => {
     await server.post(paths.traces, key, { trace_id: 't-1', agent_name: 'never-evaluated' });
     await incident('never-evaluated');

@@ -153,7 +153,7 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
         action={act}
       >
         <p className="soft">
-          The latest evaluation must be passing. It must have been run and recorded after{' '}
+          The latest evaluation must be passing, with a pass rate. It must have been run and recorded after{' '}
           {others > 0 ? 'every incident of this agent whose re-certification is open' : 'the incident'}.
           {others > 0 &&
             ` This also closes the re-certifications of ${others} other ${others === 1 ? 'incident' : 'incidents'} of this agent.`}
