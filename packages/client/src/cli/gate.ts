@@ -63,8 +63,9 @@ export const gate = command({
   ],
   notes: `The gate accepts a decision only if it is consistent, matches this agent, threshold, maximum age, harness and time, and
 repeats the nonce of this request. With --trust the decision must also be of that workspace and signed with one of its public
-keys, or with a key that they have signed. No other key counts. The trust file contains no secret: create it
-(countersign-server trust show --workspace NAME > trust.json) and keep it in the repository.
+keys, or with a key that they have signed. No other key counts. Without --trust, a decision key counts only if no public key is
+given. The trust file contains no secret: create it (countersign-server trust show --workspace NAME > trust.json) and keep it in
+the repository.
 Before the request, the gate removes older files of --output, --attestation and --junit.`,
   async run(session, values) {
     const request = readGateRequest(values);

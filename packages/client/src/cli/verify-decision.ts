@@ -92,15 +92,13 @@ function open(path: string, text: string, trustSettings: TrustSettings): OpenRes
   return fault === undefined ? opened : { fault };
 }
 
-function openSigned(text: string, value: unknown, { decisionKeys, trustFile }: TrustSettings): OpenResult {
-  if (trustFile !== undefined)
+function openSigned(text: string, value: unknown, { decisionKeys, publicKeys, trustFile }: TrustSettings): OpenResult {
+  if (publicKeys.length > 0) {
+    const given = trustFile === undefined ? 'a public key' : `a trust file (${trustFile.source})`;
     throw wrongUse(
-      `with a trust file (${trustFile.source}), only an attestation counts, because holders of the decision key can forge decisions; verify the attestation (\`gate --attestation FILE\` or /api/ledger/decisions/ID/attestation), or give only the decision key`,
+      `with ${given}, only an attestation counts, because holders of the decision key can forge decisions; verify the attestation (\`gate --attestation FILE\` or /api/ledger/decisions/ID/attestation), or give only the decision key`,
     );
-  if (decisionKeys.length === 0)
-    throw wrongUse(
-      'a signed decision needs the decision key; to use a public key, verify its attestation (`gate --attestation FILE` or /api/ledger/decisions/ID/attestation)',
-    );
+  }
   const verdict = verifyByKey(text, { decisionKey: decisionKeys });
   if (!verdict.ok) return { fault: verdict.fault };
   const decision = value as PromotionDecision;

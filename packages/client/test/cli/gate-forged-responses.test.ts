@@ -344,6 +344,21 @@ describe('gate with forged responses', () => {
     await expectUndecided(stale, /none of the known keys has signed it/, ['--agent', 'good'], overrides);
   });
 
+  test('requires the attestation if a public key is given beside the decision key', async () => {
+    const trust = JSON.parse((await runCommand(environmentOf(server), 'trust', 'show', '--workspace', 'acme')).out);
+    const args = ['--agent', 'good', '--workspace', trust.workspace.id, '--verify-key', trust.keys[0].note_key];
+    stub.respond = forward((text) => text);
+    const { status, out } = await gate(args);
+    expect([status, out]).toEqual([0, expect.stringContaining('verified by the public key of the instance')]);
+    const without: ResponseHandler = (request, ...call) => {
+      delete request.headers.prefer;
+      return forward((text) => text)(request, ...call);
+    };
+    await expectUndecided(without, /has no attestation/, args);
+    const forged = resignedDecision((decision) => (decision.message = 'forged with the decision key'));
+    await expectUndecided(forged, /the attestation is not valid/, args);
+  });
+
   test('rejects a repeated member, because parsers disagree on its value', () =>
     expectUndecided(
       forward((text) => text.replace('{"allowed":false', '{"allowed":true,"allowed":false')),

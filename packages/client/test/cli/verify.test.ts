@@ -106,6 +106,16 @@ describe('verify decision', () => {
     expect((await byTrust('attestation.json')).status).toBe(0);
   });
 
+  test('accepts only an attestation if a public key is given beside the decision key', async () => {
+    const environment = { COUNTERSIGN_VERIFY_KEY_FILE: at('workspace.key') };
+    const byPublicKey = (file: string) =>
+      runCli(['verify', 'decision', at(file), '--verify-key', at('jwks.json')], { environment });
+    const signed = await byPublicKey('allowed.json');
+    const why = expect.stringContaining('with a public key, only an attestation counts');
+    expect([signed.status, signed.out, signed.err]).toEqual([2, '', why]);
+    expect((await byPublicKey('attestation.json')).status).toBe(0);
+  });
+
   test('finds every published test vector genuine, including the decisions of older versions', async () => {
     const vectors = (name: string) =>
       JSON.parse(readFileSync(fileURLToPath(new URL(`../../../core/test/vectors/${name}.json`, import.meta.url)), 'utf8')) as {
