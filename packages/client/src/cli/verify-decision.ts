@@ -43,8 +43,8 @@ export const verifyDecision = command({
     'countersign verify decision attestation.json --trust trust.json --allowed',
     'countersign verify decision attestation.json --trust trust.json --evidence evidence.json',
   ],
-  notes: `A genuine decision can be blocked, old, about another agent, or made with a low threshold. Read its verdict, time, message and
-required_threshold (--json prints the decision). --allowed checks only the verdict.`,
+  notes: `A genuine decision can be blocked, old, about another agent or harness, or made with other limits. Read its verdict, time,
+message, required_threshold, max_age_hours and harness_id (--json prints the decision). --allowed checks only the verdict.`,
   async run(session, values, [path, ...more]) {
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with a decision or an attestation');
     const trustSettings = readTrustSettings(session, values);
