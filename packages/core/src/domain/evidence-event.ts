@@ -8,8 +8,8 @@ import { isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.
 export const EVIDENCE_DOMAIN = 'countersign/evidence/v1\n';
 
 /**
- * A fact in the evidence log. Promotion checks depend only on these facts, on the request and on the time, except for similar names in
- * messages.
+ * A fact in the evidence log. Promotion checks depend only on these facts, on the request and on the time. The table of agents only limits
+ * which of the known names a message suggests.
  */
 export type EvidenceFact =
   | { action: 'agent.registered'; agent_id: string; agent_name: string }

@@ -72,8 +72,8 @@ export interface FoundEvidence {
 }
 
 /**
- * The state that the events of a workspace's evidence log produce. Promotion checks use only this state, except for similar names in
- * messages. So rows that were written to the database without the server cannot change whether a promotion is allowed.
+ * The state that the events of a workspace's evidence log produce. Promotion checks use only this state. So rows that were written to the
+ * database without the server cannot change whether a promotion is allowed, and no message names an agent that only the table has.
  */
 export class EvidenceState {
   #size = 0;

@@ -7,6 +7,7 @@ import {
   evidenceDocument,
 } from '@countersign/core/domain/evidence-document';
 import type { EvidenceState, FoundEvidence } from '@countersign/core/domain/evidence-state';
+import { lookAlike } from '@countersign/core/domain/name-skeleton';
 import { digests } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { type ApiError, validationFailed } from '../errors/api-error.ts';
@@ -29,6 +30,8 @@ export interface EvidenceOfQuestions {
   readAt: string;
   /** The number of events in this state. */
   size: number;
+  /** Whether the log has an agent with this name. */
+  isRegistered: (name: string) => boolean;
 }
 
 /** The distinct questions of the checks of a batch. Pipelines often send the same question at the same time. */
@@ -48,16 +51,17 @@ export class DistinctQuestions {
 
   /** Reads the evidence of every question from the state of the log. */
   lookUp(state: EvidenceState, readAt: string): EvidenceOfQuestions {
-    return { found: this.questions.map((question) => state.find(question)), readAt, size: state.size };
+    const isRegistered = (name: string) => state.agentNamed(name) !== undefined;
+    return { found: this.questions.map((question) => state.find(question)), readAt, size: state.size, isRegistered };
   }
 
   /** The verdict on each question, in order; a 422 for a question whose ID and name belong to different agents. */
-  async decide(tx: Transaction, { found, readAt }: EvidenceOfQuestions): Promise<(Verdict | ApiError)[]> {
+  async decide(tx: Transaction, { found, readAt, isRegistered }: EvidenceOfQuestions): Promise<(Verdict | ApiError)[]> {
     const isUnknown = ({ evidence, mismatch }: FoundEvidence) => evidence.agent === null && !mismatch;
     const unknown = this.questions.flatMap(({ agent_name: name }, index) =>
       isUnknown(found[index]!) && name !== null ? [name] : [],
     );
-    const similar = unknown.length > 0 ? await findSimilarAgents(tx, unknown) : undefined;
+    const similar = unknown.length > 0 ? await findSimilarAgents(tx, unknown, isRegistered) : undefined;
     return this.questions.map((question, index) => {
       const { evidence, mismatch } = found[index]!;
       if (mismatch) return agentMismatch();
@@ -75,11 +79,19 @@ function verdictOn(evidence: EvidenceDocument): Verdict {
 /** The largest number of unknown agent names of one batch that are compared with known names. */
 const COMPARED_NAMES_MAX = 100;
 
-/** For each unknown name: the names of known agents that look like it. Names beyond COMPARED_NAMES_MAX are not in the map. */
-async function findSimilarAgents(tx: Transaction, unknown: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+/**
+ * For each unknown name: the names of known agents that look like it. Names beyond COMPARED_NAMES_MAX are not in the map. The table of agents
+ * only proposes names, because its rows can be changed without the server. A name counts if the log has it and it looks alike.
+ */
+async function findSimilarAgents(
+  tx: Transaction,
+  unknown: readonly string[],
+  isRegistered: EvidenceOfQuestions['isRegistered'],
+): Promise<ReadonlyMap<string, readonly string[]>> {
   const names = [...new Set(unknown)].slice(0, COMPARED_NAMES_MAX);
-  const similar = await findSimilarNames(tx, names.map(skeletonDigests));
-  return new Map(names.map((name, index) => [name, similar[index]!]));
+  const proposed = await findSimilarNames(tx, names.map(skeletonDigests));
+  const isSimilar = (name: string, other: string) => isRegistered(other) && lookAlike(name, other);
+  return new Map(names.map((name, index) => [name, proposed[index]!.filter((other) => isSimilar(name, other))]));
 }
 
 const agentMismatch = (): ApiError =>

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { skeletonDigests } from '../../src/storage/similar-agents.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+let tenantId = '';
+let key = '';
+
+beforeAll(async () => {
+  server = await testServer({ checkpointSeconds: undefined });
+  await server.database.sql('ALTER TABLE countersign.agents DISABLE TRIGGER ALL');
+});
+beforeEach(async () => {
+  tenantId = await server.workspace();
+  key = await server.key(tenantId);
+});
+
+/** Inserts an agent as an attacker who owns the database. Returns its ID. */
+async function insertAgent(name: string): Promise<string> {
+  const id = randomUUID();
+  const { asWritten, caseless } = skeletonDigests(name);
+  await server.database.sql(
+    `INSERT INTO countersign.agents (tenant_id, id, name, name_skeleton, name_skeleton_caseless, created_at)
+     VALUES ($1, $2, $3, decode($4, 'hex'), decode($5, 'hex'), '2020-01-01')`,
+    [tenantId, id, name, asWritten, caseless],
+  );
+  return id;
+}
+
+const register = (name: string) => server.post(paths.evaluations, key, { name: 'nightly', agent_name: name, pass_rate: 95 });
+const messageOn = async (name: string): Promise<string> =>
+  (await server.post(paths.promotionCheck, key, { agent_name: name })).body.message;
+
+test('a signed decision suggests no agent that was inserted into the table', async () => {
+  await register('refund-bot');
+  await insertAgent('REFUND-BOT');
+  const message = await messageOn('Refund-Bot');
+  expect(message).toContain('did you mean "refund-bot"?');
+  expect(message).not.toContain('REFUND-BOT');
+});
+
+test('a signed decision suggests no agent whose digests of similar names were changed in the table', async () => {
+  await register('refund-bot');
+  await register('other');
+  const { asWritten } = skeletonDigests('refund-bot');
+  await server.database.sql(
+    `UPDATE countersign.agents SET name_skeleton = decode($2, 'hex') WHERE tenant_id = $1 AND name = 'other'`,
+    [tenantId, asWritten],
+  );
+  const message = await messageOn('Refund-Bot');
+  expect(message).toContain('did you mean "refund-bot"?');
+});
