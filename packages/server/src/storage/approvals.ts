@@ -65,9 +65,8 @@ const DECIDE = sql(
 );
 
 /**
- * Stores a person's decision. If no approval was requested, that person is stored as the requester. The caller has locked the audit
- * ledger's head, which every promotion check locks first. So a promotion decision can use the approval if and only if the decision's number
- * is above the stored size of the decision log.
+ * Stores a person's decision. If no approval was requested, that person is stored as the requester. No code reads the column
+ * `decisions_size`, which older servers needed: nothing would notice a changed value.
  */
 export async function decideApproval(tx: Transaction, decision: ApprovalDecision): Promise<void> {
   const decisionsSize = (await readHead(tx, 'decisions'))?.seq ?? null;
@@ -76,21 +75,21 @@ export async function decideApproval(tx: Transaction, decision: ApprovalDecision
 }
 
 /**
- * SQL for the ID of the first decision that used the approval `p`, or NULL. An allowed decision did not use the approval if it was made
- * before the approval, or if the agent was low-risk. The evidence is searched as text, because PostgreSQL cannot decode an escaped U+0000.
- * No string in canonical JSON contains an unescaped quotation mark, so only the member `risk_level` matches.
+ * SQL for the ID of the first decision that used an approval of an evaluation, or NULL. An allowed decision used an approval if its evidence
+ * has an approval of a high-risk agent. The evidence is searched as text, because PostgreSQL cannot decode an escaped U+0000. No string in
+ * canonical JSON contains an unescaped quotation mark, and only an approval has the status "approved". The verification of the decision log
+ * compares all these columns with the signed document.
  */
-export const USED_BY = `(SELECT d.id FROM countersign.decisions AS d
-  WHERE d.tenant_id = $1 AND d.evaluation_id = p.evaluation_id AND d.allowed AND p.status = 'approved' AND d.seq > p.decisions_size
-    AND d.evidence NOT LIKE '%"risk_level":"low"%'
-  ORDER BY d.seq LIMIT 1)`;
+const firstUse = (evaluationId: string): string =>
+  `(SELECT d.id FROM countersign.decisions AS d WHERE d.tenant_id = $1 AND d.evaluation_id = ${evaluationId} AND d.allowed
+      AND d.evidence LIKE '%"status":"approved"%' AND d.evidence NOT LIKE '%"risk_level":"low"%' ORDER BY d.seq LIMIT 1)`;
 
-const FIND_USE = sql<{ id: string | null }>(
-  'find_use_of_approval',
-  `SELECT ${USED_BY} AS id FROM countersign.approvals AS p WHERE p.tenant_id = $1 AND p.evaluation_id = $2`,
-);
+/** SQL for the ID of the first decision that used the approval `p`, or NULL. */
+export const USED_BY = `CASE WHEN p.status = 'approved' THEN ${firstUse('p.evaluation_id')} END`;
 
-/** The ID of the first decision that used the approval of an evaluation; undefined if there is none. */
+const FIND_USE = sql<{ id: string | null }>('find_use_of_approval', `SELECT ${firstUse('$2')} AS id`);
+
+/** The ID of the first decision that used an approval of an evaluation; undefined if there is none. Reads no row of the approval. */
 export const findUseOfApproval = async (tx: Transaction, evaluationId: string): Promise<string | undefined> =>
   (await tx.run(FIND_USE, [tx.tenantId, evaluationId]))[0]?.id ?? undefined;
 

@@ -94,6 +94,21 @@ describe('the withdrawal of an approval, after rows were changed outside the ser
     expect(await reason()).toBe('approval_required');
   });
 
+  test.each([
+    ['the number of decisions before it', 'decisions_size = 9'],
+    [
+      'its status',
+      `status = 'pending', decided_at = NULL, decided_by = NULL, rationale = NULL, decided_seq = NULL, decisions_size = NULL`,
+    ],
+  ])('is refused for an approval that a decision has used, although %s was changed in its row', async (_, change) => {
+    await decide('approved');
+    expect(await reason()).toBe('all_conditions_met');
+    await sql(`UPDATE countersign.approvals SET ${change} WHERE evaluation_id = $1`, [evaluation]);
+    const before = await lastEntry();
+    await expect(withdraw()).rejects.toThrow('was used by decision');
+    expect(await lastEntry()).toEqual(before);
+  });
+
   test('is refused for an approval that is only in the table', async () => {
     await sql(
       `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_seq, requested_by,
