@@ -1,6 +1,7 @@
 import { type DueRange, dueRanges } from '@countersign/core/domain/retention';
 import type { Pool } from 'pg';
 import { inSnapshotTransaction, inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { verifyPeriods } from '../ledger/verify-periods.ts';
 import { readClock } from '../storage/clock.ts';
 import { lockRetention, mayDrop } from '../storage/dropped-traces.ts';
 import { idRange } from '../storage/portal/id-time.ts';
@@ -11,7 +12,6 @@ import { dropTraces } from './drop-traces.ts';
 import type { DroppedBatch } from './dropped-batch.ts';
 import { RunHeldError } from './lock-heads.ts';
 import { MayNotDropError } from './may-not-drop-error.ts';
-import { verifyPeriods } from './verify-periods.ts';
 
 /** What one call of `dropDueRecords` dropped, and what it kept. */
 export interface DroppedRecords {

@@ -1,7 +1,9 @@
 import { RETENTION_DAYS_MAX, SHORT_RETENTION_DAYS } from '@countersign/core/contract/retention-days';
 import type { RetentionPeriod } from '@countersign/core/domain/retention';
 import type { Pool } from 'pg';
+import { BrokenSealError } from '../database/broken-seals.ts';
 import { inSnapshotTransaction } from '../database/transaction.ts';
+import { verifyPeriods } from '../ledger/verify-periods.ts';
 import { insertRetentionPeriod, readRetentionPeriods } from '../storage/retention-periods.ts';
 import type { Actor } from './actor.ts';
 import { governanceAct } from './governance-act.ts';
@@ -33,14 +35,21 @@ export async function readRetention(
 
 /**
  * Sets for how many days the traces and telemetry received from now on are kept. Returns false, and writes nothing, if nothing changes.
+ * First compares the periods with the whole audit ledger. Otherwise, a period that was deleted outside the server would be missing in the
+ * new entry, and retention would find the difference in every later comparison.
  * @throws InvalidInputError for a number of days that is not a whole number from 1 to RETENTION_DAYS_MAX.
  * @throws ShortPeriodError for a short period that is not confirmed.
+ * @throws BrokenSealError if the periods were changed outside the server.
+ * @throws LogRewrittenError if the audit ledger was changed outside the server.
  */
 export async function setRetention(pool: Pool, tenantId: string, change: RetentionChange, by: Actor): Promise<boolean> {
   requireDays('traces', change.traceDays);
   requireDays('telemetry', change.telemetryDays);
+  const stored = await inSnapshotTransaction(pool, tenantId, readRetentionPeriods);
+  const verified = await verifyPeriods(pool, tenantId, stored, async () => undefined);
   return governanceAct(pool, tenantId, by, async ({ tx, now, record }) => {
     const periods = await readRetentionPeriods(tx);
+    if (periods.length < verified.length) throw new BrokenSealError('retention_periods');
     const before = periods.at(-1) ?? FOREVER;
     const after: RetentionDays = {
       traceDays: change.traceDays === undefined ? before.traceDays : change.traceDays,

@@ -75,6 +75,34 @@ describe('after an attacker deletes the newest retention period in the database,
   });
 });
 
+test('a period that was deleted while its entry was hidden is not replaced by an admin, and retention works after it is put back', async () => {
+  await keepFor(1);
+  await append('before');
+  await keepFor(null);
+  await sql('CREATE TABLE IF NOT EXISTS public.taken AS SELECT * FROM countersign.retention_periods WHERE $T AND number = 2');
+  await sql('DELETE FROM countersign.retention_periods WHERE $T AND number = 2');
+  await sql(`UPDATE countersign.audit_entries SET action = 'x' WHERE ${NEWEST}`);
+  await expect(keepFor(365)).rejects.toThrow(BrokenSealError);
+  await sql(`UPDATE countersign.audit_entries SET action = 'retention.changed' WHERE $T AND action = 'x'`);
+  await sql('INSERT INTO countersign.retention_periods SELECT * FROM public.taken');
+  await keepFor(365);
+  const [entry] = await sql<{ document: string }>(`SELECT document FROM countersign.audit_entries WHERE ${NEWEST}`);
+  expect(JSON.parse(entry!.document).metadata.before).toEqual({ trace_days: null, telemetry_days: null });
+  await server.post(paths.traces, key, { trace_id: 'run-1', agent_name: 'bot', outcome: 'success', spans: [] });
+  expect(await dropAfter(400)).toMatchObject({ traces: 1 });
+});
+
+test('a period that is not in the ledger is not changed by an admin', async () => {
+  await append('deployed');
+  const [entry] = await sql<{ seq: number }>(`SELECT seq FROM countersign.audit_entries WHERE $T AND action = 'deployed'`);
+  const period = { since: new Date().toISOString(), traceDays: 1, telemetryDays: null };
+  await inTenantTransaction(server.open.pool, tenantId, async (tx) => insertRetentionPeriod(tx, 1, period, entry!.seq));
+  await sql(
+    `UPDATE countersign.audit_entries SET action = 'retention.changed', recorded_by = 'operator' WHERE $T AND seq = ${entry!.seq}`,
+  );
+  await expect(keepFor(365)).rejects.toThrow(BrokenSealError);
+});
+
 describe('retention drops nothing', () => {
   const sendTrace = async () => {
     await server.post(paths.traces, key, { trace_id: 'run-1', agent_name: 'bot', outcome: 'success', spans: [] });
@@ -83,18 +111,6 @@ describe('retention drops nothing', () => {
     await expect(dropAfter(400)).rejects.toThrow(BrokenSealError);
     expect(await sql('SELECT trace_id FROM countersign.traces WHERE $T')).toEqual([{ trace_id: 'run-1' }]);
   };
-
-  test('after somebody deleted a period and hid its entry, even if an admin has set a later period', async () => {
-    await keepFor(1);
-    await append('before');
-    await keepFor(null);
-    await sendTrace();
-    await sql('DELETE FROM countersign.retention_periods WHERE $T AND number = 2');
-    await sql(`UPDATE countersign.audit_entries SET action = 'x' WHERE ${NEWEST}`);
-    await keepFor(365);
-    await sql(`UPDATE countersign.audit_entries SET action = 'retention.changed' WHERE $T AND action = 'x'`);
-    await expectNothingDropped();
-  });
 
   test('for a sealed period whose ledger entry was replaced by another entry in an accepted restore', async () => {
     await append('deployed');

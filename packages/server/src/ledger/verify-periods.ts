@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import { BrokenSealError } from '../database/broken-seals.ts';
 import { inSnapshotTransaction } from '../database/transaction.ts';
-import { findEntries } from '../ledger/find-entries.ts';
 import { readRetentionPeriods, type StoredPeriod } from '../storage/retention-periods.ts';
+import { findEntries } from './find-entries.ts';
 
 /**
  * Returns the periods if they are exactly those that the changes in the audit ledger have set. Without this check, an older and shorter
