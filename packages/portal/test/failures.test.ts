@@ -163,6 +163,33 @@ test('a record, a list or the overview that cannot be updated stays on the scree
   }
 });
 
+test('an empty list and the panels of other pages that cannot be updated stay, with a notice, until a retry succeeds', async () => {
+  const workspace = await newWorkspace();
+  const { page, browser } = await workspace.visit('admin');
+  await browser.call('POST', `/workspaces/${workspace.id}/invitations`, { email: 'invited@example.com', role: 'viewer' });
+  for (const [path, text, what] of [
+    ['runs', 'No runs yet', 'This page'],
+    ['members', 'Joined', 'This page'],
+    ['members', 'invited@example.com', 'The list of invitations'],
+    ['signing', 'Decision keys', 'This page'],
+    ['settings', 'Identity', 'This page'],
+    ['settings', 'Kept forever', 'The retention'],
+    ['ledger', 'Decision log', 'The list of logs'],
+  ] as const) {
+    await page.goto(`/w/${workspace.id}/${path}`);
+    await page.getByRole('main').getByText(text).first().waitFor();
+    const error = { status: 500, json: { error: 'internal_error', issues: [] } };
+    await page.context().route('**/api/portal/**', (route) => route.fulfill(error));
+    await page.evaluate(RETURN_TO_TAB);
+    const notice = page.getByRole('status').filter({ hasText: `${what} could not be updated` });
+    await notice.waitFor();
+    await page.getByRole('main').getByText(text).first().waitFor();
+    await page.context().unroute('**/api/portal/**');
+    await notice.getByRole('button', { name: 'Try again' }).click();
+    await notice.waitFor({ state: 'detached' });
+  }
+});
+
 test('if another admin has already made the same change, the page says that nothing was recorded', async () => {
   const workspace = await newWorkspace();
   const agent = await createHighRiskAgent(workspace, 'support-bot');

@@ -6,13 +6,15 @@ import styles from './outdated-notice.module.css';
 
 /**
  * A notice above data that could not be updated. Shows nothing if the connection is lost or the session has ended: the page then has a
- * banner (shell/lost-connection.tsx) or a message.
+ * banner (shell/lost-connection.tsx) or a message. `what` is the part of the page that shows the data.
  */
 export function OutdatedNotice({
   query,
+  what = 'This page',
   className = styles.above,
 }: {
   query: UseQueryResult<unknown>;
+  what?: string | undefined;
   className?: string | undefined;
 }) {
   if (!query.isRefetchError || ['lost', 'signed-out'].includes(toProblem(query.error).kind)) return null;
@@ -20,7 +22,7 @@ export function OutdatedNotice({
     <div className={className}>
       <Notice kind="warning" role="status">
         <div className="row">
-          <p>This page could not be updated, so it may be out of date.</p>
+          <p>{what} could not be updated, so it may be out of date.</p>
           <Button variant="default" size="xs" onClick={() => void query.refetch()}>
             Try again
           </Button>

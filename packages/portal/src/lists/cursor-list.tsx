@@ -1,9 +1,7 @@
 import { Button } from '@mantine/core';
 import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { isMissingOrForbidden } from '../api/problem.ts';
-import { OutdatedNotice } from '../components/outdated-notice.tsx';
-import { ProblemNotice } from '../components/problem-notice.tsx';
+import { LoadedContent } from '../components/loaded-content.tsx';
 import styles from './cursor-list.module.css';
 import { type Column, DataTable } from './data-table.tsx';
 import { EmptyState } from './empty-state.tsx';
@@ -34,34 +32,29 @@ export function CursorList<T>(props: {
     queryFn: ({ signal }) => load(filters.cursor, signal),
     placeholderData: keepPreviousData,
   });
-  if (list.isPending) return <TableSkeleton columns={columns.length} />;
-  if (list.isError && (list.data === undefined || isMissingOrForbidden(list.error))) {
-    return (
-      <div className={styles.inset}>
-        <ProblemNotice problem={list.error} retry={() => void list.refetch()} />
-      </div>
-    );
-  }
-  const { items, next } = list.data;
-  if (items.length === 0 && filters.cursor === undefined) {
-    if (!filters.any) return empty;
-    return (
-      <EmptyState title="No matches">
-        <p>No records match the filters.</p>
-        <Button variant="default" size="xs" onClick={filters.clear}>
-          Clear filters
-        </Button>
-      </EmptyState>
-    );
-  }
   return (
-    <>
-      <OutdatedNotice query={list} className={styles.inset} />
-      <DataTable label={label} columns={columns} items={items} keyOf={keyOf} dimmed={list.isPlaceholderData} />
-      {(next !== null || filters.cursor !== undefined) && <Pager label={label} filters={filters} next={next} />}
-    </>
+    <LoadedContent query={list} skeleton={<TableSkeleton columns={columns.length} />} inset>
+      {({ items, next }) => {
+        if (items.length === 0 && filters.cursor === undefined) return filters.any ? <NoMatches filters={filters} /> : empty;
+        return (
+          <>
+            <DataTable label={label} columns={columns} items={items} keyOf={keyOf} dimmed={list.isPlaceholderData} />
+            {(next !== null || filters.cursor !== undefined) && <Pager label={label} filters={filters} next={next} />}
+          </>
+        );
+      }}
+    </LoadedContent>
   );
 }
+
+const NoMatches = ({ filters }: { filters: Filters<string> }) => (
+  <EmptyState title="No matches">
+    <p>No records match the filters.</p>
+    <Button variant="default" size="xs" onClick={filters.clear}>
+      Clear filters
+    </Button>
+  </EmptyState>
+);
 
 /** Buttons for the previous and next page. If a shared link opened the list, the first button leads to the first page. */
 function Pager({ label, filters, next }: { label: string; filters: Filters<string>; next: string | null }) {

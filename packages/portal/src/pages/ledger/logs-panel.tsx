@@ -3,10 +3,10 @@ import { call, type ResponseBody, urlOf } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { Badge } from '../../components/badge.tsx';
 import { DifferingRows } from '../../components/differing-rows.tsx';
+import { LoadedContent } from '../../components/loaded-content.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { formatCount } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
-import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { type Column, DataTable } from '../../lists/data-table.tsx';
 
@@ -24,22 +24,24 @@ const RECORDS: Record<Log['log'], readonly [name: string, records: string]> = {
 /** All logs of the workspace with their latest checkpoints. */
 export function LogsPanel() {
   const { workspace } = useWorkspace();
-  const { data, error, refetch } = useQuery({
+  const logs = useQuery({
     queryKey: ['logs', workspace.id],
     queryFn: ({ signal }) => call('logs.list', { params: { workspace: workspace.id }, signal }),
   });
-  if (error !== null) return <ProblemNotice problem={error} retry={() => void refetch()} />;
-  if (data === undefined) return null;
   return (
-    <Panel
-      title="Logs of this workspace"
-      note="Each log has a Merkle tree. Keep checkpoints outside this server to detect a log that was rewritten or truncated."
-      flush
-    >
-      <DifferingRows rows={data.differing_rows} />
-      {data.items.map(({ log, fault }) => fault !== null && <ChangedLogNotice key={log} log={log} fault={fault} />)}
-      <DataTable label="Logs" items={data.items} keyOf={({ log }) => log} columns={columnsOf(workspace.id)} />
-    </Panel>
+    <LoadedContent query={logs} skeleton={null} what="The list of logs">
+      {({ items, differing_rows }) => (
+        <Panel
+          title="Logs of this workspace"
+          note="Each log has a Merkle tree. Keep checkpoints outside this server to detect a log that was rewritten or truncated."
+          flush
+        >
+          <DifferingRows rows={differing_rows} />
+          {items.map(({ log, fault }) => fault !== null && <ChangedLogNotice key={log} log={log} fault={fault} />)}
+          <DataTable label="Logs" items={items} keyOf={({ log }) => log} columns={columnsOf(workspace.id)} />
+        </Panel>
+      )}
+    </LoadedContent>
   );
 }
 

@@ -1,13 +1,15 @@
 import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { call } from '../../api/call.ts';
+import { call, type ListItem } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { Actor } from '../../components/actor.tsx';
+import { LoadedContent } from '../../components/loaded-content.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
 import { toast } from '../../toasts/toasts.tsx';
+
+type Invitation = ListItem<'invitations.list'>;
 
 /** A panel with the pending invitations. Renders nothing if there are none. */
 export function Invitations() {
@@ -24,13 +26,19 @@ export function Invitations() {
       await queries.invalidateQueries({ queryKey: ['invitations'] });
     },
   });
-  if (invitations.isError) return <ProblemNotice problem={invitations.error} retry={() => void invitations.refetch()} />;
-  if (invitations.data === undefined || invitations.data.items.length === 0) return null;
+  return (
+    <LoadedContent query={invitations} skeleton={null} what="The list of invitations">
+      {({ items }) => items.length > 0 && <Pending items={items} onWithdraw={(id) => withdraw.mutate(id)} />}
+    </LoadedContent>
+  );
+}
+
+function Pending({ items, onWithdraw }: { items: readonly Invitation[]; onWithdraw: (id: string) => void }) {
   return (
     <Panel title="Invitations" note="Each link was shown only once. To get a new link, invite the same address again." flush>
       <DataTable
         label="Invitations"
-        items={invitations.data.items}
+        items={items}
         keyOf={({ id }) => id}
         columns={[
           { title: 'Email address', wide: true, cell: ({ email }) => <strong className="break">{email}</strong> },
@@ -40,7 +48,7 @@ export function Invitations() {
           {
             title: 'Actions',
             cell: ({ id }) => (
-              <Button variant="default" size="compact-xs" onClick={() => withdraw.mutate(id)}>
+              <Button variant="default" size="compact-xs" onClick={() => onWithdraw(id)}>
                 Withdraw
               </Button>
             ),

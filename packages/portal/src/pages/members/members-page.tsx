@@ -4,9 +4,9 @@ import { useState } from 'react';
 import { call, type ListItem, type RequestBody, type ResponseBody } from '../../api/call.ts';
 import { membersQuery } from '../../api/people.ts';
 import { useHasRole, useWorkspace } from '../../api/session.ts';
+import { LoadedContent } from '../../components/loaded-content.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { type Column, DataTable } from '../../lists/data-table.tsx';
 import { TableSkeleton } from '../../lists/table-skeleton.tsx';
@@ -35,18 +35,11 @@ export function MembersPage() {
       />
       <div className="stack">
         <Panel flush>
-          {members.isError ? (
-            <ProblemNotice problem={members.error} retry={() => void members.refetch()} />
-          ) : members.data === undefined ? (
-            <TableSkeleton columns={4} />
-          ) : (
-            <DataTable
-              label="Members"
-              items={members.data.items}
-              keyOf={({ person_id }) => person_id}
-              columns={columnsOf(admin, show)}
-            />
-          )}
+          <LoadedContent query={members} skeleton={<TableSkeleton columns={4} />} inset>
+            {({ items }) => (
+              <DataTable label="Members" items={items} keyOf={({ person_id }) => person_id} columns={columnsOf(admin, show)} />
+            )}
+          </LoadedContent>
         </Panel>
         {admin && <Invitations />}
       </div>

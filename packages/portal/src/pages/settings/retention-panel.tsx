@@ -3,8 +3,8 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call, type ResponseBody } from '../../api/call.ts';
 import { BlockSkeleton } from '../../components/block-skeleton.tsx';
+import { LoadedContent } from '../../components/loaded-content.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
 import { formatExactTime } from '../../components/time-format.ts';
 import { fieldError } from '../../forms/field-errors.ts';
@@ -28,13 +28,9 @@ export function RetentionPanel({ workspace, isAdmin }: { workspace: string; isAd
   return (
     <>
       <Panel title="Retention" note={NOTE}>
-        {facts !== undefined ? (
-          <PropertyList wide facts={factsOf(facts)} />
-        ) : retention.isError ? (
-          <ProblemNotice problem={retention.error} retry={() => void retention.refetch()} />
-        ) : (
-          <BlockSkeleton height={80} />
-        )}
+        <LoadedContent query={retention} skeleton={<BlockSkeleton height={80} />} what="The retention">
+          {(current) => <PropertyList wide facts={factsOf(current)} />}
+        </LoadedContent>
       </Panel>
       {isAdmin && facts !== undefined && (
         <Panel title="Change retention" note="A change is recorded in the audit ledger as retention.changed.">

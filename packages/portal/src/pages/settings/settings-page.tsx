@@ -5,9 +5,9 @@ import { call, type ResponseBody } from '../../api/call.ts';
 import { useHasRole, useWorkspace } from '../../api/session.ts';
 import { BlockSkeleton } from '../../components/block-skeleton.tsx';
 import { Identifier } from '../../components/identifier.tsx';
+import { LoadedContent } from '../../components/loaded-content.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
 import { formatExactTime } from '../../components/time-format.ts';
 import { fieldError } from '../../forms/field-errors.ts';
@@ -27,32 +27,28 @@ export function SettingsPage() {
   return (
     <>
       <PageHeader title="Workspace" lead="The name and ID of this workspace, and how long its runs are kept." />
-      {settings.data === undefined ? (
-        settings.isError ? (
-          <ProblemNotice problem={settings.error} retry={() => void settings.refetch()} />
-        ) : (
-          <BlockSkeleton height={180} />
-        )
-      ) : (
-        <div className={styles.column}>
-          <Panel title="Identity">
-            <PropertyList
-              wide
-              facts={[
-                ['Name', settings.data.name],
-                ['ID', <Identifier key="id" value={settings.data.id} what="the workspace ID" />],
-                ['Created', formatExactTime(settings.data.created_at)],
-              ]}
-            />
-          </Panel>
-          <RetentionPanel workspace={settings.data.id} isAdmin={admin} />
-          {admin && (
-            <Panel title="Rename" note="A new name is recorded in the audit ledger as workspace.renamed.">
-              <Rename facts={settings.data} />
+      <LoadedContent query={settings} skeleton={<BlockSkeleton height={180} />}>
+        {(facts) => (
+          <div className={styles.column}>
+            <Panel title="Identity">
+              <PropertyList
+                wide
+                facts={[
+                  ['Name', facts.name],
+                  ['ID', <Identifier key="id" value={facts.id} what="the workspace ID" />],
+                  ['Created', formatExactTime(facts.created_at)],
+                ]}
+              />
             </Panel>
-          )}
-        </div>
-      )}
+            <RetentionPanel workspace={facts.id} isAdmin={admin} />
+            {admin && (
+              <Panel title="Rename" note="A new name is recorded in the audit ledger as workspace.renamed.">
+                <Rename facts={facts} />
+              </Panel>
+            )}
+          </div>
+        )}
+      </LoadedContent>
     </>
   );
 }

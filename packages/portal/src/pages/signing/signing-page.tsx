@@ -4,9 +4,9 @@ import { useWorkspace } from '../../api/session.ts';
 import { Badge } from '../../components/badge.tsx';
 import { BlockSkeleton } from '../../components/block-skeleton.tsx';
 import { Identifier } from '../../components/identifier.tsx';
+import { LoadedContent } from '../../components/loaded-content.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
 import { DecisionKeys } from './decision-keys.tsx';
@@ -28,17 +28,15 @@ export function SigningPage() {
   return (
     <>
       <PageHeader title="Signing" lead={LEAD} />
-      {signing.isError ? (
-        <ProblemNotice problem={signing.error} retry={() => void signing.refetch()} />
-      ) : signing.data === undefined ? (
-        <BlockSkeleton height={300} />
-      ) : (
-        <div className="stack">
-          <DecisionKeys keys={signing.data.decision_keys} />
-          <PublicKeys keys={signing.data.public_keys} />
-          <TrustFile keys={signing.data.public_keys} />
-        </div>
-      )}
+      <LoadedContent query={signing} skeleton={<BlockSkeleton height={300} />}>
+        {({ decision_keys, public_keys }) => (
+          <div className="stack">
+            <DecisionKeys keys={decision_keys} />
+            <PublicKeys keys={public_keys} />
+            <TrustFile keys={public_keys} />
+          </div>
+        )}
+      </LoadedContent>
     </>
   );
 }
