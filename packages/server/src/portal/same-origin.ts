@@ -8,23 +8,24 @@ export interface SameOrigin {
   require(headers: IncomingHttpHeaders): void;
 }
 
+/** What is configured about the address of the portal. */
+interface AddressFacts {
+  /** Whether pages use TLS. */
+  secure: boolean;
+  /** Whether a proxy may have kept the host in X-Forwarded-Host. */
+  behindProxy: boolean;
+  /** The configured public origin. It is accepted even if a proxy changed the Host header. */
+  publicUrl: string | undefined;
+}
+
 /**
  * Changes must come from a page of this origin. Browsers send the origin of the page in `Origin`, except with GET and HEAD. Most also send
  * `Sec-Fetch-Site`, which says whether page and target have the same origin. Pages can set neither header. A request without `Origin` is
  * rejected too.
- * @param secure whether pages use TLS. @param behindProxy whether a proxy may have kept the host in X-Forwarded-Host.
- * @param publicUrl the configured public origin. It is accepted even if a proxy changed the Host header.
  */
-export function sameOrigin({
-  secure,
-  behindProxy,
-  publicUrl,
-}: {
-  secure: boolean;
-  behindProxy: boolean;
-  publicUrl: string | undefined;
-}): SameOrigin {
+export function sameOrigin({ secure, behindProxy, publicUrl }: AddressFacts): SameOrigin {
   const scheme = secure ? 'https:' : 'http:';
+  const remedy = remedyOf({ secure, behindProxy, publicUrl });
   return {
     require: (headers) => {
       const site = headers['sec-fetch-site'];
@@ -34,9 +35,19 @@ export function sameOrigin({
       const forwarded = behindProxy ? headers['x-forwarded-host'] : undefined;
       const hosts = [headers.host ?? '', ...namesIn(forwarded)];
       const own = origin === publicUrl || hosts.some((host) => isOrigin(origin, scheme, host.toLowerCase()));
-      if (!own) throw crossOrigin('Origin is not the address of this server');
+      if (!own) throw crossOrigin(`Origin is not the address of this server; ${remedy}`);
     },
   };
+}
+
+/**
+ * What a person at another address of this server can do. With an `https:` address, a page that was loaded over HTTP cannot work, because
+ * its browser may not store the session's cookie.
+ */
+function remedyOf({ secure, behindProxy, publicUrl }: AddressFacts): string {
+  if (publicUrl !== undefined) return `open the portal at ${publicUrl}, which COUNTERSIGN_PUBLIC_URL names`;
+  if (!secure) return 'if a proxy changes the header Host, set COUNTERSIGN_PUBLIC_URL to the address that people use';
+  return `open the portal with https://${behindProxy ? ', because COUNTERSIGN_BEHIND_PROXY is true' : ''}`;
 }
 
 function isOrigin(origin: string, scheme: string, host: string): boolean {

@@ -103,6 +103,21 @@ test('behind a proxy that forwards another host, requests from pages of the publ
 });
 
 test.each([
+  [
+    { publicUrl: 'https://portal.example.com' },
+    'open the portal at https://portal.example.com, which COUNTERSIGN_PUBLIC_URL names',
+  ],
+  [{ behindProxy: true }, 'open the portal with https://, because COUNTERSIGN_BEHIND_PROXY is true'],
+  [{}, 'if a proxy changes the header Host, set COUNTERSIGN_PUBLIC_URL to the address that people use'],
+])('a request from a page at another address of a server with %o says which address to use', async (options, remedy) => {
+  const own = await testServer({ database: server.database, ...options });
+  const origin = 'publicUrl' in options || 'behindProxy' in options ? own.url : 'http://portal.example.com';
+  const response = await new Browser(own).call('POST', '/session', { email: 'ada@example.com', password: PASSWORD }, { origin });
+  expect(outcome(response)).toBe('403 cross_origin');
+  expect(response.body.issues[0].message).toContain(`Origin is not the address of this server; ${remedy}`);
+});
+
+test.each([
   ['https://portal.example.com', false, '__Host-countersign', 'max-age=31536000'],
   ['http://127.0.0.1:7300', true, 'countersign', null],
 ] as const)(
