@@ -21,6 +21,7 @@ import { MayNotDropError } from './may-not-drop-error.ts';
 import { namesRun } from './names-run.ts';
 import { removeDocuments } from './remove-documents.ts';
 import { requireLoggedTraces } from './require-logged-traces.ts';
+import { findUnindexedExports } from './unindexed-exports.ts';
 import { withoutEvents } from './without-events.ts';
 
 /** The erased parts of a run. */
@@ -63,6 +64,7 @@ export async function eraseRun(
 ): Promise<ErasedRun> {
   requireLabel('the run', traceId);
   requireText('the rationale', rationale);
+  const unindexed = await findUnindexedExports(pool, tenantId, traceId);
   return inTenantTransaction(pool, tenantId, async (tx) => {
     if (!(await mayDrop(tx))) throw new MayNotDropError();
     lockRetention(tx);
@@ -79,6 +81,7 @@ export async function eraseRun(
       ...logExports,
       ...submissions.flatMap((each) => each.export ?? []),
       ...(await findExportsOfRun(tx, traceId)),
+      ...unindexed,
     ]);
     const exports = await eraseExports(tx, traceId, [...named]);
     if (id === undefined && telemetry.events === 0 && named.size === 0)

@@ -1,12 +1,12 @@
 import { readJsonLogs, readJsonSpans } from '@countersign/core/otlp/read-json';
 import { readProtobufLogs, readProtobufSpans } from '@countersign/core/otlp/read-protobuf';
 import { MalformedExportError } from '@countersign/core/otlp/records';
-import type { LockedExport } from '../storage/due-exports.ts';
+import type { ReadableExport } from '../storage/due-exports.ts';
 
 /** Whether a span or a log record in the stored body of an OpenTelemetry export has this trace_id. False if the body is malformed. */
 export function namesRun(
   body: Buffer,
-  { signal, mediaType }: Pick<LockedExport, 'signal' | 'mediaType'>,
+  { signal, mediaType }: Pick<ReadableExport, 'signal' | 'mediaType'>,
   traceId: string,
 ): boolean {
   try {

@@ -32,14 +32,15 @@ export const deleteDueExports = (
   { from, before }: DueRange,
 ): Promise<DeletedExport[]> => tx.run(DELETE_DUE, [tx.tenantId, after, last, from, before]);
 
-/** A locked export with its body or the place of its body. */
-export type LockedExport = StoredDocument & {
+/** An export with its body or the place of its body. */
+export type ReadableExport = StoredDocument & {
   id: string;
   signal: 'traces' | 'logs';
   mediaType: 'application/x-protobuf' | 'application/json';
-  /** Whether a stored submission was mapped from the export. */
-  isShared: boolean;
 };
+
+/** A locked export. `isShared` says whether a stored submission was mapped from it. */
+export type LockedExport = ReadableExport & { isShared: boolean };
 
 const LOCK = sql<LockedExport>(
   'lock_otlp_exports_to_erase',

@@ -288,6 +288,24 @@ describe('runs erase', () => {
     expect(await storedText()).not.toContain('secret text');
   });
 
+  test('erases the OpenTelemetry exports with a part of the run that were stored before migration 000007', async () => {
+    const { send, sendJson } = exporter(server, key);
+    const [run, other] = [newTrace(), newTrace()];
+    const withoutId = { traceId: run, spanId: '', attributes: { note: 'secret text' } };
+    for (let count = 0; count < 5; count += 1) expect((await sendJson(jsonExport(chatRun(newTrace())))).status).toBe(200);
+    expect((await send(protobufExport([withoutId, ...chatRun(other)]), PROTOBUF)).status).toBe(200);
+    expect(
+      (await sendJson(logs(message(other, 'hello'), { traceId: run, body: { stringValue: 'secret text' } }), '/v1/logs')).status,
+    ).toBe(200);
+    await server.database.sql('ALTER TABLE countersign.export_runs DISABLE TRIGGER append_only');
+    await sql('DELETE FROM countersign.export_runs WHERE tenant_id = $1');
+    await server.database.sql('ALTER TABLE countersign.export_runs ENABLE ALWAYS TRIGGER append_only');
+    expect(JSON.parse((await erase(run, '--json')).out)).toMatchObject({ trace: null, exports: 2 });
+    expect(await count('otlp_exports')).toBe(5);
+    expect(await storedText()).not.toContain('secret text');
+    expect((await erase(run)).status).not.toBe(0);
+  });
+
   test('erases nothing if an inserted row names an OpenTelemetry export of another run', async () => {
     const { send, sendJson } = exporter(server, key);
     const other = newTrace();

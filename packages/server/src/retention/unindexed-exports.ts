@@ -1,0 +1,35 @@
+import type { Pool } from 'pg';
+import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { readDocumentsOf } from '../storage/document-segments.ts';
+import type { ReadableExport } from '../storage/due-exports.ts';
+import { findIndexTime, listUnindexedExports, readExports } from '../storage/unindexed-exports.ts';
+import { namesRun } from './names-run.ts';
+
+/** The number of exports whose bodies are in memory at once. A body has up to 20 MiB by default. */
+const EXPORTS_AT_ONCE = 4;
+
+/**
+ * Finds stored OpenTelemetry exports that contain a part of a run, but may be older than the index of the runs of exports (migration
+ * 000007). Reads the bodies of all such exports. An export whose body cannot be read is left out.
+ * @returns their IDs.
+ */
+export async function findUnindexedExports(pool: Pool, tenantId: string, traceId: string): Promise<string[]> {
+  const inTransaction = <T>(read: (tx: Transaction) => Promise<T>) => inTenantTransaction(pool, tenantId, read);
+  const indexTime = await inTransaction(findIndexTime);
+  const list = (after: string | null) => inTransaction((tx) => listUnindexedExports(tx, after, indexTime));
+  const found: string[] = [];
+  for (let ids = await list(null); ids.length > 0; ids = await list(ids.at(-1)!))
+    for (let at = 0; at < ids.length; at += EXPORTS_AT_ONCE) {
+      const next = ids.slice(at, at + EXPORTS_AT_ONCE);
+      found.push(...(await inTransaction((tx) => exportsWithRun(tx, next, traceId))));
+    }
+  return found;
+}
+
+/** Those of the exports with these IDs whose bodies contain the run. */
+async function exportsWithRun(tx: Transaction, ids: readonly string[], traceId: string): Promise<string[]> {
+  const exports = await readExports(tx, ids);
+  const bodies = await readDocumentsOf(tx, exports);
+  const containsRun = (each: ReadableExport, body: Buffer | undefined) => body !== undefined && namesRun(body, each, traceId);
+  return exports.filter((each, index) => containsRun(each, bodies[index])).map(({ id }) => id);
+}
