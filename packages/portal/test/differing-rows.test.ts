@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { newWorkspace, paths } from './harness.ts';
+import { decideEvaluation } from '../../server/src/workspace/decide-evaluation.ts';
+import { openIncident } from '../../server/src/workspace/open-incident.ts';
+import { createHighRiskAgent, newWorkspace, paths } from './harness.ts';
 
 test('the overview reports a row that was changed in the database, until the row is restored', async () => {
   const workspace = await newWorkspace();
@@ -99,4 +101,32 @@ test('the overview and the page of the audit ledger report an altered row of the
   await page.getByRole('heading', { name: 'Logs of this workspace' }).waitFor();
   expect(await notice.count()).toBe(0);
   expect(pageErrors).toEqual([]);
+});
+
+test('the pages of an approval and an incident report a row that differs from the audit ledger', async () => {
+  const workspace = await newWorkspace();
+  const agent = await createHighRiskAgent(workspace, 'bot');
+  const { server, id } = workspace;
+  const [evaluation] = await server.database.sql<{ id: string }>('SELECT id FROM countersign.evaluations WHERE tenant_id = $1', [
+    id,
+  ]);
+  const decision = { evaluationId: evaluation!.id, status: 'approved', rationale: 'seen the runs' } as const;
+  await decideEvaluation(server.open.pool, id, decision, 'operator');
+  const reported = { agent: { id: agent }, severity: 'high', description: 'it lied', recertify: true } as const;
+  const incident = await openIncident(server.open.pool, id, reported, 'operator');
+  const { page } = await workspace.visit('viewer', `approvals/${evaluation!.id}`);
+  await page.getByText('seen the runs').waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
+  await server.database.sql(`UPDATE countersign.approvals SET rationale = 'all read' WHERE tenant_id = $1`, [id]);
+  await page.reload();
+  const alert = page.getByRole('alert').filter({ hasText: 'changed outside Countersign' });
+  await alert.waitFor();
+  expect(await alert.innerText()).toMatch(/The rationale is "all read", but entry \d+ of the audit ledger says "seen the runs"/);
+
+  await page.goto(`/w/${id}/incidents/${incident}`);
+  await page.getByText('it lied').waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
+  await server.database.sql('DELETE FROM countersign.recertifications WHERE tenant_id = $1', [id]);
+  await page.reload();
+  await page.getByRole('alert').filter({ hasText: 'The incident was changed outside Countersign' }).waitFor();
 });

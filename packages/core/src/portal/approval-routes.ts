@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { amount, flag, nullable, oneOf, sha256Hex, text } from '../contract/scalars.ts';
+import { amount, flag, nullable, oneOf, sha256Hex, text, unboundedText } from '../contract/scalars.ts';
 import { AgentName, APPROVAL_STATUSES, EvaluationSummary, RISK_LEVELS, Standing } from './agent-facts.ts';
 import { Approval, EvaluationDetails, RelatedRuns } from './evaluation-routes.ts';
 import { ledgerText } from './ledger-text.ts';
@@ -49,13 +49,26 @@ export const ApprovalDetail = Type.Object({
   evaluation: EvaluationSummary,
   details: EvaluationDetails,
   notes: nullable(text({ description: 'Notes from the sender of the evaluation.' })),
+  altered: nullable(
+    unboundedText({
+      description: 'How the stored approval differs from the audit ledger; null if it matches, or is not decided.',
+    }),
+  ),
   approval: Type.Union([Approval, Type.Null()], { description: 'The approval; null if none was requested or decided.' }),
   is_latest: flag({
     description: "Whether this evaluation is the agent's latest, the only one that promotion checks without a harness use.",
   }),
   runs: RelatedRuns,
   last_approved: Type.Union(
-    [Type.Object({ evaluation: EvaluationSummary, approval: Approval, runs: RelatedRuns }), Type.Null()],
+    [
+      Type.Object({
+        evaluation: EvaluationSummary,
+        approval: Approval,
+        altered: nullable(unboundedText({ description: 'How this approval differs from the audit ledger; null if it matches.' })),
+        runs: RelatedRuns,
+      }),
+      Type.Null(),
+    ],
     {
       description: "The one of the agent's earlier evaluations that was approved last; null if none is approved.",
     },

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { count, dateTime, flag, label, nullable, oneOf, text, uuid } from '../contract/scalars.ts';
+import { count, dateTime, flag, label, nullable, oneOf, text, unboundedText, uuid } from '../contract/scalars.ts';
 import { AgentName, agentOrNone, EvaluationSummary } from './agent-facts.ts';
 import { Rationale } from './approval-routes.ts';
 import { ledgerText } from './ledger-text.ts';
@@ -42,6 +42,7 @@ export type ListedIncident = Static<typeof ListedIncident>;
 /** One incident, and whether its re-certification can be closed now. */
 export const IncidentDetail = Type.Object({
   ...Incident.properties,
+  altered: nullable(unboundedText({ description: 'How the stored incident differs from the audit ledger; null if it matches.' })),
   closing: Type.Union(
     [
       Type.Object({

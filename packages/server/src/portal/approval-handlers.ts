@@ -14,6 +14,7 @@ import {
 import { findStoredEvaluation, type StoredEvaluation } from '../storage/portal/evaluations.ts';
 import { canChangeTo, decideEvaluation } from '../workspace/decide-evaluation.ts';
 import { withdrawApproval } from '../workspace/withdraw-approval.ts';
+import { approvalFault } from './altered-acts.ts';
 import { type ComparedEvaluation, changesBetween } from './changes.ts';
 import { detailsOf, notesOf, runsBetweenEvaluations } from './evaluation-handlers.ts';
 import { handlers } from './handler.ts';
@@ -74,11 +75,12 @@ async function approvalDetail(
   evaluation: StoredEvaluation,
   agent: { id: string; name: string },
 ): Promise<ApprovalDetail> {
-  const [approval, runs, evidence, last] = await Promise.all([
+  const [approval, runs, evidence, last, altered] = await Promise.all([
     findApproval(tx, evaluation.id),
     runsBetweenEvaluations(tx, agent.id, evaluation),
     evidenceOn(tx, [agent.id]),
     lastApproved(tx, agent.id, evaluation),
+    approvalFault(tx, evaluation.id),
   ]);
   const isHighRisk = evaluation.agent_risk_level === 'high';
   const inFuture = Date.parse(approval?.decided_at ?? '') > Date.now() + FUTURE_MS_MIN;
@@ -90,11 +92,11 @@ async function approvalDetail(
     details: detailsOf(evaluation),
     notes: notesOf(evaluation),
     approval: approval ?? null,
+    altered,
     is_latest: evaluation.latest_of_agent === evaluation.id,
     runs,
-    last_approved: last === null ? null : { evaluation: summaryOf(last.stored), approval: last.approval, runs: last.runs },
-    changes:
-      last === null ? [] : changesBetween(comparedEvaluation(last.stored, last.runs), comparedEvaluation(evaluation, runs)),
+    last_approved: last === null ? null : { ...last.shown, evaluation: summaryOf(last.stored) },
+    changes: last === null ? [] : changesBetween(comparedEvaluation(last.stored, last.shown.runs), comparedEvaluation(evaluation, runs)),
     standing: standingOf(evidence[0]!),
     seen: digestOfSeenFacts(agent.name, seenFactsOf(evaluation, agent.id)),
     may: {
@@ -131,9 +133,13 @@ const comparedEvaluation = (evaluation: StoredEvaluation, { models }: RelatedRun
 async function lastApproved(tx: Transaction, agentId: string, evaluation: StoredEvaluation) {
   const id = await findLastApproved(tx, agentId, evaluation.seq);
   if (id === undefined) return null;
-  const [stored, approval] = await Promise.all([findStoredEvaluation(tx, id), findApproval(tx, id)]);
+  const [stored, approval, altered] = await Promise.all([
+    findStoredEvaluation(tx, id),
+    findApproval(tx, id),
+    approvalFault(tx, id),
+  ]);
   if (stored === undefined || approval === undefined) return null;
-  return { stored, approval, runs: await runsBetweenEvaluations(tx, agentId, stored) };
+  return { stored, shown: { approval, altered, runs: await runsBetweenEvaluations(tx, agentId, stored) } };
 }
 
 const summaryOf = (evaluation: StoredEvaluation): EvaluationSummary => {

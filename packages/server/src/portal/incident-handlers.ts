@@ -7,6 +7,7 @@ import { isLeftOut, listEntries, type PortalEntry } from '../storage/portal/ledg
 import { closeRecertifications, closingObstacle } from '../workspace/close-recertifications.ts';
 import { openIncident } from '../workspace/open-incident.ts';
 import { recordViolation } from '../workspace/record-violation.ts';
+import { incidentFault } from './altered-acts.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf } from './query.ts';
@@ -31,7 +32,8 @@ export const incidentHandlers = handlers({
   'incidents.read': async ({ workspace, params, parts }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
       const { place_seq: _, ...incident } = found(await findIncident(tx, params.incident));
-      return { ...incident, closing: incident.recertification === 'open' ? await closingOf(tx, incident.agent) : null };
+      const altered = await incidentFault(tx, incident.id);
+      return { ...incident, altered, closing: incident.recertification === 'open' ? await closingOf(tx, incident.agent) : null };
     }),
 
   'incidents.open': async ({ workspace, body, actor, parts }) => {

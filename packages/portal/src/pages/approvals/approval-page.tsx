@@ -3,6 +3,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { call, type ResponseBody } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { Actor } from '../../components/actor.tsx';
+import { AlteredNotice } from '../../components/altered-notice.tsx';
 import { ConditionList } from '../../components/condition-list.tsx';
 import { DetailPage } from '../../components/detail-page.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -48,6 +49,8 @@ export function ApprovalPage() {
             actions={<ApprovalActions detail={data} />}
           />
           <div className="stack">
+            <AlteredNotice record="approval" fault={data.altered} />
+            <AlteredNotice record="last approval" fault={data.last_approved?.altered ?? null} />
             {data.may.approve && <Approvers />}
             {!data.is_latest && <OlderEvaluationNotice kind="warning" harness={data.evaluation.harness_id} />}
             {data.risk_level === 'low' && (

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { call, type ResponseBody } from '../../api/call.ts';
 import { useHasRole, useWorkspace } from '../../api/session.ts';
 import { Actor } from '../../components/actor.tsx';
+import { AlteredNotice } from '../../components/altered-notice.tsx';
 import { DetailPage } from '../../components/detail-page.tsx';
 import { Identifier } from '../../components/identifier.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -45,6 +46,7 @@ export function IncidentPage() {
             }
           />
           <div className="stack">
+            <AlteredNotice record="incident" fault={data.altered} />
             <RecertificationNotice incident={data} />
             <Panel title="What happened">
               <div className="stack">
