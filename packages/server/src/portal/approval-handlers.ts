@@ -96,7 +96,8 @@ async function approvalDetail(
     is_latest: evaluation.latest_of_agent === evaluation.id,
     runs,
     last_approved: last === null ? null : { ...last.shown, evaluation: summaryOf(last.stored) },
-    changes: last === null ? [] : changesBetween(comparedEvaluation(last.stored, last.shown.runs), comparedEvaluation(evaluation, runs)),
+    changes:
+      last === null ? [] : changesBetween(comparedEvaluation(last.stored, last.shown.runs), comparedEvaluation(evaluation, runs)),
     standing: standingOf(evidence[0]!),
     seen: digestOfSeenFacts(agent.name, seenFactsOf(evaluation, agent.id)),
     may: {
