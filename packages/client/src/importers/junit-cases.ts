@@ -9,7 +9,7 @@ export interface JUnitCounts extends BinaryCounts {
   missing: number;
   /** Cases that are listed without a failure, but that the totals do not count as passed. They count as errored. */
   doubtful: number;
-  /** Cases without a failure whose status is not known. They count as errored. */
+  /** Cases without a failure that have a status or an element whose meaning is not known. They count as errored. */
   unknown: number;
   /** Suites whose totals or status contradict their cases. */
   contradictions: readonly string[];
@@ -50,6 +50,23 @@ const SKIPPED_STATE = /^(?:skip(?:ped)?|ignored?|disabled|not[ _-]?run|suppresse
 /** A status or result of a case that passed if it has no failure. trx2junit writes `1`. */
 const PASSED_STATE = /^(?:run|ran|pass(?:ed)?|success(?:ful)?|succeeded|ok|completed?|finished|done|executed|fixed|true|1)$/i;
 
+/** Elements of a case that decide its outcome, at any depth. */
+const OUTCOMES: ReadonlySet<string> = new Set(['error', 'failure', 'skipped', 'disabled']);
+
+/** Elements directly in a case that do not decide its outcome. Surefire writes `flakyFailure` if the case passed when it was run again. */
+const NEUTRAL: ReadonlySet<string> = new Set([
+  ...['system-out', 'system-err', 'properties', 'property', 'attachments', 'attachment'],
+  ...['flakyfailure', 'flakyerror'],
+]);
+
+/** The elements directly in a case whose meaning is not known, such as the `warning` that PHPUnit writes for a case that could not run. */
+const unknownNames = ({ elements }: Element): string[] =>
+  elements.map(({ name }) => name).filter((name) => !OUTCOMES.has(name) && !NEUTRAL.has(name));
+
+/** The names of the elements in the cases of a report whose meaning is not known. */
+export const unknownElementsOf = (element: Element): string[] =>
+  element.name === 'testcase' ? unknownNames(element) : [...new Set(element.elements.flatMap(unknownElementsOf))];
+
 const statesOf = (element: Element): string[] => ['status', 'result', 'success'].flatMap((name) => valuesOf(element, name));
 
 /** The counts of one case by the elements in it at any depth, and by its status, result and success. */
@@ -59,7 +76,8 @@ export function caseCounts(element: Element): JUnitCounts {
   if (names.has('error')) return ERRORED;
   if (names.has('failure') || states.some((state) => NOT_PASSED_STATE.test(state))) return FAILED;
   if (names.has('skipped') || names.has('disabled') || states.some((state) => SKIPPED_STATE.test(state))) return SKIPPED;
-  return states.every((state) => PASSED_STATE.test(state)) ? PASSED : { ...ERRORED, unknown: 1 };
+  const isKnown = unknownNames(element).length === 0 && states.every((state) => PASSED_STATE.test(state));
+  return isKnown ? PASSED : { ...ERRORED, unknown: 1 };
 }
 
 function namesWithin({ elements }: Element, names = new Set<string>()): Set<string> {

@@ -24,8 +24,8 @@ function suiteCounts(suite: Element, byNodeTest: boolean): JUnitCounts {
     return each.name === 'testcase' ? [caseCounts(each)] : wholeSuiteCounts(each);
   });
   const sum = sumOf(parts);
-  const { tests = sum.total, failures = 0, errors = 0, skipped = 0, disabled = 0 } = totalsOf(suite);
-  const notPassed = failures + errors + skipped + disabled;
+  const { tests = sum.total, failures = 0, errors = 0, skipped = 0, disabled = 0, warnings = 0 } = totalsOf(suite);
+  const notPassed = failures + errors + skipped + disabled + warnings;
   // node:test counts a suite within a suite as one test. The totals at the end of its report count every case.
   const isNodeTestSuite = byNodeTest && tests === parts.length;
   const counts = isNodeTestSuite ? sum : limitedTo(sum, nameOf(suite), Math.max(tests, notPassed), tests - notPassed);
@@ -59,8 +59,9 @@ type Totals = Partial<Record<(typeof TOTALS)[number], number>>;
 
 /**
  * In a suite, `disabled` does not include the skipped cases. In the root of a report of Ginkgo, it includes them, and `skipped` is missing.
+ * PHPUnit counts cases that could not run as `warnings`.
  */
-const TOTALS = ['tests', 'failures', 'errors', 'skipped', 'disabled'] as const;
+const TOTALS = ['tests', 'failures', 'errors', 'skipped', 'disabled', 'warnings'] as const;
 
 function totalsOf(suite: Element): Totals {
   const totals: Totals = {};

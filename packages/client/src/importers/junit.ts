@@ -7,7 +7,7 @@ import {
   sentenceOf,
   suiteOf,
 } from './imported-evaluation.ts';
-import type { JUnitCounts } from './junit-cases.ts';
+import { type JUnitCounts, unknownElementsOf } from './junit-cases.ts';
 import { countsOf, isSuite } from './junit-counts.ts';
 import { type JUnitMoment, jUnitMoment } from './junit-moment.ts';
 import { notThisFormat, textOf } from './parse-results.ts';
@@ -22,8 +22,8 @@ export interface JUnitChoice {
 /**
  * Reads a JUnit XML report (https://github.com/testmoapp/junitxml; written by pytest, Jest, vitest, node:test, Maven Surefire and many
  * others): `testsuites` or one `testsuite`. Suites may be nested. A case passed if it has no failure and no error, was not skipped, has no
- * unknown status, and the totals of its suite agree. A suite that failed as a whole counts as one more case. A report never shows whether
- * all cases ran.
+ * unknown status or element, and the totals of its suite agree. A suite that failed as a whole counts as one more case. A report never
+ * shows whether all cases ran.
  * @throws ImportError if the file has another format, is not well-formed, has a DOCTYPE, has no cases, has totals that are not whole
  * numbers, or has cases in unknown elements.
  */
@@ -42,7 +42,7 @@ export function importJUnit(bytes: Uint8Array, { ignoreSkipped = false }: JUnitC
     name: name ?? 'junit',
     status: passed > 0 ? 'passing' : 'failing',
     pass_rate: passRateOf({ passed, total: denominator }),
-    notes: notesOf(counts, denominator, moment, ignoreSkipped),
+    notes: notesOf(counts, unknownElementsOf(root), denominator, moment, ignoreSkipped),
     cases: { total, passed, failed, errored, skipped },
     ...(ignoreSkipped ? { skipped_excluded: true } : {}),
     ...(moment.at === undefined ? {} : { evaluated_at: moment.at }),
@@ -68,23 +68,34 @@ function nameOf(root: Element): string | undefined {
   return labelOf(root.attributes.name, suites.length === 1 ? suites[0]!.attributes.name : undefined);
 }
 
-/** The number of contradictions listed in the notes. */
-const CONTRADICTIONS_MAX = 5;
+/** The number of contradictions, and of unknown elements, listed in the notes. */
+const LISTED_MAX = 5;
 
-function notesOf(counts: JUnitCounts, denominator: number, moment: JUnitMoment, ignoreSkipped: boolean): string {
+function notesOf(
+  counts: JUnitCounts,
+  unknownElements: readonly string[],
+  denominator: number,
+  moment: JUnitMoment,
+  ignoreSkipped: boolean,
+): string {
   const { passed, failed, errored, skipped, wholeSuites, missing, doubtful, unknown, contradictions } = counts;
   const others = {
     failed,
     'in error': errored - missing - doubtful - unknown,
     [ignoreSkipped ? 'skipped and left out' : 'skipped and counted as not passed']: skipped,
-    'with an unknown status and counted as not passed': unknown,
+    'of unknown outcome and counted as not passed': unknown,
     'in the totals of a suite but not listed': missing,
     'listed without a failure but not passed according to the totals': doubtful,
   };
-  const named = contradictions.slice(0, CONTRADICTIONS_MAX).join('; ');
-  const more = contradictions.length > CONTRADICTIONS_MAX ? `; and ${contradictions.length - CONTRADICTIONS_MAX} more` : '';
+  const elements = unknownElements
+    .slice(0, LISTED_MAX)
+    .map((name) => name.slice(0, 40))
+    .join(', ');
+  const named = contradictions.slice(0, LISTED_MAX).join('; ');
+  const more = contradictions.length > LISTED_MAX ? `; and ${contradictions.length - LISTED_MAX} more` : '';
   return [
     `JUnit: ${sentenceOf(passed, denominator, others)}.`,
+    ...(unknown === 0 || elements === '' ? [] : [`Elements of cases that are not known: ${elements}.`]),
     ...(wholeSuites === 0 ? [] : [`The outcomes of whole suites count as one case each: ${wholeSuites}.`]),
     ...(named === '' ? [] : [`Suites contradict their cases; the worse value counts: ${named}${more}.`]),
     ...(moment.hasIgnoredTimestamps

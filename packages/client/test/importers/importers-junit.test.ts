@@ -75,7 +75,35 @@ describe('JUnit XML', () => {
   test('counts a case whose status is not known as errored, and names the number of such cases', () => {
     expect(of('<testsuite><testcase/><testcase status="broken"/><testcase result="undefined"/></testsuite>')).toMatchObject({
       cases: { total: 3, passed: 1, errored: 2 },
-      notes: expect.stringContaining('1 of 3 cases passed (2 with an unknown status and counted as not passed)'),
+      notes: expect.stringContaining('1 of 3 cases passed (2 of unknown outcome and counted as not passed)'),
+    });
+  });
+
+  // PHPUnit 5.7 to 9 writes `warning` into a case that could not run, and then exits with 1.
+  test('counts a case with an element whose meaning is not known as errored, and names the element', () => {
+    const warned =
+      '<testcase name="a"><warning type="PHPUnit\\Framework\\Warning">No tests found in class "A".</warning></testcase>';
+    expect(of(`<testsuite tests="2" warnings="2">${warned}${warned}</testsuite>`)).toMatchObject({
+      ...{ status: 'failing', pass_rate: 0, cases: { total: 2, passed: 0, errored: 2 } },
+      notes: expect.stringContaining(
+        '0 of 2 cases passed (2 of unknown outcome and counted as not passed). Elements of cases that are not known: warning.',
+      ),
+    });
+    expect(of('<testsuite><testcase/><testcase><n:Inconclusive xmlns:n="urn:n"/></testcase></testsuite>')).toMatchObject({
+      cases: { total: 2, passed: 1, errored: 1 },
+    });
+  });
+
+  test('counts a case with output, properties and attachments as passed', () => {
+    const property = '<properties><property name="evidence"><item name="a.txt">YQ==</item></property></properties>';
+    const output = '<system-out>a</system-out><system-err>b</system-err><attachments><attachment>c</attachment></attachments>';
+    expect(of(`<testsuite><testcase>${property}${output}</testcase></testsuite>`)).toMatchObject({ pass_rate: 100 });
+  });
+
+  test('counts the warnings in the totals of a suite as not passed', () => {
+    expect(of('<testsuite tests="3" warnings="2"><testcase/><testcase/><testcase/></testsuite>').cases).toMatchObject({
+      total: 3,
+      passed: 1,
     });
   });
 
