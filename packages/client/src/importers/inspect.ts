@@ -10,7 +10,7 @@ import { epochsOf, inspectCompleteness } from './inspect-completeness.ts';
 import { chosenMetric, coverageOf, type MetricChoice, withSamples } from './inspect-metric.ts';
 import { archivedReductions } from './inspect-reductions.ts';
 import { provenPasses } from './inspect-samples.ts';
-import { momentOf } from './moments.ts';
+import { runMomentOf } from './moments.ts';
 import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
 import { readZipEntry } from './zip-entry.ts';
 
@@ -29,7 +29,8 @@ export function importInspect(bytes: Uint8Array, choice: MetricChoice & ImportCh
   const { status, eval: spec, results } = log;
   if (!isObject(spec) || typeof spec.task !== 'string' || !STATUSES.has(status))
     throw notThisFormat('inspect_ai', 'it has no eval.task, or no known status');
-  const at = momentOf(memberOf(log.stats, 'started_at')) ?? momentOf(spec.created);
+  // Inspect itself reads a time without a time zone as UTC.
+  const { at, note } = runMomentOf([memberOf(log.stats, 'started_at'), spec.created], { writesUtc: true });
   const description = {
     tool: 'inspect_ai' as const,
     name: labelOf(spec.task) ?? 'inspect_ai',
@@ -37,10 +38,10 @@ export function importInspect(bytes: Uint8Array, choice: MetricChoice & ImportCh
     ...(at === undefined ? {} : { evaluated_at: at }),
     ...suiteOfTask(spec),
   };
-  if (status !== 'success') return { ...description, ...unfinishedOutcome(status as string) };
-  if (!isObject(results)) throw new ImportError('no_cases', 'this log of Inspect AI says "success" but has no results');
   const reductions = () => (isArchive(bytes) ? archivedReductions(bytes) : log.reductions);
-  return { ...description, ...finishedOutcome(log, spec, results, reductions, choice) };
+  const outcome =
+    status === 'success' ? finishedOutcome(log, spec, results, reductions, choice) : unfinishedOutcome(status as string);
+  return { ...description, ...outcome, notes: `${outcome.notes}${note}` };
 }
 
 const STATUSES: ReadonlySet<unknown> = new Set(['started', 'success', 'cancelled', 'error']);
@@ -73,10 +74,11 @@ function unfinishedOutcome(status: string): Outcome {
 function finishedOutcome(
   log: Members,
   spec: Members,
-  results: Members,
+  results: unknown,
   reductions: () => unknown,
   choice: MetricChoice & ImportChoice,
 ): Outcome {
+  if (!isObject(results)) throw new ImportError('no_cases', 'this log of Inspect AI says "success" but has no results');
   const [total, completed] = [results.total_samples, results.completed_samples] as [number, number];
   checkCounts('inspect_ai', total, completed, 'completed');
   const { completeness, why } = inspectCompleteness(spec, results);

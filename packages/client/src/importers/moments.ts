@@ -24,3 +24,22 @@ const isDay = (date: string): boolean => {
 
 /** The earliest of several times in UTC; undefined if there are none. */
 export const earliestOf = (moments: readonly string[]): string | undefined => [...moments].sort()[0];
+
+/** When a run took place, by a file with one time for the whole run. */
+export interface RunMoment {
+  /** In UTC, RFC 3339; absent if the file has no clear time. */
+  at?: string;
+  /** What the notes say about the time, with a leading blank; empty if it is clear. */
+  note: string;
+}
+
+/** The first of several timestamps that is clear. `writesUtc` as in `momentOf`. */
+export function runMomentOf(timestamps: readonly unknown[], choice: { writesUtc?: boolean } = {}): RunMoment {
+  const present = timestamps.filter((each) => each != null && each !== '');
+  const clear = present.find((each) => momentOf(each, choice) !== undefined);
+  const at = momentOf(clear, choice);
+  if (at !== undefined)
+    return { at, note: momentOf(clear) === undefined ? ' The time of the run has no time zone, and is read as UTC.' : '' };
+  if (present.length === 0) return { note: ' The file contains no time of the run.' };
+  return { note: ' The time of the run is invalid or has no time zone, and is ignored: give --evaluated-at.' };
+}

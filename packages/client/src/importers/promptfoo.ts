@@ -10,7 +10,7 @@ import {
   sentenceOf,
   suiteOf,
 } from './imported-evaluation.ts';
-import { momentOf } from './moments.ts';
+import { runMomentOf } from './moments.ts';
 import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
 import { isSet, promptfooCompleteness } from './promptfoo-completeness.ts';
 
@@ -29,7 +29,7 @@ export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): I
   const { total, passed, failed, errored, doubtful } = worseOf(counts, results.results);
   const { completeness, why } = promptfooCompleteness(file, total);
   requireWhole(completeness, why, choice);
-  const at = momentOf(results.timestamp) ?? momentOf(memberOf(file.metadata, 'evaluationCreatedAt'));
+  const { at, note } = runMomentOf([results.timestamp, memberOf(file.metadata, 'evaluationCreatedAt')]);
   const category = labelOf(memberOf(memberOf(config, 'tags'), 'category'), isRedTeam(config) ? 'red team' : undefined);
   const others = { failed, 'in error': errored - doubtful, 'that the statistics and the results count differently': doubtful };
   return {
@@ -38,7 +38,7 @@ export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): I
     ...(category === undefined ? {} : { category }),
     status: passed > 0 ? 'passing' : 'failing',
     pass_rate: passRateOf({ passed, total }),
-    notes: `promptfoo: ${sentenceOf(passed, total, others)}.${completeness === 'partial' ? ` Partial: ${why}.` : ''}${provenance(file, results)}`,
+    notes: `promptfoo: ${sentenceOf(passed, total, others)}.${completeness === 'partial' ? ` Partial: ${why}.` : ''}${provenance(file, results)}${note}`,
     cases: { total, passed, failed, errored, skipped: 0 },
     ...(at === undefined ? {} : { evaluated_at: at }),
     completeness,

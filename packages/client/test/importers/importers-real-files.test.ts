@@ -115,6 +115,55 @@ describe('time of the run', () => {
   });
 });
 
+describe('a time of the run without a time zone', () => {
+  const ignored = 'The time of the run is invalid or has no time zone, and is ignored: give --evaluated-at.';
+
+  // Older logs contain such times, and Inspect itself reads them as UTC.
+  test('is read as UTC from a log of Inspect, as Inspect does, and the notes say so', () => {
+    const log = changedResultsFile('inspect.json', ({ eval: spec, stats }) => {
+      spec.created = '2024-05-05T07:59:30';
+      stats.started_at = '2024-05-05T07:59:35';
+    });
+    expect(importInspect(log)).toMatchObject({
+      evaluated_at: '2024-05-05T07:59:35.000Z',
+      notes: expect.stringContaining('The time of the run has no time zone, and is read as UTC.'),
+    });
+  });
+
+  test.each(['2024-01-01T00:00:00', 'Fri Jan 05 2024'])('is ignored in a file of promptfoo, and the notes say so: %s', (at) => {
+    const file = changedResultsFile('promptfoo.json', ({ results, metadata }) => {
+      results.timestamp = at;
+      delete metadata.evaluationCreatedAt;
+    });
+    expect(importPromptfoo(file)).not.toHaveProperty('evaluated_at');
+    expect(importPromptfoo(file).notes).toContain(ignored);
+  });
+
+  test('is ignored in a log of Inspect if it is invalid, and the notes say so, also for an unfinished run', () => {
+    for (const status of ['success', 'started']) {
+      const log = changedResultsFile('inspect.json', (value) => {
+        value.status = status;
+        value.eval.created = value.stats.started_at = '05/05/2024';
+      });
+      expect(importInspect(log)).not.toHaveProperty('evaluated_at');
+      expect(importInspect(log).notes).toContain(ignored);
+    }
+  });
+
+  test('differs from no time, of which the notes say that the file contains none', () => {
+    const log = changedResultsFile('inspect.json', ({ eval: spec, stats }) => {
+      delete spec.created;
+      stats.started_at = '';
+    });
+    const file = changedResultsFile('promptfoo.json', ({ results, metadata }) => {
+      delete results.timestamp;
+      delete metadata.evaluationCreatedAt;
+    });
+    for (const { notes } of [importInspect(log), importPromptfoo(file)])
+      expect(notes).toContain('The file contains no time of the run.');
+  });
+});
+
 describe('promptfoo', () => {
   test('a full run is complete', () => {
     expect(importPromptfoo(resultsFile('promptfoo-whole.json'))).toMatchObject({
