@@ -5,14 +5,25 @@ import { isObject, type Members, memberOf } from './parse-results.ts';
 /** The largest relative error of the sums that Inspect computes. */
 const SUM_ERROR = 1e-6;
 
+/** The samples that a JSON log lists, one for each epoch. The header of an archive lists none. */
+export const samplesOf = ({ samples }: Members): readonly unknown[] => (Array.isArray(samples) ? samples : []);
+
+/** The planned runs of a log, and those that passed by its results. */
+interface CountedRuns {
+  total: number;
+  passed: number;
+}
+
 /**
  * The number of passed runs that the listed samples of a JSON log prove: at most `passed`, the number in the results of the log. Runs that
  * the scorer left unscored did not pass.
- * @throws ImportError if the samples contradict the results: even if all unscored runs passed, fewer than `passed` runs passed.
+ * @throws ImportError if the samples contradict the results: there are more than `total`, or even if all unscored runs passed, fewer than
+ * `passed` runs passed.
  */
-export function provenPasses(log: Members, spec: Members, metric: ChosenMetric, passed: number): number {
-  const { samples } = log;
-  if (!Array.isArray(samples) || samples.length === 0) return passed;
+export function provenPasses(log: Members, spec: Members, metric: ChosenMetric, { total, passed }: CountedRuns): number {
+  const samples = samplesOf(log);
+  if (samples.length === 0) return passed;
+  if (samples.length > total) throw contradictionError(`its results count ${total} samples, but it lists ${samples.length}`);
   const areErrorsScored = memberOf(spec.config, 'score_on_error') === true;
   const values = samples
     .filter((sample) => areErrorsScored || memberOf(sample, 'error') == null)
@@ -21,13 +32,17 @@ export function provenPasses(log: Members, spec: Members, metric: ChosenMetric, 
   const most = proven + values.filter((value) => value === undefined).length;
   const error = SUM_ERROR * samples.length;
   if (passed > most + error)
-    throw new ImportError(
-      'contradictory',
-      `this log of Inspect AI contradicts itself: its results give ${rounded(passed)} passed samples (${metric.name} ${metric.value}), ` +
-        `but its samples give at most ${rounded(most)}. Score the log again (\`inspect score\`), and import the new log`,
+    throw contradictionError(
+      `its results give ${rounded(passed)} passed samples (${metric.name} ${metric.value}), but its samples give at most ${rounded(most)}`,
     );
   return passed > proven + error ? proven : passed;
 }
+
+const contradictionError = (why: string): ImportError =>
+  new ImportError(
+    'contradictory',
+    `this log of Inspect AI contradicts itself: ${why}. Score the log again (\`inspect score\`), and import the new log`,
+  );
 
 const rounded = (count: number): number => Math.round(count * 100) / 100;
 

@@ -9,7 +9,7 @@ import {
 import { epochsOf, inspectCompleteness } from './inspect-completeness.ts';
 import { chosenMetric, coverageOf, type MetricChoice, withSamples } from './inspect-metric.ts';
 import { archivedReductions } from './inspect-reductions.ts';
-import { provenPasses } from './inspect-samples.ts';
+import { provenPasses, samplesOf } from './inspect-samples.ts';
 import { runMomentOf } from './moments.ts';
 import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
 import { readZipEntry } from './zip-entry.ts';
@@ -86,17 +86,18 @@ function finishedOutcome(
   const runs = { total, completed, epochs: epochsOf(spec) };
   const metric = chosenMetric(results, { ...choice, epochs: runs.epochs });
   const { covered, passed: counted } = coverageOf(withSamples(metric, runs, reductions), runs);
-  const passed = provenPasses(log, spec, metric, counted);
+  const passed = provenPasses(log, spec, metric, { total, passed: counted });
   const passRate = Math.floor((passed / total) * 1_000_000 * (1 + ROUNDING_ERROR)) / 10_000;
-  const invalidated = log.invalidated === true;
+  const invalidated = log.invalidated === true || samplesOf(log).some((sample) => memberOf(sample, 'invalidation') != null);
   const notes = [`${metric.name} ${metric.value} over ${completed} of ${total} samples`];
   if (completed < total) notes.push('the others count as not passed');
   if (covered < completed) notes.push('samples that were not scored count as not passed');
   if (passed < counted) notes.push('listed runs that were not scored count as not passed');
   if (invalidated) notes.push('samples were invalidated');
+  if (log.error != null) notes.push('the log contains an error');
   if (completeness === 'partial') notes.push(`partial: ${why}`);
   return {
-    status: invalidated || passRate === 0 ? 'failing' : 'passing',
+    status: invalidated || log.error != null || passRate === 0 ? 'failing' : 'passing',
     pass_rate: passRate,
     notes: `Inspect AI: ${notes.join('; ')}. Model ${labelOf(spec.model) ?? 'not named'}.`,
     cases: { total, errored: total - Math.ceil(covered), skipped: 0 },

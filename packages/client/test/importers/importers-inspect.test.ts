@@ -139,8 +139,12 @@ describe('Inspect AI', () => {
     }
   });
 
-  test('records a run with invalidated samples as failing', () => {
+  test('records a run with invalidated samples, or with an error, as failing', () => {
     expect(importInspect(changed((value) => (value.invalidated = true)))).toMatchObject({ status: 'failing' });
+    const invalid = changedFile('inspect.json', ({ samples }) => (samples[0].invalidation = { reason: 'wrong target' }));
+    expect(importInspect(invalid)).toMatchObject({ status: 'failing', notes: expect.stringContaining('invalidated') });
+    const broken = changed((value) => (value.error = { message: 'it broke down' }));
+    expect(importInspect(broken)).toMatchObject({ status: 'failing', notes: expect.stringContaining('contains an error') });
   });
 
   test('with several metrics, requires the name of one, with or without its scorer', () => {
@@ -209,6 +213,16 @@ describe('Inspect AI', () => {
       samples[0].error = { message: 'it broke down' };
     });
     expect(importInspect(scored)).toMatchObject({ pass_rate: 75 });
+  });
+
+  test('rejects a log that lists more samples than its results count', () => {
+    const log = changedFile('inspect.json', ({ results, samples }) => {
+      results.scores[0].metrics.accuracy.value = 1;
+      for (const sample of samples) sample.scores.match.value = 'C';
+      samples.push({ id: 5, epoch: 1, scores: { match: { value: 'I' } } });
+    });
+    expect(faultOf(() => importInspect(log))).toBe('contradictory');
+    expect(() => importInspect(log)).toThrow('its results count 4 samples, but it lists 5');
   });
 
   test('counts a sample that was left unscored in one epoch as not passed there, if the log lists it', () => {
