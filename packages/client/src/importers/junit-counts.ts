@@ -24,12 +24,26 @@ function suiteCounts(suite: Element, byNodeTest: boolean): JUnitCounts {
     return each.name === 'testcase' ? [caseCounts(each)] : wholeSuiteCounts(each);
   });
   const sum = sumOf(parts);
-  const { tests = sum.total, failures = 0, errors = 0, skipped = 0, disabled = 0, warnings = 0 } = totalsOf(suite);
+  const totals = totalsOf(suite);
+  const { tests = sum.total, failures, errors, skipped, disabled, warnings } = totals;
   const notPassed = failures + errors + skipped + disabled + warnings;
-  // node:test counts a suite within a suite as one test. The totals at the end of its report count every case.
-  const isNodeTestSuite = byNodeTest && tests === parts.length;
-  const counts = isNodeTestSuite ? sum : limitedTo(sum, nameOf(suite), Math.max(tests, notPassed), tests - notPassed);
+  const counts =
+    byNodeTest && countParts(totals, parts) ? sum : limitedTo(sum, nameOf(suite), Math.max(tests, notPassed), tests - notPassed);
   return withSuiteState(suite, nameOf(suite), counts);
+}
+
+/**
+ * Whether totals count the parts directly in a suite, and no more failed or skipped ones than the suite lists. node:test counts a suite
+ * within a suite as one test, which failed or was skipped if a case in it was. Older versions of Node also count a failed suite as skipped.
+ */
+function countParts(totals: Totals, parts: readonly JUnitCounts[]): boolean {
+  const failed = parts.filter((part) => part.failed + part.errored > 0).length;
+  const notPassed = parts.filter((part) => part.failed + part.errored + part.skipped > 0).length;
+  return (
+    totals.tests === parts.length &&
+    totals.failures + totals.errors + totals.warnings <= failed &&
+    totals.skipped + totals.disabled <= notPassed
+  );
 }
 
 /** Throws an ImportError if an element that is not a suite contains cases or suites: they would not be counted. */
@@ -55,17 +69,18 @@ function limitedTo(listed: JUnitCounts, where: string, tests: number, passedMax:
   };
 }
 
-type Totals = Partial<Record<(typeof TOTALS)[number], number>>;
+/** The totals of a suite. A total that it does not have is 0, except for `tests`. */
+type Totals = Record<(typeof NOT_PASSED)[number], number> & { tests?: number };
 
 /**
  * In a suite, `disabled` does not include the skipped cases. In the root of a report of Ginkgo, it includes them, and `skipped` is missing.
  * PHPUnit counts cases that could not run as `warnings`.
  */
-const TOTALS = ['tests', 'failures', 'errors', 'skipped', 'disabled', 'warnings'] as const;
+const NOT_PASSED = ['failures', 'errors', 'skipped', 'disabled', 'warnings'] as const;
 
 function totalsOf(suite: Element): Totals {
-  const totals: Totals = {};
-  for (const name of TOTALS) {
+  const totals: Totals = { failures: 0, errors: 0, skipped: 0, disabled: 0, warnings: 0 };
+  for (const name of ['tests', ...NOT_PASSED] as const) {
     const [text, another] = new Set(valuesOf(suite, name));
     if (text === undefined) continue;
     if (another !== undefined) throw totalError(suite, `${name}=${quoted(text)} and ${name}=${quoted(another)}`);
@@ -91,6 +106,8 @@ function nodeTestTotals(report: Element): { tests: number; pass: number } | unde
       return name === undefined ? [] : [[name, Number(count)] as const];
     }),
   );
-  const [tests, pass] = [totals.get('tests'), totals.get('pass')];
-  return totals.size === 7 && tests !== undefined && pass !== undefined ? { tests, pass } : undefined;
+  if (totals.size < 7) return undefined;
+  const [tests, pass] = [totals.get('tests')!, totals.get('pass')!];
+  const notPassed = ['fail', 'cancelled', 'skipped', 'todo'].reduce((sum, name) => sum + totals.get(name)!, 0);
+  return { tests: Math.max(tests, pass + notPassed), pass: Math.min(pass, tests - notPassed) };
 }

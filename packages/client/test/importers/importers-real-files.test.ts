@@ -33,6 +33,28 @@ describe('if a report contradicts its totals, the worse value counts', () => {
     expect(notes).toContain('the report counts 6 cases with 3 passed, and lists 5 with 3 passed');
   });
 
+  // A describe within a describe counts as one test there, so only its outcome is compared.
+  test.each([
+    ['a failure that the suite does not list', { failures: 'failures="1"' }],
+    ['a skipped case that the suite does not list', { skipped: 'skipped="1"' }],
+    ['an error that the suite does not list', { errors: 'errors="1"' }],
+  ])('node:test: the totals of a suite are compared with its parts: %s', (_what, total) => {
+    const [name, text] = Object.entries(total)[0]!;
+    for (const suite of ['orders', 'refunds']) {
+      const changed = new RegExp(`(<testsuite name="${suite}"[^>]*?)${name}="0"`);
+      const report = Buffer.from(resultsFile('node-test-nested.xml')).toString().replace(changed, `$1${text}`);
+      const { cases, notes } = importJUnit(Buffer.from(report));
+      expect(cases!.passed).toBeLessThan(5);
+      expect(notes).toContain(`suite "${suite}" counts`);
+    }
+  });
+
+  test.each(['fail', 'cancelled', 'skipped', 'todo'])('node:test: a count of `%s` in the last totals is not passed', (name) => {
+    const text = Buffer.from(resultsFile('node-test-nested.xml')).toString();
+    const { cases } = importJUnit(Buffer.from(text.replace(`<!-- ${name} 0 -->`, `<!-- ${name} 2 -->`)));
+    expect(cases).toMatchObject({ total: 7, passed: 3, errored: 4 });
+  });
+
   test('totals that are not numbers are rejected', () => {
     const report = '<testsuite name="s" tests="2" failures="NaN"><testcase/><testcase/></testsuite>';
     expect(faultOf(() => importJUnit(Buffer.from(report)))).toBe('contradictory');
@@ -52,6 +74,25 @@ describe('a consistent report keeps its counts', () => {
     expect(report.notes).not.toContain('contradict');
     expect(report.completeness).toBe('unknown');
   });
+
+  // Older versions of Node also count a failed suite as skipped.
+  test.each([1, 2])(
+    'node:test: suites with failed, skipped and passed cases within a suite that counts %i as skipped',
+    (skipped) => {
+      const failed =
+        '<testsuite name="b" tests="2" failures="1" skipped="0"><testcase/><testcase><failure/></testcase></testsuite>';
+      const skips =
+        '<testsuite name="s" tests="2" failures="0" skipped="1"><testcase/><testcase><skipped/></testcase></testsuite>';
+      const passed = '<testsuite name="g" tests="2" failures="0" skipped="0"><testcase/><testcase/></testsuite>';
+      const outer = `<testsuite name="o" tests="3" failures="1" skipped="${skipped}">${failed}${skips}${passed}</testsuite>`;
+      const totals = ['tests 6', 'suites 4', 'pass 4', 'fail 1', 'cancelled 0', 'skipped 1', 'todo 0'];
+      const report = importJUnit(
+        Buffer.from(`<testsuites>${outer}${totals.map((each) => `<!-- ${each} -->`).join('')}</testsuites>`),
+      );
+      expect(report.cases).toEqual({ total: 6, passed: 4, failed: 1, errored: 0, skipped: 1 });
+      expect(report.notes).not.toContain('contradict');
+    },
+  );
 
   test('totals that count a nested describe as one test are a contradiction, except in a report of node:test', () => {
     const text = Buffer.from(resultsFile('node-test-nested.xml')).toString();
