@@ -47,23 +47,26 @@ function casesOf(run: Members, member: string): unknown[] {
  * The worse of the totals and the cases: the larger number of cases, and the smaller number of passed ones. A case passed if DeepEval
  * says so and all of its deciding metrics passed.
  */
-function worseOf({ testPassed, testFailed }: Members, cases: readonly unknown[]) {
-  if (cases.length === 0 && (isPositive(testPassed) || isPositive(testFailed)))
+function worseOf(run: Members, cases: readonly unknown[]) {
+  const [testPassed, testFailed] = [totalOf(run, 'testPassed'), totalOf(run, 'testFailed')];
+  if (cases.length === 0 && ((testPassed ?? 0) > 0 || (testFailed ?? 0) > 0))
     throw new ImportError('contradictory', 'the file counts test cases and lists none: it was filtered or cut off');
   const listedPassed = cases.filter(
     (each) => memberOf(each, 'success') === true && havePassed(memberOf(each, 'metricsData')),
   ).length;
   const failed = cases.filter((each) => memberOf(each, 'success') === false).length;
-  const [reportedPassed, reportedFailed] = [
-    isCount(testPassed) ? testPassed : listedPassed,
-    isCount(testFailed) ? testFailed : failed,
-  ];
+  const [reportedPassed, reportedFailed] = [testPassed ?? listedPassed, testFailed ?? failed];
   const total = Math.max(cases.length, reportedPassed + reportedFailed);
   const passed = Math.min(reportedPassed, listedPassed, total - reportedFailed);
   return { total, passed, failed, undecided: total - passed - failed };
 }
 
-const isPositive = (value: unknown): boolean => isCount(value) && value > 0;
+/** A total of a run; undefined if it has none. */
+function totalOf(run: Members, name: 'testPassed' | 'testFailed'): number | undefined {
+  const value = run[name] ?? undefined;
+  if (value === undefined || isCount(value)) return value;
+  throw notThisFormat('deepeval', `${name} is not a count`);
+}
 
 /** Whether all deciding metrics have passed. Flaky metrics do not decide. */
 const havePassed = (metrics: unknown): boolean =>

@@ -1,4 +1,4 @@
-import { ImportError } from './imported-evaluation.ts';
+import { ImportError, isCount } from './imported-evaluation.ts';
 import type { ChosenMetric, ScoreKey } from './inspect-metric.ts';
 import { isObject, type Members, memberOf } from './parse-results.ts';
 
@@ -17,13 +17,14 @@ interface CountedRuns {
 /**
  * The number of passed runs that the listed samples of a JSON log prove: at most `passed`, the number in the results of the log. Runs that
  * the scorer left unscored did not pass.
- * @throws ImportError if the samples contradict the results: there are more than `total`, or even if all unscored runs passed, fewer than
- * `passed` runs passed.
+ * @throws ImportError if a sample is listed twice, or if the samples contradict the results: there are more than `total`, or even if all
+ * unscored runs passed, fewer than `passed` runs passed.
  */
 export function provenPasses(log: Members, spec: Members, metric: ChosenMetric, { total, passed }: CountedRuns): number {
   const samples = samplesOf(log);
   if (samples.length === 0) return passed;
   if (samples.length > total) throw contradictionError(`its results count ${total} samples, but it lists ${samples.length}`);
+  requireDistinct(samples);
   const areErrorsScored = memberOf(spec.config, 'score_on_error') === true;
   const values = samples
     .filter((sample) => areErrorsScored || memberOf(sample, 'error') == null)
@@ -43,6 +44,21 @@ const contradictionError = (why: string): ImportError =>
     'contradictory',
     `this log of Inspect AI contradicts itself: ${why}. Score the log again (\`inspect score\`), and import the new log`,
   );
+
+/** Throws an ImportError if a sample is listed twice in one epoch. */
+function requireDistinct(samples: readonly unknown[]): void {
+  const known = new Set<string>();
+  for (const sample of samples) {
+    const [id, epoch] = [memberOf(sample, 'id'), memberOf(sample, 'epoch')];
+    if (typeof id !== 'number' && typeof id !== 'string') continue;
+    const key = `${JSON.stringify(id)} ${isCount(epoch) ? epoch : 1}`;
+    if (known.has(key))
+      throw contradictionError(
+        `it lists the sample ${JSON.stringify(id).slice(0, 60)} of epoch ${isCount(epoch) ? epoch : 1} more than once`,
+      );
+    known.add(key);
+  }
+}
 
 const rounded = (count: number): number => Math.round(count * 100) / 100;
 

@@ -25,9 +25,9 @@ export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): I
   const stats = memberOf(results, 'stats');
   if (!isObject(results) || !isObject(stats)) throw notThisFormat('promptfoo', 'it has no results.stats');
   const counts = statistics(stats);
-  checkCounts('promptfoo', counts.passed + counts.failed + counts.errored, counts.passed);
-  const { total, passed, failed, errored, doubtful } = worseOf(counts, results.results);
-  const { completeness, why } = promptfooCompleteness(file, total);
+  checkCounts('promptfoo', counts.total, counts.passed);
+  const { total, passed, failed, errored, doubtful, repeated } = worstOf(counts, promptCounts(results.prompts), results.results);
+  const { completeness, why } = promptfooCompleteness(file, total - repeated);
   requireWhole(completeness, why, choice);
   const { at, note } = runMomentOf([results.timestamp, memberOf(file.metadata, 'evaluationCreatedAt')]);
   const category = labelOf(memberOf(memberOf(config, 'tags'), 'category'), isRedTeam(config) ? 'red team' : undefined);
@@ -52,35 +52,67 @@ function isRedTeam(config: unknown): boolean {
   return isObject(redTeam) && Object.values(redTeam).some(isSet);
 }
 
-/** The counts in the statistics of a file. */
+/** The counts in the statistics of a file, or of its prompts. */
 interface Statistics {
+  total: number;
   passed: number;
   failed: number;
   errored: number;
 }
 
 /** Reads the statistics of a file. Older versions of promptfoo count errors as failures. */
-function statistics({ successes, failures, errors = 0 }: Members): Statistics {
-  if (isCount(successes) && isCount(failures) && isCount(errors)) return { passed: successes, failed: failures, errored: errors };
-  throw notThisFormat('promptfoo', 'results.stats has no valid counts of successes, failures and errors');
+function statistics({ successes, failures, errors = 0 }: Members, where = 'results.stats'): Statistics {
+  if (isCount(successes) && isCount(failures) && isCount(errors))
+    return { total: successes + failures + errors, passed: successes, failed: failures, errored: errors };
+  throw notThisFormat('promptfoo', `${where} has no valid counts of successes, failures and errors`);
+}
+
+/** The counts of all prompts; undefined if a prompt has none. promptfoo computes its statistics from these counts. */
+function promptCounts(prompts: unknown): Pick<Statistics, 'total' | 'passed'> | undefined {
+  const metrics = Array.isArray(prompts) ? prompts.map((prompt) => memberOf(prompt, 'metrics')) : [];
+  if (metrics.length === 0 || metrics.some((each) => memberOf(each, 'testPassCount') == null)) return undefined;
+  const counts = metrics.map((each) => {
+    const [successes, failures, errors] = ['testPassCount', 'testFailCount', 'testErrorCount'].map((name) =>
+      memberOf(each, name),
+    );
+    return statistics({ successes, failures, errors }, 'results.prompts');
+  });
+  const sumOf = (name: 'total' | 'passed') => counts.reduce((sum, each) => sum + each[name], 0);
+  return { total: sumOf('total'), passed: sumOf('passed') };
+}
+
+interface WorstCounts extends Statistics {
+  /** The cases that remain after the passed, failed and errored ones. They also count as errored. */
+  doubtful: number;
+  /** The listed results that repeat another one. */
+  repeated: number;
 }
 
 /**
- * The worse of the statistics and the listed results: the larger total and the smaller number of passed cases. The cases that remain
- * after the passed, failed and errored ones are `doubtful`, and also count as errored.
+ * The worst of the statistics, the counts of the prompts and the listed results: the largest total and the smallest number of passed cases.
+ * A case that is listed twice passed at most once.
  */
-function worseOf(counts: Statistics, cases: unknown): Statistics & { total: number; doubtful: number } {
-  const total = counts.passed + counts.failed + counts.errored;
+function worstOf(counts: Statistics, byPrompt: Pick<Statistics, 'total' | 'passed'> = counts, cases: unknown): WorstCounts {
   if (!Array.isArray(cases) || cases.length === 0)
     throw new ImportError(
       'contradictory',
-      `results.stats counts ${total} cases and results.results lists none: the file was filtered or cut off, or promptfoo wrote it with --no-write; run promptfoo again, without this option`,
+      `results.stats counts ${counts.total} cases and results.results lists none: the file was filtered or cut off, or promptfoo wrote it with --no-write; run promptfoo again, without this option`,
     );
-  const listedPassed = cases.filter(hasPassed).length;
-  const all = Math.max(total, cases.length);
-  const passed = Math.min(counts.passed, listedPassed);
-  const doubtful = all - passed - counts.failed - counts.errored;
-  return { total: all, passed, failed: counts.failed, errored: counts.errored + doubtful, doubtful };
+  const total = Math.max(counts.total, byPrompt.total, cases.length);
+  const passed = Math.min(counts.passed, byPrompt.passed, distinct(cases.filter(hasPassed)));
+  const doubtful = total - passed - counts.failed - counts.errored;
+  const repeated = cases.length - distinct(cases);
+  return { total, passed, failed: counts.failed, errored: counts.errored + doubtful, doubtful, repeated };
+}
+
+/** The number of results that differ in test, prompt or provider. A provider with its own prompts can share the numbers of another one. */
+const distinct = (results: readonly unknown[]): number => new Set(results.map(identityOf)).size;
+
+/** The test, prompt and provider of a result as a text; the result itself if it has no numbers. */
+function identityOf(result: unknown): unknown {
+  const [test, prompt, provider] = ['testIdx', 'promptIdx', 'provider'].map((name) => memberOf(result, name));
+  if (!isCount(test) || !isCount(prompt)) return result;
+  return JSON.stringify([test, prompt, labelOf(memberOf(provider, 'id'), provider), labelOf(memberOf(provider, 'label'))]);
 }
 
 /**

@@ -225,6 +225,14 @@ describe('Inspect AI', () => {
     expect(() => importInspect(log)).toThrow('its results count 4 samples, but it lists 5');
   });
 
+  test('rejects a log that lists a sample twice in one epoch', () => {
+    const log = changedFile('inspect.json', ({ samples }) => {
+      Object.assign(samples[1], { id: samples[0].id, epoch: samples[0].epoch });
+    });
+    expect(faultOf(() => importInspect(log))).toBe('contradictory');
+    expect(() => importInspect(log)).toThrow('it lists the sample 1 of epoch 1 more than once');
+  });
+
   test('counts a sample that was left unscored in one epoch as not passed there, if the log lists it', () => {
     const log = changedFile('inspect.json', ({ eval: spec, results, samples }) => {
       spec.config.epochs = 2;

@@ -62,6 +62,40 @@ describe('promptfoo', () => {
     expect(importPromptfoo(better)).toMatchObject({ pass_rate: 60, cases: { total: 5, passed: 3 } });
   });
 
+  test('uses the worst count if the counts of the prompts differ from the statistics and the cases', () => {
+    const counted = (metrics: object) =>
+      changedResultsFile('promptfoo.json', ({ results }) => Object.assign(results.prompts[0].metrics, metrics));
+    expect(importPromptfoo(counted({ testPassCount: 1, testFailCount: 3 }))).toMatchObject({
+      ...{ pass_rate: 20, cases: { total: 5, passed: 1, failed: 1, errored: 3 } },
+      notes: expect.stringContaining('2 that the statistics and the results count differently'),
+    });
+    expect(importPromptfoo(counted({ testFailCount: 6 })).cases).toMatchObject({ total: 10, passed: 3 });
+    expect(importPromptfoo(counted({ testErrorCount: undefined })).cases).toMatchObject({ total: 5, passed: 3 });
+    for (const count of ['1', -1, 1.5])
+      expect(faultOf(() => importPromptfoo(counted({ testFailCount: count })))).toBe('not_this_format');
+  });
+
+  test('counts a passed case once, even if it is listed twice, and does not call the run complete', () => {
+    const repeated = changedResultsFile('promptfoo-whole.json', ({ results }) => {
+      const passed = results.results.filter(({ success }: { success: boolean }) => success);
+      results.results[results.results.findIndex(({ success }: { success: boolean }) => !success)] = passed[0];
+      results.stats = { successes: 6, failures: 0, errors: 0 };
+      delete results.prompts[0].metrics;
+    });
+    expect(faultOf(() => importPromptfoo(repeated))).toBe('partial');
+    expect(importPromptfoo(repeated, { allowPartial: true })).toMatchObject({
+      ...{ completeness: 'partial', cases: { total: 6, passed: 5, errored: 1 } },
+    });
+  });
+
+  // promptfoo gives two results the same numbers if a provider has its own prompts.
+  test('counts two passed cases with the same numbers and different providers', () => {
+    const file = changedResultsFile('promptfoo.json', ({ results }) => {
+      Object.assign(results.results[1], { testIdx: 0, success: true, provider: { id: 'other' } });
+    });
+    expect(importPromptfoo(file).cases).toMatchObject({ passed: 3 });
+  });
+
   test.each([
     ['an empty list', []],
     ['no list', undefined],
@@ -171,6 +205,9 @@ describe('DeepEval', () => {
 
   test.each([
     ['totals without listed cases', Buffer.from('{"testCases":[],"testPassed":3}'), 'contradictory'],
+    ['a total that is a text', changedResultsFile('deepeval.json', (run) => (run.testFailed = '99')), 'not_this_format'],
+    ['a total that is a fraction', changedResultsFile('deepeval.json', (run) => (run.testFailed = 99.5)), 'not_this_format'],
+    ['a negative total', changedResultsFile('deepeval.json', (run) => (run.testPassed = -1)), 'not_this_format'],
     ['no cases', Buffer.from('{"testCases":[],"conversationalTestCases":[]}'), 'no_cases'],
     ['a file of another tool', resultsFile('promptfoo.json'), 'not_this_format'],
     ['an empty file', Buffer.from(''), 'empty'],
