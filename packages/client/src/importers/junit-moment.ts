@@ -1,5 +1,5 @@
 import { earliestOf, momentOf } from './moments.ts';
-import type { Element } from './parse-xml.ts';
+import { type Element, valuesOf } from './parse-xml.ts';
 
 /** When the suites of a report started, if their timestamps are clear. */
 export interface JUnitMoment {
@@ -9,20 +9,18 @@ export interface JUnitMoment {
   hasIgnoredTimestamps: boolean;
 }
 
-/** The earliest time among the timestamps of a report. */
+/** The earliest time among the timestamps of a report, whatever their prefixes and capitals are. */
 export function jUnitMoment(report: Element): JUnitMoment {
-  const [moments, timestamped]: [string[], Element[]] = [[], []];
+  const moments: (string | undefined)[] = [];
   const pending = [report];
   for (let element = pending.pop(); element !== undefined; element = pending.pop()) {
-    if (!['', NOT_STARTED].includes(element.attributes.timestamp ?? '')) timestamped.push(element);
+    const choice = { writesUtc: writesUtc(element) };
+    const timestamps = valuesOf(element, 'timestamp').filter((each) => each !== NOT_STARTED);
+    moments.push(...timestamps.map((each) => momentOf(each, choice)));
     for (const each of element.elements) if (each.name === 'testsuite') pending.push(each);
   }
-  for (const element of timestamped) {
-    const moment = momentOf(element.attributes.timestamp, { writesUtc: writesUtc(element) });
-    if (moment !== undefined) moments.push(moment);
-  }
-  const at = earliestOf(moments);
-  return { ...(at === undefined ? {} : { at }), hasIgnoredTimestamps: moments.length < timestamped.length };
+  const at = earliestOf(moments.filter((each) => each !== undefined));
+  return { ...(at === undefined ? {} : { at }), hasIgnoredTimestamps: moments.includes(undefined) };
 }
 
 /** jest-junit writes this time for a test file that could not be loaded, so its suite never started. */

@@ -147,6 +147,15 @@ describe('time of the run', () => {
     expect(importJUnit(Buffer.from(report)).evaluated_at).toBe('2026-11-20T08:30:00.000Z');
   });
 
+  test.each([
+    ['a capital', 'Timestamp="2020-01-01T00:00:00Z"'],
+    ['a prefix', 'xmlns:n="urn:n" n:timestamp="2020-01-01T00:00:00Z"'],
+    ['two values, of which the earliest counts', 'timestamp="2026-11-20T09:30:00Z" TimeStamp="2020-01-01T00:00:00Z"'],
+  ])('is read from a timestamp with %s', (_what, attributes) => {
+    const suite = `<testsuite name="s" tests="1" ${attributes}><testcase/></testsuite>`;
+    expect(importJUnit(Buffer.from(suite)).evaluated_at).toBe('2020-01-01T00:00:00.000Z');
+  });
+
   test('is read from files of promptfoo and Inspect; those of DeepEval contain none', () => {
     expect(importPromptfoo(resultsFile('promptfoo-whole.json')).evaluated_at).toMatch(/^2026-11-22T/);
     expect(importInspect(resultsFile('inspect-whole.eval')).evaluated_at).toMatch(/^2026-11-22T/);
