@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The server rejected a request, did not respond, or did not store all spans. The message is one line for people. */
@@ -28,7 +28,8 @@ export class IngestClient {
 
   /**
    * POSTs a body and returns the response. After 429, 503 or a broken connection the request is retried, up to six attempts in all. The
-   * Idempotency-Key is derived from the content, so the server recognizes the same request in this run of the importer and in later ones.
+   * Idempotency-Key is derived from the content and the ingestion key, so the server recognizes the same request in this run of the importer
+   * and in later ones, and nobody else can guess it.
    * @throws IngestError if the server rejects the request, no server listens, or every attempt fails.
    */
   async post(path: string, content: object): Promise<IngestResult> {
@@ -36,7 +37,7 @@ export class IngestClient {
     const headers = {
       'content-type': 'application/json',
       authorization: `Bearer ${this.#key}`,
-      'idempotency-key': `tau-bench:${hash('sha256', body, 'hex')}`,
+      'idempotency-key': `tau-bench:${createHmac('sha256', this.#key).update(body).digest('hex')}`,
     };
     for (let attempt = 1; ; attempt += 1) {
       const response = await this.#send(path, { method: 'POST', headers, body }, attempt === ATTEMPTS);

@@ -20,7 +20,7 @@ const OPTIONS = {
   'idempotency-key': {
     type: 'string',
     value: 'KEY',
-    help: 'a retry with the same key and entry within 24 hours is not stored again',
+    help: 'a retry with the same key and entry within 24 hours is not stored again; choose one that others cannot guess',
   },
   ...CONNECTION,
 } as const satisfies Options;

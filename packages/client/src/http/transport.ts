@@ -21,7 +21,8 @@ export interface CallOptions {
   deadlineMs?: number | undefined;
   /**
    * The Idempotency-Key of this request, 1 to 255 printable ASCII characters. Default: a random one. A request that is repeated with the
-   * same key and body within 24 hours is stored once. Promotion checks ignore the key: each of them makes a new decision.
+   * same key and body within 24 hours is stored once. Choose a key that others cannot guess: a sender with another ingestion key of the
+   * workspace could use it first, and this record would not be stored. Promotion checks ignore the key: each of them makes a new decision.
    */
   idempotencyKey?: string | undefined;
 }

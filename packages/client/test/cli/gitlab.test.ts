@@ -95,12 +95,13 @@ describe('GitLab template', () => {
     expect([status, readdirSync(workspace).filter((name) => name in earlier)]).toEqual([2, []]);
   });
 
-  test('a second run with the same job ID prints the ID of the first record', async () => {
+  // An Idempotency-Key counts for all keys of the workspace. Whoever can guess it can use it before the job does.
+  test('a second run with the same job ID records a second evaluation, so nobody can use its Idempotency-Key in advance', async () => {
     const again = { COUNTERSIGN_AGENT: 'twice', CI_JOB_ID: '77' };
     const files = { 'report.xml': results('junit.xml') };
-    const first = await record(again, files);
-    const second = await record(again, files);
-    expect([first.status, second.stdout]).toEqual([0, first.stdout]);
+    const [first, second] = [await record(again, files), await record(again, files)];
+    expect([first.status, second.status]).toEqual([0, 0]);
+    expect(second.stdout).not.toBe(first.stdout);
   }, 60_000);
 
   test('a blocked or pending decision fails the job, and the report contains the failed condition', async () => {

@@ -187,7 +187,8 @@ const idempotencyKey: Node = {
   in: 'header',
   required: false,
   description:
-    'Makes retries safe: for 24 hours after a request was accepted, the same key with the same body returns its response again.',
+    'Makes retries safe: for 24 hours after a request was accepted, the same key with the same body returns its response again. ' +
+    'Choose one that others cannot guess, such as a random UUID, because all ingestion keys of the workspace share it.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
 };
 

@@ -188,6 +188,15 @@ describe('imported runs in the format of τ-bench', () => {
     expect(second.stderr).toContain('6 of the traces were already stored');
     expect(await counts()).toEqual(before);
   });
+
+  // Otherwise a sender with another key could send a known evaluation in advance, and the importer would record nothing.
+  test('importing with another ingestion key of the workspace records the evaluations again', async () => {
+    const other = await server.key(tenantId);
+    const { code, stderr } = await runImport({ COUNTERSIGN_API_KEY: other }, '--file', file, '--url', server.url);
+    expect(code, stderr).toBe(0);
+    expect(stderr).toContain('evaluation "tau-bench airline, all 2 trials": pass rate 50 %');
+    expect(stderr).not.toContain('already stored');
+  });
 });
 
 describe('the importer without a file', () => {
