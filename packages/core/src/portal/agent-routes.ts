@@ -58,11 +58,19 @@ export const PromotionPreview = Type.Object({
 });
 export type PromotionPreview = Static<typeof PromotionPreview>;
 
+const SEEN_NAME = Type.Optional(
+  label({
+    description:
+      'The name of the agent that the person saw. If the evidence log has another one, the request is rejected and nothing is recorded.',
+  }),
+);
+
 /** The new risk level of an agent. */
 export const RiskChange = Type.Object(
   {
     risk_level: oneOf(RISK_LEVELS, { description: 'The level from now on.' }),
     rationale: optional(ledgerText({ description: 'The reason; recorded in the ledger.' })),
+    seen_name: SEEN_NAME,
   },
   { additionalProperties: false },
 );
@@ -72,6 +80,7 @@ export const ArchiveChange = Type.Object(
   {
     archived: flag({ description: 'true archives the agent, false restores it.' }),
     rationale: optional(ledgerText({ description: 'The reason; recorded in the ledger.' })),
+    seen_name: SEEN_NAME,
   },
   { additionalProperties: false },
 );

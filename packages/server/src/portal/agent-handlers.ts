@@ -74,14 +74,14 @@ export const agentHandlers = handlers({
   },
 
   'agents.set_risk': async ({ workspace, params, body, actor, parts }) => {
-    const { risk_level: level, rationale } = body;
-    const change = { agent: { id: params.agent }, level, rationale: rationale ?? undefined };
+    const { risk_level: level, rationale, seen_name: seenName } = body;
+    const change = { agent: { id: params.agent }, level, rationale: rationale ?? undefined, seenName };
     return { risk_level: level, changed: await setRiskLevel(parts.pool, workspace, change, actor) };
   },
 
   'agents.set_archived': async ({ workspace, params, body, actor, parts }) => {
-    const { archived, rationale } = body;
-    const change = { agentId: params.agent, archived, rationale: rationale ?? undefined };
+    const { archived, rationale, seen_name: seenName } = body;
+    const change = { agentId: params.agent, archived, rationale: rationale ?? undefined, seenName };
     return { archived, changed: await archiveAgent(parts.pool, workspace, change, actor) };
   },
 });

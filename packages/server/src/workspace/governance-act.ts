@@ -7,7 +7,7 @@ import { evidenceStates } from '../ledger/evidence-states.ts';
 import type { ServiceAction } from '../ledger/service-actions.ts';
 import type { HeadToMove } from '../storage/log-heads.ts';
 import { type Actor, type ActorName, actorName, requireRoleStill } from './actor.ts';
-import { NotFoundError } from './rule-violation.ts';
+import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 import { requireLabel } from './wrong-input.ts';
 
 /** The context of an action: its transaction, its time, its actor, and its entry in the audit ledger. */
@@ -66,6 +66,15 @@ export const requireAgent = (tx: Transaction, reference: AgentReference): Promis
     (state) =>
       (typeof reference === 'string' ? state.agentNamed(reference) : state.agent(reference.id)) ?? unknownAgent(reference),
   );
+
+/** Throws RuleViolationError if the person saw another name of the agent. @param seenName undefined if the person saw no page. */
+export function requireSeenName({ name }: KnownAgent, seenName: string | undefined): void {
+  if (seenName === undefined || seenName === name) return;
+  throw new RuleViolationError(
+    `the page showed the agent as ${JSON.stringify(seenName)}, but the evidence log has ${JSON.stringify(name)}. Nothing was recorded. ` +
+      'Reload the page. If you did not expect this, tell the operator that the database may have been changed outside the server',
+  );
+}
 
 /** Throws NotFoundError. For a name, the message says how an agent is registered. */
 export function unknownAgent(reference: AgentReference): never {

@@ -277,6 +277,29 @@ describe('an approver whose page showed rows that were changed outside the serve
   });
 });
 
+test.each([
+  ['agents.set_risk', { risk_level: 'low' }],
+  ['agents.set_archived', { archived: true }],
+] as const)('%s is rejected if the page showed the name of another agent, and nothing is recorded', async (route, body) => {
+  const admin = await portalClient(server, tenantId, 'admin');
+  const [other] = await createHighRiskAgent();
+  const params = { agent: agentId };
+  await swapNames(agent, other);
+  const { name: seen_name } = await admin.get('agents.read', { params });
+  await swapNames(agent, other);
+  expect(seen_name).toBe(other);
+  const before = await lastEntry();
+  const refused = await admin.callRoute(route, { params, body: { ...body, seen_name } });
+  expect([refused.status, refused.body.issues[0].message]).toEqual([
+    409,
+    expect.stringContaining(
+      `the page showed the agent as ${JSON.stringify(other)}, but the evidence log has ${JSON.stringify(agent)}`,
+    ),
+  ]);
+  expect(await lastEntry()).toEqual(before);
+  expect((await admin.callRoute(route, { params, body: { ...body, seen_name: agent } })).body.changed).toBe(true);
+});
+
 test('the pages for approvers show completeness and severity threshold from the document, not from the changed columns', async () => {
   const sent = { name: 'nightly', agent_name: agent, pass_rate: 95, partial: true, severity_threshold: 3 };
   const { body } = await server.post(paths.detailedEvaluations, key, sent);

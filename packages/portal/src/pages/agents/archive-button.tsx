@@ -21,7 +21,7 @@ export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> })
   const act = async (rationale: string) => {
     const { changed } = await call('agents.set_archived', {
       params: { workspace: workspace.id, agent: agent.id },
-      body: { archived: isArchiving, ...(rationale.trim() === '' ? {} : { rationale }) },
+      body: { archived: isArchiving, seen_name: agent.name, ...(rationale.trim() === '' ? {} : { rationale }) },
     });
     if (changed) toast.done(isArchiving ? `${agent.name} archived.` : `${agent.name} restored.`);
     else toast.problem(`${agent.name} was ${isArchiving ? 'archived' : 'restored'} already, so nothing was recorded.`);

@@ -22,7 +22,7 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
   const act = async (rationale: string) => {
     const { changed } = await call('agents.set_risk', {
       params: { workspace: workspace.id, agent: agent.id },
-      body: { risk_level: level, ...(rationale.trim() === '' ? {} : { rationale }) },
+      body: { risk_level: level, seen_name: agent.name, ...(rationale.trim() === '' ? {} : { rationale }) },
     });
     if (changed) toast.done(`${agent.name} is now ${level} risk.`);
     else toast.problem(`${agent.name} was ${level} risk already, so nothing was recorded.`);
