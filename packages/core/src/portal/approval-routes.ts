@@ -21,8 +21,11 @@ export const COMPARED_FACTS = [
   'status',
   'artifact',
   'suite',
+  'suite_version',
+  'suite_digest',
   'completeness',
   'cases',
+  'case_outcomes',
   'blocking_failures',
   'max_severity',
   'severity_threshold',
@@ -36,7 +39,13 @@ export const COMPARED_FACTS = [
 /** One fact that has changed since the last approved evaluation. */
 export const Change = Type.Object({
   what: oneOf(COMPARED_FACTS, { description: 'Which fact.' }),
-  before: nullable(text({ description: 'The value of the fact at the last approved evaluation; null if it had no value.' })),
+  before: nullable(
+    text({
+      description:
+        'The value of the fact at the last approved evaluation; null if it had no value. In a list of names, a name with a comma or a ' +
+        'quotation mark is written as a JSON string.',
+    }),
+  ),
   now: nullable(text({ description: 'The value of the fact at this evaluation; null if it has no value.' })),
   difference: nullable(amount({ description: 'For numbers: `now` minus `before`, rounded to six decimals; null otherwise.' })),
 });

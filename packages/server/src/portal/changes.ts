@@ -7,7 +7,10 @@ export type ComparedEvaluation = Pick<
   StoredEvaluation,
   'name' | 'pass_rate' | 'status' | 'category' | 'harness_id' | 'severity_threshold' | 'recorded_by'
 > &
-  Pick<EvaluationDetails, 'artifact' | 'suite' | 'completeness' | 'cases' | 'blocking_failures' | 'max_severity'> &
+  Pick<
+    EvaluationDetails,
+    'artifact' | 'suite' | 'completeness' | 'cases' | 'skipped_excluded' | 'blocking_failures' | 'max_severity'
+  > &
   Pick<RelatedRuns, 'models'>;
 
 /** The differences between two evaluations: what was reported, by whom, and the models of the runs. */
@@ -18,14 +21,36 @@ export function changesBetween(before: ComparedEvaluation, now: ComparedEvaluati
 
 const factsOf = ({ suite, cases, blocking_failures, models, ...others }: ComparedEvaluation) => ({
   ...others,
-  suite: suite === null ? null : [suite.name, suite.version, suite.digest].filter((part) => part != null).join(' '),
+  suite: suite?.name ?? null,
+  suite_version: suite?.version ?? null,
+  suite_digest: suite?.digest ?? null,
   cases: cases?.total ?? null,
+  case_outcomes: caseOutcomes(cases, others.skipped_excluded),
   blocking_failures: sortedList(blocking_failures),
   models: sortedList(models.map(({ model }) => model)),
 });
 
-/** Names in one text. They are sorted, so that another order does not count as a change. Null if there are no names. */
-const sortedList = (names: readonly string[]): string | null => (names.length === 0 ? null : names.toSorted().join(', '));
+/** The cases by outcome, in one text. A part that was not sent counts as 0, and parts of 0 are left out, except for passed cases. */
+function caseOutcomes(cases: ComparedEvaluation['cases'], skippedExcluded: boolean): string | null {
+  if (cases === null) return null;
+  const outcomes = (['passed', 'failed', 'errored', 'skipped'] as const).flatMap((outcome) =>
+    cases[outcome] || (outcome === 'passed' && cases.passed === 0) ? [`${cases[outcome]} ${outcome}`] : [],
+  );
+  if (outcomes.length === 0) return null;
+  return outcomes.join(', ') + (skippedExcluded && cases.skipped ? ' (not counted)' : '');
+}
+
+/**
+ * Names in one text, sorted, so that another order does not count as a change. Null if there are none. Names with a comma or a quotation
+ * mark are quoted, so that two different lists never have the same text.
+ */
+const sortedList = (names: readonly string[]): string | null =>
+  names.length === 0
+    ? null
+    : names
+        .toSorted()
+        .map((name) => (/[",]/.test(name) ? JSON.stringify(name) : name))
+        .join(', ');
 
 function changeOf(what: Change['what'], before: string | number | null, now: string | number | null): Change | undefined {
   if (before === now) return undefined;

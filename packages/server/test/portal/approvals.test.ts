@@ -237,11 +237,37 @@ describe('an approval', () => {
     });
     expect((await approver.get('approvals.read', { params: { evaluation: second } })).changes).toEqual([
       { what: 'artifact', before: digest('a'), now: digest('b'), difference: null },
-      { what: 'suite', before: 'full 1', now: 'smoke', difference: null },
+      { what: 'suite', before: 'full', now: 'smoke', difference: null },
+      { what: 'suite_version', before: '1', now: null, difference: null },
       { what: 'completeness', before: 'complete', now: 'partial', difference: null },
       { what: 'cases', before: '100', now: '20', difference: -80 },
       { what: 'blocking_failures', before: null, now: 'insults, leaks data', difference: null },
       { what: 'max_severity', before: null, now: '9', difference: null },
+    ]);
+  });
+
+  test('shows changes of facts that look the same when their parts are joined, and of the outcomes of cases', async () => {
+    const report = async (body: object): Promise<string> =>
+      (await server.post(paths.detailedEvaluations, key, { name: 'nightly', agent_name: 'joined', ...body })).body.id;
+    const first = await report({
+      suite: { name: 'safety', version: '2' },
+      cases: { total: 100, passed: 100 },
+      blocking_failures: ['a', 'b'],
+    });
+    const { items } = await admin.get('agents.list', { query: { search: 'joined' } });
+    await admin.get('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
+    await act('approvals.approve', first);
+    const second = await report({
+      suite: { name: 'safety 2' },
+      cases: { total: 100, passed: 1, skipped: 99 },
+      skipped_excluded: true,
+      blocking_failures: ['a, b'],
+    });
+    expect((await approver.get('approvals.read', { params: { evaluation: second } })).changes).toEqual([
+      { what: 'suite', before: 'safety', now: 'safety 2', difference: null },
+      { what: 'suite_version', before: '2', now: null, difference: null },
+      { what: 'case_outcomes', before: '100 passed', now: '1 passed, 99 skipped (not counted)', difference: null },
+      { what: 'blocking_failures', before: 'a, b', now: '"a, b"', difference: null },
     ]);
   });
 
