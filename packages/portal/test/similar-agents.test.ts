@@ -1,6 +1,21 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './harness.ts';
 
+test('pages show runs of spaces in the name of an agent, and that the name is similar to one with single spaces', async () => {
+  const workspace = await newWorkspace();
+  for (const agent_name of ['checkout bot', 'checkout  bot'])
+    await workspace.send(paths.evaluations, { name: 'nightly', agent_name, status: 'passing', pass_rate: 90 });
+  const { page, pageErrors } = await workspace.visit('viewer', 'agents');
+  const rows = page.getByRole('table', { name: 'Agents' }).locator('tbody tr');
+  await rows.filter({ hasText: 'Similar to checkout\u2423\u2423bot' }).waitFor();
+  await rows
+    .filter({ hasText: 'Similar to checkout bot' })
+    .getByRole('link', { name: 'checkout\u2423\u2423bot', exact: true })
+    .click();
+  await page.getByRole('heading', { name: 'checkout\u2423\u2423bot', level: 1 }).waitFor();
+  expect(pageErrors).toEqual([]);
+});
+
 test('the list of agents and the page of an agent link to agents with similar names', async () => {
   const workspace = await newWorkspace();
   for (const agent_name of ['support-bot', 'Support-Bot', 'another'])

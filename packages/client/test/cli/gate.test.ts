@@ -64,6 +64,11 @@ describe('gate with the real server', () => {
     expect(JSON.parse(json.out)).toMatchObject({ exit_code: status, decision: { allowed: status === 0 }, verified_by: null });
   });
 
+  test('shows runs of spaces in the name of an agent', async () => {
+    await evaluate({ agent_name: 'go  od', pass_rate: 92.5 });
+    expect((await gate(['--agent', 'go  od'])).out).toContain('ALLOWED: go\u2423\u2423od may be promoted');
+  });
+
   test('writes the decision and its attestation, which the public key verifies', async () => {
     const vkey = inFile('instance.vkey', await operate('signing-key', 'show', '--vkey'));
     const [decision, attestation] = [join(folder, 'kept.json'), join(folder, 'attestation.json')];

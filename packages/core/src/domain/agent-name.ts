@@ -10,7 +10,7 @@ export interface NameProblem {
 
 /**
  * Returns the faults of an agent's name. A name must be in Unicode NFC, without white space at its ends and without invisible characters.
- * So different names look different, except for look-alike letters (name-skeleton.ts).
+ * So different names look different, except for those that name-skeleton.ts compares: look-alike letters, widths, and runs of white space.
  */
 export function agentNameProblems(name: string): NameProblem[] {
   if (PLAIN.test(name)) return [];

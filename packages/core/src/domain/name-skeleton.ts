@@ -1,8 +1,10 @@
 import { CONFUSABLES } from './confusables-data.ts';
 
 /**
- * The keys for comparing names. Two names look alike if their skeletons by Unicode Technical Standard #39 are equal, ignoring case
- * (docs/decisions/0040). This needs two keys, because a capital letter and its small letter have different look-alikes. Capital I looks
+ * The keys for comparing names. Two names look alike if their skeletons by Unicode Technical Standard #39 are equal, ignoring case, runs of
+ * white space and widths (docs/decisions/0040). A change of the keys needs a migration that removes the stored digests.
+ *
+ * This needs two keys, because a capital letter and its small letter have different look-alikes. Capital I looks
  * like l, but small i does not. Capital Cyrillic Н looks like H, but small н does not look like h.
  */
 export interface NameSkeletons {
@@ -12,9 +14,13 @@ export interface NameSkeletons {
   caseless: string;
 }
 
-/** Returns both keys of a name. White space at its ends, which old names may have, is ignored. */
+/**
+ * Returns both keys of a name. A run of white space counts as one space, because HTML shows no difference. White space at the ends, and
+ * invisible characters, which old names may have, are ignored.
+ */
 export function nameSkeletons(name: string): NameSkeletons {
-  const trimmed = name.replace(/^\p{White_Space}+|\p{White_Space}+$/gu, '');
+  const visible = name.replace(/\p{Default_Ignorable_Code_Point}/gu, '');
+  const trimmed = visible.replace(/\p{White_Space}+/gu, ' ').replace(/^ | $/g, '');
   return { asWritten: skeleton(foldCase(skeleton(trimmed))), caseless: skeleton(foldCase(trimmed)) };
 }
 
@@ -33,9 +39,8 @@ const CONFUSABLE_ASCII = /["%01I`m|]/;
 /** The skeleton of UTS #39, section 4, without its treatment of right-to-left text. */
 function skeleton(text: string): string {
   if (/^[\x00-\x7f]*$/.test(text) && !CONFUSABLE_ASCII.test(text)) return text;
-  const decomposed = text.normalize('NFD').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
   let mapped = '';
-  for (const character of decomposed) mapped += prototypes().get(character) ?? character;
+  for (const character of text.normalize('NFD')) mapped += prototypes().get(character) ?? character;
   return mapped.normalize('NFD');
 }
 
@@ -59,5 +64,29 @@ function readTable(): Map<string, string> {
       read.set(String.fromCodePoint(source), prototype);
     }
   }
+  for (const [first, last] of WIDTHS) addWidths(read, first, last);
+  read.set(MONGOLIAN_HYPHEN, '-');
   return read;
+}
+
+/** The ranges of full-width, half-width and small forms. The table of UTS #39 lists only a part of them. */
+const WIDTHS = [
+  [0xff01, 0xffee],
+  [0xfe50, 0xfe6b],
+] as const;
+
+/** This hyphen is in neither the table nor the ranges. */
+const MONGOLIAN_HYPHEN = '\u1806';
+
+/** The table replaces the full-width hyphen by a Japanese long vowel mark. It counts as a hyphen, like the other forms of ASCII characters. */
+const FULL_WIDTH_HYPHEN = '\uff0d';
+
+/** Adds the forms from `first` to `last` that the table leaves out: each one is replaced as its ordinary form is. */
+function addWidths(read: Map<string, string>, first: number, last: number): void {
+  for (let codePoint = first; codePoint <= last; codePoint += 1) {
+    const form = String.fromCodePoint(codePoint);
+    if (read.has(form) && form !== FULL_WIDTH_HYPHEN) continue;
+    const ordinary = [...form.normalize('NFKD')].map((character) => read.get(character) ?? character).join('');
+    if (ordinary !== form) read.set(form, ordinary);
+  }
 }

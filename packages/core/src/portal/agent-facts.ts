@@ -58,8 +58,7 @@ export const AgentSummary = Type.Object({
     dateTime({ description: 'When its last trace, telemetry event or evaluation was received; null before the first.' }),
   ),
   similar_to: Type.Array(AgentName, {
-    description:
-      'At most 3 agents that are not archived and whose names differ from its name only by case or look-alike letters, oldest first.',
+    description: 'At most 3 agents that are not archived and whose names look like its name, as docs/api.md says, oldest first.',
   }),
   latest_evaluation: Type.Union([EvaluationSummary, Type.Null()], {
     description:

@@ -17,6 +17,18 @@ describe('lookAlike', () => {
     ['rn for m', 'rnemo', 'memo'],
     ['mathematical letters', '\u{1D42C}upport', 'support'],
     ['a no-break space for a space', 'support\u00a0bot', 'support bot'],
+    ['two spaces for one', 'support  bot', 'support bot'],
+    ['an ideographic space for a space', 'support\u3000bot', 'support bot'],
+    ['different white space around an invisible character', 'support\u3000\u200b bot', 'support bot'],
+    [
+      'full-width letters that Unicode\u2019s table does not list',
+      '\uff52e\uff46\uff55\uff4e\uff44-\uff44es\uff4b',
+      'refund-desk',
+    ],
+    ['full-width capitals', '\uff32\uff25\uff26und-desk', 'refund-desk'],
+    ['a full-width hyphen', 'refund\uff0ddesk', 'refund-desk'],
+    ['a small hyphen', 'refund\ufe63desk', 'refund-desk'],
+    ['a Mongolian hyphen', 'refund\u1806desk', 'refund-desk'],
     ['a Unicode hyphen for a hyphen-minus', 'support\u2010bot', 'support-bot'],
     ['case of Cyrillic', '\u041d\u0410\u0419\u0422\u0418', '\u043d\u0430\u0439\u0442\u0438'],
     ['case of Greek with its final sigma', '\u039f\u0394\u039f\u03a3', '\u03bf\u03b4\u03bf\u03c2'],
@@ -40,6 +52,7 @@ describe('lookAlike', () => {
     ['an accent', 'resume', 'resum\u00e9'],
     ['another order', 'bot-support', 'support-bot'],
     ['another number', 'bot-2', 'bot-3'],
+    ['a space between letters', 'support bot', 'supportbot'],
   ])('is false for names that differ by %s', (_, a, b) => expect(lookAlike(a, b)).toBe(false));
 
   test('uses a table with the expected number of confusable characters', () => {

@@ -1,4 +1,5 @@
 import type { Condition, ConditionCheck } from '@countersign/core/contract/promotion-check';
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { IconCircleCheckFilled, IconCircleXFilled } from '@tabler/icons-react';
 import styles from './condition-list.module.css';
 import type { CheckedEvaluation } from './failed-conditions.ts';
@@ -44,6 +45,6 @@ export function ConditionList(props: {
   );
 }
 
-/** A message of a decision or a check, with the ID of the evaluation replaced by its name in quotation marks. */
+/** A message of a decision or a check, with visible spaces, and the ID of the evaluation replaced by its name in quotation marks. */
 export const withEvaluationName = (message: string, evaluation: CheckedEvaluation | null): string =>
-  evaluation === null ? message : message.replaceAll(evaluation.id, `“${evaluation.name}”`);
+  visibleSpaces(evaluation === null ? message : message.replaceAll(evaluation.id, `“${evaluation.name}”`));

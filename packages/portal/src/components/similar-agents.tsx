@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import type { AgentName } from '@countersign/core/portal/agent-facts';
 import { Link } from '@tanstack/react-router';
 import { Fragment } from 'react';
@@ -13,7 +14,7 @@ export function SimilarAgents({ workspace, agents }: { workspace: string; agents
         <Fragment key={id}>
           {index > 0 && ', '}
           <Link to="/w/$workspace/agents/$agent" params={{ workspace, agent: id }}>
-            <TruncatedText text={name} long />
+            <TruncatedText text={visibleSpaces(name)} long />
           </Link>
         </Fragment>
       ))}

@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -37,8 +38,8 @@ export function AgentSelect(props: {
     queryFn: ({ signal }) => call('agents.read', { params: { workspace: workspace.id, agent: value ?? '' }, signal }),
     enabled: value !== null,
   });
-  const options = new Map((matches.data?.items ?? []).map(({ id, name }) => [id, name]));
-  if (chosen.data !== undefined) options.set(chosen.data.id, chosen.data.name);
+  const options = new Map((matches.data?.items ?? []).map(({ id, name }) => [id, visibleSpaces(name)]));
+  if (chosen.data !== undefined) options.set(chosen.data.id, visibleSpaces(chosen.data.name));
   return (
     <Select
       size={small ? 'xs' : 'sm'}

@@ -164,6 +164,17 @@ describe('a new name that resembles a known one', () => {
     },
   );
 
+  test.each([
+    ['two spaces', 'checkout bot', 'checkout  bot'],
+    ['an ideographic space', 'refund bot', 'refund\u3000bot'],
+    ['a full-width letter', 'order-bot', 'o\uff52der-bot'],
+  ])('gets the warning if it differs by %s', async (_, known, name) => {
+    await evaluate(known);
+    expect(warning(await evaluate(name))).toBe(
+      `similar-agent-name;agent_name=${encodeURIComponent(name)};similar_to=${encodeURIComponent(known)}`,
+    );
+  });
+
   test('the warning is replayed with the stored response', async () => {
     await evaluate('replayed');
     const headers = { 'idempotency-key': randomUUID() };

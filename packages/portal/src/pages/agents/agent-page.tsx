@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { call, type ResponseBody } from '../../api/call.ts';
@@ -35,7 +36,7 @@ export function AgentPage() {
       {(data, crumb) => (
         <>
           <PageHeader
-            title={data.name}
+            title={visibleSpaces(data.name)}
             crumb={crumb}
             lead={
               <span className="row">

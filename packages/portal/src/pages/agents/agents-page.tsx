@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call, type ListItem } from '../../api/call.ts';
@@ -104,7 +105,7 @@ const columnsOf = (workspace: string): Column<Agent>[] => [
     cell: ({ id, name, similar_to }) => (
       <span className="row">
         <Link className={rowLink} to="/w/$workspace/agents/$agent" params={{ workspace, agent: id }}>
-          {name}
+          {visibleSpaces(name)}
         </Link>
         <ExampleBadge agent={name} />
         <SimilarAgents workspace={workspace} agents={similar_to} />

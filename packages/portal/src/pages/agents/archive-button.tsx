@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -23,8 +24,11 @@ export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> })
       params: { workspace: workspace.id, agent: agent.id },
       body: { archived: isArchiving, seen_name: agent.name, ...(rationale.trim() === '' ? {} : { rationale }) },
     });
-    if (changed) toast.done(isArchiving ? `${agent.name} archived.` : `${agent.name} restored.`);
-    else toast.problem(`${agent.name} was ${isArchiving ? 'archived' : 'restored'} already, so nothing was recorded.`);
+    if (changed) toast.done(isArchiving ? `${visibleSpaces(agent.name)} archived.` : `${visibleSpaces(agent.name)} restored.`);
+    else
+      toast.problem(
+        `${visibleSpaces(agent.name)} was ${isArchiving ? 'archived' : 'restored'} already, so nothing was recorded.`,
+      );
     await queries.invalidateQueries();
   };
   return (
@@ -35,7 +39,7 @@ export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> })
       <RationaleDialog
         opened={dialogOpen}
         onClose={() => setDialogOpen(false)}
-        title={isArchiving ? `Archive ${agent.name}` : `Restore ${agent.name}`}
+        title={isArchiving ? `Archive ${visibleSpaces(agent.name)}` : `Restore ${visibleSpaces(agent.name)}`}
         submit={isArchiving ? 'Archive' : 'Restore'}
         required={false}
         action={act}

@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -24,8 +25,8 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
       params: { workspace: workspace.id, agent: agent.id },
       body: { risk_level: level, seen_name: agent.name, ...(rationale.trim() === '' ? {} : { rationale }) },
     });
-    if (changed) toast.done(`${agent.name} is now ${level} risk.`);
-    else toast.problem(`${agent.name} was ${level} risk already, so nothing was recorded.`);
+    if (changed) toast.done(`${visibleSpaces(agent.name)} is now ${level} risk.`);
+    else toast.problem(`${visibleSpaces(agent.name)} was ${level} risk already, so nothing was recorded.`);
     await queries.invalidateQueries();
   };
   return (
@@ -36,7 +37,7 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
       <RationaleDialog
         opened={dialogOpen}
         onClose={() => setDialogOpen(false)}
-        title={`Set ${agent.name} to ${level} risk`}
+        title={`Set ${visibleSpaces(agent.name)} to ${level} risk`}
         submit={`Set to ${level} risk`}
         required={false}
         action={act}

@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -68,7 +69,7 @@ export function ApprovalActions({ detail: { may, evaluation, agent, seen } }: { 
         onClose={() => setOpenDialog(undefined)}
         title={
           <>
-            {ACTIONS[shownAction].title} <bdi>{evaluation.name}</bdi> (agent <bdi>{agent.name}</bdi>)
+            {ACTIONS[shownAction].title} <bdi>{evaluation.name}</bdi> (agent <bdi>{visibleSpaces(agent.name)}</bdi>)
           </>
         }
         submit={ACTIONS[shownAction].submit}

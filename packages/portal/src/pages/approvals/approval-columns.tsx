@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Link } from '@tanstack/react-router';
 import type { ListItem } from '../../api/call.ts';
 import { Actor } from '../../components/actor.tsx';
@@ -19,7 +20,7 @@ export const approvalColumns = (workspace: string): Column<Approval>[] => [
         to="/w/$workspace/approvals/$evaluation"
         params={{ workspace, evaluation: evaluation.id }}
       >
-        <TruncatedText text={agent.name} />
+        <TruncatedText text={visibleSpaces(agent.name)} />
       </Link>
     ),
   },

@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { call, type ResponseBody } from '../../api/call.ts';
@@ -36,7 +37,7 @@ export function ApprovalPage() {
       {(data, crumb) => (
         <>
           <PageHeader
-            title={`${data.agent.name}: ${data.evaluation.name}`}
+            title={`${visibleSpaces(data.agent.name)}: ${data.evaluation.name}`}
             crumb={crumb}
             lead={
               <span className="row">
@@ -105,7 +106,7 @@ function EvaluationPanel({ detail: { evaluation, details, notes, approval, agent
             [
               'Agent',
               <Link key="agent" to="/w/$workspace/agents/$agent" params={{ ...params, agent: agent.id }}>
-                {agent.name}
+                {visibleSpaces(agent.name)}
               </Link>,
             ],
             ['Category', evaluation.category ?? '–'],

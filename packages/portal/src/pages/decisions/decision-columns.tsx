@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Link } from '@tanstack/react-router';
 import type { ListItem } from '../../api/call.ts';
 import { Actor } from '../../components/actor.tsx';
@@ -14,7 +15,7 @@ export const decisionColumns = (workspace: string): Column<ListItem<'decisions.l
     cell: ({ id, agent, asked_for }) => (
       <span className="row">
         <Link className={rowLink} to="/w/$workspace/decisions/$decision" params={{ workspace, decision: id }}>
-          {agent?.name ?? asked_for ?? 'unknown agent'}
+          {visibleSpaces(agent?.name ?? asked_for ?? 'unknown agent')}
         </Link>
         {agent === null && asked_for !== null && (
           <Badge tone="quiet" dot={false}>

@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { call, type ResponseBody, urlOf } from '../../api/call.ts';
@@ -35,7 +36,7 @@ export function DecisionPage() {
       {(data, crumb) => {
         const evaluation = 'id' in data.decision.evaluation ? (data.decision.evaluation as CheckedEvaluation) : null;
         const params = { workspace: workspace.id, decision: id };
-        const name = data.agent?.name ?? data.asked_for ?? 'an unknown agent';
+        const name = visibleSpaces(data.agent?.name ?? data.asked_for ?? 'an unknown agent');
         return (
           <>
             <PageHeader
@@ -97,10 +98,10 @@ function Inputs({ decision: { decision, agent, asked_for } }: { decision: Decisi
           [
             'Agent',
             agent === null ? (
-              `${asked_for ?? 'agent'} (unknown)`
+              `${visibleSpaces(asked_for ?? 'agent')} (unknown)`
             ) : (
               <Link key="agent" to="/w/$workspace/agents/$agent" params={{ workspace: workspace.id, agent: agent.id }}>
-                {agent.name}
+                {visibleSpaces(agent.name)}
               </Link>
             ),
           ],

@@ -1,5 +1,6 @@
 import type { EvidenceDocument } from '@countersign/core/domain/evidence-document';
 import { readEvidence } from '@countersign/core/domain/evidence-verifier';
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Notice } from '../../components/notice.tsx';
 import { formatCountOf, formatPercent } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
@@ -30,7 +31,7 @@ const propertiesOf = ({
   ...evidence
 }: EvidenceDocument): Parameters<typeof PropertyList>[0]['facts'] => [
   ['Read at', <ExactTime key="read" at={evidence.read_at} />],
-  ['Requested agent', asked.agent_name ?? asked.agent_id ?? '–'],
+  ['Requested agent', visibleSpaces(asked.agent_name ?? asked.agent_id ?? '–')],
   ['Required pass rate', formatPercent(asked.min_pass_rate)],
   ['Maximum age', formatCountOf(asked.max_age_hours, 'hour', 'hours')],
   ['Harness', asked.harness_id ?? 'any'],

@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Link } from '@tanstack/react-router';
 import type { ListItem } from '../../api/call.ts';
 import { Actor } from '../../components/actor.tsx';
@@ -33,7 +34,7 @@ export const evaluationColumns = (
         {
           title: 'Agent',
           cell: ({ agent }: Evaluation) =>
-            agent === null ? <span className="faint">none</span> : <TruncatedText text={agent.name} />,
+            agent === null ? <span className="faint">none</span> : <TruncatedText text={visibleSpaces(agent.name)} />,
         },
       ]
     : []),

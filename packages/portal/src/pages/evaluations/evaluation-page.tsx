@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
@@ -93,7 +94,7 @@ function OutcomeProperties({ evaluation }: { evaluation: Evaluation }) {
               'none (not linked to an agent)'
             ) : (
               <Link key="agent" to="/w/$workspace/agents/$agent" params={{ workspace: workspace.id, agent: agent.id }}>
-                {agent.name}
+                {visibleSpaces(agent.name)}
               </Link>
             ),
           ],

@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Link } from '@tanstack/react-router';
 import type { ListItem } from '../../api/call.ts';
 import { Actor } from '../../components/actor.tsx';
@@ -16,7 +17,7 @@ export const incidentColumns = (workspace: string): Column<Incident>[] => [
     cell: ({ id, description, agent }) => (
       <>
         <Link className={rowLink} to="/w/$workspace/incidents/$incident" params={{ workspace, incident: id }}>
-          {agent.name}
+          {visibleSpaces(agent.name)}
         </Link>
         <span className="soft break"> · {description.length > 120 ? `${description.slice(0, 120)}…` : description}</span>
       </>

@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
@@ -34,7 +35,7 @@ export function IncidentPage() {
       {(data, crumb) => (
         <>
           <PageHeader
-            title={`Incident with ${data.agent.name}`}
+            title={`Incident with ${visibleSpaces(data.agent.name)}`}
             crumb={crumb}
             lead={
               <span className="row">
@@ -71,7 +72,7 @@ function IncidentProperties({ incident }: { incident: Incident }) {
           [
             'Agent',
             <Link key="agent" to="/w/$workspace/agents/$agent" params={{ ...params, agent: incident.agent.id }}>
-              {incident.agent.name}
+              {visibleSpaces(incident.agent.name)}
             </Link>,
           ],
           ['Re-certification', <RecertificationBadge key="state" state={incident.recertification} />],
@@ -123,7 +124,7 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
         <Notice kind="warning" title="Open re-certification: this agent cannot be promoted">
           <p>
             {closing.possible
-              ? `${agent.name} has passed an evaluation since the incident. The re-certification can be closed.`
+              ? `${visibleSpaces(agent.name)} has passed an evaluation since the incident. The re-certification can be closed.`
               : sentence(closing.obstacle ?? '')}
           </p>
           {closing.evaluation !== null && (
@@ -150,7 +151,7 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
       <RationaleDialog
         opened={dialogOpen}
         onClose={() => setDialogOpen(false)}
-        title={`Close re-certification of ${agent.name}`}
+        title={`Close re-certification of ${visibleSpaces(agent.name)}`}
         submit="Close re-certification"
         action={act}
       >

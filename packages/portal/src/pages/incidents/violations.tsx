@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Link } from '@tanstack/react-router';
 import { call, type ListItem } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
@@ -78,7 +79,7 @@ const columnsOf = (workspace: string): Column<Violation>[] => [
   },
   {
     title: 'Agent',
-    cell: ({ agent }) => (agent === null ? <span className="faint">–</span> : <TruncatedText text={agent.name} />),
+    cell: ({ agent }) => (agent === null ? <span className="faint">–</span> : <TruncatedText text={visibleSpaces(agent.name)} />),
   },
   { title: 'Severity', cell: ({ severity }) => <SeverityBadge severity={severity} /> },
   {

@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
@@ -101,7 +102,7 @@ function EntryProperties({ entry }: { entry: Entry }) {
             '–'
           ) : (
             <Link key="agent" to="/w/$workspace/agents/$agent" params={{ workspace: workspace.id, agent: agent.id }}>
-              {agent.name}
+              {visibleSpaces(agent.name)}
             </Link>
           ),
         ],

@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { IconCircleCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ResponseBody } from '../../api/call.ts';
@@ -24,7 +25,7 @@ export function PendingList({ overview }: { overview: ResponseBody<'overview.rea
         {approvals.map(({ evaluation, agent, requested_at }) => (
           <li key={evaluation.id}>
             <Link to="/w/$workspace/approvals/$evaluation" params={{ workspace: workspace.id, evaluation: evaluation.id }}>
-              Approval of {agent.name}
+              Approval of {visibleSpaces(agent.name)}
             </Link>
             <span>
               <bdi>{evaluation.name}</bdi>, {formatPercent(evaluation.pass_rate)} · <RelativeTime at={requested_at} />
@@ -34,7 +35,7 @@ export function PendingList({ overview }: { overview: ResponseBody<'overview.rea
         {recertifications.map(({ id, agent, severity, opened_at }) => (
           <li key={id}>
             <Link to="/w/$workspace/incidents/$incident" params={{ workspace: workspace.id, incident: id }}>
-              Re-certification of {agent.name}
+              Re-certification of {visibleSpaces(agent.name)}
             </Link>
             <span>
               after an incident of severity {severity} · <RelativeTime at={opened_at} />

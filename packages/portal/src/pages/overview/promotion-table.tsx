@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Link } from '@tanstack/react-router';
 import type { ListItem } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
@@ -24,7 +25,7 @@ export function PromotionTable({ agents }: { agents: readonly Agent[] }) {
           cell: ({ id, name, risk_level }) => (
             <span className="row">
               <Link className={rowLink} to="/w/$workspace/agents/$agent" params={{ workspace: workspace.id, agent: id }}>
-                {name}
+                {visibleSpaces(name)}
               </Link>
               <ExampleBadge agent={name} />
               {risk_level === 'high' && <RiskBadge level="high" />}

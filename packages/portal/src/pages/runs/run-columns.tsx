@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ListItem } from '../../api/call.ts';
@@ -18,9 +19,9 @@ export const runColumns = (workspace: string, { withAgent = true }: { withAgent?
           title: 'Agent',
           cell: ({ agent, provisional_agent_name }: Run) =>
             agent === null ? (
-              <span className="faint">{provisional_agent_name ?? 'none'}</span>
+              <span className="faint">{visibleSpaces(provisional_agent_name ?? 'none')}</span>
             ) : (
-              <TruncatedText text={agent.name} />
+              <TruncatedText text={visibleSpaces(agent.name)} />
             ),
         },
       ]

@@ -1,3 +1,4 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { ResponseBody } from '../../api/call.ts';
@@ -43,7 +44,7 @@ export function RunSummary({
                 provisionalAgent(trace.provisional_agent_name)
               ) : (
                 <Link key="agent" to="/w/$workspace/agents/$agent" params={{ ...params, agent: trace.agent.id }}>
-                  {trace.agent.name}
+                  {visibleSpaces(trace.agent.name)}
                 </Link>
               ),
             ],
@@ -72,7 +73,8 @@ export function RunSummary({
   );
 }
 
-const provisionalAgent = (name: string | null): string => (name === null ? 'none' : `${name} (provisional, not registered)`);
+const provisionalAgent = (name: string | null): string =>
+  name === null ? 'none' : `${visibleSpaces(name)} (provisional, not registered)`;
 
 function tokens({ prompt_tokens, completion_tokens, total_tokens }: Run): string {
   if (total_tokens === null) return '–';
