@@ -88,6 +88,24 @@ test('an approver can approve, withdraw and reject, and a new evaluation blocks 
   expect(pageErrors).toEqual([]);
 });
 
+test('the page of an approval does not call the models unchanged if not all runs were searched for models', async () => {
+  const workspace = await newWorkspace();
+  await createHighRiskAgent(workspace, 'support-bot');
+  await checkPromotion(workspace);
+  const { page, pageErrors } = await workspace.visit('approver', 'approvals');
+  await page.getByRole('link', { name: 'support-bot' }).click();
+  await decide(page, 'Approve', 'I read the failed cases.');
+  await page.getByText('Approved. The approval applies to promotion checks that use this evaluation.').waitFor();
+  const event = { trace_id: 'run', agent_name: 'support-bot', outcome: 'success' };
+  for (const size of [101, 100]) await workspace.send(paths.telemetry, { events: Array(size).fill(event) });
+  const body = { name: 'first', agent_name: 'support-bot', status: 'passing', pass_rate: 95 };
+  const { id } = await workspace.send(paths.evaluations, body);
+  await page.goto(`/w/${workspace.id}/approvals/${id}`);
+  await page.getByText(/^Compared: .*recorded by\. None of these changed\.$/).waitFor();
+  expect(await page.getByText('so other models may have been used').count()).toBe(2);
+  expect(pageErrors).toEqual([]);
+});
+
 test('the page of an agent links to the list of all its approvals, which includes approved evaluations', async () => {
   const workspace = await newWorkspace();
   const agent = await createHighRiskAgent(workspace, 'support-bot');

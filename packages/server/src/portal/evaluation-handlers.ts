@@ -89,5 +89,5 @@ export async function runsBetweenEvaluations(
     sumRunsOfAgent(tx, agentId, { from, to }),
     listModelsOfAgent(tx, agentId, { from, to }),
   ]);
-  return { from, to, totals, models, counted_max: COUNTED_RUNS_MAX };
+  return { from, to, totals, ...models, counted_max: COUNTED_RUNS_MAX };
 }

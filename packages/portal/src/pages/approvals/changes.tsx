@@ -33,8 +33,14 @@ function Value({ what, value }: { what: Detail['changes'][number]['what']; value
   return what === 'recorded_by' ? <Actor by={value} /> : <span className="break">{value}</span>;
 }
 
+/** The labels of the compared facts in one sentence. The models count as compared only if all of them were read. */
+const comparedFacts = (readAllModels: boolean): string => {
+  const { models, ...others } = LABELS;
+  return [...Object.values(others), ...(readAllModels ? [models] : [])].join(', ').toLowerCase();
+};
+
 /** The differences between this evaluation and the agent's last approved evaluation before it. */
-export function Changes({ detail: { changes, last_approved: last } }: { detail: Detail }) {
+export function Changes({ detail: { changes, last_approved: last, runs } }: { detail: Detail }) {
   const { workspace } = useWorkspace();
   if (last === null) {
     return (
@@ -43,6 +49,7 @@ export function Changes({ detail: { changes, last_approved: last } }: { detail: 
       </Panel>
     );
   }
+  const readAllModels = runs.models_complete && last.runs.models_complete;
   return (
     <Panel
       title="Changes since the last approved evaluation"
@@ -51,13 +58,14 @@ export function Changes({ detail: { changes, last_approved: last } }: { detail: 
           <Link to="/w/$workspace/evaluations/$evaluation" params={{ workspace: workspace.id, evaluation: last.evaluation.id }}>
             {last.evaluation.name}
           </Link>
-          , recorded <RelativeTime at={last.evaluation.recorded_at} />, approved by <Actor by={last.approval.decided_by} />
+          , recorded <RelativeTime at={last.evaluation.recorded_at} />, approved by <Actor by={last.approval.decided_by} />.
+          {!readAllModels && ' Models are read from the latest runs only, so other models may have been used.'}
         </>
       }
       flush={changes.length > 0}
     >
       {changes.length === 0 ? (
-        <p className="soft">Compared: {Object.values(LABELS).join(', ').toLowerCase()}. None of these changed.</p>
+        <p className="soft">Compared: {comparedFacts(readAllModels)}. None of these changed.</p>
       ) : (
         <DataTable
           label="Changes"

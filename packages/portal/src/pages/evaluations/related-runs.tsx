@@ -12,7 +12,7 @@ type Runs = NonNullable<ResponseBody<'evaluations.read'>['runs']>;
 /** A panel about the agent's runs between its previous evaluation and this evaluation: the totals and the latest runs. */
 export function RelatedRuns({ runs, agent }: { runs: Runs; agent: string }) {
   const { workspace } = useWorkspace();
-  const { totals, models, from, to, counted_max: countedMax } = runs;
+  const { totals, models, models_complete: isComplete, from, to, counted_max: countedMax } = runs;
   return (
     <Panel
       title="Related runs"
@@ -29,6 +29,7 @@ export function RelatedRuns({ runs, agent }: { runs: Runs; agent: string }) {
           . Runs are selected by time, so the evaluation may not have used all of these runs.
           {totals.runs >= countedMax &&
             ` At most the latest ${formatCount(countedMax)} traces and ${formatCount(countedMax)} telemetry events are counted.`}
+          {!isComplete && ' Models are read from the latest runs only, so other models may have been used.'}
         </>
       }
       actions={

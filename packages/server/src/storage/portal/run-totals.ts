@@ -62,31 +62,54 @@ export async function sumRunsOfAgent(tx: Transaction, agentId: string, range: Ti
   return totalsOf(row!);
 }
 
-/** The limits of the search for models: runs of each kind, latest submissions of each trace, and total bytes of the facts of steps. */
+/** The limits of the search for models: runs of each kind, latest submissions of each trace, total bytes of the facts of steps, models. */
 const MODEL_RUNS_MAX = 200;
 const MODEL_SUBMISSIONS_MAX = 50;
 const MODEL_BYTES_MAX = 4 * 1024 * 1024;
+const MODELS_MAX = 50;
 
 // `octet_length` reads only the stored size of a long text, so texts that are left out are not read.
+const READ_SUBMISSIONS = `
+  SELECT t.id AS trace, t.submission_count, s.number, s.spans,
+         sum(octet_length(s.spans)) OVER (ORDER BY t.id DESC, s.number DESC) - octet_length(s.spans) AS bytes_before
+    FROM ${runsOfAgent('traces', 'id', 'r.id, r.submission_count', MODEL_RUNS_MAX)} AS t
+   CROSS JOIN LATERAL (SELECT number, spans FROM countersign.trace_submissions AS x WHERE x.tenant_id = $1 AND x.trace = t.id
+                        ORDER BY number DESC LIMIT ${MODEL_SUBMISSIONS_MAX}) AS s`;
+
 const MODELS = sql<RelatedRuns['models'][number]>(
   'portal_list_models_of_agent',
   `SELECT model, count(*) AS steps FROM (
      SELECT step.model FROM (
        SELECT submission.trace, submission.submission_count, submission.number, span.fields ->> 0 AS span_id, span.fields ->> 4 AS model
-         FROM (
-           SELECT t.id AS trace, t.submission_count, s.number, s.spans,
-                  sum(octet_length(s.spans)) OVER (ORDER BY t.id DESC, s.number DESC) - octet_length(s.spans) AS bytes_before
-             FROM ${runsOfAgent('traces', 'id', 'r.id, r.submission_count', MODEL_RUNS_MAX)} AS t
-            CROSS JOIN LATERAL (SELECT number, spans FROM countersign.trace_submissions AS x WHERE x.tenant_id = $1 AND x.trace = t.id
-                                 ORDER BY number DESC LIMIT ${MODEL_SUBMISSIONS_MAX}) AS s) AS submission
+         FROM (${READ_SUBMISSIONS}) AS submission
         CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (fields)
         WHERE submission.bytes_before < ${MODEL_BYTES_MAX} AND span.fields ->> 4 IS NOT NULL ${FENCE}) AS step
       WHERE step.submission_count = 1 OR ${isCurrentSpan('step.trace', 'step.span_id', 'step.number')}
      UNION ALL
      SELECT e.model FROM ${runsOfAgent('telemetry_events', 'submission', 'r.model', MODEL_RUNS_MAX)} AS e WHERE e.model IS NOT NULL) AS named
-    GROUP BY model ORDER BY steps DESC, model LIMIT 50`,
+    GROUP BY model ORDER BY steps DESC, model LIMIT ${MODELS_MAX}`,
 );
 
-/** Up to 50 models that an agent's latest runs in a range of time used, each with its number of steps and events, most used first. */
-export const listModelsOfAgent = (tx: Transaction, agentId: string, range: TimeRange): Promise<RelatedRuns['models']> =>
-  tx.run(MODELS, [tx.tenantId, agentId, ...idRange(range), range.from, range.to]);
+const exceeds = (table: string, id: string): string =>
+  `(SELECT count(*) > ${MODEL_RUNS_MAX} FROM ${runsOfAgent(table, id, `r.${id}`, MODEL_RUNS_MAX + 1)} AS counted)`;
+
+const IS_CUT = sql<{ is_cut: boolean }>(
+  'portal_are_models_of_agent_cut',
+  `SELECT ${exceeds('traces', 'id')} OR ${exceeds('telemetry_events', 'submission')} OR coalesce(bool_or(
+            submission_count > ${MODEL_SUBMISSIONS_MAX} OR bytes_before >= ${MODEL_BYTES_MAX}), false) AS is_cut
+     FROM (${READ_SUBMISSIONS}) AS submission`,
+);
+
+/**
+ * The models that an agent's latest runs in a range of time used, at most MODELS_MAX, each with its number of steps and events, most used
+ * first. They are complete if no limit left out a run, a submission or a model.
+ */
+export async function listModelsOfAgent(
+  tx: Transaction,
+  agentId: string,
+  range: TimeRange,
+): Promise<Pick<RelatedRuns, 'models' | 'models_complete'>> {
+  const values = [tx.tenantId, agentId, ...idRange(range), range.from, range.to];
+  const [models, [row]] = await Promise.all([tx.run(MODELS, values), tx.run(IS_CUT, values)]);
+  return { models, models_complete: !row!.is_cut && models.length < MODELS_MAX };
+}
