@@ -511,8 +511,8 @@ countersign.tree_nodes tree_nodes_pkey PRIMARY KEY (tenant_id, log, level, index
 countersign.tree_nodes tree_nodes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 
 -- indexes
-CREATE INDEX agents_name_skeleton ON countersign.agents USING btree (tenant_id, name_skeleton)
-CREATE INDEX agents_name_skeleton_caseless ON countersign.agents USING btree (tenant_id, name_skeleton_caseless)
+CREATE INDEX agents_name_skeleton ON countersign.agents USING btree (tenant_id, name_skeleton, created_at, id)
+CREATE INDEX agents_name_skeleton_caseless ON countersign.agents USING btree (tenant_id, name_skeleton_caseless, created_at, id)
 CREATE INDEX agents_without_skeleton ON countersign.agents USING btree (tenant_id, id) WHERE (name_skeleton IS NULL)
 CREATE INDEX approvals_decided ON countersign.approvals USING btree (tenant_id, status, decided_seq, evaluation_id) WHERE (status <> 'pending'::text)
 CREATE INDEX approvals_of_agent ON countersign.approvals USING btree (tenant_id, agent_id, decided_seq)

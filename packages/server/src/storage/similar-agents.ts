@@ -18,16 +18,13 @@ export function skeletonDigests(name: string): SkeletonDigests {
 /** The largest number of similar agents that are returned for one agent. */
 export const SIMILAR_MAX = 3;
 
-/** The largest number of agents with the same skeleton that a lookup reads, to find the oldest ones. */
-const COMPARED_MAX = 20;
-
 const alike = (column: string, digest: string, condition: string) =>
   `(SELECT id, name, created_at FROM countersign.agents AS other
-     WHERE other.tenant_id = $1 AND other.${column} = ${digest}${condition} LIMIT ${COMPARED_MAX})`;
+     WHERE other.tenant_id = $1 AND other.${column} = ${digest}${condition} ORDER BY created_at, id LIMIT ${SIMILAR_MAX})`;
 
 /**
- * SQL for up to SIMILAR_MAX agents whose name has one of these digests, oldest first, as rows of `id` and `name`. At most COMPARED_MAX
- * agents are read for each of the two digests. If more agents have the same digest, the oldest ones may be missing.
+ * SQL for the oldest SIMILAR_MAX agents whose name has one of these digests, oldest first, as rows of `id` and `name`. The index of each
+ * digest has this order, so many agents with the same digest cost no more.
  * @param asWritten SQL for a digest of `name_skeleton`.
  * @param caseless SQL for a digest of `name_skeleton_caseless`.
  * @param condition further SQL for the rows of `other`, starting with AND.

@@ -175,6 +175,22 @@ describe('a new name that resembles a known one', () => {
     );
   });
 
+  test('gets the warning about the oldest agent, even if many agents look like it and it was changed since', async () => {
+    await evaluate('ledgertransferbot');
+    const variants = Array.from({ length: 60 }, (_, index) =>
+      [...'ledgertransferbot'].map((letter, place) => ((index + 1) & (1 << place) ? letter.toUpperCase() : letter)).join(''),
+    );
+    const events = variants.map((agent_name) => ({ ...event(), agent_name }));
+    expect((await server.post(paths.telemetry, key, { events })).status).toBe(200);
+    await server.database.sql(
+      `UPDATE countersign.agents SET risk_level = 'high' WHERE tenant_id = $1 AND name = 'ledgertransferbot'`,
+      [tenantId],
+    );
+    expect(warning(await evaluate('ledgertransferBOT'))).toBe(
+      'similar-agent-name;agent_name=ledgertransferBOT;similar_to=ledgertransferbot',
+    );
+  });
+
   test('the warning is replayed with the stored response', async () => {
     await evaluate('replayed');
     const headers = { 'idempotency-key': randomUUID() };
