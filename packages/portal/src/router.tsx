@@ -56,12 +56,16 @@ const workspace = createRoute({
   notFoundComponent: lazyPage(() => import('./pages/not-found-page.tsx'), 'NotFoundInWorkspace'),
 });
 
-/** A page of a workspace. Its code loads on the first visit, or earlier if preloadPages loads it. */
+/**
+ * A page of a workspace. Its code loads on the first visit, or earlier if preloadPages loads it. The page of another workspace or record
+ * starts anew, so that it shows no input, result or previous data of the page before it.
+ */
 const page = <const P extends string>(path: P, component: ReturnType<typeof lazyPage>) =>
   createRoute({
     getParentRoute: () => workspace,
     path,
     validateSearch: stringParameters,
+    remountDeps: ({ params }) => params,
     component,
     pendingComponent: PageSkeleton,
   });

@@ -23,7 +23,7 @@ export function PageHeader(props: {
   useEffect(() => {
     document.title = [title, workspace, 'Countersign'].filter((part) => part !== undefined).join(' · ');
   }, [title, workspace]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the header stays mounted when the page shows another record.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the header can stay mounted when the path changes, if neither path has a page.
   useEffect(() => {
     if (pagesShown++ > 0) heading.current?.focus({ preventScroll: true });
   }, [pathname]);
