@@ -1,6 +1,6 @@
 import { NumberInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call, type ResponseBody } from '../../api/call.ts';
 import { toProblem } from '../../api/problem.ts';
@@ -15,7 +15,10 @@ import styles from './agent-page.module.css';
 
 const TYPING_MS = 350;
 
-/** A panel that runs promotion checks with criteria from its fields. Nothing is recorded. */
+/**
+ * A panel that runs promotion checks with criteria from its fields. Nothing is recorded. After a change of the criteria, it shows no verdict
+ * until the new one arrives.
+ */
 export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'> }) {
   const { workspace } = useWorkspace();
   const [criteria, setCriteria] = useState<{ min_pass_rate: number | string; max_age_hours: number | string }>({
@@ -30,7 +33,6 @@ export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'>
     queryKey: ['preview', workspace.id, agent.id, query],
     queryFn: ({ signal }) =>
       call('agents.promotion_preview', { params: { workspace: workspace.id, agent: agent.id }, query, signal }),
-    placeholderData: keepPreviousData,
   });
   const isInvalid = preview.isError && toProblem(preview.error).kind === 'invalid';
   return (
@@ -61,19 +63,29 @@ export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'>
         </Notice>
       ) : preview.isError ? (
         <ProblemNotice problem={preview.error} retry={() => void preview.refetch()} />
-      ) : preview.data === undefined ? (
-        <BlockSkeleton height={180} />
       ) : (
         <div className="stack" aria-live="polite">
-          <Notice
-            kind={preview.data.promotable ? 'good' : 'problem'}
-            title={preview.data.promotable ? 'Promotion would be allowed' : 'Promotion would be blocked'}
-          >
-            <p>{withEvaluationName(preview.data.message, preview.data.evaluation)}</p>
-          </Notice>
-          <ConditionList checks={preview.data.checks} agent={agent.id} evaluation={preview.data.evaluation} />
+          {preview.data === undefined || criteria !== debouncedCriteria ? (
+            <BlockSkeleton height={360} />
+          ) : (
+            <Verdict preview={preview.data} agent={agent.id} />
+          )}
         </div>
       )}
     </Panel>
+  );
+}
+
+function Verdict({ preview, agent }: { preview: ResponseBody<'agents.promotion_preview'>; agent: string }) {
+  return (
+    <>
+      <Notice
+        kind={preview.promotable ? 'good' : 'problem'}
+        title={preview.promotable ? 'Promotion would be allowed' : 'Promotion would be blocked'}
+      >
+        <p>{withEvaluationName(preview.message, preview.evaluation)}</p>
+      </Notice>
+      <ConditionList checks={preview.checks} agent={agent} evaluation={preview.evaluation} />
+    </>
   );
 }

@@ -1,0 +1,29 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { newWorkspace, paths } from './harness.ts';
+
+/** Delays requests to these URLs until the returned function is called. */
+async function delay(page: Page, urls: string): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await page.context().route(urls, async (route) => {
+    await promise;
+    await route.continue();
+  });
+  return resolve;
+}
+
+test('the promotion preview shows no verdict until the server has checked the criteria in its fields', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'passing', pass_rate: 90 });
+  const { page } = await workspace.visit('viewer', 'agents');
+  await page.getByRole('link', { name: 'support-bot' }).click();
+  await page.getByText('Promotion would be allowed').waitFor();
+  const release = await delay(page, '**/promotion-preview*');
+  const request = page.waitForRequest(/min_pass_rate=95/);
+  await page.getByLabel('Required pass rate (%)').fill('95');
+  expect(await page.getByText('Promotion would be').count()).toBe(0);
+  await request;
+  expect(await page.getByText('Promotion would be').count()).toBe(0);
+  release();
+  await page.getByText('Promotion would be blocked').waitFor();
+});
