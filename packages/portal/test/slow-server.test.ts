@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { newWorkspace, paths } from './harness.ts';
+import { createHighRiskAgent, newWorkspace, paths } from './harness.ts';
 
 /** Delays requests to these URLs until the returned function is called. */
 async function delay(page: Page, urls: string): Promise<() => void> {
@@ -26,4 +26,20 @@ test('the promotion preview shows no verdict until the server has checked the cr
   expect(await page.getByText('Promotion would be').count()).toBe(0);
   release();
   await page.getByText('Promotion would be blocked').waitFor();
+});
+
+test('after a change of the filter, a list is called empty only when the server has responded', async () => {
+  const workspace = await newWorkspace();
+  await createHighRiskAgent(workspace, 'support-bot');
+  await workspace.send(paths.evaluations, { name: 'second', agent_name: 'support-bot', status: 'passing', pass_rate: 95 });
+  await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
+  const { page } = await workspace.visit('viewer', 'approvals?status=rejected');
+  const main = page.getByRole('main');
+  await main.getByText('No rejected evaluations yet').waitFor();
+  const release = await delay(page, '**/approvals*');
+  await main.getByText('Pending', { exact: true }).click();
+  await main.getByRole('status', { name: 'Loading' }).waitFor();
+  expect(await main.getByText('No pending approvals').count()).toBe(0);
+  release();
+  await main.getByRole('link', { name: 'support-bot' }).waitFor();
 });

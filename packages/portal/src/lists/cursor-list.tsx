@@ -32,9 +32,12 @@ export function CursorList<T>(props: {
     queryFn: ({ signal }) => load(filters.cursor, signal),
     placeholderData: keepPreviousData,
   });
+  const skeleton = <TableSkeleton columns={columns.length} />;
   return (
-    <LoadedContent query={list} skeleton={<TableSkeleton columns={columns.length} />} inset>
+    <LoadedContent query={list} skeleton={skeleton} inset>
       {({ items, next }) => {
+        // If the previous list has no rows, the next list can still have some.
+        if (items.length === 0 && list.isPlaceholderData) return skeleton;
         if (items.length === 0 && filters.cursor === undefined) return filters.any ? <NoMatches filters={filters} /> : empty;
         return (
           <>
