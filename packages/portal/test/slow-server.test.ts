@@ -12,6 +12,11 @@ async function delay(page: Page, urls: string): Promise<() => void> {
   return resolve;
 }
 
+/** Scripts that shorten the time limit of requests, which is 30 seconds, and that restore it. */
+const SHORTEN_TIME_LIMIT = `window.realSetTimeout = setTimeout;
+  window.setTimeout = (act, ms, ...rest) => realSetTimeout(act, ms === 30_000 ? 100 : ms, ...rest)`;
+const RESTORE_TIME_LIMIT = 'window.setTimeout = realSetTimeout';
+
 test('the promotion preview shows no verdict until the server has checked the criteria in its fields', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'passing', pass_rate: 90 });
@@ -42,4 +47,20 @@ test('after a change of the filter, a list is called empty only when the server 
   expect(await main.getByText('No pending approvals').count()).toBe(0);
   release();
   await main.getByRole('link', { name: 'support-bot' }).waitFor();
+});
+
+test('a page says that it may be out of date if the server accepts requests and does not respond', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('viewer');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  const banner = page.getByText('The server is not responding. This page may be out of date');
+  await page.context().route(/\/api\/portal\/|\/readyz/, () => undefined);
+  await page.evaluate(SHORTEN_TIME_LIMIT);
+  await page.getByRole('link', { name: 'Agents', exact: true }).click();
+  await banner.waitFor();
+  await page.evaluate(RESTORE_TIME_LIMIT);
+  await page.context().unrouteAll();
+  await page.getByRole('button', { name: 'Try again' }).first().click();
+  await banner.waitFor({ state: 'detached' });
+  await page.getByText('No agents yet').waitFor();
 });

@@ -74,19 +74,28 @@ export async function call<N extends RouteName>(name: N, options: CallOptions<N>
   return (await readBody(response, signal)) as ResponseBody<N>;
 }
 
+/** The time limit of a response. It is longer than the time limit of a database statement (server/src/database/pool.ts). */
+const RESPONSE_TIMEOUT_MS = 30_000;
+
 /**
  * Sends a request and returns the response, whatever its status. Records whether the server responded, for the lost-connection
- * banner. Throws a Problem if there is no response. Rethrows the error of an abort.
+ * banner. Throws a Problem if there is no response in time. Rethrows the error of an abort. The body has no time limit, because a line can
+ * be slow.
  */
 export async function fetchFromServer(address: string, init: RequestInit): Promise<Response> {
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), RESPONSE_TIMEOUT_MS);
+  const signal = init.signal ? AbortSignal.any([init.signal, timeout.signal]) : timeout.signal;
   try {
-    const response = await fetch(address, init);
+    const response = await fetch(address, { ...init, signal });
     recordConnection(response.status !== 502 && response.status !== 504);
     return response;
   } catch (error) {
     if (init.signal?.aborted) throw error;
     recordConnection(false);
     throw new Problem(0, 'no_response');
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -25,7 +25,8 @@ export function LostConnection() {
     if (!connection.isLost()) await queries.refetchQueries({ type: 'active', stale: true });
   };
   useEffect(() => {
-    if (!lost) return;
+    // The next check waits for the end of this one, which can take long if the server hangs.
+    if (!lost || checking) return;
     const timer = setInterval(() => void check(), CHECK_INTERVAL_MS);
     return () => clearInterval(timer);
   });
