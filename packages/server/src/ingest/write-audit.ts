@@ -1,15 +1,16 @@
 import { operations } from '@countersign/core/contract/operations';
 import { type AgentClaim, claimedAgents } from '@countersign/core/domain/agent-claim';
 import type { UnlinkedEntry } from '@countersign/core/domain/audit-chain';
+import type { EvidenceState, KnownAgent } from '@countersign/core/domain/evidence-state';
 import type { TakeMore } from '../database/batch-writer.ts';
 import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import { validationFailed } from '../errors/api-error.ts';
-import { lockLogs } from '../ledger/advance.ts';
+import { lockLogs, lockLogsAndRead } from '../ledger/advance.ts';
 import { appendEntries } from '../ledger/append.ts';
+import { evidenceStates } from '../ledger/evidence-states.ts';
 import { isShared } from '../ledger/head-memory.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
-import { findAgents } from '../storage/agents.ts';
-import type { HeadToMove } from '../storage/log-heads.ts';
+import type { HeadToMove, ReadHead } from '../storage/log-heads.ts';
 import { BatchAgents } from './batch-agents.ts';
 import { ingestReply } from './ingest-request.ts';
 import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';
@@ -35,38 +36,67 @@ const REMEMBERED_HEAD_ITEMS_MAX = 4;
 export async function writeAudit(
   tx: Transaction,
   first: readonly PreparedAudit[],
-  heads: RememberedHeads,
+  rememberedHeads: RememberedHeads,
   takeMore: TakeMore<PreparedAudit> = () => [],
 ): Promise<Outcome[]> {
   const awaited = isShared(tx, 'audit') ? await lockLogs(tx, ['audit']) : undefined;
   const items = awaited === undefined ? first : [...first, ...takeMore()];
   const mayGuess = awaited === undefined && items.length <= REMEMBERED_HEAD_ITEMS_MAX && items.every(readsNothing);
-  const guessed = mayGuess ? heads.get(tx.tenantId) : undefined;
+  const guessed = mayGuess ? rememberedHeads.get(tx.tenantId) : undefined;
   const known = awaited ?? (guessed === undefined ? undefined : { audit: guessed });
-  const locked = known === undefined ? ignoreRejection(lockLogs(tx, ['audit'])) : Promise.resolve(known);
-  const agents = ignoreRejection(findAgents(tx, ...claimedAgents(items.map(({ claim }) => claim))));
+  const heads = ignoreRejection(readHeads(tx, items, known));
+  const agents = ignoreRejection(heads.then(({ evidence }) => registeredAgents(tx, items, evidence)));
   let lastHead: HeadToMove | undefined;
   const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (fresh) => {
-    const { moved, outcomes } = await store(tx, locked, agents, fresh);
+    const { moved, outcomes } = store(tx, await heads, await agents, fresh);
     lastHead = moved;
     return outcomes;
   });
-  if (lastHead !== undefined) heads.remember(tx.tenantId, lastHead);
+  if (lastHead !== undefined) rememberedHeads.remember(tx.tenantId, lastHead);
   return outcomes;
 }
 
-/** Whether an entry has no agent to look up, and no Idempotency-Key. */
-const readsNothing = ({ claim, idempotency }: PreparedAudit): boolean =>
-  claim.id === null && claim.name === null && idempotency === undefined;
+const namesAgent = ({ claim }: PreparedAudit): boolean => claim.id !== null || claim.name !== null;
 
-async function store(
+/** Whether an entry has no agent to look up, and no Idempotency-Key. */
+const readsNothing = (item: PreparedAudit): boolean => !namesAgent(item) && item.idempotency === undefined;
+
+/** The head of the audit ledger, and that of the evidence log if it was read with it. */
+interface BatchHeads {
+  audit: HeadToMove;
+  evidence?: ReadHead;
+}
+
+/** Locks the audit ledger unless its head is known. If an entry names an agent, reads the head of the evidence log in the same round trip. */
+async function readHeads(
   tx: Transaction,
-  locked: Promise<{ audit: HeadToMove }>,
-  agents: ReturnType<typeof findAgents>,
   items: readonly PreparedAudit[],
-): Promise<{ outcomes: Outcome[]; moved: HeadToMove }> {
-  const { audit: head } = await locked;
-  const batchAgents = new BatchAgents(await agents, 'leave it out, and name the agent in subject or metadata');
+  known: { audit: HeadToMove } | undefined,
+): Promise<BatchHeads> {
+  if (known !== undefined) return known;
+  if (!items.some(namesAgent)) return lockLogs(tx, ['audit']);
+  const { locked, read } = await lockLogsAndRead(tx, ['audit'], 'evidence', () => undefined);
+  return { ...locked, evidence: read };
+}
+
+/**
+ * The registered agents that the entries name. They are read from the evidence log and not from their table, so that no entry names an agent
+ * that only the table has.
+ */
+async function registeredAgents(tx: Transaction, items: readonly PreparedAudit[], evidence?: ReadHead): Promise<KnownAgent[]> {
+  if (!items.some(namesAgent)) return [];
+  const [ids, names] = claimedAgents(items.map(({ claim }) => claim));
+  const find = (state: EvidenceState) => [...ids.map((id) => state.agent(id)), ...names.map((name) => state.agentNamed(name))];
+  return (await evidenceStates.read(tx, find, evidence)).filter((agent) => agent !== undefined);
+}
+
+function store(
+  tx: Transaction,
+  { audit: head }: BatchHeads,
+  agents: readonly KnownAgent[],
+  items: readonly PreparedAudit[],
+): { outcomes: Outcome[]; moved: HeadToMove } {
+  const batchAgents = new BatchAgents(agents, 'leave it out, and name the agent in subject or metadata');
   const rejections = items.map(({ claim, entry }) => {
     const resolved = batchAgents.resolve([claim], entry.recorded_by);
     return 'issues' in resolved ? validationFailed(...resolved.issues) : undefined;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { skeletonDigests } from '../../src/storage/similar-agents.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -50,4 +50,37 @@ test('a signed decision suggests no agent whose digests of similar names were ch
   );
   const message = await messageOn('Refund-Bot');
   expect(message).toContain('did you mean "refund-bot"?');
+});
+
+describe('an audit entry', () => {
+  const append = (agent_id: string) => server.post(paths.audit, key, { actor: 'ci', action: 'deployed', agent_id });
+  const idOf = async (name: string): Promise<string> =>
+    (
+      await server.database.sql<{ id: string }>('SELECT id FROM countersign.agents WHERE tenant_id = $1 AND name = $2', [
+        tenantId,
+        name,
+      ])
+    )[0]!.id;
+
+  test('of an agent that was inserted into the table is rejected', async () => {
+    await register('bot');
+    const { status, body } = await append(await insertAgent('ghost'));
+    expect([status, body.issues[0].code]).toEqual([422, 'unknown_agent']);
+    expect((await append(await idOf('bot'))).status).toBe(200);
+  });
+
+  test('of an agent whose row was deleted is accepted, because the evidence log has the agent', async () => {
+    await register('bot');
+    const id = await idOf('bot');
+    await server.database.sql('DELETE FROM countersign.agents WHERE tenant_id = $1', [tenantId]);
+    expect((await append(id)).status).toBe(200);
+  });
+
+  test('of an agent is accepted directly after the agent was registered', async () => {
+    for (const name of ['one', 'two', 'three']) {
+      await register(name);
+      const id = await idOf(name);
+      expect((await Promise.all([append(id), append(id), append(id)])).map(({ status }) => status)).toEqual([200, 200, 200]);
+    }
+  });
 });
