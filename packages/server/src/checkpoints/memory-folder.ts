@@ -8,6 +8,7 @@ import { variableError } from '../config/config-values.ts';
 import { syncFolder, writeSynced } from '../files/synced-files.ts';
 import type { HeadStore, KeptHead } from '../ledger/head-memory.ts';
 import type { LogName } from '../storage/log-heads.ts';
+import { ChangedFiles } from './changed-files.ts';
 import { WRITABLE } from './checkpoint-folder.ts';
 
 /** A file of the memory folder does not contain the checkpoint that it should contain. */
@@ -71,12 +72,16 @@ function memoryFolder(folder: string): HeadStore {
   const pathOf = (tenantId: string, log: LogName) => join(folder, tenantId, `${log}.checkpoint`);
   /** The size of the checkpoint that this process wrote last, by path. A checkpoint that is requested again is not written again. */
   const written = new Map<string, number>();
+  const files = new ChangedFiles();
   return {
-    latest: async (tenantId, log) => {
+    latest: (tenantId, log) => {
       const path = pathOf(tenantId, log);
-      const note = await readFile(path, 'utf8').catch(noFile);
-      return note === undefined ? undefined : headOf(note, path, originOf(tenantId, log));
+      return files.read(path, async () => {
+        const note = await readFile(path, 'utf8').catch(noFile);
+        return note === undefined ? undefined : headOf(note, path, originOf(tenantId, log));
+      });
     },
+    hasChanged: (tenantId, log) => files.hasChanged(pathOf(tenantId, log)),
     write: async (tenantId, log, { size, note }, { isRestoreAccepted = false } = {}) => {
       const path = pathOf(tenantId, log);
       const isWritten = (written.get(path) ?? -1) >= size;

@@ -9,7 +9,7 @@ import { lockLogs, lockLogsAndRead } from '../ledger/advance.ts';
 import { appendEntries } from '../ledger/append.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
 import { isShared } from '../ledger/head-memory.ts';
-import type { RememberedHeads } from '../ledger/remembered-heads.ts';
+import { guessHead, type RememberedHeads } from '../ledger/remembered-heads.ts';
 import type { HeadToMove, ReadHead } from '../storage/log-heads.ts';
 import { BatchAgents } from './batch-agents.ts';
 import { ingestReply } from './ingest-request.ts';
@@ -42,7 +42,8 @@ export async function writeAudit(
   const awaited = isShared(tx, 'audit') ? await lockLogs(tx, ['audit']) : undefined;
   const items = awaited === undefined ? first : [...first, ...takeMore()];
   const mayGuess = awaited === undefined && items.length <= REMEMBERED_HEAD_ITEMS_MAX && items.every(readsNothing);
-  const guessed = mayGuess ? rememberedHeads.get(tx.tenantId) : undefined;
+  const guess = mayGuess ? guessHead(tx, 'audit', rememberedHeads) : undefined;
+  const guessed = guess instanceof Promise ? await guess : guess;
   const known = awaited ?? (guessed === undefined ? undefined : { audit: guessed });
   const heads = ignoreRejection(readHeads(tx, items, known));
   const agents = ignoreRejection(heads.then(({ evidence }) => registeredAgents(tx, items, evidence)));

@@ -5,7 +5,7 @@ import { sha256 } from '../crypto/digests.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import type { LogName, ReadHead } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, insertCheckpoint, type StoredCheckpoint } from '../storage/tree.ts';
-import { headStore } from './head-memory.ts';
+import { continuityFault, headStore, readStore } from './head-memory.ts';
 import { isExtension, LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 import { checkpointFault } from './stored-checkpoints.ts';
@@ -23,9 +23,10 @@ export interface CheckpointRequest {
 
 /**
  * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. In both cases the head must continue the newest
- * checkpoint (`confirmCheckpoint`). Before it signs, it also compares the head with the stored tree nodes and the rows after them.
- * @throws LogRewrittenError if the head or the newest checkpoint is not valid, or if this comparison finds a difference. In that case
- * nothing is signed.
+ * checkpoint (`confirmCheckpoint`) and the checkpoint in the HeadStore, which is read each time. Before it signs, it also compares the head
+ * with the stored tree nodes and the rows after them.
+ * @throws LogRewrittenError if the head or the newest checkpoint is not valid, or if one of these comparisons finds a difference. In that
+ * case nothing is signed.
  * @throws ClockUnsafeError if it must sign a new checkpoint and the clocks cannot be used.
  */
 export async function checkpointOf(
@@ -34,7 +35,11 @@ export async function checkpointOf(
   request: CheckpointRequest,
 ): Promise<StoredCheckpoint> {
   const { log, isRecent = () => false, rows = Infinity } = request;
+  // The HeadStore is read before the head, so its checkpoint covers no later rows.
+  const kept = request.isRestoreAccepted === true ? undefined : await readStore(tx, log);
   const { head, latest } = await readNewest(tx, log, signers);
+  const fault = kept && (await continuityFault(tx, log, { ...kept, root: () => kept.root }, head.tree));
+  if (fault !== undefined) throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
   if (latest !== undefined && (latest.size >= Math.min(head.seq, rows) || isRecent(latest))) return latest;
   tx.clock.requireSafe();
   const root = openFrontier(head.tree).root();

@@ -21,6 +21,11 @@ export interface HeadStore {
   /** The stored checkpoint of a log; undefined if there is none. */
   latest(tenantId: string, log: LogName): Promise<KeptHead | undefined>;
   /**
+   * Whether the stored checkpoint is another one than `latest` returned last to this process. It looks at most once a second, and returns false in between.
+   * It also returns false if the store cannot be read: only signed checkpoints depend on a store that can be read.
+   */
+  hasChanged(tenantId: string, log: LogName): boolean | Promise<boolean>;
+  /**
    * Replaces the stored checkpoint, unless that one is larger. Resolves when the new one would survive a crash.
    * @param options.isRestoreAccepted replaces a larger one too, because the operator has accepted that its rows were abandoned.
    */
@@ -43,12 +48,16 @@ export interface SeenHead {
    */
   sharedReads?: number;
   root: () => Uint8Array;
+  /** A checkpoint in the HeadStore that covers more rows. Another server has stored it. */
+  later?: KeptHead | undefined;
 }
 
 /** What this process knows about the logs of one database. */
 interface Memory {
   /** The last committed heads that this process has seen. */
   heads: Map<string, SeenHead>;
+  /** Checkpoints in the HeadStore that covered more rows than the seen head when they were read. */
+  later: Map<string, KeptHead>;
   /** Logs whose head or events were not valid when they were last read. */
   refused: Set<string>;
   /** Undefined if the heads are not stored outside the database. */
@@ -60,7 +69,7 @@ const memories = new WeakMap<Seals, Memory>();
 function memoryOf(seals: Seals): Memory {
   let memory = memories.get(seals);
   if (memory === undefined) {
-    memory = { heads: new Map(), refused: new Set(), store: undefined };
+    memory = { heads: new Map(), later: new Map(), refused: new Set(), store: undefined };
     memories.set(seals, memory);
   }
   return memory;
@@ -95,23 +104,68 @@ export function countRefusedLogs(pool: Pool): number {
   return seals === undefined ? 0 : memoryOf(seals).refused.size;
 }
 
+/** The tenant of a log, and the seals of its database. */
+type LogOwner = Pick<Transaction, 'seals' | 'tenantId'>;
+
 const keyOf = ({ tenantId }: Pick<Transaction, 'tenantId'>, log: LogName): string => `${tenantId} ${log}`;
 
 /**
  * The last committed head of a log that this process has seen. If it has seen none, the head in the HeadStore; undefined if the HeadStore
- * has none. Call it before a statement that reads the head. Returns a promise only if it must read the HeadStore, so that other statements
- * of the round trip are not delayed.
+ * has none. Call it before a statement that reads the head. Returns a promise only if it must look at the HeadStore, so that other
+ * statements of the round trip are not delayed.
  */
 export function lastSeen(tx: Transaction, log: LogName): SeenHead | undefined | Promise<SeenHead | undefined> {
   const { heads, store } = memoryOf(tx.seals);
-  const seen = heads.get(keyOf(tx, log));
-  if (seen !== undefined || store === undefined) return seen;
-  return store.latest(tx.tenantId, log).then((head) => head && { size: head.size, root: () => head.root });
+  if (store !== undefined && !heads.has(keyOf(tx, log)))
+    return readStore(tx, log).then((head) => head && { size: head.size, root: () => head.root });
+  const looking = lookAtStore(tx, log);
+  return looking === undefined ? seenWithLater(tx, log) : looking.then(() => seenWithLater(tx, log));
 }
 
-/** The size of the last committed head of a log that this process has seen; 0 if it has seen none. Does not read the HeadStore. */
-export const seenSize = (owner: Pick<Transaction, 'seals' | 'tenantId'>, log: LogName): number =>
-  memoryOf(owner.seals).heads.get(keyOf(owner, log))?.size ?? 0;
+function seenWithLater(owner: LogOwner, log: LogName): SeenHead | undefined {
+  const seen = memoryOf(owner.seals).heads.get(keyOf(owner, log));
+  const later = laterThan(owner, log, seen?.size ?? 0);
+  return seen === undefined || later === undefined ? seen : { ...seen, later };
+}
+
+/** A known checkpoint of the HeadStore that covers more than `size` rows. */
+function laterThan(owner: LogOwner, log: LogName, size: number): KeptHead | undefined {
+  const { later } = memoryOf(owner.seals);
+  const known = later.get(keyOf(owner, log));
+  return known !== undefined && known.size > size ? known : undefined;
+}
+
+/**
+ * Reads the checkpoint of a log in the HeadStore again if another server may have replaced it. The HeadStore is looked at once a second.
+ * Returns undefined if nothing is to be awaited.
+ */
+export function lookAtStore(owner: LogOwner, log: LogName): Promise<void> | undefined {
+  const { store } = memoryOf(owner.seals);
+  const changed = store?.hasChanged(owner.tenantId, log) ?? false;
+  if (changed === false) return undefined;
+  return (async () => {
+    if (await changed) await readStore(owner, log);
+  })();
+}
+
+/** Reads the checkpoint of a log in the HeadStore; undefined if there is none. Remembers it if it covers more rows than the seen head. */
+export async function readStore(owner: LogOwner, log: LogName): Promise<KeptHead | undefined> {
+  const { heads, later, store } = memoryOf(owner.seals);
+  const stored = await store?.latest(owner.tenantId, log);
+  const key = keyOf(owner, log);
+  if (stored !== undefined && stored.size > (heads.get(key)?.size ?? 0)) later.set(key, stored);
+  else later.delete(key);
+  return stored;
+}
+
+/** Whether the HeadStore has a checkpoint of a log that covers more than `size` rows, as of the last look (`lookAtStore`). */
+export const isBehindStore = (owner: LogOwner, log: LogName, size: number): boolean => laterThan(owner, log, size) !== undefined;
+
+/** The size of the last committed head of a log that this process, or another server, has seen; 0 if there is none. Does not look again. */
+export function seenSize(owner: LogOwner, log: LogName): number {
+  const size = memoryOf(owner.seals).heads.get(keyOf(owner, log))?.size ?? 0;
+  return laterThan(owner, log, size)?.size ?? size;
+}
 
 /**
  * Remembers a committed head, unless a later head is remembered already.
@@ -119,16 +173,24 @@ export const seenSize = (owner: Pick<Transaction, 'seals' | 'tenantId'>, log: Lo
  */
 export function rememberSeen(tx: Transaction, log: LogName, tree: StoredTree, sharedReads?: number): void {
   const known = memoryOf(tx.seals).heads.get(keyOf(tx, log));
-  if ((known?.size ?? -1) <= tree.size) acceptHead(tx, log, tree, sharedReads ?? known?.sharedReads);
+  if ((known?.size ?? -1) <= tree.size) setHead(tx, log, tree, sharedReads ?? known?.sharedReads);
 }
 
 /** Remembers a head regardless of earlier ones. Other files call it only when the operator accepts a restore. */
-export function acceptHead(tx: Transaction, log: LogName, { size, frontier }: StoredTree, sharedReads = 0): void {
-  const { heads } = memoryOf(tx.seals);
+export function acceptHead(tx: Transaction, log: LogName, tree: StoredTree): void {
+  memoryOf(tx.seals).later.delete(keyOf(tx, log));
+  setHead(tx, log, tree);
+}
+
+function setHead(tx: Transaction, log: LogName, { size, frontier }: StoredTree, sharedReads = 0): void {
+  const { heads, later } = memoryOf(tx.seals);
   const key = keyOf(tx, log);
   heads.delete(key);
   heads.set(key, { size, frontier, sharedReads, root: () => openFrontier({ size, frontier }).root() });
-  if (heads.size > HEADS_MAX) heads.delete(heads.keys().next().value!);
+  if (heads.size <= HEADS_MAX) return;
+  const oldest = heads.keys().next().value!;
+  heads.delete(oldest);
+  later.delete(oldest);
 }
 
 /** The `sharedReads` of a log to which another writer has just appended. */
@@ -166,22 +228,26 @@ export async function continuityFault(
   tree: StoredTree,
   growth?: Promise<Buffer>,
 ): Promise<string | undefined> {
-  if (seen === undefined || seen.size === 0) return undefined;
-  if (tree.size < seen.size)
+  if (seen === undefined) return undefined;
+  const newest = seen.later ?? seen;
+  if (newest.size === 0) return undefined;
+  if (tree.size < newest.size)
     return (
-      `it has ${tree.size} rows, and had ${seen.size}: an older state was restored ` +
+      `it has ${tree.size} rows, and had ${newest.size}: an older state was restored ` +
       '(if you restored it, or a replica took over, see `ledger accept-restore --help`)'
     );
   // Equal frontiers have equal roots. Nearly every batch finds the head unchanged, and computing a root takes about 15 hashes.
   const isUnchanged = tree.size === seen.size && seen.frontier !== undefined && sameBytes(tree.frontier, seen.frontier);
   if (isUnchanged || (await hasGrownInto(tx, log, seen, tree, growth))) return undefined;
-  const [known, current] = [seen.root(), openFrontier(tree).root()];
-  if (await isExtension(tx, log, { size: seen.size, root: known }, { size: tree.size, root: current })) return undefined;
-  return (
-    `it does not continue the ${seen.size} rows known before: an older state was restored, and other rows were appended, ` +
-    'or stored rows were changed'
-  );
+  const current = { size: tree.size, root: openFrontier(tree).root() };
+  const known = [{ size: seen.size, root: seen.root() }, ...(seen.later === undefined ? [] : [seen.later])];
+  for (const head of known) if (head.size > 0 && !(await isExtension(tx, log, head, current))) return doesNotContinue(head.size);
+  return undefined;
 }
+
+const doesNotContinue = (size: number): string =>
+  `it does not continue the ${size} rows known before: an older state was restored, and other rows were appended, ` +
+  'or stored rows were changed';
 
 /**
  * The largest number of rows by which a known tree is extended. After more rows, the roots are computed from the stored nodes instead,
@@ -190,19 +256,22 @@ export async function continuityFault(
 const GROWTH_MAX = 256;
 
 /**
- * Whether the known tree, extended by the rows appended after it, is the tree of the head. This comparison takes one statement and, for the
- * usual batch, a tenth of the hashes of `isExtension`.
+ * Whether the known tree, extended by the rows appended after it, is the tree of the head, and has the root of `later` at its size. This
+ * comparison takes one statement and, for the usual batch, a tenth of the hashes of `isExtension`.
  */
 async function hasGrownInto(
   tx: Transaction,
   log: LogName,
-  { size, frontier }: SeenHead,
+  { size, frontier, later }: SeenHead,
   tree: StoredTree,
   growth: Promise<Buffer> | undefined,
 ): Promise<boolean> {
   const rows = tree.size - size;
   if (frontier === undefined || rows === 0 || rows > GROWTH_MAX) return false;
   const appended = hashesIn(await (growth ?? readLeafData(tx, log, size, tree.size))).slice(0, rows);
-  const grown = growTree({ size, frontier }, appended);
+  const covered = later === undefined ? 0 : later.size - size;
+  const reached = growTree({ size, frontier }, appended.slice(0, covered));
+  if (later !== undefined && !sameBytes(reached.root(), later.root)) return false;
+  const grown = growTree(reached, appended.slice(covered));
   return grown.size === tree.size && sameBytes(grown.frontier, tree.frontier);
 }

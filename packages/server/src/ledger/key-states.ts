@@ -8,6 +8,7 @@ import { requireSeals } from '../database/seals.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { findKeys, type KeyRecord } from '../storage/ingestion-keys.ts';
 import { readKeyEvents } from '../storage/key-events.ts';
+import { lookAtStore } from './head-memory.ts';
 import { LogFold } from './log-fold.ts';
 
 /**
@@ -40,8 +41,8 @@ function credentialOfRow(record: KeyRecord): string {
 
 /**
  * The key of a row, from the key audit trail; undefined if the row differs from the trail. Such a row is reported, unless the trail has
- * grown since the row was read. Returns a promise only if the head of the trail is not the last one that this process has verified, or if
- * the row differs and the database may have Citus.
+ * grown since the row was read. Returns a promise only if the head of the trail is not the last one that this process has verified, if the
+ * row differs and the database may have Citus, or, once a second, to look at the memory folder.
  * @throws LogRewrittenError if the head or the events of the trail are not valid.
  */
 export function verifiedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
@@ -54,6 +55,11 @@ const cachedState = (pool: Pool, { tenantId, trailSeal }: KeyRecord): KeyState |
   keyStates.cached(requireSeals(pool), tenantId, trailSeal);
 
 function compareKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
+  const looking = lookAtStore({ seals: requireSeals(pool), tenantId: record.tenantId }, 'keys');
+  return looking === undefined ? compareWithState(pool, record) : looking.then(() => compareWithState(pool, record));
+}
+
+function compareWithState(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
   const state = cachedState(pool, record);
   if (state !== undefined) return matchingKey(pool, record, state);
   return inTenantTransaction(pool, record.tenantId, (tx) => keyStates.read(tx, (read) => matchingKey(pool, record, read)));

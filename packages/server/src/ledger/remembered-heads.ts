@@ -1,4 +1,6 @@
-import type { HeadToMove } from '../storage/log-heads.ts';
+import type { Transaction } from '../database/transaction.ts';
+import type { HeadToMove, LogName } from '../storage/log-heads.ts';
+import { isBehindStore, lookAtStore } from './head-memory.ts';
 
 /** After this time, the head is read again. Then the offsets of the database's clock and of the wall clock are measured again too. */
 const REMEMBERED_MS = 60_000;
@@ -104,4 +106,21 @@ export class RememberedHeads {
       sharedUntil,
     });
   }
+}
+
+/**
+ * The remembered head of a log. Undefined if the head must be read and verified: none is remembered, or the HeadStore has a checkpoint of
+ * more rows. Returns a promise only if it must look at the HeadStore.
+ */
+export function guessHead(
+  tx: Transaction,
+  log: LogName,
+  heads: RememberedHeads,
+): HeadToMove | undefined | Promise<HeadToMove | undefined> {
+  const guess = () => {
+    const head = heads.get(tx.tenantId);
+    return head !== undefined && isBehindStore(tx, log, head.seq) ? undefined : head;
+  };
+  const looking = lookAtStore(tx, log);
+  return looking === undefined ? guess() : looking.then(guess);
 }

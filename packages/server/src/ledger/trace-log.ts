@@ -6,7 +6,7 @@ import type { HeadToMove } from '../storage/log-heads.ts';
 import { insertTraceEvent } from '../storage/trace-events.ts';
 import { awaitTurn, holdTurn } from '../storage/turns.ts';
 import { lockLogs, moveLog, type NextHead, nextHead } from './advance.ts';
-import type { RememberedHeads } from './remembered-heads.ts';
+import { guessHead, type RememberedHeads } from './remembered-heads.ts';
 
 /** An event of the trace log for all submissions of a transaction. It is not appended yet. */
 export interface ReservedEvent {
@@ -30,7 +30,8 @@ export async function reserveTraceEvent(
   clock: string | undefined,
   submissions: readonly TraceSubmission[],
 ): Promise<ReservedEvent> {
-  const guessed = heads.get(tx.tenantId);
+  const guess = guessHead(tx, 'traces', heads);
+  const guessed = guess instanceof Promise ? await guess : guess;
   if (guessed === undefined) {
     const receivedAt = clock ?? (await readClock(tx));
     return {

@@ -70,5 +70,7 @@ const ACCEPT_RESTORE = '; if you restored an older state, or a replica took over
 
 async function knownHeads(pool: Pool, { tenantId, log }: TenantLog): Promise<KeptHead[]> {
   const seen = await inTenantTransaction(pool, tenantId, async (tx) => lastSeen(tx, log));
-  return seen === undefined ? [] : [{ source: KNOWN_HEAD, size: seen.size, root: seen.root() }];
+  if (seen === undefined) return [];
+  const heads = [{ size: seen.size, root: seen.root() }, ...(seen.later === undefined ? [] : [seen.later])];
+  return heads.map((head) => ({ source: KNOWN_HEAD, ...head }));
 }

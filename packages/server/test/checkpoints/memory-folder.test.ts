@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { originOf } from '@countersign/core/domain/checkpoint';
 import { toBase64 } from '@countersign/core/domain/signed-note';
 import { afterAll, expect, test } from 'vitest';
@@ -27,4 +28,14 @@ test('the memory folder keeps the largest checkpoint of several servers, unless 
   expect(await latestSize()).toBe(111);
   await openStore().write(tenantId, 'audit', checkpointOfSize(50), { isRestoreAccepted: true });
   expect(await latestSize()).toBe(50);
+});
+
+test('the memory folder looks once a second whether another server has replaced a checkpoint', async () => {
+  const [first, second] = [openStore(), openStore()];
+  await first.latest(tenantId, 'keys');
+  await second.write(tenantId, 'keys', checkpointOfSize(1));
+  expect(await first.hasChanged(tenantId, 'keys')).toBe(false);
+  await sleep(1_100);
+  expect(await first.hasChanged(tenantId, 'keys')).toBe(true);
+  expect(await first.hasChanged(tenantId, 'keys')).toBe(false);
 });

@@ -83,7 +83,7 @@ export async function testServer(
 }
 
 /** Stores no heads. With stored heads, a server would reject the older states that tests restore. */
-const NO_STORED_HEADS: HeadStore = { latest: async () => undefined, write: async () => undefined };
+const NO_STORED_HEADS: HeadStore = { latest: async () => undefined, hasChanged: () => false, write: async () => undefined };
 
 async function openTestDatabase(database: TestDatabase, config: Config): Promise<OpenDatabase> {
   const pools = openPools(database.server, config.databaseConnections);

@@ -23,7 +23,11 @@ test.each([
   const tenantId = await createSixRows(server);
   // This server has seen no head yet.
   const { pool, secrets } = (await testServer({ checkpointSeconds: undefined, database: server.database })).open;
-  setHeadStore(pool, { latest: async () => ({ size, root: new Uint8Array(32) }), write: async () => undefined });
+  setHeadStore(pool, {
+    latest: async () => ({ size, root: new Uint8Array(32) }),
+    hasChanged: () => false,
+    write: async () => undefined,
+  });
   const report = await verifyKnownLog(pool, secrets.masterSecret, { tenantId, log: 'audit' });
   expect(report.contradiction).toEqual({
     source: 'the newest head that the server has seen',

@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openMemoryFolder } from '../../src/checkpoints/memory-folder.ts';
+import { makeCheckpoint } from '../../src/ledger/checkpoints.ts';
+import { setHeadStore } from '../../src/ledger/head-memory.ts';
+import { LOG_NAMES, type LogName } from '../../src/storage/log-heads.ts';
+import { revokeKey } from '../../src/workspace/ingestion-keys.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { Insider } from './insider.ts';
+
+/** Longer than the time for which a server does not look at the memory folder again. */
+const LOOK_AGAIN_MS = 1_100;
+
+const memoryDir = mkdtempSync(join(tmpdir(), 'countersign-older-memory-'));
+afterAll(() => rmSync(memoryDir, { recursive: true, force: true }));
+const openStore = () => openMemoryFolder({ memoryDir, isMemoryDirConfigured: true }, () => undefined)!;
+
+let first: TestServer;
+let second: TestServer;
+/** Has seen the same as the first server, and does not look at the memory folder again. */
+let late: TestServer;
+let insider: Insider;
+let tenantId: string;
+let key: string;
+
+const evaluation = (pass_rate: number) => ({
+  name: 'suite',
+  agent_name: 'bot',
+  status: pass_rate > 80 ? 'passing' : 'failing',
+  pass_rate,
+});
+const append = (server: TestServer) => server.post(paths.audit, key, { actor: 'ci', action: 'deployed' });
+const check = (server: TestServer) => server.post(paths.promotionCheck, key, { agent_name: 'bot' });
+const sign = (server: TestServer, log: LogName) => makeCheckpoint(server.open.pool, tenantId, server.open.signer.keys, { log });
+const errorOf = ({ status, body }: { status: number; body: { error?: string } }) => [status, body.error];
+const REJECTED = [500, 'log_rewritten'];
+
+/** The logs as the first server has seen them are restored, after the second server has appended to them and stored checkpoints. */
+async function rollBack(): Promise<void> {
+  await insider.undo();
+  await insider.sql('DELETE FROM countersign.evidence_events WHERE $T AND seq > 2', tenantId);
+}
+
+beforeAll(async () => {
+  first = await testServer({ checkpointSeconds: undefined });
+  second = await testServer({ checkpointSeconds: undefined, database: first.database });
+  late = await testServer({ checkpointSeconds: undefined, database: first.database });
+  for (const server of [first, second]) setHeadStore(server.open.pool, openStore());
+  setHeadStore(late.open.pool, { ...openStore(), hasChanged: () => false });
+  tenantId = await first.workspace('rolled back');
+  key = await first.key(tenantId);
+  expect((await first.post(paths.evaluations, key, evaluation(95))).status).toBe(200);
+  expect((await append(first)).status).toBe(200);
+  expect((await check(first)).body.allowed).toBe(true);
+  await sign(late, 'audit');
+  await first.database.sql('ALTER TABLE countersign.evidence_events DISABLE TRIGGER ALL');
+  insider = await Insider.open(first.database);
+  expect((await second.post(paths.evaluations, key, evaluation(1))).status).toBe(200);
+  for (let count = 0; count < 3; count += 1) expect((await append(second)).status).toBe(200);
+  for (const log of LOG_NAMES) await sign(second, log);
+});
+afterAll(() => insider.close());
+beforeEach(rollBack);
+
+test('a server signs no checkpoint of a log that is shorter than a checkpoint of another server', async () => {
+  for (const log of ['audit', 'evidence'] as const) await expect(sign(first, log)).rejects.toThrow(/an older state was restored/);
+});
+
+test('a server neither appends to nor decides on a log that is shorter than a checkpoint of another server', async () => {
+  await sleep(LOOK_AGAIN_MS);
+  expect(errorOf(await append(first))).toEqual(REJECTED);
+  expect(errorOf(await check(first))).toEqual(REJECTED);
+});
+
+test('a server signs no checkpoint of a fork that has outgrown the checkpoint of another server', async () => {
+  for (let count = 0; count < 6; count += 1) expect((await append(late)).status).toBe(200);
+  await expect(sign(late, 'audit')).rejects.toThrow(/it does not continue the \d+ rows known before/);
+});
+
+test('a server does not accept a key that another server has revoked, after the revocation was rolled back', async () => {
+  const { sql } = first.database;
+  const other = await first.key(tenantId);
+  const use = () => first.post(paths.telemetry, other, { events: [{ trace_id: 'run', outcome: 'success' }] });
+  expect((await use()).status).toBe(200);
+  await sign(first, 'keys');
+  for (const table of ['key_events', 'ingestion_keys', 'log_heads', 'checkpoints']) {
+    await sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
+    await sql(`CREATE TABLE before.revoked_${table} AS SELECT * FROM countersign.${table} WHERE tenant_id = $1`, [tenantId]);
+  }
+  await revokeKey(second.open.pool, tenantId, parseIngestionKey(other)!.prefix, 'operator');
+  await sign(second, 'keys');
+  for (const table of ['checkpoints', 'log_heads', 'key_events', 'ingestion_keys']) {
+    await sql(`DELETE FROM countersign.${table} WHERE tenant_id = $1`, [tenantId]);
+    await sql(`INSERT INTO countersign.${table} SELECT * FROM before.revoked_${table}`);
+  }
+  await sleep(LOOK_AGAIN_MS);
+  expect(errorOf(await use())).toEqual(REJECTED);
+});
+
+test('a server continues a log of which another server has stored a later checkpoint', async () => {
+  const id = await first.workspace();
+  const own = await first.key(id);
+  const appendTo = (server: TestServer) => server.post(paths.audit, own, { actor: 'ci', action: 'deployed' });
+  const signFor = (server: TestServer) => makeCheckpoint(server.open.pool, id, server.open.signer.keys, { log: 'audit' });
+  expect((await appendTo(first)).status).toBe(200);
+  for (const entries of [3, 300]) {
+    await Promise.all(Array.from({ length: entries }, () => appendTo(second)));
+    await signFor(second);
+    expect((await appendTo(second)).status).toBe(200);
+    await sleep(LOOK_AGAIN_MS);
+    expect((await appendTo(first)).status).toBe(200);
+  }
+  expect((await signFor(first)).size).toBe(308);
+});
