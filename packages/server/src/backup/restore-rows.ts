@@ -5,6 +5,7 @@ import {
   type CopiedTable,
   copyTableIn,
   findFilledTable,
+  isRejectedRow,
   listCopiedTables,
   withoutForcedRowSecurity,
 } from '../database/copied-tables.ts';
@@ -64,7 +65,8 @@ export async function requireEmpty(client: Client, manifest: BackupManifest): Pr
  * @param client a separate connection, as the role that owns the tables.
  * @param progress is called after each part with the number of loaded rows.
  * @param checkRows is called after all rows are loaded, and before they are committed.
- * @throws ExitError `broken` if a part is damaged, or if the tables, columns, rows or workspaces differ from the manifest.
+ * @throws ExitError `broken` if a part is damaged, if the tables, columns, rows or workspaces differ from the manifest, or if a table does
+ * not accept a row.
  */
 export async function restoreRows(
   client: Client,
@@ -82,7 +84,10 @@ export async function restoreRows(
     requireSameColumns(table, source);
     await withoutForcedRowSecurity(client, table, async () => {
       for (const part of source.parts) {
-        const copied = await copyTableIn(client, table, await decompressPart(part, await reader.read(part)));
+        const raw = await decompressPart(part, await reader.read(part));
+        const copied = await copyTableIn(client, table, raw).catch((error: unknown) => {
+          throw rejectedRows(error, table);
+        });
         if (copied !== part.rows) throw damaged(`${part.file} has ${copied} rows, but the manifest says ${part.rows}`);
         rows += copied;
         progress?.(rows);
@@ -97,6 +102,17 @@ export async function restoreRows(
   for (const sequence of sequences) await moveSequence(client, sequence);
   await client.query('COMMIT');
   await analyzeTables(client);
+}
+
+/** The error for rows that violate a constraint or the type of a column. Returns any other error unchanged. */
+function rejectedRows(error: unknown, { name }: CopiedTable): unknown {
+  if (!isRejectedRow(error)) return error;
+  return new ExitError(
+    'broken',
+    `the table ${name} does not accept the rows of the backup (${error.message}): the database was changed outside the server before ` +
+      'the backup was made. No row was written; restore an older backup',
+    { cause: error },
+  );
 }
 
 /** Requires all restored workspaces to be in the manifest, because only the logs of the workspaces in the manifest are verified. */

@@ -14,6 +14,7 @@ import { isPartOfSchema } from '../database/schema-findings.ts';
 import { openFrontier } from '../ledger/log-tree.ts';
 import type { BackupWriter } from './backup-writer.ts';
 import { type BackupManifest, type BackupTable, type BackupWorkspace, MANIFEST_FILE, SECRETS_FILE } from './manifest.ts';
+import { findDanglingRows } from './restore-faults.ts';
 import { TableParts } from './table-parts.ts';
 
 /** The parameters of a backup. */
@@ -26,6 +27,8 @@ export interface BackupParameters {
   sealSecrets: ((instanceId: string) => Uint8Array) | undefined;
   /** Called with the number of rows copied so far, whenever a part of a table is full. */
   progress: ((rows: number) => void) | undefined;
+  /** Called with one line for each reason why a restore would not accept the copied rows. */
+  onRestoreFault?: (fault: string) => void;
 }
 
 /**
@@ -52,6 +55,7 @@ export async function writeBackup(client: Client, writer: BackupWriter, paramete
     sequences: (await listSequences(client)).filter(({ name }) => isPartOfSchema('sequence', name)),
     workspaces,
   };
+  for (const fault of await findDanglingRows(client, tenants)) parameters.onRestoreFault?.(fault);
   await client.query('COMMIT');
   const sealed = parameters.sealSecrets?.(instance.id);
   if (sealed !== undefined) {

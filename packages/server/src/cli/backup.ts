@@ -30,7 +30,7 @@ export function addBackup(program: Command, session: Session): void {
   program
     .command('backup')
     .description(
-      'Back up the whole database while servers run, then verify every log against the backup. Exit 1: a log is not valid.',
+      'Back up the whole database while servers run, then verify every log against the backup. Exit 1: a log is not valid, or the backup cannot be restored completely.',
     )
     .requiredOption('--output <path>', 'file to create, or an empty folder; a name that ends with / creates the folder')
     .option('--with-secrets', 'include the secrets, encrypted with COUNTERSIGN_BACKUP_PASSPHRASE')
@@ -44,17 +44,19 @@ export function addBackup(program: Command, session: Session): void {
       await session.withDatabase(async (database) => {
         if (await isDistributed(database.lookupPool)) throw new ExitError('refused', ON_CITUS);
         const progress = progressOn(session, options.progress === true);
+        const restoreFaults: string[] = [];
         const parameters: BackupParameters = {
           madeAt: new Date().toISOString(),
           madeBy: VERSION,
           progress: progress.onRows,
+          onRestoreFault: (fault) => restoreFaults.push(fault),
           sealSecrets: passphrase === undefined ? undefined : (id) => sealSecrets(secretTexts(database.secrets), passphrase, id),
         };
         const leftOut = addedObjects(await readSchemaFacts(database.ledgerPool));
         const manifest = await copyTo(options.output, database, parameters).finally(progress.done);
         if (leftOut.length > 0)
           session.say(`left out, because Countersign did not create them: ${leftOut.join(', ')}; back them up separately`);
-        await verifyAndReport(session, options, database, { manifest, leftOut });
+        await verifyAndReport(session, options, database, { manifest, leftOut, restoreFaults });
       });
     });
 }
@@ -86,19 +88,24 @@ async function verifyAndReport(
   session: Session,
   { output, progress: showProgress }: BackupOptions,
   database: OpenDatabase,
-  { manifest, leftOut }: { manifest: BackupManifest; leftOut: string[] },
+  { manifest, leftOut, restoreFaults }: { manifest: BackupManifest; leftOut: string[]; restoreFaults: string[] },
 ): Promise<void> {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
   session.say(`wrote ${rows} rows of ${workspacesOf(manifest.workspaces.length)}; verifying the logs`);
   const progress = progressOn(session, showProgress === true);
   const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.onRows).finally(progress.done);
-  session.ending = faults.length === 0 ? 'ok' : 'broken';
+  session.ending = faults.length + restoreFaults.length === 0 ? 'ok' : 'broken';
   const { workspaces, secretsSha256 } = manifest;
   const facts = { output, rows, workspaces: workspaces.length, with_secrets: secretsSha256 !== undefined, left_out: leftOut };
+  const lines = [...restoreFaults, ...faults, `${session.ending === 'ok' ? 'valid' : 'broken'}: ${logs} logs, ${logRows} rows`];
   await session.writeResult(
-    { result: session.ending, ...facts, verified: { logs, rows: logRows, faults } },
-    [...faults, `${faults.length === 0 ? 'valid' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),
+    { result: session.ending, ...facts, restore_faults: restoreFaults, verified: { logs, rows: logRows, faults } },
+    lines.join('\n'),
   );
+  if (restoreFaults.length > 0)
+    session.say(
+      'the backup was written, but it cannot be restored completely: the database was changed outside the server; keep older backups',
+    );
   if (faults.length > 0) session.say('the backup was written, but it contains a log that is not valid; keep older backups');
 }
 

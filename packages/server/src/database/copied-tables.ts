@@ -58,6 +58,10 @@ export function copyTableOut(client: Client, table: CopiedTable, tenantId: strin
 export const copyTableIn = (client: Client, table: CopiedTable, part: Uint8Array): Promise<number> =>
   copyIn(client, `COPY ${qualifiedName(table)} (${columnList(table)}) FROM STDIN (FORMAT binary)`, part);
 
+/** Whether a table has rejected a row, because it violates a constraint, or does not have the type of a column. */
+export const isRejectedRow = (error: unknown): error is Error =>
+  error instanceof Error && /^2[23]/.test(String((error as { code?: unknown }).code));
+
 /**
  * Runs `work` while row-level security of the table does not apply to its owner. So one statement can read or write the rows of all
  * tenants. Call it in a transaction as the owner. If `work` fails, roll the transaction back, which restores row-level security.

@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { socketUrl } from '../fixtures/process-environment.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { emptyDatabase } from '../harness/test-database.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'countersign-not-restorable-'));
+let server: TestServer;
+let tenantId: string;
+let backups = 0;
+
+beforeAll(async () => {
+  server = await testServer();
+  tenantId = await server.workspace('acme');
+  const key = await server.key(tenantId);
+  expect((await server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' })).status).toBe(200);
+  expect((await server.post(paths.telemetry, key, { events: [{ trace_id: 'run', outcome: 'success' }] })).status).toBe(200);
+});
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const nextFile = () => {
+  backups += 1;
+  return join(scratch, `${backups}.backup`);
+};
+const backup = (file = nextFile(), ...options: string[]) =>
+  runCommand(environmentOf(server), 'backup', '--output', file, ...options);
+
+async function restore(file: string) {
+  const target = await emptyDatabase();
+  const urls = { DATABASE_URL: socketUrl(target.server), COUNTERSIGN_MIGRATE_DATABASE_URL: socketUrl(target.owner) };
+  const result = await runCommand({ ...environmentOf(server), ...urls }, 'restore', '--input', file);
+  const rows = await target.sql('SELECT FROM countersign.tenants');
+  await target.drop();
+  return { ...result, rows: rows.length };
+}
+
+/** Runs statements of the database's owner without triggers and foreign keys. */
+const tamper = (statement: string) =>
+  server.database.sql(`BEGIN; SET LOCAL session_replication_role = replica; ${statement}; COMMIT`);
+
+test('backup exits with 1 and names a row that refers to no other row, and restore rejects such a backup', async () => {
+  await tamper(`INSERT INTO countersign.key_last_use VALUES ('${tenantId}', '00000000-0000-4000-8000-000000000001', now())`);
+  const file = nextFile();
+  expect(await backup(file)).toMatchObject({
+    status: 1,
+    out: expect.stringMatching(/key_last_use .*refers to no row of ingestion_keys/),
+    err: expect.stringContaining('keep older backups'),
+  });
+  expect(await restore(file)).toMatchObject({
+    status: 1,
+    err: expect.stringMatching(/does not accept.*key_last_use.*No row was written/),
+    rows: 0,
+  });
+  const report = await backup(nextFile(), '--json');
+  expect(JSON.parse(report.out)).toMatchObject({
+    result: 'broken',
+    restore_faults: [expect.stringContaining('key_last_use')],
+    verified: { faults: [] },
+  });
+  await tamper('DELETE FROM countersign.key_last_use');
+  expect(await backup()).toMatchObject({ status: 0 });
+});
