@@ -29,6 +29,8 @@ export interface BackupParameters {
   progress: ((rows: number) => void) | undefined;
   /** Called with one line for each reason why a restore would not accept the copied rows. */
   onRestoreFault?: (fault: string) => void;
+  /** Called after the rows were read. Until it resolves, nobody can change the definition of a table from which rows were read. */
+  whileLocked?: () => Promise<void>;
 }
 
 /**
@@ -55,6 +57,7 @@ export async function writeBackup(client: Client, writer: BackupWriter, paramete
     sequences: (await listSequences(client)).filter(({ name }) => isPartOfSchema('sequence', name)),
     workspaces,
   };
+  await parameters.whileLocked?.();
   for (const fault of await findDanglingRows(client, tenants)) parameters.onRestoreFault?.(fault);
   await client.query('COMMIT');
   const sealed = parameters.sealSecrets?.(instance.id);

@@ -7,7 +7,7 @@ import { type BackupParameters, writeBackup } from '../backup/write-backup.ts';
 import { requireZstandard } from '../backup/zstandard.ts';
 import { isDistributed } from '../database/citus.ts';
 import { connectClient } from '../database/client.ts';
-import { addedObjects } from '../database/schema-findings.ts';
+import { addedObjects, findingsOfBackup } from '../database/schema-findings.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { secretTexts } from '../secrets/load-secrets.ts';
 import { readSchemaFacts } from '../storage/schema-facts.ts';
@@ -45,14 +45,22 @@ export function addBackup(program: Command, session: Session): void {
         if (await isDistributed(database.lookupPool)) throw new ExitError('refused', ON_CITUS);
         const progress = progressOn(session, options.progress === true);
         const restoreFaults: string[] = [];
+        let leftOut: string[] = [];
+        const readSchema = async () => {
+          const facts = await readSchemaFacts(database.ledgerPool);
+          leftOut = addedObjects(facts);
+          const { faults, warnings } = findingsOfBackup(facts);
+          restoreFaults.push(...faults);
+          for (const warning of warnings) session.say(warning);
+        };
         const parameters: BackupParameters = {
           madeAt: new Date().toISOString(),
           madeBy: VERSION,
           progress: progress.onRows,
           onRestoreFault: (fault) => restoreFaults.push(fault),
+          whileLocked: readSchema,
           sealSecrets: passphrase === undefined ? undefined : (id) => sealSecrets(secretTexts(database.secrets), passphrase, id),
         };
-        const leftOut = addedObjects(await readSchemaFacts(database.ledgerPool));
         const manifest = await copyTo(options.output, database, parameters).finally(progress.done);
         if (leftOut.length > 0)
           session.say(`left out, because Countersign did not create them: ${leftOut.join(', ')}; back them up separately`);

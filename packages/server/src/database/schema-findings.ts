@@ -47,7 +47,7 @@ export function schemaFindings(found: readonly Fact[]): SchemaFinding[] {
   });
   const added = found
     .filter((fact) => !known.has(objectOf(fact)))
-    .map((fact) => ({ object: objectOf(fact), fault: 'is not part of this schema', remedy: removal(fact) }));
+    .map((fact) => ({ object: objectOf(fact), fault: ADDED, remedy: removal(fact) }));
   return [...missing, ...added];
 }
 
@@ -72,8 +72,29 @@ export const addedObjects = (found: readonly Fact[]): string[] =>
     })
     .map(objectOf);
 
+/** Kinds of objects whose change can hide rows from a backup, change them, or let in rows that a restore does not accept. */
+const KINDS_OF_ROWS = new Set(['table', 'column', 'constraint', 'policy']);
+
+/**
+ * The differences of a database's schema that matter to a backup, one line each. `faults` can make the backup incomplete or unusable;
+ * `warnings` are the other ones. Objects that no migration created are left out, except policies of tables that a migration created.
+ */
+export function findingsOfBackup(found: readonly Fact[]): { faults: string[]; warnings: string[] } {
+  const [faults, warnings]: [string[], string[]] = [[], []];
+  for (const finding of schemaFindings(found)) {
+    const [kind = '', name = ''] = finding.object.split(' ', 2);
+    const isAdded = finding.fault === ADDED;
+    const isOfOurTable = isPartOfSchema('table', name.split('.')[0]!);
+    const line = `the schema was changed: ${describeFinding(finding)}`;
+    if (isAdded ? kind === 'policy' && isOfOurTable : KINDS_OF_ROWS.has(kind)) faults.push(line);
+    else if (!isAdded || kind === 'trigger' || kind === 'rule') warnings.push(line);
+  }
+  return { faults, warnings };
+}
+
 const objectOf = ({ kind, name }: Pick<Fact, 'kind' | 'name'>): string => `${kind} ${name}`;
 
+const ADDED = 'is not part of this schema';
 const RESTORE = 'restore its definition from the migrations, or restore a backup';
 
 function changed(fact: Fact, other: Fact): SchemaFinding {

@@ -63,3 +63,27 @@ test('backup exits with 1 and names a row that refers to no other row, and resto
   await tamper('DELETE FROM countersign.key_last_use');
   expect(await backup()).toMatchObject({ status: 0 });
 });
+
+test.each([
+  [
+    'CREATE POLICY hide ON countersign.telemetry_submissions AS RESTRICTIVE FOR SELECT USING (false)',
+    'DROP POLICY hide ON countersign.telemetry_submissions',
+    /policy telemetry_submissions\.hide is not part of this schema; remedy: DROP POLICY/,
+  ],
+  [
+    'ALTER TABLE countersign.run_id_segments ALTER COLUMN run_count TYPE bigint',
+    'ALTER TABLE countersign.run_id_segments ALTER COLUMN run_count TYPE integer',
+    /column run_id_segments\.run_count is .*bigint/,
+  ],
+])('backup exits with 1 and names a change of the schema that hides or changes rows: %s', async (act, undo, finding) => {
+  await server.database.sql(act);
+  expect(await backup()).toMatchObject({ status: 1, out: expect.stringMatching(finding) });
+  await server.database.sql(undo);
+  expect(await backup()).toMatchObject({ status: 0 });
+});
+
+test('backup warns of other changes of the schema, and exits with 0', async () => {
+  await server.database.sql('ALTER TABLE countersign.decisions DISABLE TRIGGER append_only');
+  expect(await backup()).toMatchObject({ status: 0, err: expect.stringContaining('trigger decisions.append_only is disabled') });
+  await server.database.sql('ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only');
+});
