@@ -68,7 +68,10 @@ function report(tenantId: string, { traces, telemetry, exports, held, unreadable
   if (traces + telemetry + exports > 0)
     log.info({ tenantId, traces, telemetry, exports, held }, 'dropped records whose retention period is over');
   if (unreadable.length > 0)
-    log.error({ tenantId, segments: unreadable }, 'these segments of documents were changed outside the server, and were kept');
+    log.error(
+      { tenantId, segments: unreadable },
+      'these segments of documents were changed or deleted outside the server; retention did not change them',
+    );
 }
 
 /** Returns a function that pauses after each batch, so that retention slows senders down less. */

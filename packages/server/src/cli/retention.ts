@@ -109,7 +109,9 @@ function addRun(group: Command, session: Session): void {
       ]);
       for (const { workspace: id, unreadable } of rows) {
         for (const segment of unreadable)
-          session.say(`the segment ${segment} of workspace ${id} was changed outside the server, and was kept`);
+          session.say(
+            `the segment ${segment} of workspace ${id} was changed or deleted outside the server; retention did not change it`,
+          );
       }
       if (failures.length > 0) throw runError(failures);
     });

@@ -19,6 +19,8 @@ export interface LoggedSubmission {
   traceId: string;
   /** UTC with microseconds, of which the last three digits are zeros. */
   receivedAt: string;
+  /** SHA-256 of the stored document, 64 hex digits. */
+  documentSha256: string;
 }
 
 /** The number of events that are read first. Each further page has twice as many. */
@@ -41,7 +43,8 @@ export async function findLoggedSubmissions(
     if (event.action !== 'traces.recorded') return;
     for (const logged of event.submissions) {
       const name = nameOf(logged);
-      if (missing.delete(name)) found.set(name, { traceId: logged.trace_id, receivedAt: event.received_at.replace('Z', '000Z') });
+      const { trace_id: traceId, document_sha256: documentSha256 } = logged;
+      if (missing.delete(name)) found.set(name, { traceId, receivedAt: event.received_at.replace('Z', '000Z'), documentSha256 });
     }
   };
   const inOrder = [...submissions].sort((one, other) => (one.receivedAt < other.receivedAt ? -1 : 1));

@@ -26,7 +26,7 @@ export interface DroppedRecords {
    * and traces without submissions.
    */
   held: number;
-  /** IDs of segments of dropped records that could not be read. They were changed outside the server, and are kept as they are. */
+  /** IDs of segments of dropped records that are missing or unreadable. They were changed outside the server, and are not changed again. */
   unreadable: string[];
 }
 
@@ -48,7 +48,8 @@ export interface DropOptions {
  * @throws BrokenSealError if the periods were changed outside the server, or are not those that the audit ledger records.
  * @throws LogRewrittenError if the entries of the audit ledger do not match its sealed head, or if the trace log was changed outside the
  *   server.
- * @throws RuleViolationError if a row of a due trace differs from the trace log. Then the batch with this trace is not dropped.
+ * @throws RuleViolationError if a row or a document of a due trace differs from the trace log. Then the batch with this trace is not
+ *   dropped.
  * @throws ClockUnsafeError while the clocks cannot be used.
  */
 export async function dropDueRecords(pool: Pool, tenantId: string, options: DropOptions = {}): Promise<DroppedRecords> {

@@ -6,7 +6,7 @@ import { DROPPED_TRACES_MAX, deleteTraces, lockDueTraces, readDueTraces } from '
 import { removeRunIds } from '../storage/run-id-segments.ts';
 import { type DroppedBatch, recordDrop } from './dropped-batch.ts';
 import { lockHeadsUnlessHeld } from './lock-heads.ts';
-import { removeDocuments } from './remove-documents.ts';
+import { documentsOf, removeDocuments } from './remove-documents.ts';
 import { requireLoggedTraces } from './require-logged-traces.ts';
 
 /**
@@ -19,7 +19,7 @@ import { requireLoggedTraces } from './require-logged-traces.ts';
  * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run, unless its action is
  *   `incident.created`.
  * @throws RunHeldError if one of the runs must be kept because of a record that was written after the batch was read.
- * @throws RuleViolationError if a row of a due trace differs from the trace log.
+ * @throws RuleViolationError if a row or a document of a due trace differs from the trace log.
  * @throws LogRewrittenError if the trace log was changed outside the server.
  */
 export async function dropTraces(
@@ -35,12 +35,12 @@ export async function dropTraces(
   const due = possible.filter(({ isHeld, submissions: stored }) => !isHeld && stored.length > 0);
   const held = possible.length - due.length;
   if (due.length === 0) return { next, dropped: 0, held, unreadable: [] };
-  await requireLoggedTraces(tx, due);
+  const logged = await requireLoggedTraces(tx, due);
   const dueIds = due.map(({ id }) => id);
   const traceIds = due.map(({ traceId }) => traceId);
   allowDropping(tx);
   const { submissions } = await deleteTraces(tx, { ids: dueIds, traceIds });
-  const unreadable = await removeDocuments(tx, submissions);
+  const unreadable = await removeDocuments(tx, documentsOf(submissions, logged));
   await removeRunIds(tx, 'trace', dueIds);
   const heads = await lockHeadsUnlessHeld(tx, ['audit', 'traces'], traceIds, today);
   const seq = appendDropEvent(tx, heads.traces, {

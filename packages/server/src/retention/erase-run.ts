@@ -19,7 +19,7 @@ import { requireLabel, requireText } from '../workspace/wrong-input.ts';
 import { lockHeadsUnlessHeld, RunHeldError } from './lock-heads.ts';
 import { MayNotDropError } from './may-not-drop-error.ts';
 import { namesRun } from './names-run.ts';
-import { removeDocuments } from './remove-documents.ts';
+import { documentsOf, removeDocuments } from './remove-documents.ts';
 import { requireLoggedTraces } from './require-logged-traces.ts';
 import { findUnindexedExports } from './unindexed-exports.ts';
 import { withoutEvents } from './without-events.ts';
@@ -53,9 +53,9 @@ export interface ErasureRequest {
  * @throws NotFoundError if no record of the run is stored.
  * @throws InvalidInputError if the trace_id or the rationale is malformed.
  * @throws LogRewrittenError if the trace log was changed outside the server.
- * @throws RuleViolationError if a row of the trace differs from the trace log, or names an export that has no part of this run. Also if the
- *   trace has no submissions, if a document of the run cannot be read, or if the run must be kept (`isHeld` in storage/run-holds.ts) and
- *   `evenIfHeld` is not set.
+ * @throws RuleViolationError if a row or a document of the trace differs from the trace log, or if a row names an export that has no part
+ *   of this run. Also if the trace has no submissions, if a document of the run cannot be read, or if the run must be kept (`isHeld` in
+ *   storage/run-holds.ts) and `evenIfHeld` is not set.
  */
 export async function eraseRun(
   pool: Pool,
@@ -69,7 +69,7 @@ export async function eraseRun(
     if (!(await mayDrop(tx))) throw new MayNotDropError();
     lockRetention(tx);
     const trace = await lockTraceToErase(tx, traceId);
-    if (trace !== undefined) await requireLoggedTraces(tx, [trace]);
+    const logged = await requireLoggedTraces(tx, trace === undefined ? [] : [trace]);
     const id = trace?.id;
     const today = (await readClock(tx)).slice(0, 10);
     if (!evenIfHeld && (await isAnyRunHeld(tx, [traceId], today))) throw new RunHeldError();
@@ -86,7 +86,11 @@ export async function eraseRun(
     const exports = await eraseExports(tx, traceId, [...named]);
     if (id === undefined && telemetry.events === 0 && named.size === 0)
       throw new NotFoundError(`this workspace has no run with the trace_id ${JSON.stringify(traceId)}`);
-    const unreadable = await removeDocuments(tx, [...submissions, ...exports.documents, ...telemetry.documents]);
+    const unreadable = await removeDocuments(tx, [
+      ...documentsOf(submissions, logged),
+      ...exports.documents,
+      ...telemetry.documents,
+    ]);
     if (unreadable.length > 0) throw new RuleViolationError(UNREADABLE);
     if (id !== undefined) await removeRunIds(tx, 'trace', [id]);
     const erased: ErasedRun = {

@@ -1,8 +1,29 @@
+import { hash } from 'node:crypto';
 import type { Transaction } from '../database/transaction.ts';
 import { compress, decompress } from '../documents/compression.ts';
 import { SEGMENT_BYTES_MAX } from '../documents/segment-layout.ts';
-import type { Segment, StoredDocument } from '../storage/document-segments.ts';
+import type { LoggedSubmission } from '../ledger/logged-submissions.ts';
+import { submissionName } from '../ledger/row-findings.ts';
+import { documentInRow, documentInSegment, type Segment, type StoredDocument } from '../storage/document-segments.ts';
+import type { DeletedSubmission } from '../storage/due-traces.ts';
 import { deleteSegments, lockSegments, replaceSegment } from '../storage/segment-removal.ts';
+import { changedSubmission } from './require-logged-traces.ts';
+
+/** A document to remove. */
+export type DocumentToRemove = StoredDocument & {
+  /** The submission that the document belongs to, and the digest of its document in the trace log; undefined for other documents. */
+  logged?: { name: string; sha256: string };
+};
+
+/** The documents of deleted submissions. @param logged the result of `requireLoggedTraces`. */
+export const documentsOf = (
+  submissions: readonly DeletedSubmission[],
+  logged: ReadonlyMap<string, LoggedSubmission>,
+): DocumentToRemove[] =>
+  submissions.map((each) => {
+    const name = submissionName(each.trace, each.number);
+    return { ...each, logged: { name, sha256: logged.get(name)!.documentSha256 } };
+  });
 
 /** The largest number of compressed segments in memory at once. A decompressed segment has up to 512 KiB, or one longer document. */
 const SEGMENTS_AT_ONCE = 8;
@@ -10,12 +31,18 @@ const SEGMENTS_AT_ONCE = 8;
 /**
  * Removes documents from their segments. Their bytes are replaced by zeros, so that the other documents keep their places. A segment that
  * then has only zeros is deleted: it contains no other document, because no document consists of zeros only.
- * @returns the IDs of the segments that could not be decompressed. They were changed outside the server, and are kept as they are.
+ * @returns the IDs of the segments that are missing or could not be decompressed. They were changed outside the server, and are kept as
+ *   they are.
+ * @throws RuleViolationError if a document of a trace is not the one in the trace log. A changed row could refer to the document of another
+ *   run, which would then be destroyed.
  */
-export async function removeDocuments(tx: Transaction, documents: readonly StoredDocument[]): Promise<string[]> {
-  const bySegment = new Map<string, StoredDocument[]>();
+export async function removeDocuments(tx: Transaction, documents: readonly DocumentToRemove[]): Promise<string[]> {
+  const bySegment = new Map<string, DocumentToRemove[]>();
   for (const document of documents) {
-    if (document.segment === null) continue;
+    if (document.segment === null) {
+      requireLogged(document, documentInRow(document));
+      continue;
+    }
     const others = bySegment.get(document.segment);
     if (others === undefined) bySegment.set(document.segment, [document]);
     else others.push(document);
@@ -23,7 +50,10 @@ export async function removeDocuments(tx: Transaction, documents: readonly Store
   const ids = [...bySegment.keys()].sort();
   const unreadable: string[] = [];
   for (let at = 0; at < ids.length; at += SEGMENTS_AT_ONCE) {
-    const segments = await lockSegments(tx, ids.slice(at, at + SEGMENTS_AT_ONCE));
+    const next = ids.slice(at, at + SEGMENTS_AT_ONCE);
+    const segments = await lockSegments(tx, next);
+    const existing = new Set(segments.map(({ id }) => id));
+    unreadable.push(...next.filter((id) => !existing.has(id)));
     const emptied: string[] = [];
     for (const segment of segments) {
       const remaining = await blank(segment, bySegment.get(segment.id)!);
@@ -37,9 +67,18 @@ export async function removeDocuments(tx: Transaction, documents: readonly Store
 }
 
 /** The decompressed bytes of a segment with zeros in place of these documents; undefined if it cannot be decompressed. */
-async function blank({ bytes, compressed }: Segment, documents: readonly StoredDocument[]): Promise<Buffer | undefined> {
+async function blank({ bytes, compressed }: Segment, documents: readonly DocumentToRemove[]): Promise<Buffer | undefined> {
   const longest = documents.reduce((max, { length }) => Math.max(max, length!), SEGMENT_BYTES_MAX);
   const raw = bytes > longest ? undefined : await decompress(compressed, bytes).catch(() => undefined);
-  for (const { offset, length } of documents) raw?.fill(0, offset!, offset! + length!);
+  if (raw === undefined) return undefined;
+  const parts = documents.map((document) => documentInSegment(raw, document));
+  for (const [index, document] of documents.entries()) requireLogged(document, parts[index]);
+  if (parts.includes(undefined)) return undefined;
+  for (const part of parts) part!.fill(0);
   return raw;
+}
+
+function requireLogged({ logged }: DocumentToRemove, document: Buffer | undefined): void {
+  if (logged === undefined || (document !== undefined && hash('sha256', document, 'hex') === logged.sha256)) return;
+  throw changedSubmission(logged.name, 'its document is not the one that the trace log records');
 }

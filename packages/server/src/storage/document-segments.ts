@@ -86,7 +86,7 @@ const SEGMENTS_AT_ONCE = 8;
  * the server. The caller limits the total bytes of the documents.
  */
 export async function readDocumentsOf(tx: Transaction, rows: readonly StoredDocument[]): Promise<(Buffer | undefined)[]> {
-  const documents = rows.map((row) => inRow(row));
+  const documents = rows.map((row) => documentInRow(row));
   // The maximum size of a segment that the server has written for these rows. A segment whose column `bytes` is larger is not decompressed,
   // because the column was changed.
   const longest = rows.reduce((max, { length }) => Math.max(max, length ?? 0), SEGMENT_BYTES_MAX);
@@ -103,13 +103,20 @@ export async function readDocumentsOf(tx: Transaction, rows: readonly StoredDocu
   return documents;
 }
 
-function inRow(row: StoredDocument): Buffer | undefined {
+/** The document of a row that contains it; undefined if the document is in a segment. */
+export function documentInRow(row: StoredDocument): Buffer | undefined {
   if ('body' in row) return row.body ?? undefined;
   return row.document === null ? undefined : Buffer.from(row.document);
 }
 
 /** A copy of a document, so that the rest of the segment is not kept in memory; undefined if its range is outside the segment. */
-function rangeOf(raw: Buffer, { offset, length }: StoredDocument): Buffer | undefined {
+function rangeOf(raw: Buffer, row: StoredDocument): Buffer | undefined {
+  const part = documentInSegment(raw, row);
+  return part === undefined ? undefined : Buffer.from(part);
+}
+
+/** The document in the decompressed bytes of its segment, which it shares; undefined if its range is outside the segment. */
+export function documentInSegment(raw: Buffer, { offset, length }: StoredDocument): Buffer | undefined {
   const end = offset! + length!;
-  return offset! < 0 || length! < 0 || end > raw.length ? undefined : Buffer.from(raw.subarray(offset!, end));
+  return offset! < 0 || length! < 0 || end > raw.length ? undefined : raw.subarray(offset!, end);
 }

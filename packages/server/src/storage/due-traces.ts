@@ -2,7 +2,7 @@ import type { DueRange } from '@countersign/core/domain/retention';
 import { textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
 import { FENCE } from '../database/planner.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
-import type { StoredDocument } from './document-segments.ts';
+import { documentColumns, type StoredDocument } from './document-segments.ts';
 import { exactInstantText } from './instant-text.ts';
 import { isHeld } from './run-holds.ts';
 
@@ -72,13 +72,13 @@ export function readDueTraces(
 
 const instants = (times: readonly string[]): Buffer => timestampArray(times.map((time) => BigInt(Date.parse(time)) * 1000n));
 
-/** A deleted submission: the place of its document in a segment, and the ID of its export. */
-export type DeletedSubmission = StoredDocument & { export: string | null };
+/** A deleted submission: the IDs of its trace and its export, and its document or the place of the document in a segment. */
+export type DeletedSubmission = StoredDocument & { trace: string; number: number; export: string | null };
 
 const DELETE_SUBMISSIONS = sql<DeletedSubmission>(
   'delete_trace_submissions',
   `DELETE FROM countersign.trace_submissions AS s WHERE s.tenant_id = $1 AND s.trace = ANY ($2::uuid[])
-   RETURNING s.export, NULL AS document, s.segment, s.segment_offset AS "offset", s.segment_length AS length`,
+   RETURNING s.trace, s.number, s.export, ${documentColumns('s')}`,
 );
 const DELETE_MERGED_SPANS = sql(
   'delete_merged_spans',
