@@ -4,8 +4,9 @@ import { hasCitus } from './citus-connections.ts';
 import { needsRowOfTenant, onCitus, REQUIRE_ROW_OF_TENANT } from './citus-statements.ts';
 import { type Clock, clockOf } from './clock.ts';
 import { DISCARD_PLANS, PLANS_FOR_VALUES, plansAreOld } from './planner.ts';
-import { FairPool, isReadOnlyError, OutcomeUnknownError } from './pool.ts';
+import { FairPool, isReadOnlyError, isWrongGuess, OutcomeUnknownError } from './pool.ts';
 import { requireDefined, type Seals, sealsOf } from './seals.ts';
+import { isStoring, RowsNotStoredError } from './stored-rows.ts';
 
 /** A statement. It is prepared once per connection under its name. A statement whose name is empty is not kept. */
 export interface Statement<Row> {
@@ -237,7 +238,9 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
    * unknown if COMMIT was sent.
    */
   reasonOf(error: unknown): unknown {
-    if (this.#committed === undefined || error instanceof pg.DatabaseError || error instanceof NotCommittedError) return error;
+    if (this.#committed === undefined) return error;
+    if (error instanceof pg.DatabaseError || error instanceof NotCommittedError || error instanceof RowsNotStoredError)
+      return error;
     const { message } = error as Error;
     return new OutcomeUnknownError(`the outcome of COMMIT is unknown: ${message}`, { cause: error });
   }
@@ -274,7 +277,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     } catch (error) {
       // After a failed statement, later ones fail because the transaction is aborted. The first error is the reason: without it, a batch
       // that only needs a retry would not be retried.
-      this.#firstFailure ??= error;
+      this.#firstFailure ??= isStoring(text) && isWrongGuess(error) ? new RowsNotStoredError(name, error) : error;
       throw this.#firstFailure;
     }
   }

@@ -1,4 +1,5 @@
 import { boolArray, digestArray, int4Array, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
+import { storingAll } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { pageOf } from './log-pages.ts';
 
@@ -23,7 +24,8 @@ export interface DecisionRow {
 
 const INSERT = sql(
   'insert_decisions',
-  `INSERT INTO countersign.decisions (tenant_id, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event,
+  storingAll(
+    `INSERT INTO countersign.decisions (tenant_id, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event,
      response_sha256, document, evidence)
    SELECT $1, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event,
           response_sha256, document, ($13::text[])[evidence_at]
@@ -31,6 +33,8 @@ const INSERT = sql(
                  $9::text[], $10::text[], $11::bytea[], $12::text[], $14::int[])
        AS made (seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed,
                 reason, event, response_sha256, document, evidence_at)`,
+    '$2::bigint[]',
+  ),
 );
 
 /** Stores decisions, allowed and blocked ones. An evidence text that several decisions share is sent to the database once. */

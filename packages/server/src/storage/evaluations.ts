@@ -1,6 +1,7 @@
 import type { Completeness } from '@countersign/core/contract/detailed-evaluation';
 import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
 import { documentArray, float8Array, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
+import { storingAll } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { insertEvaluatedRuns } from './run-holds.ts';
 
@@ -29,7 +30,8 @@ export interface EvaluationRow {
 
 const INSERT = sql(
   'insert_evaluations',
-  `INSERT INTO countersign.evaluations (tenant_id, id, seq, recorded_at, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
+  storingAll(
+    `INSERT INTO countersign.evaluations (tenant_id, id, seq, recorded_at, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
                                         severity_threshold, evaluated_at, suite, completeness, artifact, document)
    SELECT $1, id, seq, $2::timestamptz, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
           severity_threshold, evaluated_at, suite, completeness, artifact, document
@@ -37,6 +39,8 @@ const INSERT = sql(
                  $12::timestamptz[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[])
        AS sent (id, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
                 severity_threshold, evaluated_at, suite, completeness, artifact, document, seq)`,
+    '$3::uuid[]',
+  ),
 );
 
 /**

@@ -1,3 +1,4 @@
+import { storing } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
 /** What can happen to a key. */
@@ -18,8 +19,11 @@ export interface KeyEventRow {
 
 const INSERT = sql(
   'insert_key_event',
-  `INSERT INTO countersign.key_events (tenant_id, seq, id, recorded_at, recorded_by, action, key_id, event_hash, document)
+  storing(
+    `INSERT INTO countersign.key_events (tenant_id, seq, id, recorded_at, recorded_by, action, key_id, event_hash, document)
    VALUES ($1, $2, $3, $4::timestamptz, $5, $6, $7, decode($8, 'hex'), $9)`,
+    '1',
+  ),
 );
 
 /** Appends an event to the key audit trail. The caller has locked the head of the trail. */

@@ -1,3 +1,4 @@
+import { storing } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { pageOf } from './log-pages.ts';
 
@@ -11,7 +12,10 @@ export interface TraceEventRow {
 
 const INSERT = sql(
   'insert_trace_event',
-  `INSERT INTO countersign.trace_events (tenant_id, seq, event_hash, document) VALUES ($1, $2, decode($3, 'hex'), $4)`,
+  storing(
+    `INSERT INTO countersign.trace_events (tenant_id, seq, event_hash, document) VALUES ($1, $2, decode($3, 'hex'), $4)`,
+    '1',
+  ),
 );
 
 /** Appends an event to the trace log. The caller has locked the head of the log, or moved a guessed one. */

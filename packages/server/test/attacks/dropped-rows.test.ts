@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+/** What somebody with write access to the database does: a trigger drops the rows that the server inserts or changes in one table. */
+const DROP = 'CREATE FUNCTION public.drop_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$';
+
+const AUDIT = { actor: 'ci', action: 'deployed' };
+const EVALUATION = { name: 'n', agent_name: 'bot', status: 'passing', pass_rate: 95 };
+const TRACE = { trace_id: 'run-1', agent_name: 'bot', outcome: 'success', spans: [] };
+const LONG_TRACE = { ...TRACE, metadata: { text: 'x'.repeat(4_000) } };
+const TELEMETRY = { events: [{ trace_id: 'run-1', outcome: 'success' }] };
+
+let server: TestServer;
+let name = '';
+let key = '';
+
+beforeAll(async () => {
+  server = await testServer({ checkpointSeconds: undefined });
+  await server.database.sql(DROP);
+});
+beforeEach(async () => {
+  name = `w-${Math.random()}`;
+  key = await server.key(await server.workspace(name));
+  expect((await server.post(paths.evaluations, key, EVALUATION)).status).toBe(200);
+});
+afterAll(() => server.database.sql('DROP FUNCTION public.drop_row() CASCADE'));
+
+const whileDropping = async (operation: 'INSERT' | 'UPDATE', table: string, work: () => Promise<void>) => {
+  await server.database.sql(
+    `CREATE TRIGGER drops BEFORE ${operation} ON countersign.${table} FOR EACH ROW EXECUTE FUNCTION public.drop_row()`,
+  );
+  try {
+    await work();
+  } finally {
+    await server.database.sql(`DROP TRIGGER drops ON countersign.${table}`);
+  }
+};
+
+describe('while a trigger drops rows,', () => {
+  test.each([
+    ['INSERT', 'audit_entries', paths.audit, AUDIT],
+    ['UPDATE', 'log_heads', paths.audit, AUDIT],
+    ['INSERT', 'decisions', paths.promotionCheck, { agent_name: 'bot' }],
+    ['INSERT', 'evaluations', paths.evaluations, EVALUATION],
+    ['INSERT', 'evidence_events', paths.evaluations, EVALUATION],
+    ['INSERT', 'telemetry_submissions', paths.telemetry, TELEMETRY],
+    ['INSERT', 'telemetry_events', paths.telemetry, TELEMETRY],
+    ['INSERT', 'traces', paths.traces, { ...TRACE, trace_id: 'run-2' }],
+    ['INSERT', 'trace_submissions', paths.traces, TRACE],
+    ['INSERT', 'trace_events', paths.traces, TRACE],
+    ['INSERT', 'document_segments', paths.traces, LONG_TRACE],
+  ] as const)(
+    '%s, %s: no request is acknowledged; afterwards, requests succeed and the logs are valid',
+    async (operation, table, path, body) => {
+      // The first request makes the server remember the head, so that the next one sends its statements together with COMMIT.
+      const send = () => server.post(path, key, body, { 'Idempotency-Key': `${operation}-${table}` });
+      for (const first of [TRACE, AUDIT]) await server.post(first === TRACE ? paths.traces : paths.audit, key, first);
+      await whileDropping(operation, table, async () => {
+        for (const request of [send, send, () => server.post(path, key, body)]) {
+          const response = await request();
+          expect([response.status, response.body]).toEqual([503, { error: 'unavailable', issues: [] }]);
+        }
+      });
+      const repeated = await send();
+      expect([repeated.status, repeated.headers.get('Idempotent-Replayed')]).toEqual([200, null]);
+      expect(await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', name, '--log', 'all')).toMatchObject({
+        status: 0,
+      });
+    },
+  );
+});
