@@ -2,7 +2,7 @@ import type { EvaluationStatus } from '../contract/evaluation.ts';
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
 import { type LogPosition, positionFault } from './log-position.ts';
-import { isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
+import { isExactInstant, isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
 /** Prefix of the hashed text: the kind and version, so that texts of other kinds have other hashes (docs/formats.md, "Evidence event"). */
 export const EVIDENCE_DOMAIN = 'countersign/evidence/v1\n';
@@ -93,7 +93,6 @@ const oneOf =
   (value) =>
     texts.includes(value as string);
 const isText: Form = (value) => typeof value === 'string';
-const isMicrosecondInstant: Form = (value) => isText(value) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value as string);
 const isNumber: Form = (value) => typeof value === 'number';
 const isFlag: Form = (value) => typeof value === 'boolean';
 const isUuidList: Form = (value) => Array.isArray(value) && value.every(isUuid);
@@ -116,7 +115,7 @@ const MEMBERS: Readonly<Record<EvidenceEvent['action'], Readonly<Record<string, 
   'evaluation.recorded': {
     category: orNull(isText),
     document_sha256: isHash,
-    evaluated_at: orNull(isMicrosecondInstant),
+    evaluated_at: orNull(isExactInstant),
     evaluation_id: isUuid,
     harness_id: orNull(isUuid),
     name: isText,

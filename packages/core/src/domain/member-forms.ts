@@ -13,6 +13,10 @@ export const isRecordedBy = (value: unknown): value is string => typeof value ==
 export const isInstant = (value: unknown): value is string =>
   typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value);
 
+/** Whether a value is a time in UTC with exactly six fraction digits. */
+export const isExactInstant = (value: unknown): value is string =>
+  typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value);
+
 /** Whether a value is a date `YYYY-MM-DD`. */
 export const isDate = (value: unknown): value is string => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value);
 

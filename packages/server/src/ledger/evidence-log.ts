@@ -1,10 +1,11 @@
-import { type EvidenceEvent, type EvidenceFact, hashEvidenceEvent } from '@countersign/core/domain/evidence-event';
+import { type EvidenceEvent, type EvidenceFact, readEvidenceEvent } from '@countersign/core/domain/evidence-event';
 import { digests } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { insertEvidenceEvents } from '../storage/evidence-events.ts';
 import type { HeadToMove } from '../storage/log-heads.ts';
 import { advance } from './advance.ts';
 import { evidenceStates } from './evidence-states.ts';
+import { requireValidEvent } from './valid-event.ts';
 
 /** A fact to append, and who recorded it. */
 export type NewFact = EvidenceFact & { recorded_by: string };
@@ -19,7 +20,9 @@ export function appendEvidence(tx: Transaction, head: HeadToMove, facts: readonl
     (fact, index) =>
       ({ ...fact, version: 1, tenant_id: tx.tenantId, seq: head.seq + 1 + index, recorded_at: head.now }) as EvidenceEvent,
   );
-  const hashed = events.map((event) => hashEvidenceEvent(event, digests));
+  const hashed = events.map((event, index) =>
+    requireValidEvent(tx, 'evidence', readEvidenceEvent(event, { seq: head.seq + 1 + index, tenantId: tx.tenantId }, digests)),
+  );
   const leafData = hashed.map(({ hash }) => Buffer.from(hash, 'hex'));
   const { moved } = advance(tx, 'evidence', head, leafData, null);
   insertEvidenceEvents(

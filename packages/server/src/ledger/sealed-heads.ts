@@ -1,4 +1,5 @@
 import type { SealedHead } from '@countersign/core/domain/head-seal';
+import { isExactInstant, isInstant } from '@countersign/core/domain/member-forms';
 import type { Transaction } from '../database/transaction.ts';
 import {
   type HeadToMove,
@@ -115,17 +116,31 @@ export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & 
   else moveGuessedHead(tx, log, head.guessed, head, seal);
 }
 
-/** Why a stored head is not valid; undefined if its seal is valid and its tree covers all rows. */
+/**
+ * Why a stored head is not valid; undefined if its seal is valid and its tree covers all rows. The seal covers a number as text, so it does
+ * not show whether a number is a text. Such a value comes from a column whose type was changed, and `seq + 1` would be wrong.
+ */
 export function sealFault(tx: Transaction, log: LogName, head: StoredHead): string | undefined {
-  const { seal } = head;
+  const { seal, seq, tree } = head;
+  if (!Number.isSafeInteger(seq) || !Number.isSafeInteger(tree.size) || !(tree.frontier instanceof Uint8Array))
+    return 'the type of one of its columns was changed outside the server';
   if (seal === null) return 'it has no seal: it was written outside the server';
   if (!tx.seals.matchesHead({ ...sealedOf(tx, log, head), lastMoment: head.lastMoment }, seal))
     return 'its seal is not valid: it was written outside the server, or with another master secret';
   return head.tree.size === head.seq ? undefined : `its tree covers ${head.tree.size} of ${head.seq} rows`;
 }
 
+/** Why the times that were read with a head cannot be sealed; undefined if they can. */
+function timesFault({ clock, readAt }: ReadTimes): string | undefined {
+  if ((clock === undefined || isInstant(clock)) && (readAt === undefined || isExactInstant(readAt))) return undefined;
+  return 'the database returns times in another format: a function or a setting was changed outside the server';
+}
+
+/** The times of a HeadToMove, and of a ReadHead. */
+type ReadTimes = Partial<Pick<HeadToMove, 'clock'> & Pick<ReadHead, 'readAt'>>;
+
 /** Returns the head if it is valid (`sealFault`) and continues the last known state of the log. Otherwise throws LogRewrittenError. */
-async function verifyHead<H extends StoredHead>(
+async function verifyHead<H extends StoredHead & ReadTimes>(
   tx: Transaction,
   log: LogName,
   seen: SeenHead | undefined,
@@ -133,7 +148,9 @@ async function verifyHead<H extends StoredHead>(
   growth?: Promise<Buffer>,
 ): Promise<H> {
   const fault =
-    head === undefined ? 'it is gone' : (sealFault(tx, log, head) ?? (await continuityFault(tx, log, seen, head.tree, growth)));
+    head === undefined
+      ? 'it is gone'
+      : (sealFault(tx, log, head) ?? timesFault(head) ?? (await continuityFault(tx, log, seen, head.tree, growth)));
   noteHeadState(tx, log, fault === undefined);
   if (fault !== undefined || head === undefined)
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);

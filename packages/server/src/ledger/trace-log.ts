@@ -1,4 +1,9 @@
-import { hashTraceEvent, type TraceDropEvent, type TraceSubmission } from '@countersign/core/domain/trace-event';
+import {
+  readTraceEvent,
+  type TraceDropEvent,
+  type TraceLogEvent,
+  type TraceSubmission,
+} from '@countersign/core/domain/trace-event';
 import { digests } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { readClock } from '../storage/clock.ts';
@@ -7,6 +12,7 @@ import { insertTraceEvent } from '../storage/trace-events.ts';
 import { awaitTurn, holdTurn } from '../storage/turns.ts';
 import { lockLogs, moveLog, type NextHead, nextHead } from './advance.ts';
 import { guessHead, type RememberedHeads } from './remembered-heads.ts';
+import { requireValidEvent } from './valid-event.ts';
 
 /** An event of the trace log for all submissions of a transaction. It is not appended yet. */
 export interface ReservedEvent {
@@ -69,18 +75,20 @@ function nextEvent(
   receivedAt: string,
   submissions: readonly TraceSubmission[],
 ): PreparedEvent {
-  const { canonical, hash } = hashTraceEvent(
-    {
-      version: 1,
-      tenant_id: tx.tenantId,
-      seq: head.seq + 1,
-      recorded_at: head.now,
-      received_at: receivedAt,
-      action: 'traces.recorded',
-      submissions,
-    },
-    digests,
-  );
+  return prepared(tx, head, {
+    version: 1,
+    tenant_id: tx.tenantId,
+    seq: head.seq + 1,
+    recorded_at: head.now,
+    received_at: receivedAt,
+    action: 'traces.recorded',
+    submissions,
+  });
+}
+
+function prepared(tx: Transaction, head: HeadToMove, event: TraceLogEvent): PreparedEvent {
+  const read = readTraceEvent(event, { seq: head.seq + 1, tenantId: tx.tenantId }, digests);
+  const { canonical, hash } = requireValidEvent(tx, 'traces', read);
   return { canonical, hash, next: nextHead(head, [Buffer.from(hash, 'hex')], hash) };
 }
 
@@ -103,7 +111,6 @@ export function appendDropEvent(
     action: 'traces.dropped',
     ...dropped,
   };
-  const { canonical, hash } = hashTraceEvent(event, digests);
-  send(tx, { canonical, hash, next: nextHead(head, [Buffer.from(hash, 'hex')], hash) });
+  send(tx, prepared(tx, head, event));
   return event.seq;
 }

@@ -67,11 +67,10 @@ export const storedHead = (row: HeadRow): StoredHead => ({
   seal: row.seal,
 });
 
-const LOCK = sql<HeadRow & Omit<ReadClock, 'receivedAtMs'> & { log: LogName }>(
+const LOCK = sql<HeadRow & Pick<ReadClock, 'clock'> & { log: LogName }>(
   'lock_log_heads',
   // The outer query reads the clock after the inner one has got the lock. The inner query would read it before waiting for the lock.
-  `SELECT head.log, ${HEAD_COLUMNS}, ${instantText('greatest(clock_timestamp(), head.last_recorded_at)')} AS now,
-          ${instantText('clock_timestamp()')} AS clock
+  `SELECT head.log, ${HEAD_COLUMNS}, ${instantText('clock_timestamp()')} AS clock
      FROM (SELECT log, seq, row_hash, tree_size, frontier, last_recorded_at, seal
              FROM countersign.log_heads WHERE tenant_id = $1 AND log = ANY ($2::text[]) ORDER BY log FOR UPDATE) AS head`,
 );
@@ -84,7 +83,18 @@ const LOCK = sql<HeadRow & Omit<ReadClock, 'receivedAtMs'> & { log: LogName }>(
 export async function lockHeads(tx: Transaction, logs: readonly LogName[]): Promise<Map<LogName, StoredHead & ReadClock>> {
   const rows = await tx.run(LOCK, [tx.tenantId, textArray([...logs].sort())]);
   const receivedAtMs = performance.now();
-  return new Map(rows.map((row) => [row.log, { ...storedHead(row), now: row.now, clock: row.clock, receivedAtMs }]));
+  return new Map(
+    rows.map((row) => {
+      const head = storedHead(row);
+      return [row.log, { ...head, now: laterOf(row.clock, head.lastMoment), clock: row.clock, receivedAtMs }];
+    }),
+  );
+}
+
+/** The later time, UTC with milliseconds. The time of the last row has microseconds, of which the last three digits are zeros. */
+function laterOf(clock: string, lastMoment: string | null): string {
+  const last = lastMoment?.replace(/\d{3}Z$/, 'Z') ?? '';
+  return last > clock ? last : clock;
 }
 
 const READ = sql<HeadRow & { read_at: string }>(

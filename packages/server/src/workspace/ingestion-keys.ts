@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { type KeyKind, type KeyScope, SCOPES, type Scope } from '@countersign/core/contract/scopes';
 import { formatIngestionKey, PREFIX_BYTES, SECRET_BYTES } from '@countersign/core/domain/ingestion-key';
-import { hashKeyEvent, type KeyEvent } from '@countersign/core/domain/key-event';
+import { type KeyEvent, readKeyEvent } from '@countersign/core/domain/key-event';
 import type { KeyState, KnownKey } from '@countersign/core/domain/key-state';
 import type { Pool } from 'pg';
 import { digests } from '../crypto/digests.ts';
@@ -10,6 +10,7 @@ import { inTenantTransaction, type Transaction } from '../database/transaction.t
 import { advance, lockLogs } from '../ledger/advance.ts';
 import { awaitKeyEvent } from '../ledger/await-key-event.ts';
 import { credentialOf, keyStates } from '../ledger/key-states.ts';
+import { requireValidEvent } from '../ledger/valid-event.ts';
 import { insertKey, type ListedKey, lockKey, markRevoked, replaceScopes, replaceSecret } from '../storage/ingestion-keys.ts';
 import { insertKeyEvent, type KeyAction } from '../storage/key-events.ts';
 import type { HeadToMove } from '../storage/log-heads.ts';
@@ -185,7 +186,8 @@ const eventOf = (
 });
 
 function append(tx: Transaction, head: HeadToMove, event: KeyEvent): void {
-  const { canonical, hash: eventHash } = hashKeyEvent(event, digests);
+  const read = readKeyEvent(event, { seq: head.seq + 1, tenantId: tx.tenantId }, digests);
+  const { canonical, hash: eventHash } = requireValidEvent(tx, 'keys', read);
   const leafData = [Buffer.from(eventHash, 'hex')];
   const { seq, id, recorded_at: recordedAt, recorded_by: recordedBy, action, key_id: keyId } = event;
   insertKeyEvent(tx, { seq, id, recordedAt, recordedBy, action, keyId, eventHash, document: canonical });

@@ -1,0 +1,15 @@
+import type { Transaction } from '../database/transaction.ts';
+import type { LogName } from '../storage/log-heads.ts';
+import { LogRewrittenError } from './log-tree.ts';
+
+/**
+ * Returns an event that is going to be appended, as the verifier has read it.
+ * @throws LogRewrittenError if the verifier rejects it. The event contains values from the database. If they were changed outside the server,
+ *   an event that every verifier rejects would make the log unusable.
+ */
+export function requireValidEvent<Read extends object>(tx: Transaction, log: LogName, read: Read | { fault: string }): Read {
+  if (!('fault' in read)) return read;
+  throw new LogRewrittenError(
+    `the log ${log} of tenant ${tx.tenantId}: its next event would not be valid: ${read.fault}: the database was changed outside the server`,
+  );
+}
