@@ -42,6 +42,8 @@ export interface Statements {
   commit(): Promise<void>;
   /** Runs `work` after a successful COMMIT, and not if COMMIT fails or its outcome is unknown. `work` must not throw. */
   afterCommit(work: () => void): void;
+  /** If the transaction fails, `replace` gets its error and returns the error to throw. `replace` must not throw. */
+  replaceError(replace: (error: unknown) => unknown): void;
 }
 
 /** One transaction of one tenant, which the storage functions use. */
@@ -183,6 +185,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   #isCollecting = false;
   #firstFailure: unknown;
   readonly #afterCommit: (() => void)[] = [];
+  readonly #replaceError: ((error: unknown) => unknown)[] = [];
 
   constructor(client: PoolClient, { tenantId, personId, rewrite, reading }: Scope, clock: Clock, seals: Seals | undefined) {
     this.#rewrite = rewrite;
@@ -228,6 +231,10 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     this.#afterCommit.push(work);
   }
 
+  replaceError(replace: (error: unknown) => unknown): void {
+    this.#replaceError.push(replace);
+  }
+
   commit(): Promise<void> {
     this.#committed ??= this.#sendCommit();
     return this.#committed;
@@ -238,9 +245,9 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
    * unknown if COMMIT was sent.
    */
   reasonOf(error: unknown): unknown {
-    if (this.#committed === undefined) return error;
-    if (error instanceof pg.DatabaseError || error instanceof NotCommittedError || error instanceof RowsNotStoredError)
-      return error;
+    const isKnown = error instanceof pg.DatabaseError || error instanceof NotCommittedError || error instanceof RowsNotStoredError;
+    if (this.#committed === undefined || isKnown)
+      return this.#replaceError.reduce((reason, replace) => replace(reason), error);
     const { message } = error as Error;
     return new OutcomeUnknownError(`the outcome of COMMIT is unknown: ${message}`, { cause: error });
   }

@@ -5,6 +5,7 @@ import type { Transaction } from '../database/transaction.ts';
 import type { HeadToMove, LogName, ReadHead } from '../storage/log-heads.ts';
 import { insertTreeNodes } from '../storage/tree.ts';
 import { type GrownTree, growTree } from './log-tree.ts';
+import { reportRowAfterHead } from './row-after-head.ts';
 import { lockAndReadSealedHeads, lockSealedHeads, moveSealedHead } from './sealed-heads.ts';
 
 /**
@@ -88,6 +89,7 @@ export function nextHead(head: HeadToMove, leafData: readonly Uint8Array[], rowH
 
 /** Moves a log to its next head, and stores the new tree nodes. The head is moved first, because this locks a guessed head. */
 export function moveLog(tx: Transaction, log: LogName, { tree, moved }: NextHead): void {
+  reportRowAfterHead(tx, log, { lastSeq: moved.seq, hasNodes: tree.nodes.length > 0 });
   moveSealedHead(tx, log, moved);
   insertTreeNodes(tx, log, tree.nodes);
 }

@@ -60,6 +60,8 @@ interface Memory {
   later: Map<string, KeptHead>;
   /** Logs whose head or events were not valid when they were last read. */
   refused: Set<string>;
+  /** Logs whose last append failed because a row is stored after the sealed head. */
+  blocked: Set<string>;
   /** Undefined if the heads are not stored outside the database. */
   store: HeadStore | undefined;
 }
@@ -69,7 +71,7 @@ const memories = new WeakMap<Seals, Memory>();
 function memoryOf(seals: Seals): Memory {
   let memory = memories.get(seals);
   if (memory === undefined) {
-    memory = { heads: new Map(), later: new Map(), refused: new Set(), store: undefined };
+    memory = { heads: new Map(), later: new Map(), refused: new Set(), blocked: new Set(), store: undefined };
     memories.set(seals, memory);
   }
   return memory;
@@ -92,16 +94,27 @@ export function hasHeadStore(pool: Pool): boolean {
 export const headStore = (tx: Transaction): HeadStore | undefined => memoryOf(tx.seals).store;
 
 /** Records whether a log's head, or its events, were valid when they were read. */
-export function noteHeadState(tx: Transaction, log: LogName, isValid: boolean): void {
-  const { refused } = memoryOf(tx.seals);
-  if (isValid) refused.delete(keyOf(tx, log));
-  else if (refused.size < HEADS_MAX) refused.add(keyOf(tx, log));
+export const noteHeadState = (tx: Transaction, log: LogName, isValid: boolean): void =>
+  noteState(memoryOf(tx.seals).refused, keyOf(tx, log), isValid);
+
+/** Records whether the last append to a log succeeded, or failed because a row is stored after the sealed head. */
+export const noteAppend = (tx: Transaction, log: LogName, succeeded: boolean): void =>
+  noteState(memoryOf(tx.seals).blocked, keyOf(tx, log), succeeded);
+
+function noteState(faulty: Set<string>, key: string, isValid: boolean): void {
+  if (isValid) faulty.delete(key);
+  else if (faulty.size < HEADS_MAX) faulty.add(key);
 }
 
-/** The number of logs of a pool's database whose head or events were not valid when they were last read; at most HEADS_MAX. */
+/**
+ * The number of logs of a pool's database whose head or events were not valid when they were last read, or whose last append found a row
+ * after the sealed head.
+ */
 export function countRefusedLogs(pool: Pool): number {
   const seals = sealsOf(pool);
-  return seals === undefined ? 0 : memoryOf(seals).refused.size;
+  if (seals === undefined) return 0;
+  const { refused, blocked } = memoryOf(seals);
+  return blocked.size === 0 ? refused.size : new Set([...refused, ...blocked]).size;
 }
 
 /** The tenant of a log, and the seals of its database. */

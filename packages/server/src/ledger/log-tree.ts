@@ -28,7 +28,7 @@ export class LogRewrittenError extends ApiError {
 }
 
 const CALLER_MESSAGE =
-  'the stored log differs from what was signed: rows were changed or deleted. Verify an export with the checkpoints that you kept. The operator can find the row with `countersign-server ledger verify`';
+  'the stored log differs from what was signed: rows were changed, added or deleted. Verify an export with the checkpoints that you kept. The operator can find the row with `countersign-server ledger verify`';
 
 /** A tree after rows were appended. `nodes` are the roots of the newly complete subtrees at the stored levels. */
 export interface GrownTree extends StoredTree {
