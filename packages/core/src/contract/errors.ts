@@ -74,7 +74,7 @@ export const ERRORS = {
   },
   seal_broken: {
     status: 500,
-    when: "A row that the request needs was changed in the database, but not by the server. Nothing was stored. The server's log names the row.",
+    when: "A row that the request needs was changed or deleted in the database, but not by the server. Nothing was stored. The server's log names the row.",
   },
   evidence_broken: {
     status: 503,

@@ -45,7 +45,7 @@ export const ISSUE_CODES = {
   refused: 'The rules or the state of the workspace do not allow the action. The message gives the reason and the remedy.',
   log_rewritten: 'The stored log differs from what the server signed earlier, or a stored document was changed in the database.',
   evidence_broken: 'A stored row differs from the evidence log: it was changed in the database, but not by the server.',
-  seal_broken: 'A stored row differs from what the server wrote: it was changed in the database.',
+  seal_broken: 'A stored row differs from what the server wrote, or is missing: the database was changed, but not by the server.',
   clock_unsafe:
     "The server's or the database's clock is wrong, or was wrong until now. The message gives the fault and the remedy.",
   media_type: 'The endpoint does not accept the media type, the charset or the content encoding of the body.',

@@ -19,6 +19,7 @@ const ERROR_CODES: readonly ErrorCode[] = [
   'headers_too_large',
   'internal_error',
   'log_rewritten',
+  'seal_broken',
   'unavailable',
   'clock_unsafe',
 ];
@@ -38,6 +39,7 @@ function readEndpointNode(path: string, endpoint: ReadEndpoint, errorResponses: 
   const codes = ERROR_CODES.filter(
     (code) =>
       (signs || code !== 'clock_unsafe') &&
+      (!token || code !== 'seal_broken') &&
       (token || !(code === 'log_rewritten' || [401, 404, 422, 429].includes(ERRORS[code].status))),
   );
   return {

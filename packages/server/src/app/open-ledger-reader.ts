@@ -1,7 +1,8 @@
 import type { CheckpointSchedule } from '../checkpoints/checkpoint-schedule.ts';
 import { deriveDecisionKey } from '../crypto/digests.ts';
+import { BrokenSealError } from '../database/broken-seals.ts';
 import { LedgerReader } from '../ledger/ledger-reader.ts';
-import { publishedKey } from '../secrets/instance-signer.ts';
+import { type PublishedKey, publishedKey } from '../secrets/instance-signer.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import type { OpenDatabase } from './open-database.ts';
 
@@ -15,6 +16,17 @@ export function openLedgerReader(
     checkpointOver: checkpoints.over,
     signers: signer.keys,
     decisionKey: (tenantId, keyId) => deriveDecisionKey(secrets.masterSecret, tenantId, keyId),
-    publicKeys: async () => ({ keys: (await listSigningKeys(ledgerPool)).map((key) => publishedKey(signer.instanceId, key)) }),
+    publicKeys: async () => ({ keys: await publishedKeys({ ledgerPool, signer }) }),
   });
+}
+
+/**
+ * The public keys of the instance, oldest first.
+ * @throws BrokenSealError if a key that signs now is not valid in the database. With an incomplete list, readers would take genuine
+ *   signatures for forged ones.
+ */
+async function publishedKeys({ ledgerPool, signer }: Pick<OpenDatabase, 'ledgerPool' | 'signer'>): Promise<PublishedKey[]> {
+  const listed = await listSigningKeys(ledgerPool);
+  if (!signer.keys.every(({ keyid }) => listed.some(({ kid }) => kid === keyid))) throw new BrokenSealError('signing_keys');
+  return listed.map((key) => publishedKey(signer.instanceId, key));
 }

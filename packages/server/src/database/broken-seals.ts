@@ -7,6 +7,8 @@ export interface BrokenSeal {
   tenantId: string | undefined;
   /** The fields that identify the row in its table. They contain no secret, and no hash of a secret. */
   key: Readonly<Record<string, string>>;
+  /** Why the row is not valid, if another row is the cause. */
+  reason?: string | undefined;
 }
 
 /** The largest number of rows that are remembered, so that each is logged once. Above it, all are forgotten. */
@@ -36,11 +38,11 @@ export class BrokenSeals {
   }
 
   /** Records that such a row was read. */
-  report({ table, tenantId, key }: BrokenSeal): void {
+  report({ table, tenantId, key, reason }: BrokenSeal): void {
     this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1);
     const named = Object.fromEntries(Object.entries(key).map(([name, value]) => [name, value.slice(0, NAME_LENGTH_MAX)]));
-    const broken = { table, tenantId, key: named };
-    const id = JSON.stringify([table, tenantId, named]);
+    const broken = { table, tenantId, key: named, ...(reason === undefined ? {} : { reason: reason.slice(0, NAME_LENGTH_MAX) }) };
+    const id = JSON.stringify([table, tenantId, named, reason]);
     if (this.#rows.has(id)) return;
     if (this.#rows.size >= ROWS_MAX) this.#rows.clear();
     this.#rows.set(id, broken);
@@ -57,21 +59,24 @@ export class BrokenSeals {
   #describe(table: string): string {
     const rows = [...this.#rows.values()].filter((row) => row.table === table);
     if (rows.length === 0) return table; // Its rows were forgotten.
-    if (PUBLIC_TABLES.has(table)) return `${table} (${rows.map(({ key }) => Object.values(key).join(' ')).join(', ')})`;
+    if (PUBLIC_TABLES.has(table)) return `${table} (${rows.map(nameWithReason).join(', ')})`;
     return rows.length < 2 ? table : `${table} (${rows.length} rows)`;
   }
 }
 
+const nameWithReason = ({ key, reason }: BrokenSeal): string =>
+  Object.values(key).join(' ') + (reason === undefined ? '' : `: ${reason}`);
+
 /** One line that identifies a row that is not valid. */
-export const describeBroken = ({ table, tenantId, key }: BrokenSeal): string =>
+export const describeBroken = ({ table, tenantId, key, reason }: BrokenSeal): string =>
   `a row of ${table} is not valid (${Object.entries({
     ...(tenantId === undefined ? {} : { tenant: tenantId }),
     ...key,
   })
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
-    .join(', ')}): the row was changed outside the server`;
+    .join(', ')}): ${reason ?? 'the row was changed outside the server'}`;
 
-/** A request depends on a row with an invalid seal, so the request is rejected. */
+/** A request depends on a row that has an invalid seal or was deleted, so the request is rejected. */
 export class BrokenSealError extends ApiError {
   override name = 'BrokenSealError';
 
@@ -83,4 +88,4 @@ export class BrokenSealError extends ApiError {
 }
 
 const messageOf = (table: string): string =>
-  `the seal of a row of ${table} is not valid: the row was changed outside the server. Nothing was stored. The operator can find the row in the server's log and restore it from a backup`;
+  `a row of ${table} is not valid or is missing: it was changed outside the server. Nothing was stored. The operator can find the row in the server's log and restore it from a backup`;

@@ -8,11 +8,13 @@ import { sha256 } from '../crypto/digests.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import type { Instance } from '../storage/instance.ts';
 import {
+  findMissingPredecessor,
   insertSigningKey,
   isSigningKeyStored,
   listSigningKeys,
   markSigningKeyRetired,
   type NewSigningKey,
+  predecessorFault,
   type StoredSigningKey,
 } from '../storage/signing-keys.ts';
 import { fingerprints, type Secrets } from './load-secrets.ts';
@@ -89,7 +91,7 @@ async function listWith(pool: Pool, kid: string): Promise<StoredSigningKey[]> {
   const listed = await listSigningKeys(pool);
   if (isOn(listed) || !(await isSigningKeyStored(pool, kid))) return listed;
   const again = await listSigningKeys(pool);
-  if (!isOn(again)) throw brokenSigningKey(kid);
+  if (!isOn(again)) throw brokenSigningKey(kid, await findMissingPredecessor(pool, kid));
   return again;
 }
 
@@ -137,11 +139,13 @@ async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
   for (const { kid } of lost) await markSigningKeyRetired(pool, kid);
 }
 
-const brokenSigningKey = (kid: string): ExitError =>
-  new ExitError(
-    'refused',
-    `the row of signing_keys with kid ${kid} is not valid: it was changed outside the server; restore it from a backup`,
-  );
+function brokenSigningKey(kid: string, missing: string | undefined): ExitError {
+  const fault =
+    missing === undefined
+      ? 'it was changed outside the server; restore it from a backup'
+      : `${predecessorFault(missing)}; restore the row of ${missing} from a backup`;
+  return new ExitError('refused', `the row of signing_keys with kid ${kid} is not valid: ${fault}`);
+}
 
 /** The ID of a signing key: the thumbprint of its public JWK. */
 export const signingKeyId = (key: KeyObject): string => publicJwk(rawPublicKey(key), sha256).kid;

@@ -31,6 +31,22 @@ export function authenticSigningKeys<K extends ChainedKey>(instance: Instance, k
   return [...authentic.values()];
 }
 
+/**
+ * The ID of the first key in the chain of a key's predecessors that is not one of `keys`; undefined if the chain is complete. A key from a
+ * reset follows the lost key.
+ */
+export function missingPredecessor(keys: readonly ChainedKey[], kid: string): string | undefined {
+  const links = new Map(keys.map((key) => [key.kid, key.predecessor ?? key.resetFrom]));
+  let next = links.get(kid);
+  while (next != null && links.has(next)) {
+    // Each link is followed once, because an attacker can insert two keys that name each other.
+    const followed = next;
+    next = links.get(followed);
+    links.set(followed, null);
+  }
+  return next ?? undefined;
+}
+
 function isAuthentic(instance: Instance, key: ChainedKey, authentic: ReadonlyMap<string, ChainedKey>): boolean {
   const { kid, publicKey, predecessor, predecessorSignature: signature, resetFrom } = key;
   if (publicJwk(publicKey, sha256).kid !== kid) return false;

@@ -2,8 +2,8 @@ import type { Pool } from 'pg';
 import { clockOf } from '../database/clock.ts';
 import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
 import { requireSeals } from '../database/seals.ts';
-import { INSTANCE } from './instance.ts';
-import { authenticSigningKeys, type ChainedKey } from './signing-key-chain.ts';
+import { INSTANCE, type Instance } from './instance.ts';
+import { authenticSigningKeys, type ChainedKey, missingPredecessor } from './signing-key-chain.ts';
 
 /** A signing key of the instance: its public key and its times. It belongs to no tenant, so its table has no row-level security. */
 export interface StoredSigningKey extends ChainedKey {
@@ -50,19 +50,35 @@ export async function listSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
  * row of the instance, which names the first key, has an invalid seal.
  */
 async function readSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
+  const { instance, sealed } = await readSealedKeys(pool);
+  const authentic = instance === undefined ? [] : authenticSigningKeys(instance, sealed);
+  for (const { kid } of sealed.filter((key) => !authentic.includes(key))) {
+    const missing = missingPredecessor(sealed, kid);
+    const reason = missing === undefined ? undefined : predecessorFault(missing);
+    requireSeals(pool).broken.report({ table: SIGNING_KEYS.name, tenantId: undefined, key: { kid }, reason });
+  }
+  return authentic.sort((one, other) => (one.createdAt + one.kid < other.createdAt + other.kid ? -1 : 1));
+}
+
+/** The row of the instance, and the keys with valid seals. No keys if the instance's row has an invalid seal. Reports invalid seals. */
+async function readSealedKeys(pool: Pool): Promise<{ instance: Instance | undefined; sealed: StoredSigningKey[] }> {
   const { rows } = await pool.query<RawRow>(
     `SELECT ${sealedColumns(SIGNING_KEYS, 'k')}, ${sealedColumns(INSTANCE, 'i')}
        FROM countersign.signing_keys AS k CROSS JOIN countersign.instance AS i`,
   );
   const seals = requireSeals(pool);
   const instance = rows.length === 0 ? undefined : seals.openRow(INSTANCE, '', rows[0]!);
-  if (instance === undefined) return [];
-  const sealed = rows.flatMap((raw) => seals.openRow(SIGNING_KEYS, '', raw) ?? []);
-  const authentic = authenticSigningKeys(instance, sealed);
-  for (const { kid } of sealed.filter((key) => !authentic.includes(key)))
-    seals.broken.report({ table: SIGNING_KEYS.name, tenantId: undefined, key: { kid } });
-  return authentic.sort((one, other) => (one.createdAt + one.kid < other.createdAt + other.kid ? -1 : 1));
+  if (instance === undefined) return { instance, sealed: [] };
+  return { instance, sealed: rows.flatMap((raw) => seals.openRow(SIGNING_KEYS, '', raw) ?? []) };
 }
+
+/** Says that the row of a predecessor cannot be used. */
+export const predecessorFault = (predecessor: string): string =>
+  `the row of its predecessor ${predecessor} is missing or not valid`;
+
+/** The ID of the first predecessor of a key whose row is missing or has an invalid seal; undefined if there is none. */
+export const findMissingPredecessor = async (pool: Pool, kid: string): Promise<string | undefined> =>
+  missingPredecessor((await readSealedKeys(pool)).sealed, kid);
 
 /** Whether the table has a row of this key. Its seal may be invalid. */
 export async function isSigningKeyStored(pool: Pool, kid: string): Promise<boolean> {

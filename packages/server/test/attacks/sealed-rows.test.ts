@@ -33,9 +33,8 @@ const warnings = async () =>
   ((await (await fetch(`${server.url}/readyz`)).json()) as { warnings?: string[] }).warnings?.join(' ') ?? '';
 
 describe('a signing key that was inserted or changed outside the server', () => {
-  const jwks = async () =>
-    ((await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as { keys: { kid: string; retired_at?: string }[] })
-      .keys;
+  const readJwks = () => fetch(`${server.url}/.well-known/jwks.json`);
+  const jwks = async () => ((await (await readJwks()).json()) as { keys: { kid: string; retired_at?: string }[] }).keys;
 
   test("is not published if it was inserted, and the server's log, /readyz and `signing-key show` name it", async () => {
     const publicKey = new Uint8Array(32).fill(7);
@@ -63,7 +62,7 @@ describe('a signing key that was inserted or changed outside the server', () => 
       `created_at = created_at - interval '1 day'`,
     ]) {
       await sql(`UPDATE countersign.signing_keys SET ${set}`);
-      expect(await jwks()).toEqual([]);
+      expect((await readJwks()).status).toBe(500);
       const shown = await command('signing-key', 'show');
       expect([set, shown.status]).toEqual([set, 9]);
       expect(shown.err).toMatch(/signing_keys/);

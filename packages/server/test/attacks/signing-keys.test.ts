@@ -114,6 +114,26 @@ describe('a key signed by its predecessor', () => {
     await server.database.sql(`UPDATE countersign.signing_keys SET ${set} WHERE kid = $1`, [kid]);
     expect(await kids()).toEqual([genuine]);
   });
+
+  test('is rejected while the row of its predecessor is missing: every message names that row, and the JWKS is not empty', async () => {
+    const { sql } = server.database;
+    const next = await rotate();
+    await sql('CREATE TABLE public.kept_predecessor AS SELECT * FROM countersign.signing_keys WHERE kid = $1', [genuine]);
+    await sql('DELETE FROM countersign.signing_keys WHERE kid = $1', [genuine]);
+    const fault = `the row of its predecessor ${genuine} is missing or not valid`;
+    const response = await fetch(`${server.url}/.well-known/jwks.json`);
+    expect([response.status, await response.json()]).toEqual([500, expect.objectContaining({ error: 'seal_broken' })]);
+    expect(lines.join('')).toContain(fault);
+    const { warnings } = (await (await fetch(`${server.url}/readyz`)).json()) as { warnings: string[] };
+    expect(warnings.join()).toContain(fault);
+    const COUNTERSIGN_SIGNING_KEY = next.export({ type: 'pkcs8', format: 'pem' }).toString();
+    expect(await runCommand({ ...environmentOf(server), COUNTERSIGN_SIGNING_KEY }, 'signing-key', 'show')).toMatchObject({
+      status: 9,
+      err: expect.stringContaining(`${fault}; restore the row of ${genuine} from a backup`),
+    });
+    await sql('INSERT INTO countersign.signing_keys SELECT * FROM public.kept_predecessor');
+    expect(await kids()).toEqual([genuine, kidOf(next)]);
+  });
 });
 
 test('`signing-key reset` is refused with a reason when all keys were retired in the database', async () => {
