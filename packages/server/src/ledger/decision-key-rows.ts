@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { inSnapshotTransaction } from '../database/transaction.ts';
-import { listDecisionKeyEntries, listDecisionKeys } from '../storage/decision-keys.ts';
+import { listDecisionKeyEntries, listDecisionKeys, NO_LIVE_KEY } from '../storage/decision-keys.ts';
 import type { RowFinding } from './row-findings.ts';
 import { parsedDocument } from './stored-document.ts';
 
@@ -8,9 +8,10 @@ import { parsedDocument } from './stored-document.ts';
 export const DECISION_KEYS_TABLE = 'decision_keys';
 
 /**
- * Finds a decision key whose row was deleted, or whose retirement was undone. Returns undefined if there is none. If the row of the signing
- * key is deleted, the next key signs, although gates may not trust it yet. Only keys that an entry of the audit ledger names are found: no
- * entry names the first key of a workspace before a rotation. The entries are not verified here: `verifyAuditLedger` does that.
+ * Finds a decision key whose row was deleted, or whose retirement was undone, and a workspace without a live key. Returns undefined if there
+ * is none. If the row of the signing key is deleted, the next key signs, although gates may not trust it yet. A key is found only if an
+ * entry of the audit ledger names it: no entry names the first key before a rotation, but then this key is the only one. The entries are
+ * not verified here: `verifyAuditLedger` does that.
  */
 export const findDecisionKeyFault = (pool: Pool, tenantId: string): Promise<RowFinding | undefined> =>
   inSnapshotTransaction(pool, tenantId, async (tx) => {
@@ -24,7 +25,8 @@ export const findDecisionKeyFault = (pool: Pool, tenantId: string): Promise<RowF
       if (action === 'decision_key.retired' && typeof id === 'string' && rows.get(id)?.retiredAt === null)
         return finding(id, 'it was retired, but its row says that it is not');
     }
-    return undefined;
+    const isAnyLive = [...rows.values()].some(({ retiredAt }) => retiredAt === null);
+    return isAnyLive ? undefined : finding(`of workspace ${tenantId}`, NO_LIVE_KEY);
   });
 
 const finding = (id: string, fault: string): RowFinding => ({ table: DECISION_KEYS_TABLE, id, fault });

@@ -33,25 +33,26 @@ const LIST = sql<RawRow>(
   `SELECT ${sealedColumns(DECISION_KEYS, 'k')} FROM countersign.decision_keys AS k WHERE k.tenant_id = $1`,
 );
 
-/** The keys with valid seals, oldest first, with times to the microsecond; and whether the seals of all rows are valid. */
-async function readDecisionKeys(tx: Transaction): Promise<{ keys: ListedDecisionKey[]; areAllValid: boolean }> {
+/** The keys with valid seals, oldest first, with times to the microsecond. */
+async function readDecisionKeys(tx: Transaction): Promise<ListedDecisionKey[]> {
   const rows = await tx.run(LIST, [tx.tenantId]);
   const keys = rows.flatMap((raw) => tx.seals.openRow(DECISION_KEYS, tx.tenantId, raw) ?? []);
-  keys.sort((one, other) => (one.createdAt + one.keyId < other.createdAt + other.keyId ? -1 : 1));
-  return { keys, areAllValid: keys.length === rows.length };
+  return keys.sort((one, other) => (one.createdAt + one.keyId < other.createdAt + other.keyId ? -1 : 1));
 }
+
+/** The fault of a workspace without a live key. The server always keeps one, so its row was changed or deleted outside the server. */
+export const NO_LIVE_KEY = 'the workspace has no live decision key with a valid seal';
 
 /**
  * The ID of the decision key that signs: the oldest live key. A second live key does not sign until the older one is retired, so that gates
  * can get the second key first.
- * @throws BrokenSealError if no live key has a valid seal, and the seal of some row is invalid.
- * @throws Error if there is no live key. The server always keeps one for each workspace.
+ * @throws BrokenSealError if no live key has a valid seal. Also reports it.
  */
 export async function findSigningKeyId(tx: Transaction): Promise<string> {
-  const { keys, areAllValid } = await readDecisionKeys(tx);
-  const signing = keys.find(({ retiredAt }) => retiredAt === null);
+  const signing = (await readDecisionKeys(tx)).find(({ retiredAt }) => retiredAt === null);
   if (signing !== undefined) return signing.keyId;
-  throw areAllValid ? new Error(`tenant ${tx.tenantId} has no live decision key`) : new BrokenSealError('decision_keys');
+  tx.seals.broken.report({ table: DECISION_KEYS.name, tenantId: tx.tenantId, key: {}, reason: NO_LIVE_KEY });
+  throw new BrokenSealError(DECISION_KEYS.name);
 }
 
 const INSERT = sql(
@@ -64,7 +65,7 @@ const INSERT = sql(
  * when that key was added.
  */
 export async function insertDecisionKey(tx: Transaction, keyId: string): Promise<void> {
-  const { keys } = await readDecisionKeys(tx);
+  const keys = await readDecisionKeys(tx);
   const createdAt = sealedInstantAfter(keys.at(-1)?.createdAt ?? null, tx.clock.now());
   const seal = tx.seals.ofRow(DECISION_KEYS, tx.tenantId, { keyId, createdAt, retiredAt: null });
   await tx.run(INSERT, [tx.tenantId, keyId, createdAt, seal]);
@@ -72,7 +73,7 @@ export async function insertDecisionKey(tx: Transaction, keyId: string): Promise
 
 /** The tenant's decision keys with valid seals, oldest first, including retired ones. The first live key signs. */
 export async function listDecisionKeys(tx: Transaction): Promise<ListedDecisionKey[]> {
-  const { keys } = await readDecisionKeys(tx);
+  const keys = await readDecisionKeys(tx);
   return keys.map(({ keyId, createdAt, retiredAt }) => ({
     keyId,
     createdAt: shownInstant(createdAt),
@@ -103,7 +104,7 @@ const RETIRE = sql(
  * ledger, so no other transaction changes the key.
  */
 export async function markDecisionKeyRetired(tx: Transaction, keyId: string): Promise<void> {
-  const key = (await readDecisionKeys(tx)).keys.find((each) => each.keyId === keyId && each.retiredAt === null);
+  const key = (await readDecisionKeys(tx)).find((each) => each.keyId === keyId && each.retiredAt === null);
   if (key === undefined) return;
   const retiredAt = sealedInstant(tx.clock.now());
   await tx.run(RETIRE, [tx.tenantId, keyId, retiredAt, tx.seals.ofRow(DECISION_KEYS, tx.tenantId, { ...key, retiredAt })]);

@@ -140,6 +140,29 @@ describe('`ledger verify --log audit` compares decision keys with the audit ledg
     expect(await verify('rotated')).toEqual([1, expect.stringContaining(`${first.key_id} differs from the log: it was retired`)]);
   });
 
+  test('names a workspace whose only decision key was deleted; it makes no decision and adds no key until the row is restored', async () => {
+    const tenant = await server.workspace('keyless');
+    const sender = await server.key(tenant);
+    const ask = () => server.post(paths.promotionCheck, sender, { agent_name: 'bot' });
+    expect((await ask()).status).toBe(200);
+    await sql('CREATE TABLE public.only_key AS SELECT * FROM countersign.decision_keys WHERE tenant_id = $1', [tenant]);
+    await sql('DELETE FROM countersign.decision_keys WHERE tenant_id = $1', [tenant]);
+    const refused = await ask();
+    expect([refused.status, refused.body.error]).toEqual([500, 'seal_broken']);
+    expect(refused.body.issues[0].message).toContain('decision_keys');
+    const line = lines.find((each) => each.includes(tenant) && each.includes('the workspace has no live decision key'));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({ level: 50, table: 'decision_keys', tenantId: tenant });
+    expect(await warnings()).toContain('decision_keys');
+    expect(await verify('keyless')).toEqual([1, expect.stringContaining('the workspace has no live decision key')]);
+    expect(await command('decision-key', 'rotate', '--workspace', 'keyless')).toMatchObject({
+      status: 9,
+      err: expect.stringContaining('the workspace has no live decision key'),
+    });
+    await sql('INSERT INTO countersign.decision_keys SELECT * FROM public.only_key');
+    expect((await ask()).status).toBe(200);
+    expect(await verify('keyless')).toEqual([0, expect.stringMatching(/^valid/)]);
+  });
+
   test('ignores an entry with the action of a rotation if a sender sent the entry', async () => {
     const sender = await server.key(await server.workspace('imitated'), ['audit']);
     const entry = { actor: 'ci', action: 'decision_key.rotated', metadata: { key_id: 'dk_000000000000', signing: null } };
