@@ -7,12 +7,14 @@ import { migrate, olderSchema, requireUpgradable, type SchemaLevel, schemaLevel 
 import { missingRightError } from '../database/missing-right.ts';
 import { openPool } from '../database/pool.ts';
 import { closePools, openPools, type Pools, sealWith } from '../database/pools.ts';
+import { isSchemaComplete } from '../database/schema-findings.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { setHeadStore } from '../ledger/head-memory.ts';
 import { type InstanceSigner, openSigner } from '../secrets/instance-signer.ts';
 import { checkSecrets, fingerprints, loadSecrets, type Secrets } from '../secrets/load-secrets.ts';
 import { ensureInstance, findInstance } from '../storage/instance.ts';
 import { newId } from '../storage/new-id.ts';
+import { readSchemaFacts } from '../storage/schema-facts.ts';
 
 /** An open database. It is reachable, has the right schema, and belongs to `secrets`. */
 export interface OpenDatabase extends Pools {
@@ -170,11 +172,16 @@ async function ensureSchema(acquired: AcquiredDatabase, mode: OpenMode, say: (li
   if (level === 'empty' && (mode === 'use' || mode === 'reset-signing-key')) throw notSetUp(acquired);
   const mayUpgrade = mode === 'migrate' || mode === 'distribute';
   if (level === 'older' && !mayUpgrade) throw olderSchema();
-  const { migrations, distributed, hasGranted } = await migrate(acquired.owner, {
+  const { migrations, putBack, distributed, hasGranted } = await migrate(acquired.owner, {
     serverRole,
     mayUpgrade,
     citus: mode === 'distribute',
+    isComplete: async (client) => isSchemaComplete(await readSchemaFacts(client)),
   });
+  if (putBack.length > 0)
+    say(
+      `rows of the table migrations were deleted outside the server: ${putBack.join(', ')}; they were put back, because the schema is complete`,
+    );
   // Another process may have migrated meanwhile.
   if (level === 'older' && migrations.length > 0) say(`migrated the database: ${migrations.join(', ')}`);
   if (level === 'empty' && migrations.length > 0) say(`created the tables in ${acquired.where}`);

@@ -11,6 +11,7 @@ import {
 } from './citus.ts';
 import { connectClient } from './client.ts';
 import type { DatabaseAddress } from './driver-address.ts';
+import { hasRunBefore, putBackMigrationRows } from './migration-rows.ts';
 import { MIGRATIONS_FOLDER } from './migrations-folder.ts';
 import { hasSchema, requireNewSchema } from './new-schema.ts';
 import { requireNoServers } from './running-servers.ts';
@@ -32,9 +33,11 @@ export const knownMigrations = (): string[] =>
     .map((file) => file.replace(/\.sql$/, ''))
     .sort();
 
-/** Whether these migrations are from a version before 0.1.0. Every released version begins with the same migration. */
-export const isUnreleased = (migrations: readonly string[]): boolean =>
-  migrations.length > 0 && !migrations.includes(knownMigrations()[0]!);
+/** Whether these migrations are from a version before 0.1.0. Every released version has the first migrations of this one. */
+export function isUnreleased(migrations: readonly string[]): boolean {
+  const known = new Set(knownMigrations());
+  return migrations.length > 0 && !migrations.some((name) => known.has(name));
+}
 
 /**
  * Whether the schema has Countersign's tables ($1) and this role may read them. A first start may have ended before it granted the rights.
@@ -76,19 +79,33 @@ export interface MigrateOptions {
    * without this option.
    */
   citus?: boolean;
+  /**
+   * Whether the schema has everything that this server's migrations create. If it has, although a migration is not recorded, the row of the
+   * migration was deleted, and `migrate` puts it back. By default, `migrate` fails in this case.
+   */
+  isComplete?: (client: pg.Client) => Promise<boolean>;
+}
+
+/** What `migrate` has done. */
+export interface MigrateResult {
+  /** The names of the migrations that ran. */
+  migrations: string[];
+  /** The names of the migrations whose deleted rows were put back. */
+  putBack: string[];
+  /** The names of the tables that were distributed. */
+  distributed: string[];
+  hasGranted: boolean;
 }
 
 /**
  * Brings the schema to this server's level and gives the server's role its rights. An advisory lock allows one migration at a time.
- * @returns the names of the migrations that ran, and of the tables that were distributed, and whether rights were granted.
  * @throws ExitError if the schema cannot be migrated, if it is older and `mayUpgrade` is false, or if requireNoServers, requireNewSchema or
  * requireCoordinator throws.
  */
 export async function migrate(
   address: DatabaseAddress,
-  { serverRole, mayUpgrade = true, count = Number.POSITIVE_INFINITY, citus = false }: MigrateOptions = {},
-): Promise<{ migrations: string[]; distributed: string[]; hasGranted: boolean }> {
-  const { runner } = await import('node-pg-migrate'); // Loaded here, because it takes a moment and most starts migrate nothing.
+  { serverRole, mayUpgrade = true, count = Number.POSITIVE_INFINITY, citus = false, isComplete }: MigrateOptions = {},
+): Promise<MigrateResult> {
   const client = await connectClient(address, 'migrate');
   try {
     // Two servers may start on an empty database at once: the second one waits, and then has nothing to do.
@@ -101,28 +118,42 @@ export async function migrate(
     if (citus) await requireCoordinator(client);
     const isOnCitus = citus || (await isDistributed(client));
     if (isOnCitus) await client.query(TRIGGERS_ON_CITUS);
-    // PostgreSQL requires the right to create schemas even for CREATE SCHEMA IF NOT EXISTS of an existing one.
-    const createSchema = !(await hasSchema(client));
-    const run = await runner({
-      dbClient: client,
-      dir: MIGRATIONS_FOLDER,
-      ignorePattern: '(?!\\d{6}_).*',
-      direction: 'up',
-      count,
-      migrationsTable: 'migrations',
-      schema: 'countersign',
-      migrationsSchema: 'countersign',
-      createSchema,
-      createMigrationsSchema: createSchema,
-      singleTransaction: true,
-      log: () => undefined,
-    });
+    let migrations: string[] = [];
+    let putBack: string[] = [];
+    try {
+      migrations = await runMigrations(client, count);
+    } catch (error) {
+      if (!hasRunBefore(error) || (await isComplete?.(client)) !== true) throw error;
+      putBack = await putBackMigrationRows(client, knownMigrations());
+    }
     const distributed = isOnCitus ? await distributeTables(client) : [];
     const hasGranted = serverRole !== undefined && (await grantServerRole(client, serverRole, isOnCitus));
-    return { migrations: run.map(({ name }) => name), distributed, hasGranted };
+    return { migrations, putBack, distributed, hasGranted };
   } finally {
     await client.end();
   }
+}
+
+/** Runs the migrations that the database does not record, at most `count`, in one transaction. Returns their names. */
+async function runMigrations(client: pg.Client, count: number): Promise<string[]> {
+  const { runner } = await import('node-pg-migrate'); // Loaded here, because it takes a moment and most starts migrate nothing.
+  // PostgreSQL requires the right to create schemas even for CREATE SCHEMA IF NOT EXISTS of an existing one.
+  const createSchema = !(await hasSchema(client));
+  const run = await runner({
+    dbClient: client,
+    dir: MIGRATIONS_FOLDER,
+    ignorePattern: '(?!\\d{6}_).*',
+    direction: 'up',
+    count,
+    migrationsTable: 'migrations',
+    schema: 'countersign',
+    migrationsSchema: 'countersign',
+    createSchema,
+    createMigrationsSchema: createSchema,
+    singleTransaction: true,
+    log: () => undefined,
+  });
+  return run.map(({ name }) => name);
 }
 
 /** @throws ExitError for a schema that this server can neither use nor migrate: `newer` or `unreleased`. */

@@ -51,6 +51,10 @@ export function schemaFindings(found: readonly Fact[]): SchemaFinding[] {
   return [...missing, ...added];
 }
 
+/** Whether a database has every object of this server's migrations, unchanged. Its triggers may be disabled. */
+export const isSchemaComplete = (found: readonly Fact[]): boolean =>
+  schemaFindings(found).every(({ fault }) => fault === DISABLED || fault === ADDED);
+
 /** The names of the tables and views, or of the sequences, that this server's migrations create. */
 export const namesInSchema = (kind: 'table' | 'sequence'): string[] =>
   expectedFacts().flatMap((fact) => (fact.kind === kind ? [fact.name] : []));
@@ -94,6 +98,7 @@ export function findingsOfBackup(found: readonly Fact[]): { faults: string[]; wa
 
 const objectOf = ({ kind, name }: Pick<Fact, 'kind' | 'name'>): string => `${kind} ${name}`;
 
+const DISABLED = 'is disabled';
 const ADDED = 'is not part of this schema';
 const RESTORE = 'restore its definition from the migrations, or restore a backup';
 
@@ -104,7 +109,7 @@ function changed(fact: Fact, other: Fact): SchemaFinding {
     return { object, fault: `is ${JSON.stringify(other.detail)}, not ${JSON.stringify(fact.detail)}`, remedy: RESTORE };
   const [table, trigger = ''] = fact.name.split('.');
   const how = fact.detail.startsWith('enabled A') ? `ENABLE ALWAYS TRIGGER ${trigger}` : 'ENABLE TRIGGER ALL';
-  return { object, fault: 'is disabled', remedy: `ALTER TABLE countersign.${table} ${how}` };
+  return { object, fault: DISABLED, remedy: `ALTER TABLE countersign.${table} ${how}` };
 }
 
 function removal({ kind, name }: Fact): string {

@@ -1,0 +1,67 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { knownMigrations, migrate } from '../../src/database/migrate.ts';
+import { socketUrl } from '../fixtures/process-environment.ts';
+import { runCommand } from '../fixtures/run-command.ts';
+import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
+
+let database: TestDatabase;
+let environment: Record<string, string>;
+beforeEach(async () => {
+  database = await cloneDatabase();
+  environment = {
+    DATABASE_URL: socketUrl(database.server),
+    COUNTERSIGN_MIGRATE_DATABASE_URL: socketUrl(database.owner),
+    COUNTERSIGN_MASTER_SECRET: randomBytes(32).toString('base64'),
+    COUNTERSIGN_SIGNING_KEY: generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  };
+});
+afterEach(() => database.drop());
+
+const known = knownMigrations();
+const namesInOrder = async () =>
+  (await database.sql<{ name: string }>('SELECT name FROM countersign.migrations ORDER BY run_on, id')).map(({ name }) => name);
+
+test.each([
+  ['the first migration', known.slice(0, 1)],
+  ['a migration in between', known.slice(-2, -1)],
+  ['the last migration', known.slice(-1)],
+  ['the last two migrations', known.slice(-2)],
+  ['all migrations', known],
+])('the deleted rows of %s are put back, and the command names them', async (_which, lost) => {
+  await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [lost]);
+  const { status, err } = await runCommand(environment, 'migrate');
+  expect([status, err]).toEqual([
+    0,
+    expect.stringContaining(`rows of the table migrations were deleted outside the server: ${lost.join(', ')}`),
+  ]);
+  expect(await namesInOrder()).toEqual(known);
+  expect((await runCommand(environment, 'workspace', 'list')).status).toBe(0);
+});
+
+test('a deleted row is not put back if an object of the schema is missing or changed', async () => {
+  for (const change of [
+    'DROP TABLE countersign.key_last_use',
+    'ALTER TABLE countersign.key_last_use ALTER COLUMN last_used_at TYPE timestamp',
+  ]) {
+    await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [known.slice(-1)]);
+    await database.sql(change);
+    expect((await runCommand(environment, 'migrate')).status).not.toBe(0);
+    expect(await namesInOrder()).toEqual(known.slice(0, -1));
+    await database.drop();
+    database = await cloneDatabase();
+    environment = {
+      ...environment,
+      DATABASE_URL: socketUrl(database.server),
+      COUNTERSIGN_MIGRATE_DATABASE_URL: socketUrl(database.owner),
+    };
+  }
+});
+
+test('a schema that is really older is migrated', async () => {
+  await database.sql('DROP SCHEMA countersign CASCADE');
+  await migrate(database.owner, { count: known.length - 1, serverRole: database.server.user });
+  const { status, err } = await runCommand(environment, 'migrate');
+  expect([status, err]).toEqual([0, expect.stringContaining(`migrated the database: ${known.at(-1)}`)]);
+  expect(await namesInOrder()).toEqual(known);
+});
