@@ -15,6 +15,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { resolve } from 'node:path';
 import { decodeUtf8 } from '@countersign/core/domain/export-line';
 import { wrongUse } from './exit-codes.ts';
 
@@ -87,6 +88,22 @@ export function prepareFile(path: string): void {
     if (stats?.isFile() === false || STREAM_PATH.test(path)) accessSync(path, constants.W_OK);
     else if (replaceFile(path, '')) rmSync(path);
   });
+}
+
+/** Whether two paths name the same file. A symbolic link names its target. */
+export function isSameFile(one: string, other: string): boolean {
+  if (resolve(one) === resolve(other)) return true;
+  const [file, otherFile] = [fileStats(one), fileStats(other)];
+  return file?.isFile() === true && file.dev === otherFile?.dev && file.ino === otherFile.ino;
+}
+
+/** What the system knows about a file; undefined if there is no such file, or if it cannot be read. */
+function fileStats(path: string) {
+  try {
+    return statSync(path, { bigint: true });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Paths of the streams of a process. A text is appended to them, because truncating them would remove earlier output. */

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { harnessIdOf } from '../importers/harness-id.ts';
 import type { GateRequest } from './check-decision.ts';
 import { command } from './command.ts';
@@ -7,6 +6,7 @@ import { prepareFile } from './files.ts';
 import { gateReport } from './gate-report.ts';
 import { readDuration, readLabel, readPercentage, readUuid, readWhole } from './option-values.ts';
 import { CONNECTION, type Options } from './options.ts';
+import { requireDifferentFiles } from './output-files.ts';
 import { requestDecision } from './request-decision.ts';
 import { askForSuccessors, type TrustFileInput } from './trust-file-input.ts';
 import { hasKeys, readTrustSettings, requireWorkspace, TRUST } from './trust-settings.ts';
@@ -69,6 +69,8 @@ the repository.
 Before the request, the gate removes older files of --output, --attestation and --junit.`,
   async run(session, values) {
     const request = readGateRequest(values);
+    const { output, attestation, junit } = values;
+    requireDifferentFiles(session, { '--output': output, '--attestation': attestation, '--junit': junit }, values);
     const trustSettings = readTrustSettings(session, values);
     requireWorkspace(trustSettings);
     if (!hasKeys(trustSettings) && values['require-verify-key'] === true)
@@ -80,8 +82,6 @@ Before the request, the gate removes older files of --output, --attestation and 
     const portalUrl = values['portal-url'] ?? session.variable('COUNTERSIGN_PORTAL_URL') ?? session.address(values);
     // The files are prepared before the request, so that no decision is lost. Once a decision has used an approval, the approval cannot be
     // withdrawn.
-    const { output, attestation, junit } = values;
-    requireDifferentFiles({ '--output': output, '--attestation': attestation, '--junit': junit });
     for (const path of [output, attestation, junit]) if (path !== undefined) prepareFile(path);
     const client = await session.client(values);
     const requirements = { request, trustSettings, skewMs, wantsAttestation: attestation !== undefined };
@@ -92,17 +92,6 @@ Before the request, the gate removes older files of --output, --attestation and 
     return finding.ending;
   },
 });
-
-/** Throws if two options name the same file, because the second output would overwrite the first. */
-function requireDifferentFiles(files: Record<string, string | undefined>): void {
-  const optionOf = new Map<string, string>();
-  for (const [option, path] of Object.entries(files)) {
-    if (path === undefined) continue;
-    const other = optionOf.get(resolve(path));
-    if (other !== undefined) throw wrongUse(`${other} and ${option} name the same file`);
-    optionOf.set(resolve(path), option);
-  }
-}
 
 /** The service computes ages of evaluations by its clock, so a larger difference must not be tolerated. */
 const SKEW_MS_MAX = 5 * 60_000;

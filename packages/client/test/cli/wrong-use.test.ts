@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -111,6 +111,36 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
     const json = await run([...args, '--json']);
     expect([json.status, json.out]).toEqual([2, '']);
     expect(JSON.parse(json.err)).toEqual({ error: 'wrong_use', message: expect.stringMatching(why) });
+  });
+});
+
+describe('the gate keeps the files that it reads: an output with the path of one is a usage error', () => {
+  const decisionKey = 'cd'.repeat(32);
+  test.each<[string, string[], Record<string, string>, RegExp]>([
+    ['the trust file', ['--trust', 'kept', '--output', 'kept'], {}, /--trust and --output name the same file/],
+    ['a key file', ['--verify-key', 'kept', '--attestation', 'kept'], {}, /--verify-key and --attestation name the same file/],
+    [
+      'the trust file of the environment',
+      ['--junit', 'kept'],
+      { COUNTERSIGN_TRUST_FILE: 'kept' },
+      /COUNTERSIGN_TRUST_FILE and --junit/,
+    ],
+    [
+      'the key file of the environment',
+      ['--output', 'kept'],
+      { COUNTERSIGN_VERIFY_KEY_FILE: 'kept' },
+      /COUNTERSIGN_VERIFY_KEY_FILE and --output/,
+    ],
+    ['a key file, by a symbolic link', ['--verify-key', 'kept', '--output', 'link'], {}, /--verify-key and --output/],
+  ])('%s', async (_what, options, variables, why) => {
+    const kept = inFile('kept', decisionKey);
+    rmSync(join(folder, 'link'), { force: true });
+    symlinkSync(kept, join(folder, 'link'));
+    const inFolder = (text: string) => text.replace(/(kept|link)$/, (name) => join(folder, name));
+    const given = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, inFolder(value)]));
+    const { status, err } = await run([...agent, ...options.map(inFolder)], { ...environment, ...given });
+    expect([status, err]).toEqual([2, expect.stringMatching(why)]);
+    expect(readFileSync(kept, 'utf8')).toBe(decisionKey);
   });
 });
 
