@@ -171,3 +171,18 @@ test('the pages of an older evaluation without a harness say that no promotion c
   await page.goto(`/w/${workspace.id}/approvals/${evaluation!.id}`);
   await page.getByText('So no promotion check can use this evaluation any more', { exact: false }).waitFor();
 });
+
+test('after a page change, the navigation counts pending approvals anew', async () => {
+  const workspace = await newWorkspace();
+  await createHighRiskAgent(workspace, 'support-bot');
+  const { evaluation_id: evaluation } = await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
+  const { page } = await workspace.visit('viewer', 'approvals');
+  await page.getByRole('link', { name: 'Approvals 1 pending' }).waitFor();
+  const { browser } = await createPerson(workspace.server, { [workspace.id]: 'approver' });
+  const path = `/workspaces/${workspace.id}/approvals/${evaluation}`;
+  const { seen } = (await browser.call('GET', path)).body;
+  expect((await browser.call('POST', `${path}/reject`, { rationale: 'Not good enough.', seen })).status).toBe(200);
+  await page.evaluate('{ const now = Date.now(); Date.now = () => now + 60_000 }');
+  await page.getByRole('link', { name: 'Agents', exact: true }).click();
+  await page.getByRole('link', { name: 'Approvals', exact: true }).waitFor();
+});

@@ -12,9 +12,10 @@ import {
   IconSignature,
   IconUsers,
 } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { PENDING_COUNT_MAX, pendingCountsQuery } from '../api/overview.ts';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useRouterState } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { overviewQuery, PENDING_COUNT_MAX, pendingCountsQuery } from '../api/overview.ts';
 import { useHasRole, useWorkspace } from '../api/session.ts';
 import { formatCount } from '../components/number-format.ts';
 import styles from './navigation.module.css';
@@ -42,9 +43,17 @@ const ADMINISTRATION = [
 
 type Entry = (typeof RECORD | typeof GOVERNANCE | typeof ADMINISTRATION)[number];
 
-/** Links to the pages of a workspace, with the numbers of pending items. */
+/** Links to the pages of a workspace, with the numbers of pending items. They are loaded again after a page change if they are stale. */
 export function Navigation({ onGo }: { onGo: () => void }) {
+  const { workspace } = useWorkspace();
   const admin = useHasRole('admin');
+  const queries = useQueryClient();
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the navigation stays mounted after a page change.
+  useEffect(() => {
+    const { queryKey } = overviewQuery(workspace.id);
+    void queries.refetchQueries({ queryKey, stale: true }, { cancelRefetch: false });
+  }, [path]);
   return (
     <nav aria-label="Workspace" className={styles.navigation}>
       <Group label="Record" entries={RECORD} onGo={onGo} />
