@@ -245,9 +245,9 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
    * unknown if COMMIT was sent.
    */
   reasonOf(error: unknown): unknown {
-    const isKnown = error instanceof pg.DatabaseError || error instanceof NotCommittedError || error instanceof RowsNotStoredError;
-    if (this.#committed === undefined || isKnown)
-      return this.#replaceError.reduce((reason, replace) => replace(reason), error);
+    const isKnown =
+      error instanceof pg.DatabaseError || error instanceof NotCommittedError || error instanceof RowsNotStoredError;
+    if (this.#committed === undefined || isKnown) return this.#replaceError.reduce((reason, replace) => replace(reason), error);
     const { message } = error as Error;
     return new OutcomeUnknownError(`the outcome of COMMIT is unknown: ${message}`, { cause: error });
   }
