@@ -54,13 +54,13 @@ describe('a command in its own process', () => {
   });
 
   test('prints one line for an internal error, and a stack trace only at log level debug', async () => {
-    const broken = await run('workspace', 'create', '--name', 'headless');
-    await server.database.sql(`DELETE FROM countersign.decision_keys WHERE tenant_id = $1`, [broken.out.trim()]);
-    const show = ['decision-key', 'show', '--workspace', 'headless'];
-    const quiet = runInOwnProcess(show);
+    await server.database.sql('ALTER TABLE countersign.incidents RENAME COLUMN opened_at TO renamed');
+    const list = ['incidents', 'list', '--workspace', 'acme'];
+    const quiet = runInOwnProcess(list);
     expect(quiet).toEqual({ status: 70, out: '', err: expect.stringMatching(/^countersign-server: internal error [^\n]+\n$/) });
-    expect(runInOwnProcess(show, { COUNTERSIGN_LOG_LEVEL: 'debug' }).err).toMatch(/\n\s+at /);
-    expect(JSON.parse(runInOwnProcess([...show, '--json']).err)).toMatchObject({ error: 'fault' });
+    expect(runInOwnProcess(list, { COUNTERSIGN_LOG_LEVEL: 'debug' }).err).toMatch(/\n\s+at /);
+    expect(JSON.parse(runInOwnProcess([...list, '--json']).err)).toMatchObject({ error: 'fault' });
+    await server.database.sql('ALTER TABLE countersign.incidents RENAME COLUMN renamed TO opened_at');
   });
 
   test('exits with 0 and without an error when its reader disconnects, and with 2 on a full disk', async () => {

@@ -27,14 +27,15 @@ test.each([
   ['a migration in between', known.slice(-2, -1)],
   ['the last migration', known.slice(-1)],
   ['the last two migrations', known.slice(-2)],
+  ['the last three migrations', known.slice(-3)],
   ['all migrations', known],
 ])('the deleted rows of %s are put back, and the command names them', async (_which, lost) => {
   await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [lost]);
   const { status, err } = await runCommand(environment, 'migrate');
-  expect([status, err]).toEqual([
-    0,
-    expect.stringContaining(`rows of the table migrations were deleted outside the server: ${lost.join(', ')}`),
-  ]);
+  // Migrations at the end whose statements can be repeated run again.
+  const isRepeatable = lost.length <= 2 && known.slice(-lost.length).join() === lost.join();
+  const found = isRepeatable ? 'migrated the database' : 'rows of the table migrations were deleted outside the server';
+  expect([status, err]).toEqual([0, expect.stringContaining(`${found}: ${lost.join(', ')}`)]);
   expect(await namesInOrder()).toEqual(known);
   expect((await runCommand(environment, 'workspace', 'list')).status).toBe(0);
 });
@@ -44,10 +45,10 @@ test('a deleted row is not put back if an object of the schema is missing or cha
     'DROP TABLE countersign.key_last_use',
     'ALTER TABLE countersign.key_last_use ALTER COLUMN last_used_at TYPE timestamp',
   ]) {
-    await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [known.slice(-1)]);
+    await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [known.slice(0, 1)]);
     await database.sql(change);
     expect((await runCommand(environment, 'migrate')).status).not.toBe(0);
-    expect(await namesInOrder()).toEqual(known.slice(0, -1));
+    expect(await namesInOrder()).toEqual(known.slice(1));
     await database.drop();
     database = await cloneDatabase();
     environment = {

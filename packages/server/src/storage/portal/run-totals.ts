@@ -90,15 +90,29 @@ const MODELS = sql<RelatedRuns['models'][number]>(
     GROUP BY model ORDER BY steps DESC, model LIMIT ${MODELS_MAX}`,
 );
 
-const exceeds = (table: string, id: string): string =>
-  `(SELECT count(*) > ${MODEL_RUNS_MAX} FROM ${runsOfAgent(table, id, `r.${id}`, MODEL_RUNS_MAX + 1)} AS counted)`;
+const countUpToLimit = (table: string, id: string): string =>
+  `(SELECT count(*)::integer FROM ${runsOfAgent(table, id, `r.${id}`, MODEL_RUNS_MAX + 1)} AS counted)`;
 
-const IS_CUT = sql<{ is_cut: boolean }>(
-  'portal_are_models_of_agent_cut',
-  `SELECT ${exceeds('traces', 'id')} OR ${exceeds('telemetry_events', 'submission')} OR coalesce(bool_or(
-            submission_count > ${MODEL_SUBMISSIONS_MAX} OR bytes_before >= ${MODEL_BYTES_MAX}), false) AS is_cut
+/** What the search for models found, as far as its limits need it. */
+interface SearchSizes {
+  /** At most one more than MODEL_RUNS_MAX, like `events`. */
+  traces: number;
+  events: number;
+  /** The largest number of submissions of a trace. */
+  submissions: number;
+  /** The bytes before the last submission. */
+  bytes: number;
+}
+
+const SIZES = sql<SearchSizes>(
+  'portal_measure_search_for_models',
+  `SELECT ${countUpToLimit('traces', 'id')} AS traces, ${countUpToLimit('telemetry_events', 'submission')} AS events,
+          coalesce(max(submission_count), 0)::integer AS submissions, coalesce(max(bytes_before), 0)::integer AS bytes
      FROM (${READ_SUBMISSIONS}) AS submission`,
 );
+
+const isWithinLimits = ({ traces, events, submissions, bytes }: SearchSizes): boolean =>
+  Math.max(traces, events) <= MODEL_RUNS_MAX && submissions <= MODEL_SUBMISSIONS_MAX && bytes < MODEL_BYTES_MAX;
 
 /**
  * The models that an agent's latest runs in a range of time used, at most MODELS_MAX, each with its number of steps and events, most used
@@ -110,6 +124,6 @@ export async function listModelsOfAgent(
   range: TimeRange,
 ): Promise<Pick<RelatedRuns, 'models' | 'models_complete'>> {
   const values = [tx.tenantId, agentId, ...idRange(range), range.from, range.to];
-  const [models, [row]] = await Promise.all([tx.run(MODELS, values), tx.run(IS_CUT, values)]);
-  return { models, models_complete: !row!.is_cut && models.length < MODELS_MAX };
+  const [models, [sizes]] = await Promise.all([tx.run(MODELS, values), tx.run(SIZES, values)]);
+  return { models, models_complete: isWithinLimits(sizes!) && models.length < MODELS_MAX };
 }
