@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { count, dateTime, flag, label, nullable, oneOf, text, unboundedText, uuid } from '../contract/scalars.ts';
+import { count, dateTime, flag, label, nullable, oneOf, sha256Hex, text, unboundedText, uuid } from '../contract/scalars.ts';
 import { AgentName, agentOrNone, EvaluationSummary } from './agent-facts.ts';
 import { Rationale } from './approval-routes.ts';
 import { ledgerText } from './ledger-text.ts';
@@ -51,6 +51,13 @@ export const IncidentDetail = Type.Object({
         evaluation: Type.Union([EvaluationSummary, Type.Null()], {
           description: "The agent's latest evaluation; null without one.",
         }),
+        seen: nullable(
+          sha256Hex({
+            description:
+              'SHA-256 of what this response says about the evaluation and its agent; null without an evaluation. Send it when you ' +
+              'close the re-certification.',
+          }),
+        ),
         incident_ids: Type.Array(uuid({ description: 'An incident.' }), {
           description: 'The incidents whose re-certifications are closed together: all open ones of the agent.',
         }),
@@ -61,6 +68,19 @@ export const IncidentDetail = Type.Object({
   ),
 });
 export type IncidentDetail = Static<typeof IncidentDetail>;
+
+/** The reason for closing re-certifications, and the evaluation that the person saw. */
+export const RecertificationClosing = Type.Object(
+  {
+    ...Rationale.properties,
+    seen: sha256Hex({
+      description:
+        'The member `closing.seen` of `incidents.read`. If the evidence log has another latest evaluation, or says something else about ' +
+        'it or its agent, the request is rejected and nothing is recorded.',
+    }),
+  },
+  { additionalProperties: false },
+);
 
 /** An incident as a person reports it. */
 export const NewIncident = Type.Object(
@@ -139,7 +159,7 @@ export const incidentRoutes = {
     summary:
       'Closes all open re-certifications of an agent on its latest evaluation, which must be passing with a pass rate, and must be run ' +
       'and recorded after the incidents. Recorded in the ledger as recertification.closed.',
-    body: Rationale,
+    body: RecertificationClosing,
     response: Type.Object({
       incident_ids: Type.Array(uuid({ description: 'An incident.' }), {
         description: 'The incidents whose re-certifications were closed.',

@@ -1,9 +1,7 @@
 import type { EvaluationSummary } from '@countersign/core/portal/agent-facts';
 import type { ApprovalDetail } from '@countersign/core/portal/approval-routes';
 import type { RelatedRuns } from '@countersign/core/portal/evaluation-routes';
-import { digests } from '../crypto/digests.ts';
 import { inReadTransaction, type Transaction } from '../database/transaction.ts';
-import { digestOfSeenFacts, type SeenFacts } from '../ledger/seen-facts.ts';
 import {
   findApproval,
   findLastApproved,
@@ -20,6 +18,7 @@ import { detailsOf, notesOf, runsBetweenEvaluations } from './evaluation-handler
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf } from './query.ts';
+import { digestOfShown } from './shown-evaluation.ts';
 import { evidenceOn, standingOf } from './standing.ts';
 
 /** The queue of pending evaluations, and the decisions about them. */
@@ -99,7 +98,7 @@ async function approvalDetail(
     changes:
       last === null ? [] : changesBetween(comparedEvaluation(last.stored, last.shown.runs), comparedEvaluation(evaluation, runs)),
     standing: standingOf(evidence[0]!),
-    seen: digestOfSeenFacts(agent.name, seenFactsOf(evaluation, agent.id)),
+    seen: digestOfShown(evaluation, agent),
     may: {
       approve: isHighRisk && canChangeTo(state, 'approved'),
       reject: isHighRisk && canChangeTo(state, 'rejected'),
@@ -107,22 +106,6 @@ async function approvalDetail(
     },
   };
 }
-
-/** The facts about an evaluation that the page shows. They are from one row and one statement, so they belong together. */
-const seenFactsOf = (evaluation: StoredEvaluation, agentId: string): SeenFacts => ({
-  id: evaluation.id,
-  agentId,
-  harnessId: evaluation.harness_id,
-  name: evaluation.name,
-  suite: evaluation.suite,
-  category: evaluation.category,
-  status: evaluation.status,
-  passRate: evaluation.pass_rate,
-  recordedAt: evaluation.recorded_key,
-  recordedBy: evaluation.recorded_by,
-  evaluatedAt: evaluation.evaluated_key,
-  documentSha256: digests.sha256Hex(evaluation.document),
-});
 
 const comparedEvaluation = (evaluation: StoredEvaluation, { models }: RelatedRuns): ComparedEvaluation => ({
   ...detailsOf(evaluation),

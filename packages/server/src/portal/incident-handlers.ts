@@ -1,7 +1,7 @@
 import { type IncidentDetail, SEVERITIES, type Violation } from '@countersign/core/portal/incident-routes';
 import { inReadTransaction, type Transaction } from '../database/transaction.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
-import { findLatestSummary } from '../storage/portal/evaluations.ts';
+import { findLatestSummary, findStoredEvaluation } from '../storage/portal/evaluations.ts';
 import { findIncident, listIncidentsPage, listOpenOfAgent, listOpenRecertifications } from '../storage/portal/incidents.ts';
 import { isLeftOut, listEntries, type PortalEntry } from '../storage/portal/ledger.ts';
 import { closeRecertifications, closingObstacle } from '../workspace/close-recertifications.ts';
@@ -11,6 +11,7 @@ import { incidentFault } from './altered-acts.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf } from './query.ts';
+import { digestOfShown } from './shown-evaluation.ts';
 
 /** Incidents, required re-certifications, and policy violations. */
 export const incidentHandlers = handlers({
@@ -43,7 +44,7 @@ export const incidentHandlers = handlers({
   },
 
   'recertifications.close': async ({ workspace, params, body, actor, parts }) => {
-    const closing = { agent: { id: params.agent }, rationale: body.rationale };
+    const closing = { agent: { id: params.agent }, ...body };
     const { incidentIds, evaluationId } = await closeRecertifications(parts.pool, workspace, closing, actor);
     return { incident_ids: incidentIds, evaluation_id: evaluationId };
   },
@@ -72,16 +73,23 @@ export const incidentHandlers = handlers({
 });
 
 async function closingOf(tx: Transaction, agent: { id: string; name: string }): Promise<IncidentDetail['closing']> {
-  const [fault, evaluation, incident_ids] = await Promise.all([
+  const [fault, latest, incident_ids] = await Promise.all([
     evidenceStates.read(tx, (state, readAt) => {
       const found = state.agent(agent.id);
       return found === undefined ? 'this agent is not in the evidence log' : closingObstacle(found, readAt);
     }),
-    findLatestSummary(tx, agent.id),
+    latestOf(tx, agent),
     listOpenOfAgent(tx, agent.id),
   ]);
   const obstacle = fault ?? null;
-  return { possible: obstacle === null, obstacle, evaluation: evaluation ?? null, incident_ids };
+  return { possible: obstacle === null, obstacle, ...latest, incident_ids };
+}
+
+/** The agent's latest evaluation, and the digest of what the page shows about it. */
+async function latestOf(tx: Transaction, agent: { id: string; name: string }) {
+  const evaluation = await findLatestSummary(tx, agent.id);
+  if (evaluation === undefined) return { evaluation: null, seen: null };
+  return { evaluation, seen: digestOfShown(found(await findStoredEvaluation(tx, evaluation.id)), agent) };
 }
 
 /** The violation in an entry. Other systems can write entries with this action too, with any metadata. */

@@ -3,6 +3,7 @@ import type { KnownAgent } from '@countersign/core/domain/evidence-state';
 import type { Pool } from 'pg';
 import { closeOpenRecertifications } from '../storage/recertifications.ts';
 import type { Actor } from './actor.ts';
+import { requireSeenLatest } from './evaluation-to-decide.ts';
 import { evidenceAct } from './evidence-act.ts';
 import { type AgentReference, checkReference } from './governance-act.ts';
 import { RuleViolationError } from './rule-violation.ts';
@@ -18,13 +19,15 @@ export interface ClosedRecertifications {
  * Closes all open re-certifications of an agent. The agent's latest evaluation must be passing, have a pass rate, and be recorded after each
  * of the incidents. If it says when it was run, that time must be later than the incidents too. The time of its recording must not be in
  * the future.
+ * @param closing `seen` is the digest of what the person saw about this evaluation (`digestOfSeenFacts`). The command line shows no facts,
+ * so it omits the digest.
  * @throws NotFoundError for an unknown agent.
- * @throws RuleViolationError if nothing is open, or if the evaluation does not meet these conditions.
+ * @throws RuleViolationError if nothing is open, if the evaluation does not meet these conditions, or if the person saw another evaluation.
  */
 export async function closeRecertifications(
   pool: Pool,
   tenantId: string,
-  { agent: reference, rationale }: { agent: AgentReference; rationale: string },
+  { agent: reference, rationale, seen }: { agent: AgentReference; rationale: string; seen?: string },
   by: Actor,
 ): Promise<ClosedRecertifications> {
   checkReference(reference);
@@ -36,6 +39,7 @@ export async function closeRecertifications(
       throw new RuleViolationError(`agent ${JSON.stringify(agent.name)} has no open re-certification; nothing to close`);
     const obstacle = closingObstacle(agent, now);
     if (agent.latest === null || obstacle !== undefined) throw new RuleViolationError(obstacle);
+    if (seen !== undefined) requireSeenLatest(seen, agent, agent.latest);
     const evaluationId = agent.latest.id;
     await closeOpenRecertifications(tx, { agentId: agent.id, evaluationId, closedAt: now, closedBy, rationale });
     append({

@@ -76,6 +76,17 @@ function requireSameFacts(seen: string, { name }: KnownAgent, evaluation: Record
   );
 }
 
+/** Throws RuleViolationError if the person saw another evaluation than the agent's latest one, or other facts about it than those in the log. */
+export function requireSeenLatest(seen: string, { name: agent }: KnownAgent, latest: KnownEvaluation): void {
+  if (seen === digestOfSeenFacts(agent, latest)) return;
+  const { id, name, status, passRate } = latest;
+  const passed = passRate === null ? 'without a pass rate' : `pass rate ${passRate} %`;
+  throw new RuleViolationError(
+    `the page did not show the latest evaluation of ${JSON.stringify(agent)} as it is in the evidence log: ${id}, ` +
+      `${JSON.stringify(name)}, ${status}, ${passed}. Nothing was recorded. Reload the page and compare it with these facts`,
+  );
+}
+
 /**
  * Throws EvidenceBrokenError if the row of the evaluation or of its agent differs from the log, because the approver may have seen the
  * changed row.

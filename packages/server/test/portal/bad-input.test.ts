@@ -145,7 +145,7 @@ const GOOD_BODIES: Partial<Record<RouteName, () => Record<string, unknown>>> = {
   'approvals.approve': () => ({ rationale: 'r', seen: '0'.repeat(64) }),
   'approvals.reject': () => ({ rationale: 'r', seen: '0'.repeat(64) }),
   'approvals.withdraw': () => ({ rationale: 'r', seen: '0'.repeat(64) }),
-  'recertifications.close': () => ({ rationale: 'r' }),
+  'recertifications.close': () => ({ rationale: 'r', seen: '0'.repeat(64) }),
   'incidents.open': () => ({ agent_id: params.agent, severity: 'low', description: 'd', recertify: false }),
   'violations.record': () => ({ agent_id: params.agent, policy: 'p', severity: 'low', description: 'd' }),
   'keys.mint': () => ({ kind: 'live', name: 'k', scopes: ['audit'] }),

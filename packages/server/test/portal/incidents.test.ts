@@ -24,8 +24,11 @@ const idOf = async (agent: string): Promise<string> =>
 const open = async (agent_id: string, more: object = {}): Promise<string> =>
   (await admin.get('incidents.open', { body: { agent_id, severity: 'high', description: 'it lied', recertify: true, ...more } }))
     .id;
-const close = (agent: string) =>
-  approver.callRoute('recertifications.close', { params: { agent }, body: { rationale: 'trained anew' } });
+/** What the page of an incident shows about the evaluation on which its re-certification can be closed. */
+const seenAt = async (incident: string): Promise<string> =>
+  (await approver.get('incidents.read', { params: { incident } })).closing?.seen ?? '0'.repeat(64);
+const close = (agent: string, seen = '0'.repeat(64)) =>
+  approver.callRoute('recertifications.close', { params: { agent }, body: { rationale: 'trained anew', seen } });
 
 describe('an incident', () => {
   test('blocks the gate until a later passing evaluation exists and a person closes the re-certification', async () => {
@@ -67,7 +70,7 @@ describe('an incident', () => {
       obstacle: null,
       evaluation: { id: passing },
     });
-    expect((await close(agent)).body).toEqual({ incident_ids: [incident], evaluation_id: passing });
+    expect((await close(agent, await seenAt(incident))).body).toEqual({ incident_ids: [incident], evaluation_id: passing });
     expect(await approver.get('incidents.read', { params })).toMatchObject({
       recertification: 'closed',
       closed_by: `user:${approver.id}`,
@@ -83,6 +86,24 @@ describe('an incident', () => {
       ['promotion.blocked', 'promotion-gate'],
       ['incident.created', `user:${admin.id}`],
     ]);
+  });
+
+  test('is not closed on another evaluation than the one that the page showed', async () => {
+    await evaluate('raced');
+    const agent = await idOf('raced');
+    const incident = await open(agent);
+    await evaluate('raced', { name: 'full safety suite', pass_rate: 100 });
+    const seen = await seenAt(incident);
+    const unseen = await evaluate('raced', { name: 'smoke', pass_rate: 0 });
+    const { status, body } = await close(agent, seen);
+    expect([status, body.issues[0].message]).toEqual([
+      409,
+      expect.stringMatching(
+        new RegExp(`^the page did not show the latest evaluation .*${unseen}.*"smoke".*pass rate 0 %.*Reload the page`),
+      ),
+    ]);
+    expect((await approver.get('incidents.read', { params: { incident } })).recertification).toBe('open');
+    expect((await close(agent, await seenAt(incident))).body).toEqual({ incident_ids: [incident], evaluation_id: unseen });
   });
 
   test('for an unknown agent gets a 404, and so does closing the re-certifications of an unknown agent', async () => {

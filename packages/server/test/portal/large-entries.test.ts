@@ -71,7 +71,9 @@ test('lists and the overview show the first 500 characters of long texts, and si
   expect(waiting.map(({ description }) => lengthOf(description))).toEqual([500]);
 
   await server.post(paths.evaluations, key, { agent_name: 'clerk', name: 'suite', status: 'passing', pass_rate: 1 });
-  const closed = await admin.callRoute('recertifications.close', { params: { agent }, body: { rationale: long } });
+  const { closing } = await admin.get('incidents.read', { params: { incident: incident.id } });
+  const closure = { rationale: long, seen: closing!.seen };
+  const closed = await admin.callRoute('recertifications.close', { params: { agent }, body: closure });
   expect(closed.status).toBe(200);
   const [listed] = (await admin.get('incidents.list')).items;
   expect([listed!.description, listed!.closing_rationale].map(lengthOf)).toEqual([500, 500]);

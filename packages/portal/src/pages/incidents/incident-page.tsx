@@ -105,11 +105,13 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const approver = useHasRole('approver');
-  const [dialogOpen, setDialogOpen] = useState(false);
+  // What the page showed when the dialog was opened. The page behind the dialog can be updated meanwhile.
+  const [seen, setSeen] = useState<string>();
   const { closing, agent } = incident;
   const others = (closing?.incident_ids.length ?? 1) - 1;
   const act = async (rationale: string) => {
-    await call('recertifications.close', { params: { workspace: workspace.id, agent: agent.id }, body: { rationale } });
+    const params = { workspace: workspace.id, agent: agent.id };
+    await call('recertifications.close', { params, body: { rationale, seen: seen ?? '' } });
     toast.done(
       others > 0
         ? 'Re-certifications closed. They no longer block the agent.'
@@ -142,15 +144,19 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
             </span>
           )}
           {approver && (
-            <Button variant="default" disabled={!closing.possible} onClick={() => setDialogOpen(true)}>
+            <Button
+              variant="default"
+              disabled={!closing.possible || closing.seen === null}
+              onClick={() => setSeen(closing.seen ?? undefined)}
+            >
               Close re-certification
             </Button>
           )}
         </Notice>
       )}
       <RationaleDialog
-        opened={dialogOpen}
-        onClose={() => setDialogOpen(false)}
+        opened={seen !== undefined}
+        onClose={() => setSeen(undefined)}
         title={`Close re-certification of ${visibleSpaces(agent.name)}`}
         submit="Close re-certification"
         action={act}

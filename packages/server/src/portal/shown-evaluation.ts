@@ -1,0 +1,23 @@
+import { digests } from '../crypto/digests.ts';
+import { digestOfSeenFacts, type SeenFacts } from '../ledger/seen-facts.ts';
+import type { StoredEvaluation } from '../storage/portal/evaluations.ts';
+
+/** The digest of what a page shows about an evaluation and its agent, which an approver sends with a decision (`digestOfSeenFacts`). */
+export const digestOfShown = (evaluation: StoredEvaluation, agent: { id: string; name: string }): string =>
+  digestOfSeenFacts(agent.name, seenFactsOf(evaluation, agent.id));
+
+/** What the page shows about an evaluation. All of it is from one row, so no change can come between. */
+const seenFactsOf = (evaluation: StoredEvaluation, agentId: string): SeenFacts => ({
+  id: evaluation.id,
+  agentId,
+  harnessId: evaluation.harness_id,
+  name: evaluation.name,
+  suite: evaluation.suite,
+  category: evaluation.category,
+  status: evaluation.status,
+  passRate: evaluation.pass_rate,
+  recordedAt: evaluation.recorded_key,
+  recordedBy: evaluation.recorded_by,
+  evaluatedAt: evaluation.evaluated_key,
+  documentSha256: digests.sha256Hex(evaluation.document),
+});
