@@ -1,5 +1,4 @@
 import { approvalAddress } from './approval-address.ts';
-import type { Ending } from './exit-codes.ts';
 import type { Finding } from './gate-finding.ts';
 import { shortLine } from './plain-text.ts';
 import type { Session } from './session.ts';
@@ -27,7 +26,7 @@ export async function waitForApproval(
   const { elapsed, sleep } = session.terminal;
   const until = elapsed() + waitMs;
   const receivedIds = new Set<string>();
-  let reportedEnding: Ending | undefined;
+  let reported: string | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(PAUSE_MS_MAX, pauseMs * 1.5)) {
     const finding = await ask();
     const id = finding.decision?.decision_id;
@@ -45,8 +44,10 @@ export async function waitForApproval(
     const leftMs = until - elapsed();
     if ((finding.ending !== 'pending' && !finding.isTransient) || leftMs <= 0) return finding;
     const line = waitingLine(finding, portalUrl, leftMs);
-    if (finding.ending !== reportedEnding) session.say(line);
-    reportedEnding = finding.ending;
+    // Only an approval of the latest evaluation helps, so the address of a newer one is shown too.
+    const state = `${finding.ending} ${finding.decision?.evaluation_id}`;
+    if (state !== reported) session.say(line);
+    reported = state;
     // An outage resets the pause, because the approval may have been given meanwhile.
     if (finding.isTransient) pauseMs = FIRST_PAUSE_MS;
     await sleep(Math.min(pauseMs, leftMs));

@@ -228,6 +228,18 @@ describe('gate --wait', () => {
     expect(err).toContain(`https://portal.example.test/w/${tenantId}/approvals/`);
   });
 
+  test('shows the address of a newer evaluation that is recorded while the gate waits, and shows each address once', async () => {
+    const ids = [(await evaluate({ agent_name: 'replaced', pass_rate: 99 })).body.id];
+    await operate('agents', 'risk', '--workspace', 'acme', '--agent', 'replaced', 'high');
+    const overrides = fastClock(async (pauses) => {
+      if (pauses.length === 2) ids.push((await evaluate({ agent_name: 'replaced', pass_rate: 98 })).body.id);
+      if (pauses.length === 4) await review('replaced', 'approve');
+    });
+    const { status, err } = await gate(['--agent', 'replaced', '--wait', '30m'], overrides);
+    const shown = [...err.matchAll(/^waiting up to 30 min for an approval of evaluation (\S+): \S+\/approvals\/(\S+)$/gm)];
+    expect([status, shown.map(([, evaluation, address]) => [evaluation, address])]).toEqual([0, ids.map((id) => [id, id])]);
+  });
+
   test('ends as blocked when the evaluation is rejected while the gate waits', async () => {
     await evaluate({ agent_name: 'rejected', pass_rate: 99 });
     await operate('agents', 'risk', '--workspace', 'acme', '--agent', 'rejected', 'high');
