@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Pools } from '../database/pools.ts';
 import { compareTables, type TableFinding } from '../ledger/evidence-tables.ts';
+import { reportMissingTenants } from '../ledger/missing-tenants.ts';
 import { FINDINGS_PER_WORKSPACE_MAX, RowFindings } from '../ledger/row-findings.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 
@@ -24,7 +25,8 @@ export interface EvidenceWatch {
 /**
  * Compares the tables of every workspace with its evidence log, one workspace after the other. A round begins every five minutes, unless
  * the previous one is still running. Rows that differ, up to FINDINGS_PER_WORKSPACE_MAX, are logged once, and the portal names them. They
- * have no effect on promotion checks, which read the evidence log.
+ * have no effect on promotion checks, which read the evidence log. A workspace that cannot be compared because its row of `tenants` is
+ * missing is reported too.
  */
 export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): EvidenceWatch {
   const findings = new RowFindings<TableFinding>();
@@ -43,6 +45,7 @@ export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Lo
     if (isRunning) return;
     isRunning = true;
     try {
+      await reportMissingTenants(ledgerPool);
       for (const tenantId of await listTenantIds(ledgerPool)) {
         if (isStopped) return;
         await compare(tenantId).catch((error: Error) => {

@@ -7,6 +7,7 @@ import {
   listHeads,
   listLiveSigningKeys,
   listMigrations,
+  listMissingTenants,
   listSequences,
 } from '../database/copied-facts.ts';
 import { type CopiedTable, copyTableOut, listCopiedTables } from '../database/copied-tables.ts';
@@ -43,6 +44,7 @@ export async function writeBackup(client: Client, writer: BackupWriter, paramete
   const instance = await findCopiedInstance(client);
   if (instance === undefined) throw new Error('the row in the table instance is missing');
   const tenants = await listCopiedTenants(client);
+  for (const id of await listMissingTenants(client)) parameters.onRestoreFault?.(missingTenant(id));
   const tables = await copyTables(client, writer, tenants, parameters.progress);
   const workspaces: BackupWorkspace[] = [];
   for (const id of tenants) workspaces.push({ id, logs: await headsOf(client, id) });
@@ -69,6 +71,9 @@ export async function writeBackup(client: Client, writer: BackupWriter, paramete
   await writer.finish();
   return manifest;
 }
+
+const missingTenant = (id: string): string =>
+  `the row of tenants with the ID ${id} is missing: the records of this workspace are not in the backup; put the row back`;
 
 async function copyTables(
   client: Client,

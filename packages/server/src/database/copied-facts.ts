@@ -42,6 +42,18 @@ export async function listHeads(client: Client, tenantId: string): Promise<Copie
 export const listCopiedTenants = async (client: Client): Promise<string[]> =>
   (await client.query<{ id: string }>('SELECT id FROM countersign.tenants ORDER BY id')).rows.map(({ id }) => id);
 
+/**
+ * IDs of the tenants that have the head of a key audit trail, or an ingestion key, but no row of `tenants`. Call it before a tenant is set:
+ * these two tables can then be read across tenants.
+ */
+export const listMissingTenants = async (client: Client): Promise<string[]> =>
+  (
+    await client.query<{ id: string }>(
+      `SELECT id FROM (SELECT tenant_id FROM countersign.log_heads WHERE log = 'keys' UNION SELECT tenant_id FROM countersign.ingestion_keys)
+         AS owner (id) WHERE NOT EXISTS (SELECT FROM countersign.tenants AS t WHERE t.id = owner.id) ORDER BY id`,
+    )
+  ).rows.map(({ id }) => id);
+
 /** The ID of the instance in the snapshot of a backup, and the fingerprints of its master secret and its first signing key. */
 export interface CopiedInstance {
   id: string;

@@ -97,6 +97,18 @@ export async function listTenantIds(pool: Pool): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+/**
+ * The IDs of all tenants that have the head of a key audit trail, or an ingestion key: without deleted rows, these are all tenants. Of
+ * the tables with row-level security, only these two can be read across tenants.
+ */
+export async function listKeyOwnerIds(pool: Pool): Promise<string[]> {
+  const { rows: heads } = await pool.query<{ id: string }>(
+    `SELECT tenant_id AS id FROM countersign.log_heads WHERE log = 'keys'`,
+  );
+  const { rows: keys } = await pool.query<{ id: string }>('SELECT DISTINCT tenant_id AS id FROM countersign.ingestion_keys');
+  return [...new Set([...heads, ...keys].map(({ id }) => id))];
+}
+
 /** The tenants with a name, oldest first, including those whose seal is invalid. */
 export async function findTenantsByName(pool: Pool, name: string): Promise<VerifiedTenant[]> {
   const { rows } = await pool.query<RawRow>(

@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { requireSeals } from '../database/seals.ts';
+import { listKeyOwnerIds, listTenantIds } from '../storage/tenants.ts';
+import { seenTenantIds } from './head-memory.ts';
+
+/** The assumed maximum time between the commits of one transaction on two machines of Citus. */
+const COMMIT_MS = 1_000;
+
+/**
+ * Reports the tenants whose row is missing as broken rows of `tenants`. Without this row, no background work finds the tenant: it gets no
+ * periodic checkpoints, and its logs are not verified.
+ */
+export async function reportMissingTenants(pool: Pool): Promise<void> {
+  // These IDs are read before the rows of `tenants`, so the rows of new tenants are there.
+  const known = new Set([...seenTenantIds(pool), ...(await listKeyOwnerIds(pool))]);
+  const removeListed = async () => {
+    for (const id of await listTenantIds(pool)) known.delete(id);
+  };
+  await removeListed();
+  if (known.size === 0) return;
+  await sleep(COMMIT_MS, undefined, { ref: false });
+  await removeListed();
+  for (const id of known) requireSeals(pool).broken.report({ table: 'tenants', tenantId: id, key: { id } });
+}

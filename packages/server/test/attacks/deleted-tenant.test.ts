@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { capturedLog } from '../checkpoints/checkpoints-of-a-server.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'countersign-deleted-tenant-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const { log, lines } = capturedLog();
+let server: TestServer;
+let hidden: string;
+let key: string;
+
+beforeAll(async () => {
+  server = await testServer({ log });
+  hidden = await server.workspace('hidden');
+  key = await server.key(hidden);
+  await server.workspace('other');
+  expect((await append()).status).toBe(200);
+});
+
+const append = () => server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' });
+const remove = (table: string, column: string) =>
+  server.database.sql(
+    `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM countersign.${table} WHERE ${column} = '${hidden}'; COMMIT`,
+  );
+const warnings = async () =>
+  ((await (await fetch(`${server.url}/readyz`)).json()) as { warnings?: string[] }).warnings?.join(' ') ?? '';
+const namesHidden = () => lines.some((line) => line.includes('"tenants"') && line.includes(hidden));
+const backup = (name: string) => runCommand(environmentOf(server), 'backup', '--output', join(scratch, name));
+
+test('a server and `backup` name no workspace while all rows of tenants exist', async () => {
+  await server.compareTables();
+  expect(await warnings()).not.toContain('tenants');
+  expect(await backup('complete')).toMatchObject({ status: 0 });
+});
+
+test('`backup` and a server that has just started name a workspace whose row of tenants was deleted', async () => {
+  await remove('tenants', 'id');
+  expect(await backup('incomplete')).toMatchObject({
+    status: 1,
+    out: expect.stringContaining(`the row of tenants with the ID ${hidden} is missing`),
+  });
+  const other = capturedLog();
+  const started = await testServer({ database: server.database, log: other.log });
+  await started.compareTables();
+  expect(other.lines.some((line) => line.includes('"tenants"') && line.includes(hidden))).toBe(true);
+  expect(await (await fetch(`${started.url}/readyz`)).text()).toContain('tenants');
+});
+
+test('a server names a workspace that it has used, even if all rows that show its ID across workspaces were deleted', async () => {
+  for (const table of ['log_heads', 'key_last_use', 'ingestion_keys']) await remove(table, 'tenant_id');
+  expect(namesHidden()).toBe(false);
+  await server.compareTables();
+  expect(namesHidden()).toBe(true);
+  expect(await warnings()).toContain('tenants');
+});
