@@ -25,8 +25,8 @@ export interface CheckpointRequest {
  * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. In both cases the head must continue the newest
  * checkpoint (`confirmCheckpoint`) and the checkpoint in the HeadStore, which is read each time. Before it signs, it also compares the head
  * with the stored tree nodes and the rows after them.
- * @throws LogRewrittenError if the head or the newest checkpoint is not valid, or if one of these comparisons finds a difference. In that
- * case nothing is signed.
+ * @throws LogRewrittenError if the head or the newest checkpoint is not valid, or if one of these comparisons finds a difference. In these
+ * cases nothing is signed. Also if the database did not store the new checkpoint, which is then not returned.
  * @throws ClockUnsafeError if it must sign a new checkpoint and the clocks cannot be used.
  */
 export async function checkpointOf(
@@ -47,7 +47,12 @@ export async function checkpointOf(
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId} does not match the tree of its rows`);
   const note = signCheckpoint({ origin: originOf(tx.tenantId, log), size: head.seq, root }, signers, sha256);
   await insertCheckpoint(tx, log, { size: head.seq, root, note });
-  return (await readNewest(tx, log, signers)).latest!;
+  const stored = (await readNewest(tx, log, signers)).latest;
+  if (stored !== undefined && stored.size >= head.seq) return stored;
+  throw new LogRewrittenError(
+    `the checkpoint of ${head.seq} rows of the log ${log} of tenant ${tx.tenantId} was not stored: a trigger or rule in the database ` +
+      'drops or changes it',
+  );
 }
 
 /** Does the same as `checkpointOf`, in a separate transaction. If a HeadStore is set, stores the checkpoint there before returning it. */

@@ -14,6 +14,7 @@ import { makeCheckpoint } from '../../src/ledger/checkpoints.ts';
 import { openFrontier } from '../../src/ledger/log-tree.ts';
 import { readSealedHead } from '../../src/ledger/sealed-heads.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
+import { capturedLog } from '../checkpoints/checkpoints-of-a-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { Insider } from './insider.ts';
@@ -21,6 +22,7 @@ import { Insider } from './insider.ts';
 const ENTRIES = 3;
 const FORGED_ROOT = new Uint8Array(32).fill(7);
 
+const { log, lines: logged } = capturedLog();
 let server: TestServer;
 let insider: Insider;
 let tenantId: string;
@@ -29,7 +31,7 @@ let readToken: string;
 let trueRoot: Uint8Array;
 
 beforeAll(async () => {
-  server = await testServer({ checkpointSeconds: undefined });
+  server = await testServer({ checkpointSeconds: undefined, log });
   [tenantId, otherId] = [await server.workspace('victim'), await server.workspace('other')];
   const key = await server.key(tenantId);
   for (let count = 0; count < ENTRIES; count += 1) await server.post(paths.audit, key, { actor: 'ci', action: 'deployed' });
@@ -55,9 +57,9 @@ const insert = (size: number, root: Uint8Array, note: string) =>
 const insertAbandoned = (size: number) =>
   insert(size, FORGED_ROOT, signCheckpoint({ origin: origin(), size, root: FORGED_ROOT }, signers(), sha256));
 const requestCheckpoint = () => requestLedger('checkpoint');
-async function requestLedger(path: string): Promise<{ status: number; text: string }> {
+async function requestLedger(path: string, token = readToken): Promise<{ status: number; text: string }> {
   const response = await fetch(`${server.url}/api/ledger/audit/${path}`, {
-    headers: { authorization: `Bearer ${readToken}` },
+    headers: { authorization: `Bearer ${token}` },
   });
   return { status: response.status, text: await response.text() };
 }
@@ -132,13 +134,13 @@ describe('COUNTERSIGN_CHECKPOINT_DIR', () => {
     await makeCheckpoint(server.open.pool, tenantId, signers(), { log: 'audit' });
     await insert(1, FORGED_ROOT, `${textOf(1, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`);
     await insert(1000, FORGED_ROOT, `${textOf(1000, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`);
-    const logged: string[] = [];
-    const logger = pino({}, { write: (line: string) => logged.push(line) });
+    const copied: string[] = [];
+    const logger = pino({}, { write: (line: string) => copied.push(line) });
     const readKeys = async () => signers();
     const anchoring = new Anchoring(server.open.ledgerPool, { sink: checkpointFolder(folder), readKeys, logger });
     await anchoring.catchUp(tenantId, 'audit');
     expect(readdirSync(join(folder, tenantId, 'audit'))).toEqual([`${String(ENTRIES).padStart(16, '0')}.checkpoint`]);
-    expect(logged.map((line) => JSON.parse(line))).toMatchObject([
+    expect(copied.map((line) => JSON.parse(line))).toMatchObject([
       { level: 50, tenantId, size: 1 },
       { level: 50, tenantId, size: 1000 },
     ]);
@@ -152,4 +154,28 @@ describe('COUNTERSIGN_CHECKPOINT_DIR', () => {
         .at(-1),
     ).toBe(`${String(next.size).padStart(16, '0')}.checkpoint`);
   });
+});
+
+test('if a trigger drops a new checkpoint, the server returns no older one in its place, and logs an error', async () => {
+  const id = await server.workspace('dropped');
+  const key = await server.key(id);
+  const token = await mintKey(server.open.pool, id, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
+  const append = async () => (await server.post(paths.audit, key, { actor: 'ci', action: 'deployed' })).status;
+  expect(await append()).toBe(200);
+  expect((await requestLedger('checkpoint', token)).status).toBe(200);
+  expect(await append()).toBe(200);
+  await insider.sql(`CREATE FUNCTION before.nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`, id);
+  await insider.sql(
+    'CREATE TRIGGER nothing BEFORE INSERT ON countersign.checkpoints FOR EACH ROW EXECUTE FUNCTION before.nothing()',
+    id,
+  );
+  for (const path of ['checkpoint', 'inclusion/2'])
+    expect(await requestLedger(path, token)).toMatchObject({ status: 500, text: expect.stringContaining('log_rewritten') });
+  expect(logged.join()).toContain('the checkpoint of 2 rows of the log audit');
+  expect(await runCommand(environmentOf(server), 'ledger', 'checkpoint', '--workspace', 'dropped')).toMatchObject({
+    status: 1,
+    err: expect.stringContaining('was not stored'),
+  });
+  await insider.sql('DROP TRIGGER nothing ON countersign.checkpoints', id);
+  expect(await requestLedger('checkpoint', token)).toMatchObject({ status: 200, text: expect.stringContaining('\n2\n') });
 });
