@@ -1,11 +1,17 @@
 import { describeFault } from '../database/clock.ts';
 import type { Pools } from '../database/pools.ts';
 import { requireSeals } from '../database/seals.ts';
-import { countRefusedLogs, hasHeadStore } from '../ledger/head-memory.ts';
+import { countRefusedLogs, type HeadStore, headStoreOf } from '../ledger/head-memory.ts';
 import type { Watches } from './watches.ts';
 
 const NO_MEMORY =
   'no memory folder: if an older state of the database is restored while no server runs, no server detects it; set COUNTERSIGN_MEMORY_DIR';
+
+function memoryWarning(store: HeadStore | undefined): string | undefined {
+  if (store === undefined) return NO_MEMORY;
+  if (store.fault === undefined) return undefined;
+  return `the memory folder cannot be used (${store.fault}), so the newest checkpoints are not stored there; the server's log names the file`;
+}
 
 /** The current warnings of a ready server, one line each. /readyz shows them. */
 export function warningsOf(
@@ -16,7 +22,7 @@ export function warningsOf(
   const refused = countRefusedLogs(pool);
   const warnings = [
     fault && `clock unsafe: ${describeFault(fault)}`,
-    hasHeadStore(pool) ? undefined : NO_MEMORY,
+    memoryWarning(headStoreOf(pool)),
     refused === 0
       ? undefined
       : `logs refused: ${refused} (changed outside the server); the server's log names the workspace, \`ledger verify\` says what is wrong`,

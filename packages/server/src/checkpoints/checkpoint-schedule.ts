@@ -3,6 +3,7 @@ import { isDatabaseUnavailable } from '../database/pool.ts';
 import type { Pools } from '../database/pools.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { type CheckpointRequest, makeCheckpoint } from '../ledger/checkpoints.ts';
+import { MemoryFolderError } from '../ledger/memory-folder-error.ts';
 import { readSealedHead } from '../ledger/sealed-heads.ts';
 import { type InstanceSigner, noteKeysOf } from '../secrets/instance-signer.ts';
 import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';
@@ -39,12 +40,18 @@ export function scheduleCheckpoints(
   const ages = new CheckpointAges();
   const round = async (seconds: number) => {
     if (clock.fault() !== undefined) return;
+    let isMemoryReported = false;
     for (const id of await listTenantIds(ledgerPool)) {
       for (const log of LOG_NAMES) {
         const size = await makeIfDue(id, log, seconds).catch((error: unknown): undefined => {
           // If the database is unavailable, the whole round fails, with one warning. The next round tries again.
           if (isDatabaseUnavailable(error)) throw error;
-          logger.error({ err: error, tenantId: id, log }, 'no checkpoint was made');
+          const isOfMemory = error instanceof MemoryFolderError;
+          // A full memory folder fails for every log, so a round reports it once. Checkpoints in the database are still copied to the sink.
+          if (isOfMemory && isMemoryReported) return;
+          isMemoryReported ||= isOfMemory;
+          const what = isOfMemory ? 'a checkpoint is not stored in the memory folder' : 'no checkpoint was made';
+          logger.error({ err: error, tenantId: id, log }, what);
         });
         if (size !== 0) await anchoring?.catchUp(id, log, size);
       }

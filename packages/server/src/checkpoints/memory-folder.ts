@@ -10,6 +10,7 @@ import type { HeadStore, KeptHead } from '../ledger/head-memory.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { ChangedFiles } from './changed-files.ts';
 import { WRITABLE } from './checkpoint-folder.ts';
+import { FailingFiles } from './failing-files.ts';
 
 /** A file of the memory folder does not contain the checkpoint that it should contain. */
 export class DamagedCheckpointError extends Error {
@@ -73,30 +74,40 @@ function memoryFolder(folder: string): HeadStore {
   /** The size of the checkpoint that this process wrote last, by path. A checkpoint that is requested again is not written again. */
   const written = new Map<string, number>();
   const files = new ChangedFiles();
+  const failing = new FailingFiles();
+  const replace = async (path: string, { size, note }: { size: number; note: string }) => {
+    const temporary = `${path}.${randomBytes(6).toString('hex')}`;
+    if (makeFolder(dirname(path))) await syncFolder(folder);
+    try {
+      await writeSynced(temporary, note);
+      await rename(temporary, path);
+      await syncFolder(dirname(path));
+      written.set(path, size);
+    } finally {
+      await rm(temporary, { force: true });
+    }
+  };
   return {
+    get fault() {
+      return failing.reason;
+    },
     latest: (tenantId, log) => {
       const path = pathOf(tenantId, log);
-      return files.read(path, async () => {
+      const read = async () => {
         const note = await readFile(path, 'utf8').catch(noFile);
         return note === undefined ? undefined : headOf(note, path, originOf(tenantId, log));
-      });
+      };
+      return failing.watch(path, 'read', () => files.read(path, read));
     },
     hasChanged: (tenantId, log) => files.hasChanged(pathOf(tenantId, log)),
-    write: async (tenantId, log, { size, note }, { isRestoreAccepted = false } = {}) => {
+    write: (tenantId, log, checkpoint, { isRestoreAccepted = false } = {}) => {
       const path = pathOf(tenantId, log);
-      const isWritten = (written.get(path) ?? -1) >= size;
-      // Another server may have stored a larger one.
-      if (!isRestoreAccepted && (isWritten || (await storedSize(path)) > size)) return;
-      const temporary = `${path}.${randomBytes(6).toString('hex')}`;
-      if (makeFolder(dirname(path))) await syncFolder(folder);
-      try {
-        await writeSynced(temporary, note);
-        await rename(temporary, path);
-        await syncFolder(dirname(path));
-        written.set(path, size);
-      } finally {
-        await rm(temporary, { force: true });
-      }
+      return failing.watch(path, 'written', async () => {
+        const isWritten = (written.get(path) ?? -1) >= checkpoint.size;
+        // Another server may have stored a larger one.
+        if (!isRestoreAccepted && (isWritten || (await storedSize(path)) > checkpoint.size)) return;
+        await replace(path, checkpoint);
+      });
     },
   };
 }

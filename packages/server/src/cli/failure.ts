@@ -7,6 +7,7 @@ import { isDatabaseUnavailable } from '../database/pool.ts';
 import { EXIT_CODES, ExitError, type ExitReason } from '../errors/exit-codes.ts';
 import { EvidenceBrokenError } from '../ledger/evidence-broken.ts';
 import { LogRewrittenError } from '../ledger/log-tree.ts';
+import { MemoryFolderError } from '../ledger/memory-folder-error.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { InvalidInputError } from '../workspace/wrong-input.ts';
 import { oneLine } from './table.ts';
@@ -27,6 +28,7 @@ export function failureOf(error: unknown): Failure {
     return { reason: 'refused', message: oneLine((error as Error).message) };
   if (error instanceof LogRewrittenError)
     return { reason: 'broken', message: oneLine(`${error.message}; \`ledger verify\` says what is wrong`) };
+  if (error instanceof MemoryFolderError) return { reason: 'wrong_use', message: oneLine(error.message) };
   if (error instanceof InvalidInputError) return { reason: 'wrong_use', message: oneLine(error.message) };
   if (error instanceof CommanderError) return { reason: 'wrong_use', message: inOneLine(error.message) };
   const rightError = missingRightError(error);

@@ -7,7 +7,7 @@ export const EXIT_CODES = {
   broken: {
     status: 1,
     meaning:
-      'A log is not valid, or the backup is damaged. `ledger verify` names the first invalid row or the checkpoint that does not match.',
+      'A log is not valid, or the backup is damaged or cannot be restored completely. `ledger verify` names the first invalid row or the checkpoint that does not match.',
   },
   wrong_use: {
     status: 2,

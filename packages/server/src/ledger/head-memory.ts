@@ -25,6 +25,8 @@ export interface HeadStore {
    * It also returns false if the store cannot be read: only signed checkpoints depend on a store that can be read.
    */
   hasChanged(tenantId: string, log: LogName): boolean | Promise<boolean>;
+  /** Why a checkpoint cannot be read or written, as a word. Undefined if the last use of each one succeeded. */
+  readonly fault?: string | undefined;
   /**
    * Replaces the stored checkpoint, unless that one is larger. Resolves when the new one would survive a crash.
    * @param options.isRestoreAccepted replaces a larger one too, because the operator has accepted that its rows were abandoned.
@@ -84,10 +86,10 @@ export function setHeadStore(pool: Pool, store: HeadStore | undefined): void {
   memoryOf(seals).store = store;
 }
 
-/** Whether a HeadStore is set for the logs of a pool's database. */
-export function hasHeadStore(pool: Pool): boolean {
+/** The HeadStore for the logs of a pool's database; undefined if none is set. */
+export function headStoreOf(pool: Pool): HeadStore | undefined {
   const seals = sealsOf(pool);
-  return seals !== undefined && memoryOf(seals).store !== undefined;
+  return seals === undefined ? undefined : memoryOf(seals).store;
 }
 
 /** The HeadStore for the logs of a transaction's database; undefined if none is set. */
