@@ -1,5 +1,4 @@
 import { stat } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /** For this time after a look at a file, `hasChanged` does not look again. */
 const LOOK_AGAIN_MS = 1_000;
@@ -29,10 +28,16 @@ export class ChangedFiles {
   #turn: Promise<unknown> = Promise.resolve();
   /** Whether the last look has not ended within LOOK_MS_MAX. */
   #hangs = false;
+  readonly #stampOf: (path: string) => Promise<string>;
+
+  /** @param readStamp returns a text that differs after a file was replaced. */
+  constructor(readStamp = stampOf) {
+    this.#stampOf = readStamp;
+  }
 
   /** Reads a file, and remembers its stamp. The stamp is read first: if the file is replaced meanwhile, it counts as changed. */
   async read<T>(path: string, read: () => Promise<T>): Promise<T> {
-    const stamp = await stampOf(path);
+    const stamp = await this.#stampOf(path);
     const content = await read();
     if (this.#looks.size >= FILES_MAX) this.#looks.clear();
     this.#looks.set(path, { atMs: performance.now(), stamp });
@@ -51,21 +56,23 @@ export class ChangedFiles {
     return this.#look(path, look?.stamp);
   }
 
-  async #look(path: string, known: string | undefined): Promise<boolean> {
-    const stamp = this.#turn.then(() => stampOf(path));
-    this.#turn = stamp.then(
-      () => this.#setHangs(false),
-      () => this.#setHangs(false),
-    );
-    const waiting = new AbortController();
-    const late = sleep(LOOK_MS_MAX, undefined, { ref: false, signal: waiting.signal }).then(() => this.#setHangs(true));
-    const changed = stamp.then((current) => current !== known);
-    return Promise.race([changed, late.then(() => false)])
-      .catch(() => false)
-      .finally(() => waiting.abort());
-  }
-
-  #setHangs(hangs: boolean): void {
-    this.#hangs = hangs;
+  #look(path: string, known: string | undefined): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.#hangs = true;
+        resolve(false);
+      }, LOOK_MS_MAX).unref();
+      const end = (changed: boolean) => {
+        clearTimeout(timer);
+        this.#hangs = false;
+        resolve(changed);
+      };
+      this.#turn = this.#turn
+        .then(() => this.#stampOf(path))
+        .then(
+          (stamp) => end(stamp !== known),
+          () => end(false),
+        );
+    });
   }
 }

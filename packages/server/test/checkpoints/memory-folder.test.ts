@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { originOf } from '@countersign/core/domain/checkpoint';
 import { toBase64 } from '@countersign/core/domain/signed-note';
 import { afterAll, expect, test } from 'vitest';
+import { ChangedFiles } from '../../src/checkpoints/changed-files.ts';
 import { openMemoryFolder } from '../../src/checkpoints/memory-folder.ts';
 
 const memoryDir = mkdtempSync(join(tmpdir(), 'countersign-memory-'));
@@ -38,4 +39,17 @@ test('the memory folder looks once a second whether another server has replaced 
   await sleep(1_100);
   expect(await first.hasChanged(tenantId, 'keys')).toBe(true);
   expect(await first.hasChanged(tenantId, 'keys')).toBe(false);
+});
+
+test('a file system that does not respond delays at most one look by a second, and later looks not at all', async () => {
+  let release: (stamp: string) => void = () => undefined;
+  const stamps: (string | Promise<string>)[] = ['first', 'first', new Promise<string>((resolve) => (release = resolve)), 'later'];
+  const files = new ChangedFiles(async () => stamps.shift()!);
+  for (const path of ['a', 'b']) await files.read(path, async () => undefined);
+  await sleep(1_100);
+  expect(await files.hasChanged('a')).toBe(false);
+  expect(files.hasChanged('b')).toBe(false);
+  release('first');
+  await sleep(0);
+  expect(await files.hasChanged('b')).toBe(true);
 });
