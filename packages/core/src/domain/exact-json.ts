@@ -29,6 +29,13 @@ export function firstChangeByParsing(text: string): Issue | undefined {
   return scan.issues[0];
 }
 
+/** The first member of a JSON text that an object has twice; undefined if there is none. @param text JSON that JSON.parse has accepted. */
+export function firstRepeatedMember(text: string): Issue | undefined {
+  const scan = new Scan(text, { numbers: NONE, isLenient: true, isForMembers: true });
+  scan.run();
+  return scan.issues[0];
+}
+
 const NONE: ReadonlySet<string> = new Set();
 
 /** Replaces minus zero by zero, so that its sign is not stored, shown or signed. */
@@ -47,6 +54,8 @@ interface ScanOptions {
   numbers: ReadonlySet<string>;
   /** Whether the scan ignores lone surrogates, minus zero and rounded fractions. */
   isLenient: boolean;
+  /** Whether the scan ignores all numbers too, so that it finds only repeated members. Default: false. */
+  isForMembers?: boolean;
 }
 
 /** One pass over the text with an explicit stack, so that deep nesting cannot overflow the call stack. */
@@ -125,6 +134,7 @@ class Scan {
   #number(): void {
     const start = this.#at;
     while (isNumberChar(this.#text.charCodeAt(this.#at))) this.#at += 1;
+    if (this.#options.isForMembers === true) return;
     const literal = this.#text.slice(start, this.#at);
     if (isExact(literal)) return;
     const mustBeNumber = this.#frames.length === 1 && this.#options.numbers.has(String(this.#frames[0]?.step));

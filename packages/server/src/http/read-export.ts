@@ -1,7 +1,9 @@
+import { OTLP_OPERATIONS } from '@countersign/core/contract/otlp-operations';
+import { firstRepeatedMember } from '@countersign/core/domain/exact-json';
 import { isNestedDeeperThan } from '@countersign/core/domain/nesting';
 import { requireFewCopies } from '@countersign/core/otlp/copied-parts';
 import { blankInJson, blankInProtobuf, removePersonalIds } from '@countersign/core/otlp/personal-data';
-import { countProtobuf } from '@countersign/core/otlp/protobuf-bounds';
+import { countProtobuf, type Signal } from '@countersign/core/otlp/protobuf-bounds';
 import { countJsonPoints, readJsonLogs, readJsonSpans } from '@countersign/core/otlp/read-json';
 import { readProtobufLogs, readProtobufSpans } from '@countersign/core/otlp/read-protobuf';
 import { type LogRecord, MalformedExportError, type SpanRecord } from '@countersign/core/otlp/records';
@@ -30,11 +32,12 @@ const LOGS: Reader<LogRecord> = { protobuf: readProtobufLogs, json: (body) => re
 /** Reads the log records of a body, as `readSpans` does. */
 export const readLogs = (request: ExportRequest): ReadExport<LogRecord> => readRecords(request, LOGS);
 
-/** The number of data points in a body of metrics. */
-export const countPoints = ({ mediaType, document }: ExportRequest): number =>
-  mediaType === 'application/json'
-    ? readOrReject(() => countJsonPoints(readJsonBody(document)))
-    : readOrReject(() => countProtobuf('metrics', document).records);
+/** The number of data points in a body of metrics, and why they were not found, as in ReadExport. */
+export function countPoints({ mediaType, document }: ExportRequest): { points: number; missing?: string } {
+  if (mediaType !== 'application/json') return { points: readOrReject(() => countProtobuf('metrics', document).records) };
+  const body = readJsonBody(document);
+  return { points: readOrReject(() => countJsonPoints(body)), ...missingList('metrics', body) };
+}
 
 function readRecords<Record extends SpanRecord | LogRecord>(
   { signal, mediaType, document }: ExportRequest,
@@ -49,19 +52,41 @@ function readRecords<Record extends SpanRecord | LogRecord>(
   const body = readJsonBody(document);
   const records = readOrReject(() => reader.json(body, document));
   const personal = removePersonalIds(records, containsPersonalData);
-  if (personal.size === 0) return { records, isRedacted: false };
-  return { records, isRedacted: true, body: blankInJson(document.toString(), personal) };
+  const missing = missingList(signal, body);
+  if (personal.size === 0) return { records, isRedacted: false, ...missing };
+  return { records, isRedacted: true, ...missing, body: blankInJson(document.toString(), personal) };
 }
 
 /** The maximum nesting of a JSON body. One level of an attribute's value is three or four levels of JSON. */
 const JSON_DEPTH_MAX = 200;
 
-/** Parses a body as JSON within the limits of a report. */
+/**
+ * Parses a body as JSON within the limits of a report. A member that is given twice is an error, because only the last one would be read,
+ * and the others would be lost.
+ */
 function readJsonBody(document: Buffer): unknown {
-  const { value } = parseJson(document, BODY_BOUNDS.report);
+  const { text, value } = parseJson(document, BODY_BOUNDS.report);
+  const repeated = firstRepeatedMember(text);
+  if (repeated !== undefined) throw new ApiError('invalid_export', [repeated]);
   if (isNestedDeeperThan(value, JSON_DEPTH_MAX))
     throw notOtlp(`the body is nested more deeply than ${JSON_DEPTH_MAX} levels; flatten it`);
   return value;
+}
+
+/** The list in a body of each signal. */
+const LISTS: Readonly<Record<Signal, string>> = {
+  traces: 'resourceSpans',
+  logs: 'resourceLogs',
+  metrics: 'resourceMetrics',
+};
+
+/** Says that a body with members lacks the list of its signal, and where to send the list that it has. Unknown members are permitted. */
+function missingList(signal: Signal, body: unknown): { missing?: string } {
+  const members = Object.keys(body as object);
+  if (members.length === 0 || members.includes(LISTS[signal])) return {};
+  const other = (Object.keys(LISTS) as Signal[]).find((each) => members.includes(LISTS[each]));
+  const remedy = other === undefined ? '' : ` Send ${LISTS[other]} to ${OTLP_OPERATIONS[other].path}.`;
+  return { missing: `The body has no ${LISTS[signal]}, so nothing was stored.${remedy}` };
 }
 
 /** Runs a reader. Throws 400 `invalid_export` instead of a MalformedExportError. */

@@ -29,7 +29,14 @@ export function prepareLogExport(request: ExportRequest, read: ReadExport<LogRec
     traces: [],
     logs,
     otherTraceIds: traceIdsOf(read.records),
-    partialSuccess: { rejected, reasons: [...(rejected > 0 ? [NOT_ADDED] : []), ...(read.isRedacted ? [REDACTED] : [])] },
+    partialSuccess: {
+      rejected,
+      reasons: [
+        ...(rejected > 0 ? [NOT_ADDED] : []),
+        ...(read.isRedacted ? [REDACTED] : []),
+        ...(read.missing === undefined ? [] : [read.missing]),
+      ],
+    },
   };
 }
 

@@ -9,7 +9,7 @@ const NOT_STORED = 'Metrics are not stored here; set OTEL_METRICS_EXPORTER=none.
  */
 export const prepareMetricsExport = (
   { signal, mediaType, principal, document }: ExportRequest,
-  points: number,
+  { points, missing }: { points: number; missing?: string },
 ): PreparedExport => ({
   signal,
   mediaType,
@@ -21,5 +21,8 @@ export const prepareMetricsExport = (
   traces: [],
   logs: [],
   otherTraceIds: [],
-  partialSuccess: { rejected: points, reasons: points === 0 ? [] : [NOT_STORED] },
+  partialSuccess: {
+    rejected: points,
+    reasons: [...(points === 0 ? [] : [NOT_STORED]), ...(missing === undefined ? [] : [missing])],
+  },
 });

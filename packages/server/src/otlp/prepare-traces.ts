@@ -25,6 +25,7 @@ export function prepareTraceExport(request: ExportRequest, read: ReadExport<Span
   const reasons = [
     ...(rejected > 0 ? [`Spans not added to runs because their trace_id or span_id is not valid: ${rejected}.`] : []),
     ...(read.isRedacted ? [REDACTED] : []),
+    ...(read.missing === undefined ? [] : [read.missing]),
   ];
   const facts = exportFacts(request, read);
   const documentBytes = traces.reduce((sum, { document, spanCount }) => sum + document.length + spanCount * SPAN_BYTES, 0);

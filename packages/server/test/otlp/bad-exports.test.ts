@@ -14,7 +14,7 @@ import {
   repeatedLists,
   repeatedObjects,
 } from './costly-exports.ts';
-import { type Exporter, type ExportResponse, exporter, JSON_TYPE, PROTOBUF, statusOf } from './sending.ts';
+import { type Exporter, type ExportResponse, exporter, JSON_TYPE, PROTOBUF, partialSuccessOf, statusOf } from './sending.ts';
 import { chatRun, id, jsonExport, newTrace, protobufExport } from './test-exports.ts';
 
 let server: TestServer;
@@ -76,6 +76,22 @@ describe('a rejected OTLP request', () => {
       () => good.sendJson({ resourceSpans: [{ scopeSpans: [{ spans: [{ startTimeUnixNano: { toString: 1 } }] }] }] }),
       400,
       /startTimeUnixNano must be nanoseconds/,
+    ],
+    [
+      'a list that is given twice',
+      () =>
+        good.send(
+          `{"resourceSpans":[${JSON.stringify(jsonExport(chatRun(newTrace())).resourceSpans[0])}],"resourceSpans":[]}`,
+          JSON_TYPE,
+        ),
+      400,
+      /\/resourceSpans: "resourceSpans" is given twice/,
+    ],
+    [
+      'a member of a record that is given twice',
+      () => good.send('{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{},"body":{}}]}]}]}', JSON_TYPE, '/v1/logs'),
+      400,
+      /"body" is given twice/,
     ],
     ['deeply nested JSON', () => good.send(deepJsonAttribute(400), JSON_TYPE), 400, /nested more deeply/],
     ['deeply nested protobuf', () => good.send(deepProtobufAttribute(400), PROTOBUF), 400, /nested more deeply/],
@@ -204,6 +220,23 @@ describe('a rejected OTLP request', () => {
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
     }
   });
+});
+
+test.each([
+  ['/v1/traces', { resourceLogs: [{}] }, 'The body has no resourceSpans, so nothing was stored. Send resourceLogs to /v1/logs.'],
+  ['/v1/logs', { resourceSpans: [{}] }, 'The body has no resourceLogs, so nothing was stored. Send resourceSpans to /v1/traces.'],
+  [
+    '/v1/metrics',
+    { resourceSpans: [{}] },
+    'The body has no resourceMetrics, so nothing was stored. Send resourceSpans to /v1/traces.',
+  ],
+  ['/v1/traces', { resource_spans: [{}] }, 'The body has no resourceSpans, so nothing was stored.'],
+  ['/v1/traces', {}, ''],
+  ['/v1/traces', { resourceSpans: null }, ''],
+  ['/v1/traces', { resourceSpans: [], x: 1 }, ''],
+])('JSON at %s without the list of its signal is answered with what to do: %j', async (path, body, message) => {
+  const response = await good.sendJson(body, path);
+  expect([response.status, partialSuccessOf(response)]).toEqual([200, { rejected: 0, message }]);
 });
 
 test('an export may have spans of 10,000 traces', () => {
