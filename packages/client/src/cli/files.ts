@@ -22,6 +22,8 @@ import { wrongUse } from './exit-codes.ts';
 /** The largest file that `readFile` reads unless its caller sets a lower limit, in bytes. */
 export const FILE_BYTES_MAX = 256 * 1024 * 1024;
 
+const BYTE_ORDER_MARK = 0xfeff;
+
 const CHUNK_BYTES = 128 * 1024;
 
 /** Reads a file. Throws a CommandError if it cannot be read or is too large. */
@@ -43,10 +45,15 @@ export function readTextFile(path: string, bytesMax = FILE_BYTES_MAX): string {
   return decodeText(path, readFile(path, bytesMax));
 }
 
-/** The text of bytes from `path`. Throws a CommandError if they are not UTF-8: decoding would replace the invalid bytes. */
+/**
+ * The text of bytes from `path`. Throws a CommandError if they are not UTF-8: decoding would replace the invalid bytes. Also if they begin
+ * with a byte order mark, because other verifiers reject it, and an error of JSON.parse would show it as an invisible character.
+ */
 export function decodeText(path: string, bytes: Uint8Array): string {
   const text = decodeUtf8(bytes);
   if (text === undefined) throw wrongUse(`${JSON.stringify(path)} is not UTF-8 text`);
+  if (text.charCodeAt(0) === BYTE_ORDER_MARK)
+    throw wrongUse(`${JSON.stringify(path)} begins with a byte order mark; save it as UTF-8 without one`);
   return text;
 }
 

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
-import { prepareFile, writeFile } from '../../src/cli/files.ts';
+import { decodeText, prepareFile, readTextFile, writeFile } from '../../src/cli/files.ts';
 
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>();
@@ -31,6 +31,14 @@ beforeEach(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const partialFiles = () => readdirSync(folder).filter((name) => name.includes('partial'));
+
+test('a text that begins with a byte order mark is rejected with a message that names the mark', () => {
+  const bytes = Buffer.from('\ufeff{"text":"a"}');
+  writeFileSync(path, bytes);
+  expect(() => readTextFile(path)).toThrow(`${JSON.stringify(path)} begins with a byte order mark; save it as UTF-8 without one`);
+  expect(() => decodeText('-', bytes)).toThrow('"-" begins with a byte order mark');
+  expect(decodeText('-', Buffer.from('{"text":"\ufeff"}'))).toBe('{"text":"\ufeff"}');
+});
 
 test('an output file is written through a symbolic link, which stays a link', () => {
   for (const target of [`${path}.old`, `${path}.missing`]) {
