@@ -1,6 +1,6 @@
 import { applyEvent } from '@countersign/core/domain/event-conflict';
 import { readEvidenceEvent } from '@countersign/core/domain/evidence-event';
-import { EvidenceState } from '@countersign/core/domain/evidence-state';
+import { EvidenceState, type FoundEvidence } from '@countersign/core/domain/evidence-state';
 import type { Pool } from 'pg';
 import { digests } from '../crypto/digests.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
@@ -57,6 +57,16 @@ export class EvidenceReplay {
     const differing = DERIVED_MEMBERS.find(
       (member) => JSON.stringify(evidence?.[member]) !== JSON.stringify(found.evidence[member]),
     );
-    return differing === undefined ? undefined : `${differing} of its evidence does not follow from the evidence log`;
+    const member = differing ?? (this.#mayBeSimilar(evidence?.similar_names, found) ? undefined : 'similar_names');
+    return member === undefined ? undefined : `${member} of its evidence does not follow from the evidence log`;
+  }
+
+  /**
+   * Whether similar names are agents of the log; for a known agent there are none. Whether the names look alike is not checked, because a
+   * later version may compare names differently.
+   */
+  #mayBeSimilar(names: unknown, { evidence: { agent } }: FoundEvidence): boolean {
+    if (!Array.isArray(names)) return false;
+    return agent === null ? names.every((name) => this.#state.agentNamed(name) !== undefined) : names.length === 0;
   }
 }
