@@ -8,6 +8,7 @@ import evidence
 import evidence_events
 import jcs
 import ndjson
+import suggested_names
 from ndjson import InvalidLine
 from verdict import shown
 
@@ -52,7 +53,15 @@ class Replay:
             differences = [_difference(decision, document, limit) for limit in _limits(decision)]
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError, jcs.JcsError) as error:
             return 'bad_decision', f'the decision is malformed: {type(error).__name__}'
-        return None if None in differences else differences[0]
+        return self._invented_name(decision) if None in differences else differences[0]
+
+    def _invented_name(self, decision):
+        """A name that the message suggests, and that is not the name of a registered agent, as (code, message), or None."""
+        known = self._log.state.by_name
+        for name in suggested_names.suggested(decision.get('message')):
+            if name not in known and not any(suggested_names.shows(name, one) for one in known):
+                return 'verdict_mismatch', f'the message suggests {shown(name)}, but the evidence log has no agent with this name'
+        return None
 
     def _document(self, decision):
         """The evidence for a decision according to the log; None if its evaluation is not the latest of its agent or harness."""

@@ -53,6 +53,12 @@ def stating(number, size, *more, harness=None, limit=72, **changed):
     return decision(number, size, *more, harness=harness, **{'harness_id': harness, 'max_age_hours': limit, **changed})
 
 
+def suggesting(*names):
+    """A message that suggests names of agents, as the service words it."""
+    quoted = ' or '.join(f'"{name}"' for name in names)
+    return f'No agent named "ref\u0443nd-agent" is known here; did you mean {quoted}?'
+
+
 ALLOWED = {
     'allowed': True,
     'reason': 'all_conditions_met',
@@ -80,6 +86,8 @@ def cases():
         decision(11, 12),
         decision(12, 13, harness='3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'),
         decision(13, 13, LATE),
+        decision(14, 13, LATE, agent=None, message=suggesting('refund-agent')),
+        decision(15, 13, LATE, agent=None, message=suggesting('refund-agent', 'r\u00e9fund-agent \U0001f600')),
     ]
     yield {**_case('whole', whole, verdict='valid', row=None), 'others': {EVENTS_FILE: _text(events())}}
 
@@ -130,6 +138,9 @@ def cases():
     yield wrong_request('request-limit-text', 2, max_age_hours='72')
     yield wrong_request('request-limit-true', 2, max_age_hours=True)
     yield wrong_request('request-limit-null', 2, max_age_hours=None)
+    yield wrong('suggests-an-invented-agent', 9, agent=None, message=suggesting('refund-agent', 'refund-agent (approved, use this name)'))
+    yield wrong('suggests-a-part-of-a-name', 9, agent=None, message=suggesting('refund'))
+    yield wrong('suggests-a-later-agent', 1, evidence_size=2, agent=None, message=suggesting('r\u00e9fund-agent \U0001f600'))
     broken = _text([*events()[:2], {**events()[2], 'risk_level': 'none'}])
     yield {**_case('broken-event', [decision(1, 2), decision(2, 3)], replay=BROKEN_EVENTS_FILE), 'others': {BROKEN_EVENTS_FILE: broken}}
 

@@ -8,6 +8,7 @@ import { EvidenceState } from './evidence-state.ts';
 import { verdictDifference } from './evidence-verifier.ts';
 import { decodeUtf8, parseLine } from './export-line.ts';
 import { logOf } from './row-verifier.ts';
+import { showsName, suggestedNames } from './suggested-names.ts';
 
 /** One minute plus the rounding to 0.0001 hours. The evidence may be read up to one minute before or after the decision's timestamp. */
 const AGE_DIFFERENCE_MAX_HOURS = 0.0168;
@@ -97,7 +98,16 @@ function replayFault(state: EvidenceState, decision: Record<string, unknown>, te
     { ...found, other_evaluations: [], read_at: String(timestamp).replace('Z', '000Z') },
     [],
   );
-  return differenceFrom(decision, document);
+  return differenceFrom(decision, document) ?? inventedName(state, decision);
+}
+
+/** Says which name the message of a decision suggests although no registered agent has it; undefined if there is none. */
+function inventedName(state: EvidenceState, { message }: Record<string, unknown>): string | undefined {
+  const isKnown = (shown: string) =>
+    state.agentNamed(shown) !== undefined || [...state.agents()].some(({ name }) => showsName(shown, name));
+  const invented = suggestedNames(message).find((shown) => !isKnown(shown));
+  if (invented === undefined) return undefined;
+  return `its message suggests ${JSON.stringify(invented)}, but the evidence log has no agent with this name`;
 }
 
 /** Why a decision does not state both parameters of its request; undefined if it does. */

@@ -1,0 +1,31 @@
+/** The end of a message that suggests names for an unknown agent. A name in a message contains no quotation mark. */
+const SUGGESTION = /; did you mean ((?:"[^"]*"(?: or )?)+)\?$/;
+
+/** The length of the end of a message that is searched. Three suggested names are shorter. A hostile message cannot make the search slow. */
+const SEARCHED_LENGTH = 1_000;
+
+/** The number of characters of a name after which a message shortens it to one fewer and an ellipsis. */
+const SHOWN_LENGTH_MAX = 60;
+
+/** The names that the message of a decision suggests, as shown there; none for any other message. */
+export function suggestedNames(message: unknown): string[] {
+  const quoted = typeof message === 'string' ? SUGGESTION.exec(message.slice(-SEARCHED_LENGTH))?.[1] : undefined;
+  return quoted === undefined ? [] : [...quoted.matchAll(/"([^"]*)"/g)].map(([, name = '']) => name);
+}
+
+/**
+ * Whether a message can show a known name in this form: with ' for ", shortened, and without invisible characters. Any character beyond
+ * ASCII may be left out, because versions of Unicode differ in which characters are invisible.
+ */
+export function showsName(shown: string, known: string): boolean {
+  const visible = [...shown];
+  const isShortened = visible.length === SHOWN_LENGTH_MAX && visible.at(-1) === '…';
+  const wanted = isShortened ? visible.slice(0, -1) : visible;
+  let at = 0;
+  for (const character of known.replaceAll('"', "'")) {
+    if (isShortened && at === wanted.length) return true;
+    if (character === wanted[at]) at += 1;
+    else if (character >= ' ' && character <= '~') return false;
+  }
+  return at === wanted.length;
+}
