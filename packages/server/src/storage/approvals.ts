@@ -102,22 +102,3 @@ const WITHDRAW = sql(
 /** Makes the approval of an evaluation pending again if the evaluation is approved. The caller has locked the approval. */
 export const withdrawApproved = (tx: Transaction, evaluationId: string): Promise<unknown> =>
   tx.run(WITHDRAW, [tx.tenantId, evaluationId]);
-
-const COUNT_APPROVED_AFTER = sql<{ count: number }>(
-  'count_approvals_decided_after',
-  `SELECT count(*) AS count FROM countersign.approvals WHERE tenant_id = $1 AND status = 'approved' AND decided_at > $2::timestamptz`,
-);
-
-/** The number of approvals that were granted after a time. */
-export const countApprovedAfter = async (tx: Transaction, moment: string): Promise<number> =>
-  (await tx.run(COUNT_APPROVED_AFTER, [tx.tenantId, moment]))[0]!.count;
-
-const REOPEN_AFTER = sql(
-  'reopen_approvals_decided_after',
-  `UPDATE countersign.approvals SET status = 'pending', decided_at = NULL, decided_by = NULL, rationale = NULL, decided_seq = NULL, decisions_size = NULL
-    WHERE tenant_id = $1 AND status = 'approved' AND decided_at > $2::timestamptz`,
-);
-
-/** Makes all approvals that were granted after a time pending again. The caller has locked the head of the audit ledger. */
-export const reopenApprovedAfter = (tx: Transaction, moment: string): Promise<unknown> =>
-  tx.run(REOPEN_AFTER, [tx.tenantId, moment]);

@@ -5,7 +5,7 @@ import { appendEntries, entryOf } from '../ledger/append.ts';
 import { appendEvidence, type NewFact } from '../ledger/evidence-log.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
 import { lockSealedHeads, moveSealedHead } from '../ledger/sealed-heads.ts';
-import { countApprovedAfter, reopenApprovedAfter } from '../storage/approvals.ts';
+import { withdrawApproved } from '../storage/approvals.ts';
 import { type HeadToMove, LOG_NAMES, type LogName } from '../storage/log-heads.ts';
 import { RuleViolationError } from './rule-violation.ts';
 
@@ -15,7 +15,10 @@ export interface CorrectedClock {
   now: string;
   /** The logs whose times go back. Each has its size, its time before the correction, and the time from which it continues. */
   logs: ClockCorrection;
-  /** The number of approvals with a time in the future. Promotion checks ignore them, so their evaluations become pending again. */
+  /**
+   * The number of approvals with a time in the future in the evidence log. Promotion checks ignore them, so their evaluations become pending
+   * again.
+   */
   reopenedApprovals: number;
 }
 
@@ -37,21 +40,24 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
       if (head.now > now && head.now !== head.clock) logs[log] = { size: head.seq, before: head.now, after: now };
     if (Object.keys(logs).length === 0)
       throw new RuleViolationError('no log of this workspace is ahead of the clock, so there is nothing to correct');
-    const reopenedApprovals = await countApprovedAfter(tx, now);
+    const withdrawals = await withdrawalsAfter(tx, heads.evidence, now);
+    const reopenedApprovals = withdrawals.length;
     if (!write) return { now, logs, reopenedApprovals };
     const metadata = { logs, reopened_approvals: reopenedApprovals };
     const entry = entryOf({ recorded_by: 'operator', actor: 'operator', action: CLOCK_CORRECTED, metadata });
     appendEntries(tx, { ...heads.audit, now }, [entry]);
     for (const log of ['decisions', 'evidence', 'keys', 'traces'] as const)
       if (logs[log] !== undefined) moveSealedHead(tx, log, { ...heads[log], now });
-    if (reopenedApprovals > 0) await reopenApprovedAfter(tx, now);
-    appendEvidence(tx, { ...heads.evidence, now }, await withdrawalsAfter(tx, heads.evidence, now));
+    for (const { evaluation_id } of withdrawals) await withdrawApproved(tx, evaluation_id);
+    appendEvidence(tx, { ...heads.evidence, now }, withdrawals);
     return { now, logs, reopenedApprovals };
   });
 }
 
-/** The events for the evidence log that withdraw the approvals with a time in the future. */
-async function withdrawalsAfter(tx: Transaction, head: HeadToMove, now: string): Promise<NewFact[]> {
+type Withdrawal = NewFact & { action: 'approval.withdrawn' };
+
+/** The events for the evidence log that withdraw the approvals to which this log gives a time in the future. */
+async function withdrawalsAfter(tx: Transaction, head: HeadToMove, now: string): Promise<Withdrawal[]> {
   const approved = (await evidenceStates.atHead(tx, head)).approvedEvaluations();
   return approved
     .filter(({ approval }) => approval!.decidedAt > now.replace('Z', '000Z'))

@@ -181,6 +181,41 @@ describe('ledger correct-clock and approvals', () => {
     expect(items).toHaveLength(1);
     expect(JSON.parse((await linesOf(tenantId, 'audit')).trim().split('\n').at(-1)!).metadata.reopened_approvals).toBe(1);
   });
+
+  test.each([
+    ['later', 'now', '2 hours', { reopened: 0, queued: [], allowed: true }],
+    ['earlier', '1 hour', 'now', { reopened: 1, queued: ['bot'], allowed: false }],
+  ])(
+    'only the evidence log says which approvals have a time in the future, if a row says %s',
+    async (_, logged, inRow, expected) => {
+      const tenantId = await server.workspace();
+      const key = await server.key(tenantId);
+      const { body } = await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 95 });
+      await setRiskLevel(server.open.pool, tenantId, { agent: 'bot', level: 'high' }, 'operator');
+      const decision = { evaluationId: body.id, status: 'approved', rationale: 'seen' } as const;
+      await decideEvaluation(server.open.pool, tenantId, decision, 'operator');
+      const setTime = (from: string) =>
+        server.database.sql(
+          `UPDATE countersign.approvals SET decided_at = date_trunc('milliseconds', clock_timestamp()) + interval '${from === 'now' ? '0' : from}'
+          WHERE evaluation_id = $1`,
+          [body.id],
+        );
+      await setTime(logged);
+      await rebuildAllEvidence(server);
+      await setTime(inRow);
+      await moveHeadsAhead(tenantId);
+      expect(await correctClock(server.open.pool, tenantId, { write: true })).toMatchObject({
+        reopenedApprovals: expected.reopened,
+      });
+      const viewer = await portalClient(server, tenantId, 'viewer');
+      expect((await viewer.get('approvals.list')).items.map(({ agent }) => agent.name)).toEqual(expected.queued);
+      expect((await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body).toMatchObject({
+        allowed: expected.allowed,
+      });
+      const entries = (await linesOf(tenantId, 'audit')).trim().split('\n');
+      expect(entries.find((line) => line.includes('clock.corrected'))).toContain(`"reopened_approvals":${expected.reopened}`);
+    },
+  );
 });
 
 test('ledger correct-clock is refused while the clocks disagree and writes nothing', async () => {
