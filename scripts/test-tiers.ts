@@ -25,7 +25,7 @@ export const TEST_TIERS: readonly TestTier[] = [
       'packages/client/test/importers/*.test.ts',
       'packages/embedded-database/test/restart-policy.test.ts',
       'packages/portal/test/{bundle,check-decision,number-format,pass-rate-series,problem,span-tree,verify-chain}.test.ts',
-      'packages/server/test/database/{batch-writer,clock-suspended,free-space,head-seals,row-seals}.test.ts',
+      'packages/server/test/database/{batch-writer,clock-suspended,free-space,head-seals,row-seals,separate-statements}.test.ts',
       'packages/server/test/{documents/segment-layout,ledger/{log-fold,service-actions},people/personal-data,secrets/secret-files}.test.ts',
       'packages/server/test/{app/welcome,backup/backup-writer}.test.ts',
       'test/{import-table,test-tiers}.test.ts',

@@ -39,16 +39,17 @@ const readTables = async (queryable: Pick<pg.ClientBase, 'query'>): Promise<Stor
   (await queryable.query<StoredTable>(READ_TABLES)).rows;
 
 /**
- * A setting that migrations of distributed tables need. Citus considers triggers on distributed tables unsafe, because a trigger may write
- * to other nodes. The triggers of this schema write nothing: they only reject changes.
+ * The settings that migrations of distributed tables need. Citus considers triggers on distributed tables unsafe, because a trigger may
+ * write to other nodes. The triggers of this schema write nothing: they only reject changes. A migration of several statements changes its
+ * shards one after the other, because Citus rejects a change of the schema after statements that ran in parallel.
  */
-export const TRIGGERS_ON_CITUS = 'SET citus.enable_unsafe_triggers = on';
+export const MIGRATION_SETTINGS = `SET citus.enable_unsafe_triggers = on; SET citus.multi_shard_modify_mode = 'sequential'`;
 
 const SETTINGS = `SET LOCAL citus.multi_shard_modify_mode = 'sequential'; SET LOCAL client_min_messages = warning`;
 
 /**
  * Distributes the tables that are not distributed yet, with their rows, in one transaction. Run it as the owner of the tables on the
- * coordinator, after TRIGGERS_ON_CITUS, while no server uses the database.
+ * coordinator, after MIGRATION_SETTINGS, while no server uses the database.
  * @returns the names of the tables that it distributed.
  */
 export async function distributeTables(client: pg.ClientBase): Promise<string[]> {

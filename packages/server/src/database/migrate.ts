@@ -4,10 +4,10 @@ import { ExitError } from '../errors/exit-codes.ts';
 import {
   distributeTables,
   isDistributed,
+  MIGRATION_SETTINGS,
   requireCoordinator,
   rightsOnCitus,
   SEQUENTIAL_ON_CITUS,
-  TRIGGERS_ON_CITUS,
 } from './citus.ts';
 import { connectClient } from './client.ts';
 import type { DatabaseAddress } from './driver-address.ts';
@@ -16,6 +16,7 @@ import { MIGRATIONS_FOLDER } from './migrations-folder.ts';
 import { hasSchema, requireNewSchema } from './new-schema.ts';
 import { requireNoServers } from './running-servers.ts';
 import { namesInSchema } from './schema-findings.ts';
+import { separatingClient } from './separate-statements.ts';
 
 /** The number of the advisory lock of a migration: the bytes of 'CSMIGR'. */
 export const MIGRATION_LOCK = 0x43_53_4d_49_47_52;
@@ -117,11 +118,11 @@ export async function migrate(
     if (level === 'empty') await requireNewSchema(client);
     if (citus) await requireCoordinator(client);
     const isOnCitus = citus || (await isDistributed(client));
-    if (isOnCitus) await client.query(TRIGGERS_ON_CITUS);
+    if (isOnCitus) await client.query(MIGRATION_SETTINGS);
     let migrations: string[] = [];
     let putBack: string[] = [];
     try {
-      migrations = await runMigrations(client, count);
+      migrations = await runMigrations(isOnCitus ? separatingClient(client) : client, count);
     } catch (error) {
       if (!hasRunBefore(error) || (await isComplete?.(client)) !== true) throw error;
       putBack = await putBackMigrationRows(client, knownMigrations());

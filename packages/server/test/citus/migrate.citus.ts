@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
 import { isDistributed } from '../../src/database/citus.ts';
-import { migrate } from '../../src/database/migrate.ts';
+import { knownMigrations, migrate } from '../../src/database/migrate.ts';
 import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
 import { emptyDatabase } from '../harness/test-database.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
@@ -60,6 +60,24 @@ test('migrate --citus distributes existing rows, and servers continue to use the
         });
     }
     await after.stop();
+  } finally {
+    await database.drop();
+  }
+});
+
+test('later migrations change tables that are distributed already, and the schema is complete afterwards', async () => {
+  const database = await emptyDatabase();
+  const [first, later] = [knownMigrations().slice(0, 4), knownMigrations().slice(4)];
+  try {
+    await migrate(database.owner, { serverRole: database.server.user, citus: true, count: first.length });
+    const { migrations } = await migrate(database.owner, { serverRole: database.server.user });
+    expect(migrations).toEqual(later);
+    const server = await testServer({ database });
+    const key = await server.key(await server.workspace());
+    expect((await server.post(paths.traces, key, { trace_id: 'run', agent_name: 'new' })).status).toBe(200);
+    await server.compareSchema();
+    expect(await (await fetch(`${server.url}/readyz`)).text()).not.toMatch(/changed|differ|missing/);
+    await server.stop();
   } finally {
     await database.drop();
   }
