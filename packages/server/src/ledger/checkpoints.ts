@@ -5,7 +5,7 @@ import { sha256 } from '../crypto/digests.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import type { LogName, ReadHead } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, insertCheckpoint, type StoredCheckpoint } from '../storage/tree.ts';
-import { continuityFault, headStore, readStore } from './head-memory.ts';
+import { continuityFault, headStore, readStore, refuseLog } from './head-memory.ts';
 import { isExtension, LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 import { checkpointFault } from './stored-checkpoints.ts';
@@ -39,7 +39,10 @@ export async function checkpointOf(
   const kept = request.isRestoreAccepted === true ? undefined : await readStore(tx, log);
   const { head, latest } = await readNewest(tx, log, signers);
   const fault = kept && (await continuityFault(tx, log, { ...kept, root: () => kept.root }, head.tree));
-  if (fault !== undefined) throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
+  if (kept !== undefined && fault !== undefined) {
+    refuseLog(tx, log, kept);
+    throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
+  }
   if (latest !== undefined && (latest.size >= Math.min(head.seq, rows) || isRecent(latest))) return latest;
   tx.clock.requireSafe();
   const root = openFrontier(head.tree).root();

@@ -42,7 +42,7 @@ export interface HeadStore {
 /** A head that this process has seen, or that a HeadStore has. Its root is computed on demand. */
 export interface SeenHead {
   size: number;
-  /** The concatenated hashes of its frontier. Undefined for a head from a HeadStore. */
+  /** The concatenated hashes of its frontier. Undefined for a checkpoint of a HeadStore. */
   frontier?: Uint8Array;
   /**
    * How many of the next reads of the head also read the rows appended after this head. Above 0 only if another writer has appended to the
@@ -180,8 +180,20 @@ export async function readStore(owner: LogOwner, log: LogName): Promise<KeptHead
   return stored;
 }
 
-/** Whether the HeadStore has a checkpoint of a log that covers more than `size` rows, as of the last look (`lookAtStore`). */
-export const isBehindStore = (owner: LogOwner, log: LogName, size: number): boolean => laterThan(owner, log, size) !== undefined;
+/**
+ * Whether the HeadStore has a checkpoint of a log that covers more than `size` rows, as of the last look (`lookAtStore`), or one that the
+ * log contradicts (`refuseLog`).
+ */
+export function isBehindStore(owner: LogOwner, log: LogName, size: number): boolean {
+  const seen = memoryOf(owner.seals).heads.get(keyOf(owner, log));
+  return laterThan(owner, log, size) !== undefined || (seen !== undefined && seen.frontier === undefined);
+}
+
+/** Makes this process refuse a log that contradicts a checkpoint in the HeadStore: the checkpoint replaces the head that was seen. */
+export function refuseLog(tx: Transaction, log: LogName, { size, root }: KeptHead): void {
+  memoryOf(tx.seals).heads.set(keyOf(tx, log), { size, root: () => root });
+  noteHeadState(tx, log, false);
+}
 
 /** The size of the last committed head of a log that this process, or another server, has seen; 0 if there is none. Does not look again. */
 export function seenSize(owner: LogOwner, log: LogName): number {

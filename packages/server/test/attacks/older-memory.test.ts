@@ -76,9 +76,11 @@ test('a server neither appends to nor decides on a log that is shorter than a ch
   expect(errorOf(await check(first))).toEqual(REJECTED);
 });
 
-test('a server signs no checkpoint of a fork that has outgrown the checkpoint of another server', async () => {
+test('a server signs no checkpoint of a fork that has outgrown the checkpoint of another server, and then refuses the log', async () => {
   for (let count = 0; count < 6; count += 1) expect((await append(late)).status).toBe(200);
   await expect(sign(late, 'audit')).rejects.toThrow(/it does not continue the \d+ rows known before/);
+  expect(errorOf(await append(late))).toEqual(REJECTED);
+  expect(await (await fetch(`${late.url}/readyz`)).text()).toContain('logs refused: 1');
 });
 
 test('a server does not accept a key that another server has revoked, after the revocation was rolled back', async () => {
