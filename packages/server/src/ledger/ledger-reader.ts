@@ -4,12 +4,18 @@ import { rootOfInclusion } from '@countersign/core/domain/merkle-proof';
 import { leafHash } from '@countersign/core/domain/merkle-tree';
 import { type NoteSigner, sameBytes, toBase64 } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
-import { sha256 } from '../crypto/digests.ts';
+import { digests, sha256 } from '../crypto/digests.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
-import { findDecision, findDecisionEvidence } from '../storage/decisions.ts';
+import { findDecisionEvidence } from '../storage/decisions.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findCheckpoint, readLeafData, type StoredCheckpoint } from '../storage/tree.ts';
-import { type AttestationKeys, type AttestationResult, attestStored } from './attested-decision.ts';
+import {
+  type AttestationKeys,
+  type AttestationResult,
+  attestStored,
+  type LoggedDecision,
+  readLoggedDecision,
+} from './attested-decision.ts';
 import { confirmCheckpoint } from './checkpoints.ts';
 import { exportLog } from './export.ts';
 import { LogRewrittenError, proveConsistency, proveInclusion } from './log-tree.ts';
@@ -112,14 +118,32 @@ export class LedgerReader {
     });
   }
 
-  /** The JSON text of a decision, as signed and sent; undefined if there is no such decision. */
-  decision(tenantId: string, id: string): Promise<string | undefined> {
-    return this.#read(tenantId, (tx) => findDecision(tx, id));
+  /**
+   * The JSON text of a decision, as signed and sent; undefined if there is no such decision.
+   * @throws LogRewrittenError like `attestation`.
+   */
+  async decision(tenantId: string, id: string): Promise<string | undefined> {
+    return (await this.#read(tenantId, (tx) => this.#loggedDecision(tx, id)))?.document;
   }
 
-  /** The canonical text of a decision's evidence document; undefined if there is no such decision. */
+  /**
+   * The canonical text of a decision's evidence document; undefined if there is no such decision.
+   * @throws LogRewrittenError like `attestation`, and if the evidence is not the one that the decision names.
+   */
   evidence(tenantId: string, id: string): Promise<string | undefined> {
-    return this.#read(tenantId, (tx) => findDecisionEvidence(tx, id));
+    return this.#read(tenantId, async (tx) => {
+      const logged = await this.#loggedDecision(tx, id);
+      const evidence = logged && (await findDecisionEvidence(tx, id));
+      if (evidence !== undefined && digests.sha256Hex(evidence) !== logged?.decision.evidence_sha256)
+        throw new LogRewrittenError(`decision ${id} of tenant ${tenantId}: its evidence was altered`);
+      return evidence;
+    });
+  }
+
+  async #loggedDecision(tx: Transaction, id: string): Promise<LoggedDecision | undefined> {
+    const read = await readLoggedDecision(tx, id, this.#parts);
+    if (read === undefined || !('fault' in read)) return read;
+    throw new LogRewrittenError(`decision ${id} of tenant ${tx.tenantId}: ${read.fault}`);
   }
 
   /** The decision's attestation, or the reason why there is none. Undefined if there is no such decision. */

@@ -59,21 +59,12 @@ export function insertDecisions(tx: Transaction, rows: readonly DecisionRow[]): 
   ]);
 }
 
-const FIND = sql<{ document: string }>(
-  'find_decision',
-  `SELECT document FROM countersign.decisions WHERE tenant_id = $1 AND id = $2`,
-);
-
-/** The JSON text of a decision, as signed and sent; undefined if there is no such decision. */
-export const findDecision = async (tx: Transaction, id: string): Promise<string | undefined> =>
-  (await tx.run(FIND, [tx.tenantId, id]))[0]?.document;
-
 const FIND_PLACE = sql<{ seq: number; document: string }>(
   'find_decision_place',
   `SELECT seq, document FROM countersign.decisions WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** Like `findDecision`, with the decision's number in the log. */
+/** The JSON text of a decision, and its number in the log; undefined if there is no such decision. The row is untrusted. */
 export const findDecisionPlace = async (tx: Transaction, id: string): Promise<{ seq: number; document: string } | undefined> =>
   (await tx.run(FIND_PLACE, [tx.tenantId, id]))[0];
 

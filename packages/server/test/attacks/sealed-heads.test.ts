@@ -150,14 +150,19 @@ describe('a decision forged with the decision key and inserted into the table', 
     return forged.decision_id;
   }
 
+  /** The statuses of the responses with the attestation, the decision and its evidence. They must be the same. */
   const attestationOf = async (on: TestServer, decision: string) => {
     const reader = { name: 'auditor', scopes: ['read'] as const, expiresAt: null };
     const token = await mintKey(on.open.pool, tenantId, reader, 'operator');
     const headers = { authorization: `Bearer ${token}` };
-    return (await fetch(`${on.url}/api/ledger/decisions/${decision}/attestation`, { headers })).status;
+    const paths = ['/attestation', '', '/evidence'].map((part) => `${on.url}/api/ledger/decisions/${decision}${part}`);
+    const responses = await Promise.all(paths.map((path) => fetch(path, { headers })));
+    const [status, ...others] = responses.map((response) => response.status);
+    expect(others).toEqual([status, status]);
+    return status;
   };
 
-  test('is not attested, whether or not the attacker moved the head to cover it', async () => {
+  test('is not attested or returned, whether or not the attacker moved the head to cover it', async () => {
     const id = await forge();
     const [genuine] = await insider.sql<{ id: string }>('SELECT id FROM countersign.decisions WHERE $T AND seq = 1', tenantId);
     const fresh = await startFreshServer();
@@ -166,7 +171,7 @@ describe('a decision forged with the decision key and inserted into the table', 
     expect([await attestationOf(fresh, genuine!.id), await attestationOf(fresh, id)]).toEqual([500, 500]);
   });
 
-  test('is not attested in place of another decision', async () => {
+  test('is not attested or returned in place of another decision', async () => {
     const id = await forge();
     await insider.sql('DELETE FROM countersign.decisions WHERE $T AND seq = 1', tenantId);
     await insider.sql('UPDATE countersign.decisions SET seq = 1 WHERE $T AND id = $1', tenantId, [id]);

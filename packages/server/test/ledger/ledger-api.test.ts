@@ -210,6 +210,34 @@ describe('decisions and attestations', () => {
     await server.database.sql('ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only');
   });
 
+  test.each([
+    ['the document', `document = replace(document, '"allowed":false', '"allowed":true')`, 500],
+    [
+      'the document, by a repeated member',
+      `document = replace(document, '{"allowed":false', '{"allowed":true,"allowed":false')`,
+      500,
+    ],
+    ['the evidence', `evidence = replace(evidence, '"min_pass_rate":99', '"min_pass_rate":10')`, 200],
+  ])('if an attacker changes %s, the read API does not return it', async (_, change, statusOfDecision) => {
+    const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 99 });
+    const statuses = async () => {
+      const decision = `/api/ledger/decisions/${body.decision_id}`;
+      return [(await get(decision)).status, (await get(`${decision}/evidence`)).status];
+    };
+    expect(await statuses()).toEqual([200, 200]);
+    await server.database.sql('ALTER TABLE countersign.decisions DISABLE TRIGGER append_only');
+    const [before] = await server.database.sql('SELECT document, evidence FROM countersign.decisions WHERE id = $1', [
+      body.decision_id,
+    ]);
+    await server.database.sql(`UPDATE countersign.decisions SET ${change} WHERE id = $1`, [body.decision_id]);
+    expect(await statuses()).toEqual([statusOfDecision, 500]);
+    await server.database.sql('UPDATE countersign.decisions SET document = $2, evidence = $3 WHERE id = $1', [
+      ...[body.decision_id, before!.document, before!.evidence],
+    ]);
+    await server.database.sql('ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only');
+    expect(await statuses()).toEqual([200, 200]);
+  });
+
   test('responds with 404 to an unknown ID in any format', async () => {
     for (const id of ['0198f1c2-ac30-7e77-8b42-8c3d4e5f6071', 'x', '..%2f..'])
       expect((await get(`/api/ledger/decisions/${id}`)).status, id).toBe(404);
