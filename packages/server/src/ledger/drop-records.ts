@@ -1,8 +1,10 @@
-import type { TraceDropEvent, TraceLogEvent, TraceSubmission } from '@countersign/core/domain/trace-event';
+import { readTraceEvent, type TraceLogEvent, type TraceSubmission } from '@countersign/core/domain/trace-event';
 import type { Pool } from 'pg';
+import { digests } from '../crypto/digests.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { findDroppedTraces } from '../storage/dropped-traces.ts';
-import { readTraceEvents } from '../storage/trace-events.ts';
+import { readTraceEvents, type StoredTraceEvent } from '../storage/trace-events.ts';
+import { parsedDocument } from './stored-document.ts';
 
 /** The largest number of remembered events. A few are enough, because traces that were recorded together are usually dropped together. */
 const EVENTS_MAX = 16;
@@ -22,19 +24,34 @@ export class DropRecords {
     this.#tenantId = tenantId;
   }
 
-  /** Returns the given submissions that were dropped. The table of dropped traces only names an event; the event is the proof. */
-  async find(submissions: readonly TraceSubmission[]): Promise<Set<TraceSubmission>> {
+  /**
+   * Returns the given submissions that were dropped. The table of dropped traces only names an event; the event is the proof. If the table
+   * does not name it, because its rows were changed, the events are searched.
+   * @param recordedIn the number of the event that recorded the submissions. They were dropped later.
+   */
+  async find(submissions: readonly TraceSubmission[], recordedIn: number): Promise<Set<TraceSubmission>> {
     const ids = [...new Set(submissions.map(({ id }) => id))];
     const places = await inTenantTransaction(this.#pool, this.#tenantId, (tx) => findDroppedTraces(tx, ids));
     const seqOf = new Map(places.map(({ trace, seq }) => [trace, seq]));
-    const found = new Set<TraceSubmission>();
+    const missing = new Set(submissions);
     for (const each of submissions) {
       const seq = seqOf.get(each.id);
-      if (seq === undefined) continue;
-      const dropped = (await this.#tracesOf(seq)).get(each.id);
-      if (dropped !== undefined && each.number <= dropped) found.add(each);
+      if (seq !== undefined) removeDropped(missing, await this.#tracesOf(seq));
     }
-    return found;
+    if (missing.size > 0) await this.#search(missing, recordedIn);
+    return new Set(submissions.filter((each) => !missing.has(each)));
+  }
+
+  /** Removes the submissions that a remembered or a later event has dropped. */
+  async #search(missing: Set<TraceSubmission>, recordedIn: number): Promise<void> {
+    for (const traces of this.#events.values()) removeDropped(missing, traces);
+    if (missing.size === 0) return;
+    for await (const event of readTraceLog(this.#pool, this.#tenantId, recordedIn, Number.MAX_SAFE_INTEGER)) {
+      const traces = droppedBy(event);
+      if (!removeDropped(missing, traces)) continue;
+      this.#remember(event.seq, traces);
+      if (missing.size === 0) return;
+    }
   }
 
   /**
@@ -50,12 +67,14 @@ export class DropRecords {
     const known = this.#events.get(seq);
     if (known !== undefined) return known;
     const [stored] = await inTenantTransaction(this.#pool, this.#tenantId, (tx) => readTraceEvents(tx, seq - 1, seq));
-    const event = stored === undefined ? undefined : (JSON.parse(stored.document) as TraceLogEvent);
-    const traces: TraceDropEvent['traces'] = event?.action === 'traces.dropped' ? event.traces : [];
-    const counts = new Map(traces.map(({ id, submissions }) => [id, submissions]));
+    const traces = droppedBy(stored && eventOf(stored, this.#tenantId));
+    this.#remember(seq, traces);
+    return traces;
+  }
+
+  #remember(seq: number, traces: ReadonlyMap<string, number>): void {
     if (this.#events.size >= EVENTS_MAX) this.#events.delete(this.#events.keys().next().value!);
-    this.#events.set(seq, counts);
-    return counts;
+    this.#events.set(seq, traces);
   }
 
   async #readErasedExports(): Promise<void> {
@@ -66,12 +85,35 @@ export class DropRecords {
   }
 }
 
-/** Reads the stored events of the trace log after number `after`, up to and including `last`, in order. */
+/** The traces that an event has dropped, each with its number of submissions. */
+const droppedBy = (event: TraceLogEvent | undefined): ReadonlyMap<string, number> =>
+  new Map(event?.action === 'traces.dropped' ? event.traces.map(({ id, submissions }) => [id, submissions]) : []);
+
+/** Removes the submissions of dropped traces from a set. Returns whether there were any. */
+function removeDropped(submissions: Set<TraceSubmission>, traces: ReadonlyMap<string, number>): boolean {
+  const before = submissions.size;
+  for (const each of submissions) if (each.number <= (traces.get(each.id) ?? 0)) submissions.delete(each);
+  return submissions.size < before;
+}
+
+/** A stored event; undefined if it is malformed. The verification of the log reports such an event. */
+function eventOf({ seq, document }: StoredTraceEvent, tenantId: string): TraceLogEvent | undefined {
+  const read = readTraceEvent(parsedDocument(document), { seq, tenantId }, digests);
+  return 'fault' in read ? undefined : read.event;
+}
+
+/**
+ * Reads the stored events of the trace log after number `after`, up to and including `last`, in order. Malformed events are left out: the
+ * verification of the log reports them.
+ */
 export async function* readTraceLog(pool: Pool, tenantId: string, after: number, last: number): AsyncGenerator<TraceLogEvent> {
   for (let read = after; read < last; ) {
     const page = await inTenantTransaction(pool, tenantId, (tx) => readTraceEvents(tx, read, last));
     if (page.length === 0) return;
     read = page.at(-1)!.seq;
-    for (const { document } of page) yield JSON.parse(document) as TraceLogEvent;
+    for (const row of page) {
+      const event = eventOf(row, tenantId);
+      if (event !== undefined) yield event;
+    }
   }
 }

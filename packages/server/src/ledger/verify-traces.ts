@@ -127,9 +127,9 @@ async function compareRows(pool: Pool, drops: DropRecords, event: TraceEvent): P
   const rows = await inSnapshotTransaction(pool, event.tenant_id, (tx) => readSubmissionFacts(tx, event.submissions));
   const byName = new Map(rows.map((row) => [nameOf(row), row]));
   const gone = event.submissions.filter((logged) => !byName.has(nameOf(logged)));
-  const dropped = gone.length === 0 ? undefined : await drops.find(gone);
+  const dropped = gone.length === 0 ? undefined : await drops.find(gone, event.seq);
   const findings: TraceFinding[] = [];
-  const reading = { pool, drops, tenantId: event.tenant_id };
+  const reading = { pool, drops, tenantId: event.tenant_id, recordedIn: event.seq };
   for (const logged of event.submissions) {
     if (dropped?.has(logged) === true) continue;
     const row = await withErasedExport(drops, logged, byName.get(nameOf(logged)));
@@ -157,14 +157,14 @@ async function withErasedExport(
  * that case the documents up to this submission are read, and they must name the agent in the log (`isNamedAgent`).
  */
 async function earlierAgentFault(
-  { pool, drops, tenantId }: { pool: Pool; drops: DropRecords; tenantId: string },
+  { pool, drops, tenantId, recordedIn }: { pool: Pool; drops: DropRecords; tenantId: string; recordedIn: number },
   logged: TraceSubmission,
   row: SubmissionFacts,
 ): Promise<Omit<TraceFinding, 'id'> | undefined> {
   if (logged.agent_id === row.agentId) return undefined;
   if (isNamedAgent(logged.agent_id, await agentsNamedUpTo(pool, tenantId, logged))) return undefined;
   // The trace may have been dropped, with its documents, since its row was read.
-  if ((await drops.find([logged])).has(logged)) return undefined;
+  if ((await drops.find([logged], recordedIn)).has(logged)) return undefined;
   return {
     table: 'traces',
     fault:

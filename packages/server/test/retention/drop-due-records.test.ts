@@ -362,6 +362,28 @@ describe('retention of altered rows', () => {
     expect(out).toContain('the row is gone');
   });
 
+  test.each([
+    ['deleted', 'DELETE FROM countersign.dropped_traces WHERE tenant_id = $1'],
+    ['changed', 'UPDATE countersign.dropped_traces SET seq = 1 WHERE tenant_id = $1'],
+  ])(
+    'a trace log is valid although rows of dropped_traces were %s, because its events name the dropped traces',
+    async (_, statement) => {
+      await keepFor({ traceDays: 365 });
+      for (const traceId of ['one', 'two', 'three']) await sendTrace(traceId);
+      await drop(366);
+      await sendTrace('kept');
+      await withoutTriggers('dropped_traces', statement);
+      expect(await verify('traces')).toEqual([0, '']);
+      const deleted = await sendTrace('deleted');
+      await withoutTriggers(
+        'trace_submissions',
+        `DELETE FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = '${deleted}'`,
+      );
+      const { findings } = await verifyTraces(server.open.ledgerPool, tenantId);
+      expect(findings).toEqual([expect.objectContaining({ id: `${deleted}, submission 1`, fault: 'the row is gone' })]);
+    },
+  );
+
   test.each(['traces', 'trace_submissions'])(
     '`ledger verify` names a row of a dropped trace that was added again to %s',
     async (table) => {
