@@ -38,6 +38,20 @@ test.each([
   await page.getByText('No agents yet').waitFor();
 });
 
+test('the list of agents says "No agents yet" only if the server has responded that there are no archived agents', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('viewer');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  const error = { status: 500, json: { error: 'internal_error', issues: [] } };
+  await page.context().route('**/agents?archived=only*', (route) => route.fulfill(error));
+  await page.getByRole('link', { name: 'Agents' }).click();
+  await page.getByText('The server could not complete the request.').waitFor();
+  expect(await page.getByText('No agents yet').count()).toBe(0);
+  await page.context().unroute('**/agents?archived=only*');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('No agents yet').waitFor();
+});
+
 test('the portal shows a loading indicator on the first load and during navigation', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');

@@ -7,6 +7,7 @@ import { EXAMPLE_AGENT } from '../../components/example-agent.ts';
 import { formatPercent } from '../../components/number-format.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { PromotionStatus } from '../../components/promotion-status.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SimilarAgents } from '../../components/similar-agents.tsx';
@@ -79,7 +80,8 @@ function NoAgents() {
       call('agents.list', { params: { workspace: workspace.id }, query: { archived: 'only', limit: '1' }, signal }),
   });
   if (archived.isPending) return null;
-  if (archived.data !== undefined && archived.data.items.length > 0) {
+  if (archived.data === undefined) return <ProblemNotice problem={archived.error} retry={() => void archived.refetch()} />;
+  if (archived.data.items.length > 0) {
     return (
       <EmptyState title="No active agents">
         <p>All agents are archived. To see them, use the filter above.</p>
