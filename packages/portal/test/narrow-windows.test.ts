@@ -63,6 +63,19 @@ test('on a phone, the changed values of an approval use the width of their colum
   expect(await row.innerText()).not.toContain('Difference');
 });
 
+test('in windows of 320 to 1280 pixels, the page of an agent whose evaluation has a long name does not scroll sideways', async () => {
+  const { browser } = await createPerson(workspace.server, { [workspace.id]: 'viewer' });
+  const name = 'agent-with-a-long-evaluation';
+  await workspace.send(paths.evaluations, { name: 'x'.repeat(250), agent_name: name, status: 'passing', pass_rate: 90 });
+  const { body } = await browser.call('GET', `/workspaces/${workspace.id}/agents?search=${name}`);
+  const { page } = await workspace.visit('viewer', `agents/${body.items[0].id}`, { width: 390 });
+  await page.getByText('threshold 80 %').waitFor();
+  for (const width of [1280, 390, 320]) {
+    await page.setViewportSize({ width, height: 860 });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+  }
+});
+
 test('on a phone, a filter from a shared link is visible, and the other filters stay hidden', async () => {
   const { page } = await workspace.visit('viewer', 'ledger?from=2026-01-01', { width: 390 });
   await waitUntilLoaded(page);
