@@ -47,6 +47,11 @@ describe('every spelling of a path accepts the same methods, and a 405 response 
     },
   );
 
+  test("responds with 404 to methods other than GET and HEAD at the paths of the portal's pages", async () => {
+    for (const method of ['POST', 'DELETE', 'OPTIONS'])
+      expect([method, await request(method, '/sign-in')]).toEqual([method, [404, null]]);
+  });
+
   test('responds with 404 to every method at an unknown path, and with 405 to POST at known paths under /api/ledger/', async () => {
     for (const method of ['GET', 'POST', 'OPTIONS', 'PROPFIND']) {
       expect([method, await request(method, '/api/ledger/nope')]).toEqual([method, [404, null]]);
