@@ -1,4 +1,7 @@
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
+import { afterFile } from '../../server/test/harness/after-file.ts';
 import { newWorkspace, paths } from './harness.ts';
 
 test('the browser verifies the chain and reports a row that was altered in the database', async () => {
@@ -49,19 +52,36 @@ test('the browser verifies with the current keys of the server, even if its cach
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci', action: 'agent.promoted' });
   const { page } = await workspace.visit('viewer', 'ledger');
-  const { sql } = workspace.server.database;
+  const url = await olderKeysFirst(workspace.server.url);
+  await page.goto(`${url}/w/${workspace.id}/ledger`);
   const publishedKeys = (cache: 'default' | 'reload') =>
     page.evaluate(`fetch('/.well-known/jwks.json', { cache: '${cache}' }).then((response) => response.json())`);
-  // The keys as they were before the current key was added.
-  await sql('CREATE TABLE countersign.current_keys AS TABLE countersign.signing_keys');
-  await sql('DELETE FROM countersign.signing_keys');
   expect(await publishedKeys('reload')).toEqual({ keys: [] });
-  await sql('INSERT INTO countersign.signing_keys TABLE countersign.current_keys');
-  await sql('DROP TABLE countersign.current_keys');
   expect(await publishedKeys('default')).toEqual({ keys: [] });
   await page.getByRole('button', { name: 'Verify', exact: true }).click();
   await page.getByText(/Ledger verified: 1 entry/).waitFor();
 });
+
+/** Returns the URL of a proxy that forwards requests to a server. To the first request of the keys it responds as if there were none. */
+async function olderKeysFirst(target: string): Promise<string> {
+  let isFirst = true;
+  const proxy = createServer((incoming, response) => {
+    if (isFirst && incoming.url === '/.well-known/jwks.json') {
+      isFirst = false;
+      const headers = { 'content-type': 'application/json', 'cache-control': 'public, max-age=300' };
+      return response.writeHead(200, headers).end('{"keys":[]}');
+    }
+    const { method, headers } = incoming;
+    const outgoing = request(target + incoming.url, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    });
+    return incoming.pipe(outgoing);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  afterFile(() => proxy.close());
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+}
 
 test('the browser reports an export that ends after the first of two entries', async () => {
   const workspace = await newWorkspace();
