@@ -27,7 +27,10 @@ export const ERRORS = {
     status: 404,
     when: 'The path does not exist, or the workspace has no such record. Portal: also if the person is not a member of the workspace.',
   },
-  method_not_allowed: { status: 405, when: 'The path does not accept this method. `Allow` lists the accepted ones.' },
+  method_not_allowed: {
+    status: 405,
+    when: 'The path does not accept this method. `Allow` lists the accepted ones. Pages of the portal return 404 instead, because the server does not know their paths.',
+  },
   refused: {
     status: 409,
     when: 'Portal: the rules or the state of the workspace do not allow the action, or another person has signed in with this browser. The issue says why.',
