@@ -46,8 +46,9 @@ export function readTextFile(path: string, bytesMax = FILE_BYTES_MAX): string {
 }
 
 /**
- * The text of bytes from `path`. Throws a CommandError if they are not UTF-8: decoding would replace the invalid bytes. Also if they begin
- * with a byte order mark, because other verifiers reject it, and an error of JSON.parse would show it as an invisible character.
+ * The text of bytes from `path`. Throws a CommandError if they are not UTF-8: decoding would replace the invalid bytes. Also throws one if
+ * they begin with a byte order mark, because other verifiers reject the mark, and an error of JSON.parse would show it as an invisible
+ * character.
  */
 export function decodeText(path: string, bytes: Uint8Array): string {
   const text = decodeUtf8(bytes);

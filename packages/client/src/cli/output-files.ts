@@ -8,8 +8,8 @@ import type { TrustOptions } from './trust-settings.ts';
 type NamedPaths = Record<string, string | undefined>;
 
 /**
- * Throws if two output options name the same file, because the second output would overwrite the first. Also if an output would overwrite a
- * file with keys that the command reads.
+ * Throws if two output options name the same file, because the second output would overwrite the first. Also throws if an output would
+ * overwrite a file with keys that the command reads.
  */
 export function requireDifferentFiles(session: Session, outputs: NamedPaths, trust: TrustOptions): void {
   const optionOf = new Map<string, string>();
@@ -21,7 +21,7 @@ export function requireDifferentFiles(session: Session, outputs: NamedPaths, tru
   }
 }
 
-/** The paths of files with keys. A value that is not a path is no name of an existing file, so it does no harm here. */
+/** The paths of files with keys. A value can also be the key itself; no existing file has such a name. */
 const keyFiles = (session: Session, { trust, 'verify-key': keys = [] }: TrustOptions): [string, string][] => [
   ...entriesOf({
     '--trust': trust,

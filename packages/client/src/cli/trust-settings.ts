@@ -33,8 +33,8 @@ export interface TrustOptions {
 /** The keys and the workspace by which decisions are verified. */
 export interface TrustSettings {
   /**
-   * Decision keys, 64 hex digits. They are shared secrets: their holders can forge decisions. None with a trust file. Not used if there is a
-   * public key.
+   * Decision keys, 64 hex digits. They are shared secrets: their holders can forge decisions. Empty if there is a trust file. Not used if
+   * there is a public key.
    */
   decisionKeys: string[];
   /** Public keys of the instance, as JWKs, including retired ones. With a trust file, only its keys and their proven successors. */

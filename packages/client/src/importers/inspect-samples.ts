@@ -17,8 +17,8 @@ interface CountedRuns {
 /**
  * The number of passed runs that the listed samples of a JSON log prove: at most `passed`, the number in the results of the log. Runs that
  * the scorer left unscored did not pass.
- * @throws ImportError if a sample is listed twice, or if the samples contradict the results: there are more than `total`, or even if all
- * unscored runs passed, fewer than `passed` runs passed.
+ * @throws ImportError if a sample is listed twice, or if the samples contradict the results: there are more than `total`, or fewer than
+ *   `passed` can have passed.
  */
 export function provenPasses(log: Members, spec: Members, metric: ChosenMetric, { total, passed }: CountedRuns): number {
   const samples = samplesOf(log);

@@ -25,11 +25,11 @@ const isDay = (date: string): boolean => {
 /** The earliest of several times in UTC; undefined if there are none. */
 export const earliestOf = (moments: readonly string[]): string | undefined => [...moments].sort()[0];
 
-/** When a run took place, by a file with one time for the whole run. */
+/** The time of a run, from a file that has one time for the whole run. */
 export interface RunMoment {
   /** In UTC, RFC 3339; absent if the file has no clear time. */
   at?: string;
-  /** What the notes say about the time, with a leading blank; empty if it is clear. */
+  /** What the notes say about the time, with a leading space; empty if it is clear. */
   note: string;
 }
 

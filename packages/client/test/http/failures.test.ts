@@ -290,7 +290,7 @@ describe('errors', () => {
     },
   );
 
-  test('for an invalid nonce of a function occur before its request', async () => {
+  test('for an invalid nonce from a function occur before the request is sent', async () => {
     server.setHandlers(respond.good());
     const check = clientOf().governance.checkPromotion({ agent_name: 'bot' }, { nonce: () => 'short' });
     expect(await failure(check)).toMatchObject({ name: 'ConfigurationError', attempts: 1 });

@@ -200,7 +200,7 @@ describe('a time of the run without a time zone', () => {
     }
   });
 
-  test('differs from no time, of which the notes say that the file contains none', () => {
+  test('is distinguished from a missing time, for which the notes say that the file contains none', () => {
     const log = changedResultsFile('inspect.json', ({ eval: spec, stats }) => {
       delete spec.created;
       stats.started_at = '';

@@ -27,8 +27,8 @@ export class NotEvidenceError extends Error {
 
 /**
  * Verifies decisions, in order, by recomputing them from an export of the evidence log. The decisions and the export are untrusted.
- * Decisions of older versions do not state two parameters of the request: the age limit and the harness. They are valid if some values of
- * these parameters lead to them.
+ * Decisions of older versions do not state two parameters of the request: the age limit and the harness. Such decisions are valid if some
+ * values of these parameters lead to them.
  */
 export class DecisionReplay {
   readonly #events: AsyncGenerator<string | undefined>;

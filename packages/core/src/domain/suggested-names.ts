@@ -4,7 +4,7 @@ const SUGGESTION = /; did you mean ((?:"[^"]*"(?: or )?)+)\?$/;
 /** The length of the end of a message that is searched. Three suggested names are shorter. A hostile message cannot make the search slow. */
 const SEARCHED_LENGTH = 1_000;
 
-/** The number of characters of a name after which a message shortens it to one fewer and an ellipsis. */
+/** A message shows a longer name as one character fewer than this, and an ellipsis. */
 const SHOWN_LENGTH_MAX = 60;
 
 /** The names that the message of a decision suggests, as shown there; none for any other message. */
@@ -14,8 +14,8 @@ export function suggestedNames(message: unknown): string[] {
 }
 
 /**
- * Whether a message can show a known name in this form: with ' for ", shortened, and without invisible characters. Any character beyond
- * ASCII may be left out, because versions of Unicode differ in which characters are invisible.
+ * Whether a message can show a known name as `shown`. Messages write ' for ", shorten long names and leave out invisible characters. Any
+ * character beyond ASCII may be left out, because versions of Unicode differ in which characters are invisible.
  */
 export function showsName(shown: string, known: string): boolean {
   const visible = [...shown];

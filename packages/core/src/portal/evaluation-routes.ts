@@ -81,7 +81,9 @@ export const RelatedRuns = Type.Object({
         '50 submissions of each trace are read, and about 4 MiB of steps in total.',
     },
   ),
-  models_complete: flag({ description: 'Whether `models` names all models of these runs: none of its limits was reached.' }),
+  models_complete: flag({
+    description: 'Whether `models` names all models of these runs. False if a limit of the search left some out.',
+  }),
   counted_max: count({
     description: 'The maximum number of traces, and of telemetry events, in the totals. The latest ones are counted.',
   }),

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 
-/** For this time after a look at a file, `hasChanged` does not look again. */
+/** `hasChanged` looks at a file at most once in this time. */
 const LOOK_AGAIN_MS = 1_000;
 
 /** The longest wait for a look. A network file system may never respond. */
@@ -9,7 +9,7 @@ const LOOK_MS_MAX = 1_000;
 /** The largest number of files whose last look is remembered. Above it, all are dropped, so their files are read again. */
 const FILES_MAX = 100_000;
 
-/** Differs after a file was replaced. Empty if there is no file. */
+/** Returns a text that differs after the file was replaced; empty if there is no file. */
 async function stampOf(path: string): Promise<string> {
   try {
     const { ino, mtimeNs } = await stat(path, { bigint: true });
@@ -20,14 +20,14 @@ async function stampOf(path: string): Promise<string> {
   }
 }
 
-/** Finds out cheaply whether files that this process has read were replaced since. */
+/** Finds out cheaply whether files that this process has read were replaced since then. */
 export class ChangedFiles {
   /** When each file was last looked at, by the monotonic clock, and its stamp when it was last read. */
   readonly #looks = new Map<string, { atMs: number; stamp: string }>();
   /** The last look. The next one waits for it, so that a file system that hangs blocks only one thread. */
-  #turn: Promise<unknown> = Promise.resolve();
-  /** Whether the last look has not ended within LOOK_MS_MAX. */
-  #hangs = false;
+  #lastLook: Promise<unknown> = Promise.resolve();
+  /** Whether the last look is still running after LOOK_MS_MAX. */
+  #isHanging = false;
   readonly #stampOf: (path: string) => Promise<string>;
 
   /** @param readStamp returns a text that differs after a file was replaced. */
@@ -51,7 +51,7 @@ export class ChangedFiles {
   hasChanged(path: string): boolean | Promise<boolean> {
     const look = this.#looks.get(path);
     const now = performance.now();
-    if (this.#hangs || (look !== undefined && now - look.atMs < LOOK_AGAIN_MS)) return false;
+    if (this.#isHanging || (look !== undefined && now - look.atMs < LOOK_AGAIN_MS)) return false;
     if (look !== undefined) look.atMs = now;
     return this.#look(path, look?.stamp);
   }
@@ -59,15 +59,15 @@ export class ChangedFiles {
   #look(path: string, known: string | undefined): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
-        this.#hangs = true;
+        this.#isHanging = true;
         resolve(false);
       }, LOOK_MS_MAX).unref();
-      const end = (changed: boolean) => {
+      const end = (isChanged: boolean) => {
         clearTimeout(timer);
-        this.#hangs = false;
-        resolve(changed);
+        this.#isHanging = false;
+        resolve(isChanged);
       };
-      this.#turn = this.#turn
+      this.#lastLook = this.#lastLook
         .then(() => this.#stampOf(path))
         .then(
           (stamp) => end(stamp !== known),

@@ -2,7 +2,7 @@ import { MemoryFolderError } from '../ledger/memory-folder-error.ts';
 
 /** Files of the memory folder that could not be read or written when they were last used. */
 export class FailingFiles {
-  /** The codes of the system errors, by path. */
+  /** The codes of the system errors, by act and path. */
   readonly #reasons = new Map<string, string>();
 
   /** The code of one of the system errors; undefined if no file fails. */

@@ -5,7 +5,7 @@ export interface ForeignKey {
   name: string;
   table: string;
   columns: string[];
-  /** The table that it refers to, and its columns in the order of `columns`. */
+  /** The table that the key refers to, and the columns there, in the order of `columns`. */
   target: string;
   targetColumns: string[];
   /** Whether the table has row-level security by tenant. */
@@ -28,8 +28,8 @@ export const listForeignKeys = async (client: Client): Promise<ForeignKey[]> =>
   (await client.query<ForeignKey>(FOREIGN_KEYS)).rows;
 
 /**
- * Whether a table has a row that refers to a missing row: a row of `tenantId`, or any row if it is undefined. Call it in a transaction: it
- * sets the tenant until the transaction ends.
+ * Whether a table has a row that refers to a missing row. Searches the rows of `tenantId`, or all rows if `tenantId` is undefined. Call it
+ * in a transaction, because it sets the tenant until the transaction ends.
  */
 export async function hasDanglingRow(client: Client, key: ForeignKey, tenantId: string | undefined): Promise<boolean> {
   const name = pg.escapeIdentifier;
@@ -46,6 +46,6 @@ export async function hasDanglingRow(client: Client, key: ForeignKey, tenantId: 
   return rows[0]!.found;
 }
 
-/** Whether a statement failed because a column or a table was changed, so that the statement does not fit. */
+/** Whether a statement failed because a column or a table that it uses was changed. */
 export const isChangedSchema = (error: unknown): error is Error =>
   error instanceof Error && String((error as { code?: unknown }).code).startsWith('42');

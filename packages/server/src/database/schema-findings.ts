@@ -76,12 +76,12 @@ export const addedObjects = (found: readonly Fact[]): string[] =>
     })
     .map(objectOf);
 
-/** Kinds of objects whose change can hide rows from a backup, change them, or let in rows that a restore does not accept. */
-const KINDS_OF_ROWS = new Set(['table', 'column', 'constraint', 'policy']);
+/** Kinds of objects whose change can hide rows from a backup, change them, or allow rows that a restore does not accept. */
+const KINDS_THAT_AFFECT_ROWS = new Set(['table', 'column', 'constraint', 'policy']);
 
 /**
  * The differences of a database's schema that matter to a backup, one line each. `faults` can make the backup incomplete or unusable;
- * `warnings` are the other ones. Objects that no migration created are left out, except policies of tables that a migration created.
+ * `warnings` are the other differences. Objects that no migration created are left out, except policies of tables that a migration created.
  */
 export function findingsOfBackup(found: readonly Fact[]): { faults: string[]; warnings: string[] } {
   const [faults, warnings]: [string[], string[]] = [[], []];
@@ -90,7 +90,7 @@ export function findingsOfBackup(found: readonly Fact[]): { faults: string[]; wa
     const isAdded = finding.fault === ADDED;
     const isOfOurTable = isPartOfSchema('table', name.split('.')[0]!);
     const line = `the schema was changed: ${describeFinding(finding)}`;
-    if (isAdded ? kind === 'policy' && isOfOurTable : KINDS_OF_ROWS.has(kind)) faults.push(line);
+    if (isAdded ? kind === 'policy' && isOfOurTable : KINDS_THAT_AFFECT_ROWS.has(kind)) faults.push(line);
     else if (!isAdded || kind === 'trigger' || kind === 'rule') warnings.push(line);
   }
   return { faults, warnings };

@@ -15,7 +15,7 @@ const END = ')::integer AS complete FROM stored';
  */
 export const storing = (text: string, count: string): string => `${START}${text}${CHECK}${count}${END}`;
 
-/** The same for an INSERT of one row for each element of an array. @param array the parameter and its type, such as `$2::uuid[]`. */
+/** Like `storing`, for an INSERT of one row for each element of an array. @param array the parameter and its type, such as `$2::uuid[]`. */
 export const storingAll = (text: string, array: string): string => storing(text, `cardinality(${array})`);
 
 /** Whether `storing` has made this SQL. */
@@ -25,7 +25,10 @@ export const isStoring = (text: string): boolean => text.startsWith(START) && te
 export const withoutCheck = (text: string): string =>
   isStoring(text) ? text.slice(START.length, text.lastIndexOf(CHECK)) : text;
 
-/** PostgreSQL has not stored all rows of a statement. Nothing is committed. It has the code of the failed check, so a batch is retried. */
+/**
+ * PostgreSQL has not stored all rows of a statement. Nothing is committed. The error has the code of the failed check, so a batch is
+ * retried.
+ */
 export class RowsNotStoredError extends Error {
   override name = 'RowsNotStoredError';
   readonly code = '22012';

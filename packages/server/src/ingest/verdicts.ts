@@ -80,8 +80,9 @@ function verdictOn(evidence: EvidenceDocument): Verdict {
 const COMPARED_NAMES_MAX = 100;
 
 /**
- * For each unknown name: the names of known agents that look like it. Names beyond COMPARED_NAMES_MAX are not in the map. The table of agents
- * only proposes names, because its rows can be changed without the server. A name counts if the log has it and it looks alike.
+ * For each unknown name: the names of known agents that look like it. Names beyond COMPARED_NAMES_MAX are not in the map. The table of
+ * agents only proposes names, because its rows can be changed without the server. A name counts only if the log has it and it looks like
+ * the unknown name.
  */
 async function findSimilarAgents(
   tx: Transaction,

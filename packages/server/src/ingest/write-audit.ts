@@ -62,7 +62,7 @@ const namesAgent = ({ claim }: PreparedAudit): boolean => claim.id !== null || c
 /** Whether an entry has no agent to look up, and no Idempotency-Key. */
 const readsNothing = (item: PreparedAudit): boolean => !namesAgent(item) && item.idempotency === undefined;
 
-/** The head of the audit ledger, and that of the evidence log if it was read with it. */
+/** The head of the audit ledger, and the head of the evidence log if both were read together. */
 interface BatchHeads {
   audit: HeadToMove;
   evidence?: ReadHead;

@@ -26,7 +26,7 @@ export interface CheckpointRequest {
  * checkpoint (`confirmCheckpoint`) and the checkpoint in the HeadStore, which is read each time. Before it signs, it also compares the head
  * with the stored tree nodes and the rows after them.
  * @throws LogRewrittenError if the head or the newest checkpoint is not valid, or if one of these comparisons finds a difference. In these
- * cases nothing is signed. Also if the database did not store the new checkpoint, which is then not returned.
+ * cases nothing is signed. Also thrown if the database did not store the new checkpoint, which is then not returned.
  * @throws ClockUnsafeError if it must sign a new checkpoint and the clocks cannot be used.
  */
 export async function checkpointOf(

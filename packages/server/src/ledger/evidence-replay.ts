@@ -62,8 +62,8 @@ export class EvidenceReplay {
   }
 
   /**
-   * Whether similar names are agents of the log; for a known agent there are none. Whether the names look alike is not checked, because a
-   * later version may compare names differently.
+   * Whether the similar names are agents of the log. For a known agent, there must be none. Whether the names look alike is not checked,
+   * because a later version may compare names differently.
    */
   #mayBeSimilar(names: unknown, { evidence: { agent } }: FoundEvidence): boolean {
     if (!Array.isArray(names)) return false;

@@ -21,11 +21,12 @@ export interface HeadStore {
   /** The stored checkpoint of a log; undefined if there is none. */
   latest(tenantId: string, log: LogName): Promise<KeptHead | undefined>;
   /**
-   * Whether the stored checkpoint is another one than `latest` returned last to this process. It looks at most once a second, and returns false in between.
-   * It also returns false if the store cannot be read: only signed checkpoints depend on a store that can be read.
+   * Whether the stored checkpoint differs from the one that `latest` returned last to this process. The store is looked at once a second at
+   * most; in between, the result is false. It is also false if the store cannot be read: only signing a checkpoint requires a readable
+   * store.
    */
   hasChanged(tenantId: string, log: LogName): boolean | Promise<boolean>;
-  /** Why a checkpoint cannot be read or written, as a word. Undefined if the last use of each one succeeded. */
+  /** Why a checkpoint cannot be read or written, as a word. Undefined if the last use of every checkpoint succeeded. */
   readonly fault?: string | undefined;
   /**
    * Replaces the stored checkpoint, unless that one is larger. Resolves when the new one would survive a crash.

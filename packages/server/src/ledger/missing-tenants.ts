@@ -12,7 +12,7 @@ const COMMIT_MS = 1_000;
  * periodic checkpoints, and its logs are not verified.
  */
 export async function reportMissingTenants(pool: Pool): Promise<void> {
-  // These IDs are read before the rows of `tenants`, so the rows of new tenants are there.
+  // These IDs are read before the rows of `tenants`, so a new tenant does not count as missing.
   const known = new Set([...seenTenantIds(pool), ...(await listKeyOwnerIds(pool))]);
   const removeListed = async () => {
     for (const id of await listTenantIds(pool)) known.delete(id);

@@ -3,7 +3,7 @@ import type { LogName } from '../storage/log-heads.ts';
 import { LogRewrittenError } from './log-tree.ts';
 
 /**
- * Returns an event that is going to be appended, as the verifier has read it.
+ * Returns an event to append, as the verifier has read it.
  * @throws LogRewrittenError if the verifier rejects it. The event contains values from the database. If they were changed outside the server,
  *   an event that every verifier rejects would make the log unusable.
  */

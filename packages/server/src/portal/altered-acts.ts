@@ -13,9 +13,9 @@ import { findIncident, type IncidentListRow } from '../storage/portal/incidents.
 /** A value that a page shows, and what the entry says. */
 type Compared = readonly [what: string, shown: unknown, recorded: unknown];
 
-/** How the stored approval of an evaluation differs from the audit ledger; null if it matches, or if nobody has decided. */
+/** How the stored approval of an evaluation differs from the audit ledger; null if it matches, or if nothing is decided yet. */
 export const approvalFault = (tx: Transaction, evaluationId: string): Promise<string | null> =>
-  twice(async () => {
+  confirmFault(async () => {
     const row = await findApproval(tx, evaluationId);
     if (row === undefined || row.status === 'pending') return null;
     const head = await readSealedHead(tx, 'audit');
@@ -35,7 +35,7 @@ export const approvalFault = (tx: Transaction, evaluationId: string): Promise<st
 
 /** How a stored incident and its re-certification differ from the audit ledger; null if they match. */
 export const incidentFault = (tx: Transaction, incidentId: string): Promise<string | null> =>
-  twice(async () => {
+  confirmFault(async () => {
     const row = await findIncident(tx, incidentId);
     if (row === undefined) return null;
     const head = await readSealedHead(tx, 'audit');
@@ -75,8 +75,8 @@ function faultOf(act: RecordedAct | undefined, compare: (act: RecordedAct) => re
   return `the ${what} is ${JSON.stringify(shown)}, but entry ${act.seq} of the audit ledger says ${JSON.stringify(recorded)}`;
 }
 
-/** Runs a comparison again if it finds a fault, because somebody may act between its statements. A changed ledger is a fault too. */
-async function twice(compare: () => Promise<string | null>): Promise<string | null> {
+/** Repeats a comparison that finds a fault, because a person may act between its statements. A changed ledger is a fault too. */
+async function confirmFault(compare: () => Promise<string | null>): Promise<string | null> {
   try {
     return (await compare()) === null ? null : await compare();
   } catch (error) {

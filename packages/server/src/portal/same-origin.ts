@@ -8,7 +8,7 @@ export interface SameOrigin {
   require(headers: IncomingHttpHeaders): void;
 }
 
-/** What is configured about the address of the portal. */
+/** The configuration of the portal's address. */
 interface AddressFacts {
   /** Whether pages use TLS. */
   secure: boolean;

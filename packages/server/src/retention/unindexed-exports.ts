@@ -26,7 +26,7 @@ export async function findUnindexedExports(pool: Pool, tenantId: string, traceId
   return found;
 }
 
-/** Those of the exports with these IDs whose bodies contain the run. */
+/** The IDs of those exports whose bodies contain the run. */
 async function exportsWithRun(tx: Transaction, ids: readonly string[], traceId: string): Promise<string[]> {
   const exports = await readExports(tx, ids);
   const bodies = await readDocumentsOf(tx, exports);

@@ -65,8 +65,8 @@ const DECIDE = sql(
 );
 
 /**
- * Stores a person's decision. If no approval was requested, that person is stored as the requester. No code reads the column
- * `decisions_size`, which older servers needed: nothing would notice a changed value.
+ * Stores a person's decision. If no approval was requested, that person is stored as the requester. Only older servers need the column
+ * `decisions_size`. No code reads it, because a changed value would not be detected.
  */
 export async function decideApproval(tx: Transaction, decision: ApprovalDecision): Promise<void> {
   const decisionsSize = (await readHead(tx, 'decisions'))?.seq ?? null;

@@ -119,7 +119,7 @@ function rangeOf(raw: Buffer, row: StoredDocument): Buffer | undefined {
   return part === undefined ? undefined : Buffer.from(part);
 }
 
-/** The document in the decompressed bytes of its segment, which it shares; undefined if its range is outside the segment. */
+/** The document, as a view of the decompressed bytes of its segment; undefined if its range is outside the segment. */
 export function documentInSegment(raw: Buffer, { offset, length }: StoredDocument): Buffer | undefined {
   const end = offset! + length!;
   return offset! < 0 || length! < 0 || end > raw.length ? undefined : raw.subarray(offset!, end);

@@ -98,7 +98,7 @@ export async function listTenantIds(pool: Pool): Promise<string[]> {
 }
 
 /**
- * The IDs of all tenants that have the head of a key audit trail, or an ingestion key: without deleted rows, these are all tenants. Of
+ * The IDs of all tenants that have the head of a key audit trail, or an ingestion key. If no row was deleted, these are all tenants. Of
  * the tables with row-level security, only these two can be read across tenants.
  */
 export async function listKeyOwnerIds(pool: Pool): Promise<string[]> {

@@ -75,7 +75,7 @@ describe('after an attacker deletes the newest retention period in the database,
   });
 });
 
-test('a period that was deleted while its entry was hidden is not replaced by an admin, and retention works after it is put back', async () => {
+test('an admin cannot replace a period that was deleted while its entry was hidden; retention works after the period is put back', async () => {
   await keepFor(1);
   await append('before');
   await keepFor(null);
@@ -92,7 +92,7 @@ test('a period that was deleted while its entry was hidden is not replaced by an
   expect(await dropAfter(400)).toMatchObject({ traces: 1 });
 });
 
-test('a period that is not in the ledger is not changed by an admin', async () => {
+test('an admin cannot change a period that is not in the ledger', async () => {
   await append('deployed');
   const [entry] = await sql<{ seq: number }>(`SELECT seq FROM countersign.audit_entries WHERE $T AND action = 'deployed'`);
   const period = { since: new Date().toISOString(), traceDays: 1, telemetryDays: null };

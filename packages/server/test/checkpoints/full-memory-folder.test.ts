@@ -23,7 +23,7 @@ const filesOf = (root: string, tenantId: string): string[] => {
   }
 };
 
-test('a memory folder that cannot be written stops no other checkpoint, and is named by /readyz, the log and the command', async () => {
+test('if the memory folder cannot be written, all checkpoints are still made, and /readyz, the log and the command report the fault', async () => {
   const server = await testServer({ checkpointSeconds: 1, checkpointDir, log });
   setHeadStore(
     server.open.pool,

@@ -41,7 +41,7 @@ test('the memory folder looks once a second whether another server has replaced 
   expect(await first.hasChanged(tenantId, 'keys')).toBe(false);
 });
 
-test('a file system that does not respond delays at most one look by a second, and later looks not at all', async () => {
+test('a file system that does not respond delays one look by at most a second, and no later look', async () => {
   let release: (stamp: string) => void = () => undefined;
   const stamps: (string | Promise<string>)[] = ['first', 'first', new Promise<string>((resolve) => (release = resolve)), 'later'];
   const files = new ChangedFiles(async () => stamps.shift()!);

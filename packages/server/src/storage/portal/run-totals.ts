@@ -93,7 +93,7 @@ const MODELS = sql<RelatedRuns['models'][number]>(
 const countUpToLimit = (table: string, id: string): string =>
   `(SELECT count(*)::integer FROM ${runsOfAgent(table, id, `r.${id}`, MODEL_RUNS_MAX + 1)} AS counted)`;
 
-/** What the search for models found, as far as its limits need it. */
+/** The sizes that are compared with the limits of the search for models. */
 interface SearchSizes {
   /** At most one more than MODEL_RUNS_MAX, like `events`. */
   traces: number;
