@@ -98,13 +98,13 @@ export const headStore = (tx: Transaction): HeadStore | undefined => memoryOf(tx
 
 /** Records whether a log's head, or its events, were valid when they were read. */
 export const noteHeadState = (tx: Transaction, log: LogName, isValid: boolean): void =>
-  noteState(memoryOf(tx.seals).refused, keyOf(tx, log), isValid);
+  updateFaultyLogs(memoryOf(tx.seals).refused, keyOf(tx, log), isValid);
 
 /** Records whether the last append to a log succeeded, or failed because a row is stored after the sealed head. */
 export const noteAppend = (tx: Transaction, log: LogName, succeeded: boolean): void =>
-  noteState(memoryOf(tx.seals).blocked, keyOf(tx, log), succeeded);
+  updateFaultyLogs(memoryOf(tx.seals).blocked, keyOf(tx, log), succeeded);
 
-function noteState(faulty: Set<string>, key: string, isValid: boolean): void {
+function updateFaultyLogs(faulty: Set<string>, key: string, isValid: boolean): void {
   if (isValid) faulty.delete(key);
   else if (faulty.size < HEADS_MAX) faulty.add(key);
 }

@@ -12,7 +12,7 @@ import { revokeKey } from '../../src/workspace/ingestion-keys.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { Insider } from './insider.ts';
 
-/** Longer than the time for which a server does not look at the memory folder again. */
+/** Longer than the interval at which a server looks at the memory folder. */
 const LOOK_AGAIN_MS = 1_100;
 
 const memoryDir = mkdtempSync(join(tmpdir(), 'countersign-older-memory-'));
@@ -103,7 +103,7 @@ test('a server does not accept a key that another server has revoked, after the 
   expect(errorOf(await use())).toEqual(REJECTED);
 });
 
-test('a server continues a log of which another server has stored a later checkpoint', async () => {
+test('a server continues a log after another server has appended to it and stored a checkpoint', async () => {
   const id = await first.workspace();
   const own = await first.key(id);
   const appendTo = (server: TestServer) => server.post(paths.audit, own, { actor: 'ci', action: 'deployed' });

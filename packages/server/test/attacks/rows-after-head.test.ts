@@ -54,7 +54,7 @@ test.each([
       [JSON.stringify({ ...columns, seq }), seq - 1],
     );
     expect(await write(key)).toMatchObject({ status: 500, body: { error: 'log_rewritten' } });
-    // Reads of the head, which is valid, do not end the report.
+    // The log is still reported after requests that read its head, which is valid.
     await check(key);
     await (await portalClient(server, tenantId, 'viewer')).get('overview.read');
     expect(await reportedState()).toEqual([1, '1']);

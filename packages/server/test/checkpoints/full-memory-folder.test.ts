@@ -23,7 +23,7 @@ const filesOf = (root: string, tenantId: string): string[] => {
   }
 };
 
-test('if the memory folder cannot be written, all checkpoints are still made, and /readyz, the log and the command report the fault', async () => {
+test('/readyz, the log and the command report a memory folder that cannot be written; the checkpoint folder gets all checkpoints', async () => {
   const server = await testServer({ checkpointSeconds: 1, checkpointDir, log });
   setHeadStore(
     server.open.pool,

@@ -32,7 +32,7 @@ test.each([
 ])('the deleted rows of %s are put back, and the command names them', async (_which, lost) => {
   await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [lost]);
   const { status, err } = await runCommand(environment, 'migrate');
-  // Migrations at the end whose statements can be repeated run again.
+  // If the statements of the last migrations can be repeated, these migrations run again.
   const isRepeatable = lost.length <= 2 && known.slice(-lost.length).join() === lost.join();
   const found = isRepeatable ? 'migrated the database' : 'rows of the table migrations were deleted outside the server';
   expect([status, err]).toEqual([0, expect.stringContaining(`${found}: ${lost.join(', ')}`)]);

@@ -175,7 +175,7 @@ describe('a new name that resembles a known one', () => {
     );
   });
 
-  test('gets the warning about the oldest agent, even if many agents look like it and it was changed since', async () => {
+  test('gets the warning about the oldest agent, even if many agents have similar names and the oldest one was changed later', async () => {
     await evaluate('ledgertransferbot');
     const variants = Array.from({ length: 60 }, (_, index) =>
       [...'ledgertransferbot'].map((letter, place) => ((index + 1) & (1 << place) ? letter.toUpperCase() : letter)).join(''),
