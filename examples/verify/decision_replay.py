@@ -101,7 +101,7 @@ def _harness(decision):
 
 
 def _limits(decision):
-    """The age limits to compute the verdict with. A stated limit is compared with the signed age, which is the exact one."""
+    """The age limits to compute the verdict with. A stated limit is compared with the signed age, which is exact."""
     if not _names_request(decision):
         return NO_LIMIT, NO_AGE
     age, limit = decision['evaluation_age'], decision['max_age_hours']

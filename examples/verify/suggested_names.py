@@ -15,7 +15,7 @@ def suggested(message):
 
 
 def shows(shown, known):
-    """Whether a message can show a known name in this form.
+    """Whether a message can show a known name as `shown`.
 
     It shows ' for ", shortens long names, and leaves out invisible characters. Any character beyond ASCII may be left out, because versions
     of Unicode differ in which characters are invisible.

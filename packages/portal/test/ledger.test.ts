@@ -62,7 +62,7 @@ test('the browser verifies with the current keys of the server, even if its cach
   await page.getByText(/Ledger verified: 1 entry/).waitFor();
 });
 
-/** Returns the URL of a proxy that forwards requests to a server. To the first request of the keys it responds as if there were none. */
+/** Returns the URL of a proxy that forwards requests to a server. It responds to the first request for the keys with an empty list. */
 async function olderKeysFirst(target: string): Promise<string> {
   let isFirst = true;
   const proxy = createServer((incoming, response) => {

@@ -194,7 +194,7 @@ describe('gate with forged responses', () => {
     expect(new Set(nonces).size).toBe(2);
   });
 
-  test('compares the time of a decision with that of its own attempt', async () => {
+  test('compares the time of a decision with the time of the attempt that received it', async () => {
     let attempts = 0;
     // The clock of this machine jumps between the attempts, so the decision is too old for the second attempt only.
     stub.respond = async (request, body, response) => {

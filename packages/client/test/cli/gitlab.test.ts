@@ -95,8 +95,8 @@ describe('GitLab template', () => {
     expect([status, readdirSync(workspace).filter((name) => name in earlier)]).toEqual([2, []]);
   });
 
-  // An Idempotency-Key counts for all keys of the workspace. Whoever can guess it can use it before the job does.
-  test('a second run with the same job ID records a second evaluation, so nobody can use its Idempotency-Key in advance', async () => {
+  // An Idempotency-Key counts for all keys of the workspace. A sender who can guess it can use it before the job does.
+  test('a second run with the same job ID records a second evaluation, so its Idempotency-Key cannot be guessed', async () => {
     const again = { COUNTERSIGN_AGENT: 'twice', CI_JOB_ID: '77' };
     const files = { 'report.xml': results('junit.xml') };
     const [first, second] = [await record(again, files), await record(again, files)];

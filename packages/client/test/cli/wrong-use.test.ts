@@ -114,7 +114,7 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
   });
 });
 
-describe('the gate keeps the files that it reads: an output with the path of one is a usage error', () => {
+describe('an output with the path of a file that the gate reads is a usage error, and the file is unchanged', () => {
   const decisionKey = 'cd'.repeat(32);
   test.each<[string, string[], Record<string, string>, RegExp]>([
     ['the trust file', ['--trust', 'kept', '--output', 'kept'], {}, /--trust and --output name the same file/],

@@ -2,7 +2,7 @@ import { decideFromEvidence, evidenceDocument } from '@countersign/core/domain/e
 import { showsName, suggestedNames } from '@countersign/core/domain/suggested-names';
 import { expect, test } from 'vitest';
 
-/** The message of the decision on an unknown agent if these known names look like its name. */
+/** The message of the decision on an unknown agent if these known names look like the name of this agent. */
 function messageOf(requested: string, similarNames: string[]): string {
   const asked = { agent_id: null, agent_name: requested, harness_id: null, max_age_hours: 72, min_pass_rate: 80 };
   const nothing = { agent: null, approval: null, evaluation: null, open_recertifications: 0, other_evaluations: [] };
