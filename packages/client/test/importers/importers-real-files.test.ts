@@ -77,7 +77,7 @@ describe('a consistent report keeps its counts', () => {
 
   // Older versions of Node also count a failed suite as skipped.
   test.each([1, 2])(
-    'node:test: suites with failed, skipped and passed cases within a suite that counts %i as skipped',
+    'node:test: a suite that contains suites with failed, skipped and passed cases, and counts %i as skipped',
     (skipped) => {
       const failed =
         '<testsuite name="b" tests="2" failures="1" skipped="0"><testcase/><testcase><failure/></testcase></testsuite>';

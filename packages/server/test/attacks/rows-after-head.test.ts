@@ -37,7 +37,7 @@ test.each([
   ['audit', 'audit_entries', { id: randomUUID(), prev_hash: `\\x${'ab'.repeat(32)}` }, append],
   ['traces', 'trace_events', {}, sendTrace],
 ] as const)(
-  'a row after the head of the log %s stops its appends with log_rewritten, until it is deleted',
+  'while a row is stored after the head of the log %s, appends to this log fail with log_rewritten',
   async (log, table, columns, write) => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);

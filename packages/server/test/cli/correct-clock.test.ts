@@ -186,7 +186,7 @@ describe('ledger correct-clock and approvals', () => {
     ['later', 'now', '2 hours', { reopened: 0, queued: [], allowed: true }],
     ['earlier', '1 hour', 'now', { reopened: 1, queued: ['bot'], allowed: false }],
   ])(
-    'only the evidence log says which approvals have a time in the future, if a row says %s',
+    'only the evidence log decides which approvals have a time in the future, even if a row says %s',
     async (_, logged, inRow, expected) => {
       const tenantId = await server.workspace();
       const key = await server.key(tenantId);
