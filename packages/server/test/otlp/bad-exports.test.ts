@@ -234,10 +234,13 @@ test.each([
   ['/v1/traces', {}, ''],
   ['/v1/traces', { resourceSpans: null }, ''],
   ['/v1/traces', { resourceSpans: [], x: 1 }, ''],
-])('a JSON body at %s without the list of its signal gets a message, except if it is empty or the list is null: %j', async (path, body, message) => {
-  const response = await good.sendJson(body, path);
-  expect([response.status, partialSuccessOf(response)]).toEqual([200, { rejected: 0, message }]);
-});
+])(
+  'a JSON body at %s without the list of its signal gets a message, except if it is empty or the list is null: %j',
+  async (path, body, message) => {
+    const response = await good.sendJson(body, path);
+    expect([response.status, partialSuccessOf(response)]).toEqual([200, { rejected: 0, message }]);
+  },
+);
 
 test('an export may have spans of 10,000 traces', () => {
   const principal = { tenantId: workspace, keyId: '', prefix: '0123456789ab', scopes: [] };
