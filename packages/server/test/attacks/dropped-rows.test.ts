@@ -26,7 +26,9 @@ beforeEach(async () => {
 });
 afterAll(() => server.database.sql('DROP FUNCTION public.drop_row() CASCADE'));
 
-const whileDropping = async (operation: 'INSERT' | 'UPDATE', table: string, work: () => Promise<void>) => {
+/** Does the work while a trigger drops the rows of an act, such as `INSERT traces`. */
+const whileDropping = async (act: string, work: () => Promise<void>) => {
+  const [operation, table] = act.split(' ');
   await server.database.sql(
     `CREATE TRIGGER drops BEFORE ${operation} ON countersign.${table} FOR EACH ROW EXECUTE FUNCTION public.drop_row()`,
   );
@@ -39,34 +41,31 @@ const whileDropping = async (operation: 'INSERT' | 'UPDATE', table: string, work
 
 describe('while a trigger drops rows,', () => {
   test.each([
-    ['INSERT', 'audit_entries', paths.audit, AUDIT],
-    ['UPDATE', 'log_heads', paths.audit, AUDIT],
-    ['INSERT', 'decisions', paths.promotionCheck, { agent_name: 'bot' }],
-    ['INSERT', 'evaluations', paths.evaluations, EVALUATION],
-    ['INSERT', 'evidence_events', paths.evaluations, EVALUATION],
-    ['INSERT', 'telemetry_submissions', paths.telemetry, TELEMETRY],
-    ['INSERT', 'telemetry_events', paths.telemetry, TELEMETRY],
-    ['INSERT', 'traces', paths.traces, { ...TRACE, trace_id: 'run-2' }],
-    ['INSERT', 'trace_submissions', paths.traces, TRACE],
-    ['INSERT', 'trace_events', paths.traces, TRACE],
-    ['INSERT', 'document_segments', paths.traces, LONG_TRACE],
-  ] as const)(
-    '%s, %s: no request is acknowledged; afterwards, requests succeed and the logs are valid',
-    async (operation, table, path, body) => {
-      // The first request makes the server remember the head, so that the next one sends its statements together with COMMIT.
-      const send = () => server.post(path, key, body, { 'Idempotency-Key': `${operation}-${table}` });
-      for (const first of [TRACE, AUDIT]) await server.post(first === TRACE ? paths.traces : paths.audit, key, first);
-      await whileDropping(operation, table, async () => {
-        for (const request of [send, send, () => server.post(path, key, body)]) {
-          const response = await request();
-          expect([response.status, response.body]).toEqual([503, { error: 'unavailable', issues: [] }]);
-        }
-      });
-      const repeated = await send();
-      expect([repeated.status, repeated.headers.get('Idempotent-Replayed')]).toEqual([200, null]);
-      expect(await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', name, '--log', 'all')).toMatchObject({
-        status: 0,
-      });
-    },
-  );
+    ['INSERT audit_entries', paths.audit, AUDIT],
+    ['UPDATE log_heads', paths.audit, AUDIT],
+    ['INSERT decisions', paths.promotionCheck, { agent_name: 'bot' }],
+    ['INSERT evaluations', paths.evaluations, EVALUATION],
+    ['INSERT evidence_events', paths.evaluations, EVALUATION],
+    ['INSERT telemetry_submissions', paths.telemetry, TELEMETRY],
+    ['INSERT telemetry_events', paths.telemetry, TELEMETRY],
+    ['INSERT traces', paths.traces, { ...TRACE, trace_id: 'run-2' }],
+    ['INSERT trace_submissions', paths.traces, TRACE],
+    ['INSERT trace_events', paths.traces, TRACE],
+    ['INSERT document_segments', paths.traces, LONG_TRACE],
+  ] as const)('%s: no request is acknowledged; afterwards, requests succeed and the logs are valid', async (act, path, body) => {
+    // The first request makes the server remember the head, so that the next one sends its statements together with COMMIT.
+    const send = () => server.post(path, key, body, { 'Idempotency-Key': act.replace(' ', '-') });
+    for (const first of [TRACE, AUDIT]) await server.post(first === TRACE ? paths.traces : paths.audit, key, first);
+    await whileDropping(act, async () => {
+      for (const request of [send, send, () => server.post(path, key, body)]) {
+        const response = await request();
+        expect([response.status, response.body]).toEqual([503, { error: 'unavailable', issues: [] }]);
+      }
+    });
+    const repeated = await send();
+    expect([repeated.status, repeated.headers.get('Idempotent-Replayed')]).toEqual([200, null]);
+    expect(await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', name, '--log', 'all')).toMatchObject({
+      status: 0,
+    });
+  });
 });
