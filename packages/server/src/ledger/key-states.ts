@@ -27,17 +27,8 @@ export const keyStates = new LogFold<KeyEvent, KeyState>({
 /** The hash of a key's secret in events: the SHA-256 of the stored hash. */
 export const credentialOf = (secretSha256: Uint8Array): string => hash('sha256', secretSha256, 'hex');
 
-/** The results of `credentialOf` for rows. Requests of one tick with the same key share its row. */
-const credentials = new WeakMap<KeyRecord, string>();
-
-function credentialOfRow(record: KeyRecord): string {
-  let credential = credentials.get(record);
-  if (credential === undefined) {
-    credential = credentialOf(record.secretSha256);
-    credentials.set(record, credential);
-  }
-  return credential;
-}
+/** The keys of rows that were verified. Requests of one tick with the same key share its row, so it is verified once. */
+const verifiedRows = new WeakMap<KeyRecord, KnownKey>();
 
 /**
  * The key of a row, from the key audit trail; undefined if the row differs from the trail. Such a row is reported, unless the trail has
@@ -46,7 +37,7 @@ function credentialOfRow(record: KeyRecord): string {
  * @throws LogRewrittenError if the head or the events of the trail are not valid.
  */
 export function verifiedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
-  const key = compareKey(pool, record);
+  const key = verifiedRows.get(record) ?? compareKey(pool, record);
   if (key instanceof Promise) return key.then((read) => read ?? recheckOnCitus(pool, record));
   return key ?? recheckOnCitus(pool, record);
 }
@@ -67,7 +58,10 @@ function compareWithState(pool: Pool, record: KeyRecord): KnownKey | undefined |
 
 function matchingKey(pool: Pool, record: KeyRecord, state: KeyState): KnownKey | undefined {
   const known = state.key(record.prefix);
-  if (known !== undefined && known.id === record.keyId && known.credentialSha256 === credentialOfRow(record)) return known;
+  if (known !== undefined && known.id === record.keyId && known.credentialSha256 === credentialOf(record.secretSha256)) {
+    verifiedRows.set(record, known);
+    return known;
+  }
   // Only a row as old as the state is reported. A row read before a rotation differs from the later state without having been altered.
   if (isOnCitus(pool) === false && cachedState(pool, record) === state) reportKey(pool, record);
   return undefined;
