@@ -85,7 +85,7 @@ export const ERRORS = {
   },
   unavailable: {
     status: 503,
-    when: 'The server is at its limit or stopping, its database is not available, or its disk is nearly full. `Retry-After` says when to retry.',
+    when: 'The server is at its limit or stopping, its database or its memory folder cannot be used, or its disk is nearly full. `Retry-After` says when to retry.',
   },
   clock_unsafe: {
     status: 503,
