@@ -36,7 +36,7 @@ export function addRestore(program: Command, session: Session): void {
   program
     .command('restore')
     .description(
-      'Restore a backup into an empty database, and verify every log. Exit 1: the backup is damaged or a log is not valid.',
+      'Restore a backup into an empty database, and verify every log. Exit 1: the backup is damaged, a table does not accept its rows, or a log is not valid.',
     )
     .requiredOption('--input <path>', 'the file or folder that `backup` wrote')
     .option('--with-secrets', 'restore the secrets too; COUNTERSIGN_BACKUP_PASSPHRASE decrypts them')
