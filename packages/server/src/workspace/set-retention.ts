@@ -45,8 +45,7 @@ export async function readRetention(
 export async function setRetention(pool: Pool, tenantId: string, change: RetentionChange, by: Actor): Promise<boolean> {
   requireDays('traces', change.traceDays);
   requireDays('telemetry', change.telemetryDays);
-  const stored = await inSnapshotTransaction(pool, tenantId, readRetentionPeriods);
-  const verified = await verifyPeriods(pool, tenantId, stored, async () => undefined);
+  const verified = await comparePeriods(pool, tenantId);
   return governanceAct(pool, tenantId, by, async ({ tx, now, record }) => {
     const periods = await readRetentionPeriods(tx);
     if (periods.length < verified.length) throw new BrokenSealError('retention_periods');
@@ -63,6 +62,23 @@ export async function setRetention(pool: Pool, tenantId: string, change: Retenti
     insertRetentionPeriod(tx, periods.length + 1, { since: now, ...after }, entrySeq);
     return true;
   });
+}
+
+/** The running comparisons of the periods of workspaces with their ledgers. */
+const comparisons = new WeakMap<Pool, Map<string, Promise<readonly RetentionPeriod[]>>>();
+
+/**
+ * Returns the periods, compared with the audit ledger (`verifyPeriods`). Changes at the same time share one comparison. Otherwise an admin
+ * who sends many changes would make the server read a long ledger many times at once, which slows down all senders.
+ */
+function comparePeriods(pool: Pool, tenantId: string): Promise<readonly RetentionPeriod[]> {
+  const running = comparisons.get(pool) ?? new Map<string, Promise<readonly RetentionPeriod[]>>();
+  comparisons.set(pool, running);
+  const compare = async () =>
+    verifyPeriods(pool, tenantId, await inSnapshotTransaction(pool, tenantId, readRetentionPeriods), async () => undefined);
+  const comparison = running.get(tenantId) ?? compare().finally(() => running.delete(tenantId));
+  running.set(tenantId, comparison);
+  return comparison;
 }
 
 /** A period of less than SHORT_RETENTION_DAYS is not confirmed. The message says why a confirmation is necessary. */
