@@ -64,3 +64,19 @@ test('a page says that it may be out of date if the server accepts requests and 
   await banner.waitFor({ state: 'detached' });
   await page.getByText('No agents yet').waitFor();
 });
+
+test('a change of the retention may take longer than other requests, because the server reads the ledger first', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('admin', 'settings');
+  const main = page.getByRole('main');
+  await main.getByText('Kept forever').first().waitFor();
+  await main.getByLabel('Keep traces for (days)').fill('365');
+  const release = await delay(page, '**/settings/retention');
+  await page.evaluate(SHORTEN_TIME_LIMIT);
+  await main.getByRole('button', { name: 'Set retention' }).click();
+  await page.waitForTimeout(500);
+  await page.evaluate(RESTORE_TIME_LIMIT);
+  release();
+  await main.getByText('Kept for 365 days').waitFor();
+  expect(await main.getByText('not responding').count()).toBe(0);
+});

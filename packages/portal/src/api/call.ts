@@ -59,9 +59,9 @@ function displayedPersonHeader(): Record<string, string> {
 export async function call<N extends RouteName>(name: N, options: CallOptions<N>): Promise<ResponseBody<N>> {
   const { body, signal } = options as { body?: unknown; signal?: AbortSignal };
   const [method] = routeOf(name);
-  const response = await fetchFromServer(urlOf(name, options), {
+  const request = {
     method,
-    credentials: 'same-origin',
+    credentials: 'same-origin' as const,
     headers: {
       accept: 'application/json',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -69,7 +69,9 @@ export async function call<N extends RouteName>(name: N, options: CallOptions<N>
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
-  });
+  };
+  const timeoutMs = name === 'retention.set' ? WHOLE_LEDGER_TIMEOUT_MS : RESPONSE_TIMEOUT_MS;
+  const response = await fetchFromServer(urlOf(name, options), request, timeoutMs);
   if (!response.ok) throw await readProblem(response);
   return (await readBody(response, signal)) as ResponseBody<N>;
 }
@@ -77,14 +79,21 @@ export async function call<N extends RouteName>(name: N, options: CallOptions<N>
 /** The time limit of a response. It is longer than the time limit of a database statement (server/src/database/pool.ts). */
 const RESPONSE_TIMEOUT_MS = 30_000;
 
+/** The time limit of a response for which the server reads the whole audit ledger. */
+const WHOLE_LEDGER_TIMEOUT_MS = 600_000;
+
 /**
  * Sends a request and returns the response, whatever its status. Records whether the server responded, for the lost-connection
  * banner. Throws a Problem if there is no response in time. Rethrows the error of an abort. The body has no time limit, because a line can
  * be slow.
  */
-export async function fetchFromServer(address: string, init: RequestInit): Promise<Response> {
+export async function fetchFromServer(
+  address: string,
+  init: RequestInit,
+  timeoutMs: number = RESPONSE_TIMEOUT_MS,
+): Promise<Response> {
   const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), RESPONSE_TIMEOUT_MS);
+  const timer = setTimeout(() => timeout.abort(), timeoutMs);
   const signal = init.signal ? AbortSignal.any([init.signal, timeout.signal]) : timeout.signal;
   try {
     const response = await fetch(address, { ...init, signal });
