@@ -104,7 +104,7 @@ export class Session {
 
   /** Opens the database for one workspace, given by its ID, or by its name if that is unique. */
   withWorkspace<T>(given: string, work: (database: OpenDatabase, workspace: Tenant) => Promise<T>): Promise<T> {
-    return this.withDatabase(async (database) => work(database, await findWorkspace(database.pool, given)));
+    return this.withDatabase(async (database) => work(database, await findWorkspace(database.lookupPool, given)));
   }
 }
 
