@@ -3,8 +3,14 @@ import { stat } from 'node:fs/promises';
 /** `hasChanged` looks at a file at most once in this time. */
 const LOOK_AGAIN_MS = 1_000;
 
-/** The longest wait for a look. A network file system may never respond. */
+/** The longest wait for the result of a look. A network file system may never respond. */
 const LOOK_MS_MAX = 1_000;
+
+/** If a look takes longer, no other look starts until it ends. */
+const HANGING_MS = 500;
+
+/** The number of looks at the same time. A file system that hangs blocks as many of the four threads of Node.js. */
+const LANES = 2;
 
 /** The largest number of files whose last look is remembered. Above it, all are dropped, so their files are read again. */
 const FILES_MAX = 100_000;
@@ -20,14 +26,30 @@ async function stampOf(path: string): Promise<string> {
   }
 }
 
+/** What is known of a file that was read. */
+interface KnownFile {
+  /** Its stamp when it was last read; undefined if it was not read. */
+  stamp: string | undefined;
+  /** When it was last looked at or read, by the monotonic clock. */
+  lookedAtMs: number;
+  /** Whether a look has not ended, or has not started because it waits for others. */
+  isLooking: boolean;
+  /** Whether a look has found another stamp after its caller had stopped waiting for it. */
+  isFoundLate: boolean;
+}
+
+/** Looks that run one after the other. */
+interface Lane {
+  last: Promise<void>;
+  /** When the running look was started, by the monotonic clock; Infinity if none runs. */
+  startedAtMs: number;
+}
+
 /** Finds out cheaply whether files that this process has read were replaced since then. */
 export class ChangedFiles {
-  /** When each file was last looked at, by the monotonic clock, and its stamp when it was last read. */
-  readonly #looks = new Map<string, { atMs: number; stamp: string }>();
-  /** The last look. The next one waits for it, so that a file system that hangs blocks only one thread. */
-  #lastLook: Promise<unknown> = Promise.resolve();
-  /** Whether the last look is still running after LOOK_MS_MAX. */
-  #isHanging = false;
+  readonly #files = new Map<string, KnownFile>();
+  readonly #lanes = Array.from({ length: LANES }, (): Lane => ({ last: Promise.resolve(), startedAtMs: Infinity }));
+  #nextLane = 0;
   readonly #stampOf: (path: string) => Promise<string>;
 
   /** @param readStamp returns a text that differs after a file was replaced. */
@@ -39,40 +61,57 @@ export class ChangedFiles {
   async read<T>(path: string, read: () => Promise<T>): Promise<T> {
     const stamp = await this.#stampOf(path);
     const content = await read();
-    if (this.#looks.size >= FILES_MAX) this.#looks.clear();
-    this.#looks.set(path, { atMs: performance.now(), stamp });
+    this.#remember(path, stamp);
     return content;
+  }
+
+  #remember(path: string, stamp: string | undefined): KnownFile {
+    const lookedAtMs = stamp === undefined ? -Infinity : performance.now();
+    const file = { stamp, lookedAtMs, isLooking: false, isFoundLate: false };
+    if (this.#files.size >= FILES_MAX) this.#files.clear();
+    this.#files.set(path, file);
+    return file;
   }
 
   /**
    * Whether a file was replaced, created or removed since `read`. Looks at most once a second, and returns false in between. Also returns
-   * false if the file system fails, or does not respond in time.
+   * false if the file system fails, or does not respond in time. If a look ends too late, a later call returns what it has found.
    */
   hasChanged(path: string): boolean | Promise<boolean> {
-    const look = this.#looks.get(path);
+    const file = this.#files.get(path) ?? this.#remember(path, undefined);
     const now = performance.now();
-    if (this.#isHanging || (look !== undefined && now - look.atMs < LOOK_AGAIN_MS)) return false;
-    if (look !== undefined) look.atMs = now;
-    return this.#look(path, look?.stamp);
+    if (file.isFoundLate) {
+      Object.assign(file, { isFoundLate: false, lookedAtMs: now });
+      return true;
+    }
+    const isHanging = this.#lanes.some(({ startedAtMs }) => now - startedAtMs > HANGING_MS);
+    if (isHanging || file.isLooking || now - file.lookedAtMs < LOOK_AGAIN_MS) return false;
+    Object.assign(file, { isLooking: true, lookedAtMs: now });
+    return this.#look(path, file);
   }
 
-  #look(path: string, known: string | undefined): Promise<boolean> {
+  #look(path: string, file: KnownFile): Promise<boolean> {
+    const lane = this.#lanes[this.#nextLane++ % LANES]!;
     return new Promise((resolve) => {
+      let isLate = false;
       const timer = setTimeout(() => {
-        this.#isHanging = true;
+        isLate = true;
         resolve(false);
       }, LOOK_MS_MAX).unref();
       const end = (isChanged: boolean) => {
         clearTimeout(timer);
-        this.#isHanging = false;
+        lane.startedAtMs = Infinity;
+        Object.assign(file, { isLooking: false, isFoundLate: isLate && isChanged });
         resolve(isChanged);
       };
-      this.#lastLook = this.#lastLook
-        .then(() => this.#stampOf(path))
-        .then(
-          (stamp) => end(stamp !== known),
-          () => end(false),
-        );
+      const start = () => {
+        lane.startedAtMs = performance.now();
+        return this.#stampOf(path);
+      };
+      lane.last = lane.last.then(start).then(
+        (stamp) => end(stamp !== file.stamp),
+        () => end(false),
+      );
     });
   }
 }
