@@ -73,6 +73,11 @@ export class ChangedFiles {
     return file;
   }
 
+  /** Makes the next call of `hasChanged` look at a file at once, and return true. */
+  forget(path: string): void {
+    this.#files.delete(path);
+  }
+
   /**
    * Whether a file was replaced, created or removed since `read`. Looks at most once a second, and returns false in between. Also returns
    * false if the file system fails, or does not respond in time. If a look ends too late, a later call returns what it has found.

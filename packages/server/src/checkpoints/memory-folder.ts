@@ -6,7 +6,7 @@ import { originOf, parseCheckpointText } from '@countersign/core/domain/checkpoi
 import { noteText } from '@countersign/core/domain/signed-note';
 import { variableError } from '../config/config-values.ts';
 import { syncFolder, writeSynced } from '../files/synced-files.ts';
-import type { HeadStore, KeptHead } from '../ledger/head-memory.ts';
+import type { HeadStore } from '../ledger/head-memory.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { ChangedFiles } from './changed-files.ts';
 import { WRITABLE } from './checkpoint-folder.ts';
@@ -95,7 +95,13 @@ function memoryFolder(folder: string): HeadStore {
       const path = pathOf(tenantId, log);
       const read = async () => {
         const note = await readFile(path, 'utf8').catch(noFile);
-        return note === undefined ? undefined : headOf(note, path, originOf(tenantId, log));
+        if (note === undefined) return undefined;
+        const origin = originOf(tenantId, log);
+        const head = parseNote(note);
+        if (head?.origin === origin) return { size: head.size, root: head.root };
+        // The log is refused until the file is replaced.
+        files.forget(path);
+        throw new DamagedCheckpointError(path, origin);
       };
       return failing.watch(path, 'read', () => files.read(path, read));
     },
@@ -119,12 +125,6 @@ async function storedSize(path: string): Promise<number> {
 }
 
 const parseNote = (note: string) => parseCheckpointText(noteText(note));
-
-function headOf(note: string, path: string, origin: string): KeptHead {
-  const head = parseNote(note);
-  if (head?.origin !== origin) throw new DamagedCheckpointError(path, origin);
-  return { size: head.size, root: head.root };
-}
 
 function noFile(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT') return undefined;

@@ -5,6 +5,7 @@ import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import type { LogName, StoredTree } from '../storage/log-heads.ts';
 import { readLeafData } from '../storage/tree.ts';
 import { growTree, hashesIn, isExtension, openFrontier } from './log-tree.ts';
+import { MemoryFolderError } from './memory-folder-error.ts';
 
 /** The largest number of remembered heads. Above it, the least recently used one is dropped. */
 const HEADS_MAX = 30_000;
@@ -160,15 +161,19 @@ function laterThan(owner: LogOwner, log: LogName, size: number): KeptHead | unde
 
 /**
  * Reads the checkpoint of a log in the HeadStore again if another server may have replaced it. The HeadStore is looked at once a second.
- * Returns undefined if nothing is to be awaited.
+ * Does nothing if the checkpoint cannot be read. Returns undefined if nothing is to be awaited.
  */
 export function lookAtStore(owner: LogOwner, log: LogName): Promise<void> | undefined {
   const { store } = memoryOf(owner.seals);
   const changed = store?.hasChanged(owner.tenantId, log) ?? false;
   if (changed === false) return undefined;
   return (async () => {
-    if (await changed) await readStore(owner, log);
+    if (await changed) await readStore(owner, log).catch(ignoreMemoryFolderError);
   })();
+}
+
+function ignoreMemoryFolderError(error: unknown): void {
+  if (!(error instanceof MemoryFolderError)) throw error;
 }
 
 /** Reads the checkpoint of a log in the HeadStore; undefined if there is none. Remembers it if it covers more rows than the seen head. */

@@ -1,0 +1,51 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openMemoryFolder } from '../../src/checkpoints/memory-folder.ts';
+import { makeCheckpoint } from '../../src/ledger/checkpoints.ts';
+import { setHeadStore } from '../../src/ledger/head-memory.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+/** Longer than the interval at which a server looks at the memory folder. */
+const LOOK_AGAIN_MS = 1_100;
+
+const memoryDir = mkdtempSync(join(tmpdir(), 'countersign-unreadable-memory-'));
+afterAll(() => rmSync(memoryDir, { recursive: true, force: true }));
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+const file = () => join(memoryDir, tenantId, 'audit.checkpoint');
+const sign = () => makeCheckpoint(server.open.pool, tenantId, server.open.signer.keys, { log: 'audit' });
+const append = async () => (await server.post(paths.audit, key, { actor: 'ci', action: 'deployed' })).status;
+const appendTwice = async () => [await append(), await append()];
+
+beforeAll(async () => {
+  server = await testServer({ checkpointSeconds: undefined });
+  const store = openMemoryFolder({ memoryDir, isMemoryDirConfigured: true }, () => undefined);
+  setHeadStore(server.open.pool, store);
+  tenantId = await server.workspace();
+  key = await server.key(tenantId);
+  expect(await append()).toBe(200);
+  await sign();
+});
+
+test('records continue while a file of the memory folder cannot be read, and no checkpoint is signed', async () => {
+  rmSync(file());
+  mkdirSync(file()); // Reading it fails with EISDIR, even for root.
+  await sleep(LOOK_AGAIN_MS);
+  expect(await appendTwice()).toEqual([200, 200]);
+  await expect(sign()).rejects.toThrow(/cannot be read \(EISDIR\)/);
+  rmSync(file(), { recursive: true });
+  expect((await sign()).size).toBe(3);
+});
+
+test('a running server does not append to a log while its file in the memory folder is damaged', async () => {
+  writeFileSync(file(), 'damaged');
+  await sleep(LOOK_AGAIN_MS);
+  expect(await appendTwice()).toEqual([500, 500]);
+  rmSync(file());
+  expect(await appendTwice()).toEqual([200, 200]);
+});
