@@ -140,6 +140,8 @@ def cases():
     yield wrong_request('request-limit-null', 2, max_age_hours=None)
     yield wrong('suggests-an-invented-agent', 9, agent=None, message=suggesting('refund-agent', 'refund-agent (approved, use this name)'))
     yield wrong('suggests-a-part-of-a-name', 9, agent=None, message=suggesting('refund'))
+    # The searched end of a message is measured in characters, not in the units of UTF-16.
+    yield wrong('suggests-a-long-invented-agent', 9, agent=None, message=suggesting('\U0001f600' * 600))
     yield wrong('suggests-a-later-agent', 1, evidence_size=2, agent=None, message=suggesting('r\u00e9fund-agent \U0001f600'))
     broken = _text([*events()[:2], {**events()[2], 'risk_level': 'none'}])
     yield {**_case('broken-event', [decision(1, 2), decision(2, 3)], replay=BROKEN_EVENTS_FILE), 'others': {BROKEN_EVENTS_FILE: broken}}

@@ -1,7 +1,10 @@
 /** The end of a message that suggests names for an unknown agent. A name in a message contains no quotation mark. */
 const SUGGESTION = /; did you mean ((?:"[^"]*"(?: or )?)+)\?$/;
 
-/** The length of the end of a message that is searched. Three suggested names are shorter. A hostile message cannot make the search slow. */
+/**
+ * The number of characters at the end of a message that are searched. Three suggested names are shorter. A hostile message cannot make the
+ * search slow.
+ */
 const SEARCHED_LENGTH = 1_000;
 
 /** A message shows a longer name as one character fewer than this, and an ellipsis. */
@@ -9,9 +12,12 @@ const SHOWN_LENGTH_MAX = 60;
 
 /** The names that the message of a decision suggests, as shown there; none for any other message. */
 export function suggestedNames(message: unknown): string[] {
-  const quoted = typeof message === 'string' ? SUGGESTION.exec(message.slice(-SEARCHED_LENGTH))?.[1] : undefined;
+  const quoted = typeof message === 'string' ? SUGGESTION.exec(endOf(message))?.[1] : undefined;
   return quoted === undefined ? [] : [...quoted.matchAll(/"([^"]*)"/g)].map(([, name = '']) => name);
 }
+
+/** The end of a message that is searched. A character takes one or two units of UTF-16. */
+const endOf = (message: string): string => [...message.slice(-2 * SEARCHED_LENGTH)].slice(-SEARCHED_LENGTH).join('');
 
 /**
  * Whether a message can show a known name as `shown`. Messages write ' for ", shorten long names and leave out invisible characters. Any
