@@ -6,7 +6,7 @@ import { sha256 } from '../crypto/digests.ts';
 import type { Seals } from '../database/seals.ts';
 import type { Transaction } from '../database/transaction.ts';
 import type { HeadToMove, LogName, ReadHead, StoredHead } from '../storage/log-heads.ts';
-import { noteHeadState, seenSize } from './head-memory.ts';
+import { isBehindStore, noteHeadState, seenSize } from './head-memory.ts';
 import { LogRewrittenError } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
@@ -93,13 +93,15 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   }
 
   /**
-   * The cached state, if `read` has returned it for the head with this seal, and this process has seen no later head; otherwise undefined.
-   * The seal covers the whole head, so the caller needs to read only the seal.
+   * The cached state, if `read` has returned it for the head with this seal, and this process has neither seen a later head nor refused the
+   * log (`refuseLog`); otherwise undefined. The seal covers the whole head, so the caller needs to read only the seal.
    */
   cached(seals: Seals, tenantId: string, headSeal: Uint8Array | null): State | undefined {
     const fold = this.#folds.get(seals)?.get(tenantId);
     if (fold?.headSeal === undefined || headSeal === null || Buffer.compare(fold.headSeal, headSeal) !== 0) return undefined;
-    return seenSize({ seals, tenantId }, this.#log.log) > fold.state.size ? undefined : fold.state;
+    const [owner, { log }] = [{ seals, tenantId }, this.#log];
+    const isCurrent = seenSize(owner, log) <= fold.state.size && !isBehindStore(owner, log, fold.state.size);
+    return isCurrent ? fold.state : undefined;
   }
 
   /** Applies events that this process has appended and committed, if the cached state covers exactly the events before them. */

@@ -103,6 +103,29 @@ test('a server does not accept a key that another server has revoked, after the 
   expect(errorOf(await use())).toEqual(REJECTED);
 });
 
+test('a server accepts no key while the key audit trail contradicts the checkpoint of another server', async () => {
+  const { sql } = first.database;
+  const id = await late.workspace('forked keys');
+  const other = await late.key(id);
+  const use = () => late.post(paths.audit, other, { actor: 'ci', action: 'deployed' });
+  const signKeys = (server: TestServer) => makeCheckpoint(server.open.pool, id, server.open.signer.keys, { log: 'keys' });
+  expect((await use()).status).toBe(200);
+  for (const table of ['key_events', 'ingestion_keys', 'log_heads', 'checkpoints']) {
+    await sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
+    await sql(`CREATE TABLE before.forked_${table} AS SELECT * FROM countersign.${table} WHERE tenant_id = $1`, [id]);
+  }
+  await revokeKey(second.open.pool, id, parseIngestionKey(other)!.prefix, 'operator');
+  await signKeys(second);
+  for (const table of ['checkpoints', 'log_heads', 'key_events', 'ingestion_keys']) {
+    await sql(`DELETE FROM countersign.${table} WHERE tenant_id = $1`, [id]);
+    await sql(`INSERT INTO countersign.${table} SELECT * FROM before.forked_${table}`);
+  }
+  for (let count = 0; count < 3; count += 1) await late.key(id); // The fork now has more events than the checkpoint.
+  expect((await use()).status).toBe(200);
+  await expect(signKeys(late)).rejects.toThrow(/it does not continue the \d+ rows known before/);
+  expect(errorOf(await use())).toEqual(REJECTED);
+});
+
 test('a server continues a log after another server has appended to it and stored a checkpoint', async () => {
   const id = await first.workspace();
   const own = await first.key(id);
