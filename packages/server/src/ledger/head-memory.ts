@@ -62,6 +62,8 @@ interface Memory {
   heads: Map<string, SeenHead>;
   /** Checkpoints in the HeadStore that covered more rows than the seen head when they were read. */
   later: Map<string, KeptHead>;
+  /** Checkpoints in the HeadStore that a log contradicts (`refuseLog`). */
+  contradicted: Map<string, SeenHead>;
   /** Logs whose head or events were not valid when they were last read. */
   refused: Set<string>;
   /** Logs whose last append failed because a row is stored after the sealed head. */
@@ -75,7 +77,8 @@ const memories = new WeakMap<Seals, Memory>();
 function memoryOf(seals: Seals): Memory {
   let memory = memories.get(seals);
   if (memory === undefined) {
-    memory = { heads: new Map(), later: new Map(), refused: new Set(), blocked: new Set(), store: undefined };
+    const [heads, later, contradicted] = [new Map(), new Map(), new Map()];
+    memory = { heads, later, contradicted, refused: new Set(), blocked: new Set(), store: undefined };
     memories.set(seals, memory);
   }
   return memory;
@@ -134,12 +137,14 @@ export function seenTenantIds(pool: Pool): Set<string> {
 const keyOf = ({ tenantId }: Pick<Transaction, 'tenantId'>, log: LogName): string => `${tenantId} ${log}`;
 
 /**
- * The last committed head of a log that this process has seen. If it has seen none, the head in the HeadStore; undefined if the HeadStore
- * has none. Call it before a statement that reads the head. Returns a promise only if it must look at the HeadStore, so that other
- * statements of the round trip are not delayed.
+ * The checkpoint that a refused log contradicts (`refuseLog`). For any other log, the last committed head that this process has seen. If it
+ * has seen none, the head in the HeadStore; undefined if the HeadStore has none. Call it before a statement that reads the head. Returns a
+ * promise only if it must look at the HeadStore, so that other statements of the round trip are not delayed.
  */
 export function lastSeen(tx: Transaction, log: LogName): SeenHead | undefined | Promise<SeenHead | undefined> {
-  const { heads, store } = memoryOf(tx.seals);
+  const { contradicted, heads, store } = memoryOf(tx.seals);
+  const refusing = contradicted.get(keyOf(tx, log));
+  if (refusing !== undefined) return refusing;
   if (store !== undefined && !heads.has(keyOf(tx, log)))
     return readStore(tx, log).then((head) => head && { size: head.size, root: () => head.root });
   const looking = lookAtStore(tx, log);
@@ -191,14 +196,21 @@ export async function readStore(owner: LogOwner, log: LogName): Promise<KeptHead
  * log contradicts (`refuseLog`).
  */
 export function isBehindStore(owner: LogOwner, log: LogName, size: number): boolean {
-  const seen = memoryOf(owner.seals).heads.get(keyOf(owner, log));
-  return laterThan(owner, log, size) !== undefined || (seen !== undefined && seen.frontier === undefined);
+  return laterThan(owner, log, size) !== undefined || memoryOf(owner.seals).contradicted.has(keyOf(owner, log));
 }
 
-/** Makes this process refuse a log that contradicts a checkpoint in the HeadStore: the checkpoint replaces the head that was seen. */
+/** Makes this process refuse a log that contradicts a checkpoint in the HeadStore, until its head continues this checkpoint. */
 export function refuseLog(tx: Transaction, log: LogName, { size, root }: KeptHead): void {
-  memoryOf(tx.seals).heads.set(keyOf(tx, log), { size, root: () => root });
+  memoryOf(tx.seals).contradicted.set(keyOf(tx, log), { size, root: () => root });
   noteHeadState(tx, log, false);
+}
+
+/** Ends the refusal of a log whose head continues the checkpoint `seen`. Forgets the head that contradicted the checkpoint. */
+export function endRefusal(tx: Transaction, log: LogName, seen: SeenHead | undefined): void {
+  const { contradicted, heads } = memoryOf(tx.seals);
+  if (seen === undefined || contradicted.get(keyOf(tx, log)) !== seen) return;
+  contradicted.delete(keyOf(tx, log));
+  heads.delete(keyOf(tx, log));
 }
 
 /** The size of the last committed head of a log that this process, or another server, has seen; 0 if there is none. Does not look again. */
@@ -218,7 +230,8 @@ export function rememberSeen(tx: Transaction, log: LogName, tree: StoredTree, sh
 
 /** Remembers a head regardless of earlier ones. Other files call it only when the operator accepts a restore. */
 export function acceptHead(tx: Transaction, log: LogName, tree: StoredTree): void {
-  memoryOf(tx.seals).later.delete(keyOf(tx, log));
+  const { contradicted, later } = memoryOf(tx.seals);
+  for (const checkpoints of [contradicted, later]) checkpoints.delete(keyOf(tx, log));
   setHead(tx, log, tree);
 }
 

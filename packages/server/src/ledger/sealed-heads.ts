@@ -16,6 +16,7 @@ import {
 } from '../storage/log-heads.ts';
 import {
   continuityFault,
+  endRefusal,
   lastSeen,
   nextSharedReads,
   noteHeadState,
@@ -154,6 +155,7 @@ async function verifyHead<H extends StoredHead & ReadTimes>(
   noteHeadState(tx, log, fault === undefined);
   if (fault !== undefined || head === undefined)
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
+  endRefusal(tx, log, seen);
   // The head is remembered only after the commit, because this transaction may have moved it and may be rolled back.
   const sharedReads = nextSharedReads(seen, head.tree);
   tx.afterCommit(() => rememberSeen(tx, log, head.tree, sharedReads));

@@ -5,8 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openMemoryFolder } from '../../src/checkpoints/memory-folder.ts';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { makeCheckpoint } from '../../src/ledger/checkpoints.ts';
 import { setHeadStore } from '../../src/ledger/head-memory.ts';
+import { readSealedHead } from '../../src/ledger/sealed-heads.ts';
 import { LOG_NAMES, type LogName } from '../../src/storage/log-heads.ts';
 import { revokeKey } from '../../src/workspace/ingestion-keys.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
@@ -23,6 +25,8 @@ let first: TestServer;
 let second: TestServer;
 /** Has seen the same as the first server, and does not look at the memory folder again. */
 let late: TestServer;
+/** Like `late`. */
+let lagging: TestServer;
 let insider: Insider;
 let tenantId: string;
 let key: string;
@@ -50,13 +54,14 @@ beforeAll(async () => {
   second = await testServer({ checkpointSeconds: undefined, database: first.database });
   late = await testServer({ checkpointSeconds: undefined, database: first.database });
   for (const server of [first, second]) setHeadStore(server.open.pool, openStore());
-  setHeadStore(late.open.pool, { ...openStore(), hasChanged: () => false });
+  lagging = await testServer({ checkpointSeconds: undefined, database: first.database });
+  for (const server of [late, lagging]) setHeadStore(server.open.pool, { ...openStore(), hasChanged: () => false });
   tenantId = await first.workspace('rolled back');
   key = await first.key(tenantId);
   expect((await first.post(paths.evaluations, key, evaluation(95))).status).toBe(200);
   expect((await append(first)).status).toBe(200);
   expect((await check(first)).body.allowed).toBe(true);
-  await sign(late, 'audit');
+  for (const server of [late, lagging]) await sign(server, 'audit');
   await first.database.sql('ALTER TABLE countersign.evidence_events DISABLE TRIGGER ALL');
   insider = await Insider.open(first.database);
   expect((await second.post(paths.evaluations, key, evaluation(1))).status).toBe(200);
@@ -81,6 +86,15 @@ test('a server signs no checkpoint of a fork that has outgrown the checkpoint of
   await expect(sign(late, 'audit')).rejects.toThrow(/it does not continue the \d+ rows known before/);
   expect(errorOf(await append(late))).toEqual(REJECTED);
   expect(await (await fetch(`${late.url}/readyz`)).text()).toContain('logs refused: 1');
+});
+
+test('a server still refuses a fork after a transaction commits that has read the fork earlier', async () => {
+  for (let count = 0; count < 6; count += 1) expect((await append(lagging)).status).toBe(200);
+  await inTenantTransaction(lagging.open.pool, tenantId, async (tx) => {
+    await readSealedHead(tx, 'audit');
+    await expect(sign(lagging, 'audit')).rejects.toThrow(/it does not continue the \d+ rows known before/);
+  });
+  expect(errorOf(await append(lagging))).toEqual(REJECTED);
 });
 
 test('a server does not accept a key that another server has revoked, after the revocation was rolled back', async () => {
