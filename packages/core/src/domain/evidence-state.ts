@@ -39,6 +39,8 @@ export interface OpenRecertification {
 export interface KnownAgent {
   readonly id: string;
   readonly name: string;
+  /** Number of the event that registered it. */
+  readonly seq: number;
   readonly riskLevel: 'low' | 'high';
   /** The evaluation of the agent that was recorded last; null if there is none. */
   readonly latest: KnownEvaluation | null;
@@ -133,7 +135,7 @@ export class EvidenceState {
   /** Applies the next event. Throws EventConflictError if it contradicts the earlier events. */
   apply(event: EvidenceEvent): void {
     if (event.seq !== this.#size + 1) throw new EventConflictError(`event ${event.seq} follows event ${this.#size}`);
-    if (event.action === 'agent.registered') this.#register(event.agent_id, event.agent_name);
+    if (event.action === 'agent.registered') this.#register(event);
     else this.#change(this.#known(event), event);
     this.#size += 1;
   }
@@ -146,13 +148,14 @@ export class EvidenceState {
     return { evidence: evidenceOn(byId ?? byName, question.harness_id), mismatch };
   }
 
-  #register(id: string, name: string): void {
+  #register({ agent_id: id, agent_name: name, seq }: Extract<EvidenceEvent, { action: 'agent.registered' }>): void {
     if (this.#agents.has(id)) throw new EventConflictError(`agent ${id} is registered twice`);
     const namesake = this.#byName.get(name);
     if (namesake !== undefined) throw new EventConflictError(`agent ${id} is registered with the name of agent ${namesake.id}`);
     const agent: AgentState = {
       id,
       name,
+      seq,
       riskLevel: 'low',
       latest: null,
       openRecertifications: [],

@@ -30,7 +30,7 @@ export interface EvidenceOfQuestions {
   readAt: string;
   /** The number of events in this state. */
   size: number;
-  /** Whether the log has an agent with this name. */
+  /** Whether the first `size` events register an agent with this name. */
   isRegistered: (name: string) => boolean;
 }
 
@@ -51,8 +51,10 @@ export class DistinctQuestions {
 
   /** Reads the evidence of every question from the state of the log. */
   lookUp(state: EvidenceState, readAt: string): EvidenceOfQuestions {
-    const isRegistered = (name: string) => state.agentNamed(name) !== undefined;
-    return { found: this.questions.map((question) => state.find(question)), readAt, size: state.size, isRegistered };
+    const { size } = state;
+    // Later events change the state.
+    const isRegistered = (name: string) => (state.agentNamed(name)?.seq ?? Infinity) <= size;
+    return { found: this.questions.map((question) => state.find(question)), readAt, size, isRegistered };
   }
 
   /** The verdict on each question, in order; a 422 for a question whose ID and name belong to different agents. */
