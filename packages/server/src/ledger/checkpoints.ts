@@ -2,10 +2,11 @@ import { originOf, signCheckpoint } from '@countersign/core/domain/checkpoint';
 import { addSignatures, type NoteSigner, sameBytes } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
 import { sha256 } from '../crypto/digests.ts';
+import { requireSeals } from '../database/seals.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import type { LogName, ReadHead } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, insertCheckpoint, type StoredCheckpoint } from '../storage/tree.ts';
-import { continuityFault, headStore, readStore, refuseLog } from './head-memory.ts';
+import { continuityFault, headStoreOf, type KeptHead, readStore, refuseLog } from './head-memory.ts';
 import { isExtension, LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 import { checkpointFault } from './stored-checkpoints.ts';
@@ -23,8 +24,9 @@ export interface CheckpointRequest {
 
 /**
  * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. In both cases the head must continue the newest
- * checkpoint (`confirmCheckpoint`) and the checkpoint in the HeadStore, which is read each time. Before it signs, it also compares the head
- * with the stored tree nodes and the rows after them.
+ * checkpoint (`confirmCheckpoint`) and the checkpoint in the HeadStore. Before it signs, it also compares the head with the stored tree
+ * nodes and the rows after them.
+ * @param kept the checkpoint in the HeadStore, read before the transaction began; undefined if there is none, or if a restore is accepted.
  * @throws LogRewrittenError if the head or the newest checkpoint is not valid, or if one of these comparisons finds a difference. In these
  * cases nothing is signed. Also thrown if the database did not store the new checkpoint, which is then not returned.
  * @throws ClockUnsafeError if it must sign a new checkpoint and the clocks cannot be used.
@@ -33,10 +35,9 @@ export async function checkpointOf(
   tx: Transaction,
   signers: readonly NoteSigner[],
   request: CheckpointRequest,
+  kept?: KeptHead,
 ): Promise<StoredCheckpoint> {
   const { log, isRecent = () => false, rows = Infinity } = request;
-  // The HeadStore is read before the head, so its checkpoint covers no later rows.
-  const kept = request.isRestoreAccepted === true ? undefined : await readStore(tx, log);
   const { head, latest } = await readNewest(tx, log, signers);
   const fault = kept && (await continuityFault(tx, log, { ...kept, root: () => kept.root }, head.tree));
   if (kept !== undefined && fault !== undefined) {
@@ -58,19 +59,22 @@ export async function checkpointOf(
   );
 }
 
-/** Does the same as `checkpointOf`, in a separate transaction. If a HeadStore is set, stores the checkpoint there before returning it. */
+/**
+ * Does the same as `checkpointOf`, in a separate transaction. If a HeadStore is set, its checkpoint is read each time, and the returned
+ * checkpoint is stored there first.
+ */
 export async function makeCheckpoint(
   pool: Pool,
   tenantId: string,
   signers: readonly NoteSigner[],
   request: CheckpointRequest,
 ): Promise<StoredCheckpoint> {
-  const [checkpoint, store] = await inTenantTransaction(
-    pool,
-    tenantId,
-    async (tx) => [await checkpointOf(tx, signers, request), headStore(tx)] as const,
-  );
-  await store?.write(tenantId, request.log, checkpoint, request);
+  const owner = { seals: requireSeals(pool), tenantId };
+  // The HeadStore is read before the head, so its checkpoint covers no later rows. It is not read in the transaction: if the file system
+  // does not respond, no connection of the database waits for it.
+  const kept = request.isRestoreAccepted === true ? undefined : await readStore(owner, request.log);
+  const checkpoint = await inTenantTransaction(pool, tenantId, (tx) => checkpointOf(tx, signers, request, kept));
+  await headStoreOf(pool)?.write(tenantId, request.log, checkpoint, request);
   return checkpoint;
 }
 

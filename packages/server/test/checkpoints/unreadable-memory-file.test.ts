@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openMemoryFolder } from '../../src/checkpoints/memory-folder.ts';
 import { makeCheckpoint } from '../../src/ledger/checkpoints.ts';
-import { setHeadStore } from '../../src/ledger/head-memory.ts';
+import { type HeadStore, setHeadStore } from '../../src/ledger/head-memory.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 /** Longer than the interval at which a server looks at the memory folder. */
@@ -15,6 +15,7 @@ const memoryDir = mkdtempSync(join(tmpdir(), 'countersign-unreadable-memory-'));
 afterAll(() => rmSync(memoryDir, { recursive: true, force: true }));
 
 let server: TestServer;
+let store: HeadStore;
 let tenantId: string;
 let key: string;
 const file = () => join(memoryDir, tenantId, 'audit.checkpoint');
@@ -24,7 +25,7 @@ const appendTwice = async () => [await append(), await append()];
 
 beforeAll(async () => {
   server = await testServer({ checkpointSeconds: undefined });
-  const store = openMemoryFolder({ memoryDir, isMemoryDirConfigured: true }, () => undefined);
+  store = openMemoryFolder({ memoryDir, isMemoryDirConfigured: true }, () => undefined)!;
   setHeadStore(server.open.pool, store);
   tenantId = await server.workspace();
   key = await server.key(tenantId);
@@ -48,4 +49,15 @@ test('a running server does not append to a log while its file in the memory fol
   expect(await appendTwice()).toEqual([500, 500]);
   rmSync(file());
   expect(await appendTwice()).toEqual([200, 200]);
+});
+
+test('checkpoints that wait for a file system that does not respond hold no connection of the database', async () => {
+  let respond: () => void = () => undefined;
+  const responded = new Promise<void>((resolve) => (respond = resolve));
+  const latest: HeadStore['latest'] = (...of) => responded.then(() => store.latest(...of));
+  setHeadStore(server.open.pool, { ...store, latest, hasChanged: () => false });
+  const waiting = Array.from({ length: 50 }, sign);
+  expect(await append()).toBe(200);
+  respond();
+  expect(new Set((await Promise.all(waiting)).map(({ size }) => size))).toEqual(new Set([6]));
 });
