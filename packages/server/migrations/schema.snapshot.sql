@@ -20,7 +20,6 @@ approvals.decided_by text
 approvals.rationale text
 approvals.requested_seq bigint not null default nextval('countersign.record_order'::regclass)
 approvals.decided_seq bigint
-approvals.decisions_size bigint
 audit_entries.tenant_id uuid not null
 audit_entries.seq bigint not null
 audit_entries.id uuid not null
@@ -346,7 +345,7 @@ countersign.agents agents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES coun
 countersign.agents agents_tenant_id_name_key UNIQUE (tenant_id, name)
 countersign.approvals approvals_check CHECK (((status = 'pending'::text) = (decided_at IS NULL)))
 countersign.approvals approvals_check1 CHECK (((status = 'pending'::text) OR ((decided_by IS NOT NULL) AND (rationale IS NOT NULL))))
-countersign.approvals approvals_check2 CHECK ((((decided_at IS NULL) = (decided_seq IS NULL)) AND ((decided_at IS NULL) = (decisions_size IS NULL))))
+countersign.approvals approvals_check2 CHECK (((decided_at IS NULL) = (decided_seq IS NULL)))
 countersign.approvals approvals_pkey PRIMARY KEY (tenant_id, evaluation_id)
 countersign.approvals approvals_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text])))
 countersign.approvals approvals_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)

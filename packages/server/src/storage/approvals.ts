@@ -1,6 +1,5 @@
 import { sql, type Transaction } from '../database/transaction.ts';
 import { isInFuture } from './instant-text.ts';
-import { readHead } from './log-heads.ts';
 
 /** A request for an approval, made by a promotion check that needs it. */
 export interface ApprovalRequest {
@@ -57,21 +56,17 @@ export interface ApprovalDecision {
 const DECIDE = sql(
   'decide_approval',
   `INSERT INTO countersign.approvals AS kept
-          (tenant_id, evaluation_id, agent_id, status, requested_at, requested_by, decided_at, decided_by, rationale, decided_seq, decisions_size)
-   VALUES ($1, $2, $3, $4, $5::timestamptz, $6, $5::timestamptz, $6, $7, nextval('countersign.record_order'), $8)
+          (tenant_id, evaluation_id, agent_id, status, requested_at, requested_by, decided_at, decided_by, rationale, decided_seq)
+   VALUES ($1, $2, $3, $4, $5::timestamptz, $6, $5::timestamptz, $6, $7, nextval('countersign.record_order'))
        ON CONFLICT (tenant_id, evaluation_id) DO UPDATE SET
           status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, rationale = excluded.rationale,
-          decided_seq = excluded.decided_seq, decisions_size = excluded.decisions_size`,
+          decided_seq = excluded.decided_seq`,
 );
 
-/**
- * Stores a person's decision. If no approval was requested, that person is stored as the requester. Only older servers need the column
- * `decisions_size`. No code reads it, because a changed value would not be detected.
- */
+/** Stores a person's decision. If no approval was requested, that person is stored as the requester. */
 export async function decideApproval(tx: Transaction, decision: ApprovalDecision): Promise<void> {
-  const decisionsSize = (await readHead(tx, 'decisions'))?.seq ?? null;
   const { evaluationId, agentId, status, decidedAt, decidedBy, rationale } = decision;
-  await tx.run(DECIDE, [tx.tenantId, evaluationId, agentId, status, decidedAt, decidedBy, rationale, decisionsSize]);
+  await tx.run(DECIDE, [tx.tenantId, evaluationId, agentId, status, decidedAt, decidedBy, rationale]);
 }
 
 /**
@@ -95,7 +90,7 @@ export const findUseOfApproval = async (tx: Transaction, evaluationId: string): 
 
 const WITHDRAW = sql(
   'withdraw_approval',
-  `UPDATE countersign.approvals SET status = 'pending', decided_at = NULL, decided_by = NULL, rationale = NULL, decided_seq = NULL, decisions_size = NULL
+  `UPDATE countersign.approvals SET status = 'pending', decided_at = NULL, decided_by = NULL, rationale = NULL, decided_seq = NULL
     WHERE tenant_id = $1 AND evaluation_id = $2 AND status = 'approved'`,
 );
 

@@ -80,8 +80,8 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     await operate('agents', 'risk', '--workspace', 'victim', '--agent', agent, 'high');
     await sql(
       `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_seq, requested_by,
-         decided_at, decided_by, rationale, decided_seq, decisions_size)
-       VALUES ($1, $2, $AGENT, 'approved', now(), 999999, 'operator', now(), 'operator', 'seen', 1, 0)`,
+         decided_at, decided_by, rationale, decided_seq)
+       VALUES ($1, $2, $AGENT, 'approved', now(), 999999, 'operator', now(), 'operator', 'seen', 1)`,
       [tenantId, body.id],
     );
     expect(await decisions()).toEqual(twice(200, false, 'approval_required'));

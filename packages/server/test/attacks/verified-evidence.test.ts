@@ -123,8 +123,8 @@ describe('`ledger verify`', () => {
     ['because an agent was removed', 'DELETE FROM countersign.agents WHERE id = $AGENT', /the table agents: .* the row is gone/],
     [
       'because an approval was inserted',
-      `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_by, decided_at, decided_by, rationale, decided_seq, decisions_size)
-       SELECT tenant_id, id, agent_id, 'approved', now(), 'operator', now(), 'operator', 'x', 1, 0 FROM countersign.evaluations WHERE agent_id = $AGENT ORDER BY seq DESC LIMIT 1`,
+      `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_by, decided_at, decided_by, rationale, decided_seq)
+       SELECT tenant_id, id, agent_id, 'approved', now(), 'operator', now(), 'operator', 'x', 1 FROM countersign.evaluations WHERE agent_id = $AGENT ORDER BY seq DESC LIMIT 1`,
       /the table approvals: .* it is approved, and the log has no such decision/,
     ],
     [
