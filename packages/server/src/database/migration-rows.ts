@@ -12,11 +12,14 @@ export function hasRunBefore(error: unknown): boolean {
   return EXISTS_CODES.has(String(code)) || String(message).startsWith(WRONG_ORDER);
 }
 
-/** A missing row gets the time of the migration before it, or of the oldest row. Otherwise the order of the rows would be wrong. */
+/**
+ * A missing row gets the time of the next kept row, or the current time. So it never has an earlier time than that at which the migration
+ * ran, and the order of the rows stays right. The last kept row can be later than the current time, because the column has no time zone.
+ */
 const PUT_BACK = `
   WITH kept AS (DELETE FROM countersign.migrations RETURNING name, run_on)
   INSERT INTO countersign.migrations (name, run_on)
-  SELECT known.name, coalesce(max(kept.run_on) OVER (ORDER BY known.place), min(kept.run_on) OVER (), now())
+  SELECT known.name, coalesce(min(kept.run_on) OVER (ORDER BY known.place DESC), greatest(max(kept.run_on) OVER (), now()::timestamp))
     FROM unnest($1::text[]) WITH ORDINALITY AS known (name, place) LEFT JOIN kept ON kept.name = known.name
    ORDER BY known.place`;
 

@@ -38,6 +38,31 @@ test.each([
   expect((await runCommand(environment, 'workspace', 'list')).status).toBe(0);
 });
 
+test.each([
+  ['before a later migration, the time of that migration', known.slice(6, 7)],
+  ['of the last migrations, the current time', known.slice(6)],
+])('a row that is put back never says that the migration ran earlier than it did: %s', async (_which, lost) => {
+  // `runs erase` takes the time of 000007 for a time at which the index of the runs of exports existed.
+  const ran = '2026-02-01';
+  await database.sql(`UPDATE countersign.migrations SET run_on = CASE WHEN name < $1 THEN '2026-01-01' ELSE $2 END::timestamp`, [
+    known[6],
+    ran,
+  ]);
+  await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [lost]);
+  expect((await runCommand(environment, 'migrate')).status).toBe(0);
+  expect(
+    await database.sql('SELECT name FROM countersign.migrations WHERE name = ANY ($1) AND run_on < $2::timestamp', [lost, ran]),
+  ).toEqual([]);
+  expect(await namesInOrder()).toEqual(known);
+});
+
+test('rows are put back in order although the last kept one has a time in the future, of another time zone', async () => {
+  await database.sql(`UPDATE countersign.migrations SET run_on = now() + interval '14 hours'`);
+  await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [known.slice(-3)]);
+  expect((await runCommand(environment, 'migrate')).status).toBe(0);
+  expect(await namesInOrder()).toEqual(known);
+});
+
 test('a deleted row is not put back if an object of the schema is missing or changed', async () => {
   for (const change of [
     'DROP TABLE countersign.key_last_use',
