@@ -1,77 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openRolePool } from '../../src/database/pools.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { verifyPeriods } from '../../src/ledger/verify-periods.ts';
-import { verifyTraces } from '../../src/ledger/verify-traces.ts';
-import { type DropOptions, dropDueRecords } from '../../src/retention/drop-due-records.ts';
+import { dropDueRecords } from '../../src/retention/drop-due-records.ts';
 import { lockRetention } from '../../src/storage/dropped-traces.ts';
 import { readDocuments } from '../../src/storage/portal/run-details.ts';
 import { readRetentionPeriods } from '../../src/storage/retention-periods.ts';
-import { type RetentionChange, setRetention } from '../../src/workspace/set-retention.ts';
-import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
-import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { paths } from '../harness/test-server.ts';
 import { exporter } from '../otlp/sending.ts';
 import { chatRun, id, jsonExport, newTrace, pairs } from '../otlp/test-exports.ts';
+import { RetentionWorkspace } from './retention-workspace.ts';
 
-let server: TestServer;
-let pool: Pool;
-let name = '';
-let tenantId = '';
-let key = '';
-
-beforeAll(async () => {
-  server = await testServer({ checkpointSeconds: undefined });
-  pool = openRolePool(server.database.owner, server.open, 'retention');
-});
-afterAll(() => pool.end());
-beforeEach(async () => {
-  name = `w-${Math.random()}`;
-  tenantId = await server.workspace(name);
-  key = await server.key(tenantId);
-});
-
-const DAY_MS = 86_400_000;
-const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []) => server.database.sql<Row>(text, values);
-const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString();
-const drop = (days: number, options: DropOptions = {}) => dropDueRecords(pool, tenantId, { now: inDays(days), ...options });
-const keepFor = (change: Partial<RetentionChange>) =>
-  setRetention(server.open.pool, tenantId, { isShortConfirmed: false, ...change }, 'operator');
-const sendTrace = async (traceId: string, more: object = {}) => {
-  const trace = {
-    trace_id: traceId,
-    agent_name: 'bot',
-    outcome: 'success',
-    spans: [],
-    metadata: { text: 'x'.repeat(4_000) },
-    ...more,
-  };
-  const { status, body } = await server.post(paths.traces, key, trace);
-  expect(status).toBe(200);
-  return (body as { id: string }).id;
-};
-const event = (traceId: string) => ({ trace_id: traceId, outcome: 'success', metadata: { text: `secret of ${traceId}` } });
-const sendTelemetry = async (...traceIds: string[]) =>
-  expect((await server.post(paths.telemetry, key, { events: traceIds.map(event) })).status).toBe(200);
-const count = async (table: string) =>
-  (await sql<{ n: number }>(`SELECT count(*) AS n FROM countersign.${table} WHERE tenant_id = $1`, [tenantId]))[0]!.n;
-const traceIds = async () =>
-  (await sql<{ trace_id: string }>('SELECT trace_id FROM countersign.traces WHERE tenant_id = $1 ORDER BY 1', [tenantId])).map(
-    (row) => row.trace_id,
-  );
-const entries = async (action: string) =>
-  (
-    await sql<{ document: string }>(
-      'SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND action = $2 ORDER BY seq',
-      [tenantId, action],
-    )
-  ).map(({ document }) => JSON.parse(document));
-const verify = async (log: string) => {
-  const { status, out } = await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', name, '--log', log);
-  return [status, status === 0 ? '' : out];
-};
+const workspace = new RetentionWorkspace();
+const { sql, inDays, drop, keepFor, sendTrace, sendTelemetry, count, traceIds, entries, verify } = workspace;
 
 describe('retention', () => {
   test('keeps a trace while no period is set', async () => {
@@ -82,9 +26,9 @@ describe('retention', () => {
 
   test('drops traces after their period with all their rows, and no trace of another tenant', async () => {
     await keepFor({ traceDays: 365 });
-    const other = await server.workspace();
-    const otherKey = await server.key(other);
-    await server.post(paths.traces, otherKey, { trace_id: 'run-1', agent_name: 'bot', outcome: 'success', spans: [] });
+    const other = await workspace.server.workspace();
+    const otherKey = await workspace.server.key(other);
+    await workspace.server.post(paths.traces, otherKey, { trace_id: 'run-1', agent_name: 'bot', outcome: 'success', spans: [] });
     await sendTrace('run-1', { spans: [{ span_id: 'a', kind: 'llm', name: 'one', prompt_tokens: 5 }] });
     await sendTrace('run-1', { outcome: 'failure' });
     await sendTrace('run-2');
@@ -110,7 +54,7 @@ describe('retention', () => {
     ]);
     const [event] = await sql<{ document: string }>(
       'SELECT document FROM countersign.trace_events WHERE tenant_id = $1 ORDER BY seq DESC LIMIT 1',
-      [tenantId],
+      [workspace.tenantId],
     );
     expect(JSON.parse(event!.document)).toMatchObject({
       action: 'traces.dropped',
@@ -122,26 +66,11 @@ describe('retention', () => {
       ],
     });
     for (const log of ['audit', 'traces']) expect(await verify(log)).toEqual([0, '']);
-    const { out } = await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', name, '--log', 'traces');
+    const args = ['ledger', 'verify', '--workspace', workspace.name, '--log', 'traces'];
+    const { out } = await runCommand(environmentOf(workspace.server), ...args);
     expect(out).toContain(`; 2 traces were dropped by retention or erasure, the last time on ${inDays(0).slice(0, 10)}`);
     await sendTrace('run-3');
     expect(await verify('traces')).toEqual([0, '']);
-  });
-
-  test('keeps a trace whose submissions were deleted outside the server, so that the trace log stays readable', async () => {
-    await keepFor({ traceDays: 365 });
-    const id = await sendTrace('run-1');
-    await sql('ALTER TABLE countersign.trace_submissions DISABLE TRIGGER append_only');
-    await sql('DELETE FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = $2', [tenantId, id]);
-    await sql('ALTER TABLE countersign.trace_submissions ENABLE ALWAYS TRIGGER append_only');
-    expect(await drop(366)).toMatchObject({ traces: 0, held: 1 });
-    expect(await verify('traces')).toEqual([1, expect.not.stringContaining('malformed')]);
-    const erased = await runCommand(
-      ownerEnvironmentOf(server),
-      ...['runs', 'erase', '--workspace', name, '--trace', 'run-1', '--rationale', 'x'],
-    );
-    expect([erased.status, erased.err]).toEqual([9, expect.stringContaining('changed outside the server')]);
-    expect(await verify('traces')).toEqual([1, expect.not.stringContaining('malformed')]);
   });
 
   test('accepts a run again after it was dropped', async () => {
@@ -174,8 +103,9 @@ describe('retention', () => {
     await sendTelemetry('entry', 'free');
     await sendTelemetry('free');
     const evaluation = { name: 'e', suite: { name: 's' }, agent_name: 'bot', status: 'passing', trace_ids: ['evaluated'] };
-    expect((await server.post(paths.detailedEvaluations, key, evaluation)).body).toMatchObject({ ok: true });
-    const record = (entry: object) => server.post(paths.audit, key, { action: 'note', actor: 'me', ...entry });
+    expect((await workspace.server.post(paths.detailedEvaluations, workspace.key, evaluation)).body).toMatchObject({ ok: true });
+    const record = (entry: object) =>
+      workspace.server.post(paths.audit, workspace.key, { action: 'note', actor: 'me', ...entry });
     await record({ trace_id: 'incident', action: 'incident.created' });
     await record({ trace_id: 'entry', retention_until: '9999-12-31', metadata: { retention_until: '2020-01-01' } });
     await record({ trace_id: 'nested', metadata: { retention_until: '9999-12-31' } });
@@ -214,12 +144,12 @@ describe('retention', () => {
     await keepFor({ traceDays: 365 });
     await sendTrace('run-1');
     const incident = { actor: 'me', action: 'incident.created', trace_id: 'run-1' };
-    for (let sent = 0; sent < incidents; sent += 1) await server.post(paths.audit, key, incident);
+    for (let sent = 0; sent < incidents; sent += 1) await workspace.server.post(paths.audit, workspace.key, incident);
     await sleep(50);
     const now = inDays(365);
     await sleep(50);
     await sendTrace('run-1');
-    expect(await dropDueRecords(pool, tenantId, { now })).toMatchObject({ traces: 0, held: 0 });
+    expect(await dropDueRecords(workspace.pool, workspace.tenantId, { now })).toMatchObject({ traces: 0, held: 0 });
     expect(await drop(366)).toMatchObject({ traces: 1 - incidents, held: incidents });
   });
 
@@ -237,7 +167,7 @@ describe('retention', () => {
 
   test('drops OpenTelemetry exports and log records together with the run that they belong to', async () => {
     await keepFor({ traceDays: 365 });
-    const { sendJson } = exporter(server, key);
+    const { sendJson } = exporter(workspace.server, workspace.key);
     const traceId = newTrace();
     expect((await sendJson(jsonExport(chatRun(traceId)))).status).toBe(200);
     const log = { traceId, spanId: id(2), eventName: 'exception', attributes: pairs({ 'exception.message': 'rate limit' }) };
@@ -256,12 +186,14 @@ describe('retention', () => {
     const documents = () =>
       Promise.all(
         held.map(async (index) => {
-          const [read] = await inTenantTransaction(server.open.pool, tenantId, (tx) => readDocuments(tx, sent[index]!, [1]));
+          const [read] = await inTenantTransaction(workspace.server.open.pool, workspace.tenantId, (tx) =>
+            readDocuments(tx, sent[index]!, [1]),
+          );
           return JSON.parse(read!.document!);
         }),
       );
     const record = { action: 'incident.created', actor: 'me' };
-    for (const index of held) await server.post(paths.audit, key, { ...record, trace_id: `run-${index}` });
+    for (const index of held) await workspace.server.post(paths.audit, workspace.key, { ...record, trace_id: `run-${index}` });
     const before = await documents();
     expect(before).toMatchObject(held.map((index) => ({ trace_id: `run-${index}`, metadata: { text: 'x'.repeat(4_000) } })));
     const segments = await count('document_segments');
@@ -283,17 +215,17 @@ describe('retention', () => {
   test('waits while another process drops records of the same workspace, but not while it drops records of another workspace', async () => {
     await keepFor({ traceDays: 365 });
     await sendTrace('run-1');
-    const other = openRolePool(server.database.owner, server.open, 'retention');
+    const other = openRolePool(workspace.server.database.owner, workspace.server.open, 'retention');
     let dropping: ReturnType<typeof drop> | undefined;
-    await inTenantTransaction(other, await server.workspace(), async (elsewhere) => {
+    await inTenantTransaction(other, await workspace.server.workspace(), async (elsewhere) => {
       lockRetention(elsewhere);
       expect(await drop(366)).toMatchObject({ traces: 1 });
     });
     await sendTrace('run-2');
-    await inTenantTransaction(other, tenantId, async (tx) => {
+    await inTenantTransaction(other, workspace.tenantId, async (tx) => {
       lockRetention(tx);
       dropping = drop(366);
-      await waitForBlockedStatements(server.database);
+      await waitForBlockedStatements(workspace.server.database);
     });
     expect(await dropping).toMatchObject({ traces: 1 });
     await other.end();
@@ -301,25 +233,29 @@ describe('retention', () => {
 
   test('uses the newest periods if they were changed after they were read', async () => {
     await keepFor({ traceDays: 200 });
-    const periods = await inTenantTransaction(pool, tenantId, readRetentionPeriods);
+    const periods = await inTenantTransaction(workspace.pool, workspace.tenantId, readRetentionPeriods);
     await keepFor({ traceDays: 300 });
-    const newest = await verifyPeriods(pool, tenantId, periods, async () => undefined);
+    const newest = await verifyPeriods(workspace.pool, workspace.tenantId, periods, async () => undefined);
     expect(newest.map(({ traceDays }) => traceDays)).toEqual([200, 300]);
   });
 
   test("is not possible with the server's role, which does not own the tables", async () => {
     await keepFor({ traceDays: 365 });
     await sendTrace('run-1');
-    await expect(dropDueRecords(server.open.ledgerPool, tenantId, { now: inDays(366) })).rejects.toThrow('may not delete');
-    await expect(server.open.pool.query('DELETE FROM countersign.trace_submissions')).rejects.toThrow('permission denied');
+    await expect(dropDueRecords(workspace.server.open.ledgerPool, workspace.tenantId, { now: inDays(366) })).rejects.toThrow(
+      'may not delete',
+    );
+    await expect(workspace.server.open.pool.query('DELETE FROM countersign.trace_submissions')).rejects.toThrow(
+      'permission denied',
+    );
     expect(await traceIds()).toEqual(['run-1']);
   });
 
   test('the owner of the tables cannot delete rows without the setting countersign.dropping, and cannot update rows with it', async () => {
     await sendTrace('run-1');
     for (const statement of ['DELETE FROM countersign.trace_submissions', 'TRUNCATE countersign.trace_submissions'])
-      await expect(pool.query(statement)).rejects.toThrow('is append-only');
-    const client = await pool.connect();
+      await expect(workspace.pool.query(statement)).rejects.toThrow('is append-only');
+    const client = await workspace.pool.connect();
     await client.query('BEGIN');
     await client.query(`SET LOCAL countersign.dropping = 'on'`);
     const update = client.query('UPDATE countersign.trace_submissions SET number = 2');
@@ -327,76 +263,4 @@ describe('retention', () => {
     await client.query('ROLLBACK');
     client.release();
   });
-});
-
-describe('retention of altered rows', () => {
-  const withoutTriggers = async (table: string, statement: string, values: unknown[] = [tenantId]) => {
-    await sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER append_only`);
-    await sql(statement, values);
-    await sql(`ALTER TABLE countersign.${table} ENABLE ALWAYS TRIGGER append_only`);
-  };
-
-  test.each([
-    ['shortened', 'UPDATE countersign.retention_periods SET trace_days = 1 WHERE tenant_id = $1'],
-    ['deleted', 'DELETE FROM countersign.retention_periods WHERE tenant_id = $1 AND number = 2'],
-    ['backdated', `UPDATE countersign.retention_periods SET since = since - interval '9 years' WHERE tenant_id = $1`],
-  ])('drops nothing when a period was %s in the database', async (_, statement) => {
-    await keepFor({ traceDays: 365 });
-    await keepFor({ traceDays: 730 });
-    await sendTrace('run-1');
-    await withoutTriggers('retention_periods', statement);
-    await expect(drop(40_000)).rejects.toThrow();
-    expect(await traceIds()).toEqual(['run-1']);
-  });
-
-  test('`ledger verify` names a trace that was deleted by SQL, even if the table of dropped traces contains it', async () => {
-    await keepFor({ traceDays: 365 });
-    await sendTrace('dropped');
-    await drop(366);
-    const deleted = await sendTrace('deleted');
-    await withoutTriggers('trace_submissions', 'DELETE FROM countersign.trace_submissions WHERE tenant_id = $1');
-    await sql('DELETE FROM countersign.traces WHERE tenant_id = $1', [tenantId]);
-    await sql('INSERT INTO countersign.dropped_traces (tenant_id, trace, seq) VALUES ($1, $2, 2)', [tenantId, deleted]);
-    const [status, out] = await verify('traces');
-    expect([status, out]).toEqual([1, expect.stringContaining(`${deleted}, submission 1`)]);
-    expect(out).toContain('the row is gone');
-  });
-
-  test.each([
-    ['deleted', 'DELETE FROM countersign.dropped_traces WHERE tenant_id = $1'],
-    ['changed', 'UPDATE countersign.dropped_traces SET seq = 1 WHERE tenant_id = $1'],
-  ])(
-    'a trace log is valid although rows of dropped_traces were %s, because its events name the dropped traces',
-    async (_, statement) => {
-      await keepFor({ traceDays: 365 });
-      for (const traceId of ['one', 'two', 'three']) await sendTrace(traceId);
-      await drop(366);
-      await sendTrace('kept');
-      await withoutTriggers('dropped_traces', statement);
-      expect(await verify('traces')).toEqual([0, '']);
-      const deleted = await sendTrace('deleted');
-      await withoutTriggers(
-        'trace_submissions',
-        `DELETE FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = '${deleted}'`,
-      );
-      const { findings } = await verifyTraces(server.open.ledgerPool, tenantId);
-      expect(findings).toEqual([expect.objectContaining({ id: `${deleted}, submission 1`, fault: 'the row is gone' })]);
-    },
-  );
-
-  test.each(['traces', 'trace_submissions'])(
-    '`ledger verify` names a row of a dropped trace that was added again to %s',
-    async (table) => {
-      await keepFor({ traceDays: 365 });
-      const added = await sendTrace('run-1');
-      const kept = `kept_${table}`;
-      await sql(`CREATE TABLE public.${kept} AS SELECT * FROM countersign.${table} WHERE tenant_id = '${tenantId}'`);
-      await drop(366);
-      await sql(`INSERT INTO countersign.${table} SELECT * FROM public.${kept}`);
-      await sql(`DROP TABLE public.${kept}`);
-      const { findings } = await verifyTraces(server.open.ledgerPool, tenantId);
-      expect(findings).toContainEqual({ table, id: added, fault: expect.stringContaining('was dropped') });
-      expect((await verify('traces'))[0]).toBe(1);
-    },
-  );
 });

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { verifyTraces } from '../../src/ledger/verify-traces.ts';
+import { ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
+import { RetentionWorkspace } from './retention-workspace.ts';
+
+const workspace = new RetentionWorkspace();
+const { sql, drop, keepFor, sendTrace, traceIds, verify } = workspace;
+
+describe('retention of altered rows', () => {
+  const withoutTriggers = async (table: string, statement: string, values: unknown[] = [workspace.tenantId]) => {
+    await sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER append_only`);
+    await sql(statement, values);
+    await sql(`ALTER TABLE countersign.${table} ENABLE ALWAYS TRIGGER append_only`);
+  };
+
+  test('keeps a trace whose submissions were deleted outside the server, so that the trace log stays readable', async () => {
+    await keepFor({ traceDays: 365 });
+    const id = await sendTrace('run-1');
+    await withoutTriggers('trace_submissions', 'DELETE FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = $2', [
+      workspace.tenantId,
+      id,
+    ]);
+    expect(await drop(366)).toMatchObject({ traces: 0, held: 1 });
+    expect(await verify('traces')).toEqual([1, expect.not.stringContaining('malformed')]);
+    const erased = await runCommand(
+      ownerEnvironmentOf(workspace.server),
+      ...['runs', 'erase', '--workspace', workspace.name, '--trace', 'run-1', '--rationale', 'x'],
+    );
+    expect([erased.status, erased.err]).toEqual([9, expect.stringContaining('changed outside the server')]);
+    expect(await verify('traces')).toEqual([1, expect.not.stringContaining('malformed')]);
+  });
+
+  test.each([
+    ['shortened', 'UPDATE countersign.retention_periods SET trace_days = 1 WHERE tenant_id = $1'],
+    ['deleted', 'DELETE FROM countersign.retention_periods WHERE tenant_id = $1 AND number = 2'],
+    ['backdated', `UPDATE countersign.retention_periods SET since = since - interval '9 years' WHERE tenant_id = $1`],
+  ])('drops nothing when a period was %s in the database', async (_, statement) => {
+    await keepFor({ traceDays: 365 });
+    await keepFor({ traceDays: 730 });
+    await sendTrace('run-1');
+    await withoutTriggers('retention_periods', statement);
+    await expect(drop(40_000)).rejects.toThrow();
+    expect(await traceIds()).toEqual(['run-1']);
+  });
+
+  test('`ledger verify` names a trace that was deleted by SQL, even if the table of dropped traces contains it', async () => {
+    await keepFor({ traceDays: 365 });
+    await sendTrace('dropped');
+    await drop(366);
+    const deleted = await sendTrace('deleted');
+    await withoutTriggers('trace_submissions', 'DELETE FROM countersign.trace_submissions WHERE tenant_id = $1');
+    await sql('DELETE FROM countersign.traces WHERE tenant_id = $1', [workspace.tenantId]);
+    await sql('INSERT INTO countersign.dropped_traces (tenant_id, trace, seq) VALUES ($1, $2, 2)', [workspace.tenantId, deleted]);
+    const [status, out] = await verify('traces');
+    expect([status, out]).toEqual([1, expect.stringContaining(`${deleted}, submission 1`)]);
+    expect(out).toContain('the row is gone');
+  });
+
+  test.each([
+    ['deleted', 'DELETE FROM countersign.dropped_traces WHERE tenant_id = $1'],
+    ['changed', 'UPDATE countersign.dropped_traces SET seq = 1 WHERE tenant_id = $1'],
+  ])(
+    'a trace log is valid although rows of dropped_traces were %s, because its events name the dropped traces',
+    async (_, statement) => {
+      await keepFor({ traceDays: 365 });
+      for (const traceId of ['one', 'two', 'three']) await sendTrace(traceId);
+      await drop(366);
+      await sendTrace('kept');
+      await withoutTriggers('dropped_traces', statement);
+      expect(await verify('traces')).toEqual([0, '']);
+      const deleted = await sendTrace('deleted');
+      await withoutTriggers(
+        'trace_submissions',
+        `DELETE FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = '${deleted}'`,
+      );
+      const { findings } = await verifyTraces(workspace.server.open.ledgerPool, workspace.tenantId);
+      expect(findings).toEqual([expect.objectContaining({ id: `${deleted}, submission 1`, fault: 'the row is gone' })]);
+    },
+  );
+
+  test.each(['traces', 'trace_submissions'])(
+    '`ledger verify` names a row of a dropped trace that was added again to %s',
+    async (table) => {
+      await keepFor({ traceDays: 365 });
+      const added = await sendTrace('run-1');
+      const kept = `kept_${table}`;
+      await sql(`CREATE TABLE public.${kept} AS SELECT * FROM countersign.${table} WHERE tenant_id = '${workspace.tenantId}'`);
+      await drop(366);
+      await sql(`INSERT INTO countersign.${table} SELECT * FROM public.${kept}`);
+      await sql(`DROP TABLE public.${kept}`);
+      const { findings } = await verifyTraces(workspace.server.open.ledgerPool, workspace.tenantId);
+      expect(findings).toContainEqual({ table, id: added, fault: expect.stringContaining('was dropped') });
+      expect((await verify('traces'))[0]).toBe(1);
+    },
+  );
+});
