@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { evidenceStates } from '../../src/ledger/evidence-states.ts';
 import { skeletonDigests } from '../../src/storage/similar-agents.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -82,5 +84,24 @@ describe('an audit entry', () => {
       const id = await idOf(name);
       expect((await Promise.all([append(id), append(id), append(id)])).map(({ status }) => status)).toEqual([200, 200, 200]);
     }
+  });
+
+  test('without an agent is accepted while the evidence log is broken, also together with entries that name an agent', async () => {
+    await register('bot');
+    const id = await idOf('bot');
+    await server.database.sql('ALTER TABLE countersign.evidence_events DISABLE TRIGGER ALL');
+    await server.database.sql(`UPDATE countersign.evidence_events SET document = '{}' WHERE tenant_id = $1`, [tenantId]);
+    await inTenantTransaction(server.open.pool, tenantId, async (tx) => evidenceStates.forget(tx));
+    const note = { actor: 'ci', action: 'deployed' };
+    const entries = [note, { ...note, agent_id: id }, note, { ...note, agent_id: id }, note, note];
+    const responses = await Promise.all(entries.map((entry) => server.post(paths.audit, key, entry)));
+    expect(responses.map(({ status, body }) => (status === 200 ? 200 : body.issues[0].code))).toEqual([
+      200,
+      'log_rewritten',
+      200,
+      'log_rewritten',
+      200,
+      200,
+    ]);
   });
 });
