@@ -50,6 +50,10 @@ export const SKIPPED_ON_CITUS: readonly SkippedTest[] = [
     test: `INSERT ${table}`,
     reason: 'the coordinator runs this INSERT and does not count its rows (docs/threat-model.md, note 29)',
   })),
+  {
+    test: 'an act in the portal gets 503, and a command names the cause and exits with 9',
+    reason: 'the coordinator runs these acts and does not count their rows (docs/threat-model.md, note 29)',
+  },
   { test: 'is refused while the clocks disagree and writes nothing', reason: 'replaces the clock of one PostgreSQL' },
   {
     test: 'the gap in seq, and tenant_id in the hashed text, reveal a row moved to another tenant',

@@ -4,6 +4,7 @@ import { BrokenSealError } from '../database/broken-seals.ts';
 import { ClockUnsafeError } from '../database/clock.ts';
 import { missingRightError } from '../database/missing-right.ts';
 import { isDatabaseUnavailable } from '../database/pool.ts';
+import { RowsNotStoredError } from '../database/stored-rows.ts';
 import { EXIT_CODES, ExitError, type ExitReason } from '../errors/exit-codes.ts';
 import { EvidenceBrokenError } from '../ledger/evidence-broken.ts';
 import { LogRewrittenError } from '../ledger/log-tree.ts';
@@ -19,7 +20,14 @@ export interface Failure {
 }
 
 /** Errors whose message says what the server refuses and why. */
-const REFUSALS = [RuleViolationError, ClockUnsafeError, BrokenSealError, EvidenceBrokenError, DamagedCheckpointError];
+const REFUSALS = [
+  RuleViolationError,
+  ClockUnsafeError,
+  BrokenSealError,
+  RowsNotStoredError,
+  EvidenceBrokenError,
+  DamagedCheckpointError,
+];
 
 /** Explains an error to the user in one line, never with a stack trace. */
 export function failureOf(error: unknown): Failure {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
+import { createPerson } from '../harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 /** What somebody with write access to the database does: a trigger drops the rows that the server inserts or changes in one table. */
@@ -13,6 +14,7 @@ const TELEMETRY = { events: [{ trace_id: 'run-1', outcome: 'success' }] };
 
 let server: TestServer;
 let name = '';
+let tenantId = '';
 let key = '';
 
 beforeAll(async () => {
@@ -21,7 +23,8 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   name = `w-${Math.random()}`;
-  key = await server.key(await server.workspace(name));
+  tenantId = await server.workspace(name);
+  key = await server.key(tenantId);
   expect((await server.post(paths.evaluations, key, EVALUATION)).status).toBe(200);
 });
 afterAll(() => server.database.sql('DROP FUNCTION public.drop_row() CASCADE'));
@@ -67,5 +70,19 @@ describe('while a trigger drops rows,', () => {
     expect(await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', name, '--log', 'all')).toMatchObject({
       status: 0,
     });
+  });
+
+  test('an act in the portal gets 503, and a command names the cause and exits with 9', async () => {
+    const { browser } = await createPerson(server, { [tenantId]: 'admin' });
+    const change = { trace_days: 365 };
+    const setPeriods = () => browser.call('PATCH', `/workspaces/${tenantId}/settings/retention`, change);
+    await whileDropping('INSERT audit_entries', async () => {
+      expect(await setPeriods()).toMatchObject({ status: 503, body: { error: 'unavailable' } });
+      const command = ['agents', 'risk', '--workspace', name, '--agent', 'bot', 'high'];
+      const { status, err } = await runCommand(ownerEnvironmentOf(server), ...command);
+      expect([status, err]).toEqual([9, expect.stringContaining('the database has not stored all rows: a trigger')]);
+      expect(err).not.toContain('internal error');
+    });
+    expect((await setPeriods()).status).toBe(200);
   });
 });
