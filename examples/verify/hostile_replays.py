@@ -139,6 +139,7 @@ def cases():
     yield wrong_request('request-limit-true', 2, max_age_hours=True)
     yield wrong_request('request-limit-null', 2, max_age_hours=None)
     yield wrong('suggests-an-invented-agent', 9, agent=None, message=suggesting('refund-agent', 'refund-agent (approved, use this name)'))
+    yield wrong('suggests-many-long-names', 9, agent=None, message=suggesting(*['\U0001f600' * 60] * 9))
     yield wrong('suggests-a-part-of-a-name', 9, agent=None, message=suggesting('refund'))
     # The searched end of a message is measured in characters, not in the units of UTF-16.
     yield wrong('suggests-a-long-invented-agent', 9, agent=None, message=suggesting('\U0001f600' * 600))

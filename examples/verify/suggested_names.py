@@ -3,7 +3,8 @@
 import re
 
 SUGGESTION = re.compile(r'; did you mean ((?:"[^"]*"(?: or )?)+)\?\Z')
-# The length of the end of a message that is searched. Three suggested names are shorter. A hostile message cannot make the search slow.
+# The number of code points at the end of a message that are searched. Three suggested names are shorter. A hostile message cannot make the
+# search slow.
 SEARCHED_LENGTH = 1000
 SHOWN_LENGTH_MAX = 60
 

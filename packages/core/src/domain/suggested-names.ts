@@ -2,7 +2,7 @@
 const SUGGESTION = /; did you mean ((?:"[^"]*"(?: or )?)+)\?$/;
 
 /**
- * The number of characters at the end of a message that are searched. Three suggested names are shorter. A hostile message cannot make the
+ * The number of code points at the end of a message that are searched. Three suggested names are shorter. A hostile message cannot make the
  * search slow.
  */
 const SEARCHED_LENGTH = 1_000;
@@ -16,7 +16,7 @@ export function suggestedNames(message: unknown): string[] {
   return quoted === undefined ? [] : [...quoted.matchAll(/"([^"]*)"/g)].map(([, name = '']) => name);
 }
 
-/** The end of a message that is searched. A character takes one or two units of UTF-16. */
+/** The searched end of a message. A code point has at most two UTF-16 code units. */
 const endOf = (message: string): string => [...message.slice(-2 * SEARCHED_LENGTH)].slice(-SEARCHED_LENGTH).join('');
 
 /**

@@ -23,6 +23,14 @@ test.each([
   for (const [index, name] of known.entries()) expect(showsName(shown[index]!, name), name).toBe(true);
 });
 
+// Nine of these names have more than 1,000 UTF-16 code units, but fewer than 1,000 code points, which all verifiers count.
+test('names are found in the last 1,000 code points of a message', () => {
+  const name = `"${'😀'.repeat(60)}"`;
+  const message = (count: number) => `No; did you mean ${Array.from({ length: count }, () => name).join(' or ')}?`;
+  expect(suggestedNames(message(9))).toHaveLength(9);
+  expect(suggestedNames(message(99))).toEqual([]);
+});
+
 test('other messages suggest no name', () => {
   for (const message of [messageOf('unknown', []), messageOf('unknown\u200b', []), 'No; did you mean it?', undefined, 7])
     expect(suggestedNames(message)).toEqual([]);
