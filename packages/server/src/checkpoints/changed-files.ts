@@ -89,8 +89,8 @@ export class ChangedFiles {
       Object.assign(file, { isFoundLate: false, lookedAtMs: now });
       return true;
     }
-    const isHanging = this.#lanes.some(({ startedAtMs }) => now - startedAtMs > HANGING_MS);
-    if (isHanging || file.isLooking || now - file.lookedAtMs < LOOK_AGAIN_MS) return false;
+    const isRecent = file.isLooking || now - file.lookedAtMs < LOOK_AGAIN_MS;
+    if (isRecent || this.#lanes.some(({ startedAtMs }) => now - startedAtMs > HANGING_MS)) return false;
     Object.assign(file, { isLooking: true, lookedAtMs: now });
     return this.#look(path, file);
   }
