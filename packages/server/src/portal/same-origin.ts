@@ -25,7 +25,6 @@ interface AddressFacts {
  */
 export function sameOrigin({ secure, behindProxy, publicUrl }: AddressFacts): SameOrigin {
   const scheme = secure ? 'https:' : 'http:';
-  const remedy = remedyOf({ secure, behindProxy, publicUrl });
   return {
     require: (headers) => {
       const site = headers['sec-fetch-site'];
@@ -35,19 +34,22 @@ export function sameOrigin({ secure, behindProxy, publicUrl }: AddressFacts): Sa
       const forwarded = behindProxy ? headers['x-forwarded-host'] : undefined;
       const hosts = [headers.host ?? '', ...namesIn(forwarded)];
       const own = origin === publicUrl || hosts.some((host) => isOrigin(origin, scheme, host.toLowerCase()));
-      if (!own) throw crossOrigin(`Origin is not the address of this server; ${remedy}`);
+      if (!own)
+        throw crossOrigin(`Origin is not the address of this server; ${remedyOf(origin, { secure, behindProxy, publicUrl })}`);
     },
   };
 }
 
 /**
- * What a person at another address of this server can do. With an `https:` address, a page that was loaded over HTTP cannot work, because
- * its browser may not store the session's cookie.
+ * What can be done if a page at another address of this server sends a request. If the server or its proxy uses TLS, a page that was loaded
+ * over HTTP cannot work, because its browser may not store the session's cookie. A page that was loaded over HTTPS has the right scheme, so
+ * the host differs: a proxy has probably changed it.
  */
-function remedyOf({ secure, behindProxy, publicUrl }: AddressFacts): string {
+function remedyOf(origin: string, { secure, behindProxy, publicUrl }: AddressFacts): string {
   if (publicUrl !== undefined) return `open the portal at ${publicUrl}, which COUNTERSIGN_PUBLIC_URL names`;
-  if (!secure) return 'if a proxy changes the header Host, set COUNTERSIGN_PUBLIC_URL to the address that people use';
-  return `open the portal with https://${behindProxy ? ', because COUNTERSIGN_BEHIND_PROXY is true' : ''}`;
+  if (secure && origin.startsWith('http:'))
+    return `open the portal with https://${behindProxy ? ', because COUNTERSIGN_BEHIND_PROXY is true' : ''}`;
+  return 'if a proxy changes the header Host, set COUNTERSIGN_PUBLIC_URL to the address that people use';
 }
 
 function isOrigin(origin: string, scheme: string, host: string): boolean {

@@ -102,16 +102,19 @@ test('behind a proxy that forwards another host, requests from pages of the publ
   expect(outcome(await from('https://portal.example.com.evil.example'))).toBe('403 cross_origin');
 });
 
+const SET_PUBLIC_URL = 'if a proxy changes the header Host, set COUNTERSIGN_PUBLIC_URL to the address that people use';
+
 test.each([
   [
     { publicUrl: 'https://portal.example.com' },
+    'http://portal.example.com',
     'open the portal at https://portal.example.com, which COUNTERSIGN_PUBLIC_URL names',
   ],
-  [{ behindProxy: true }, 'open the portal with https://, because COUNTERSIGN_BEHIND_PROXY is true'],
-  [{}, 'if a proxy changes the header Host, set COUNTERSIGN_PUBLIC_URL to the address that people use'],
-])('a request from a page at another address of a server with %o says which address to use', async (options, remedy) => {
+  [{ behindProxy: true }, 'http://portal.example.com', 'open the portal with https://, because COUNTERSIGN_BEHIND_PROXY is true'],
+  [{ behindProxy: true }, 'https://portal.example.com', SET_PUBLIC_URL],
+  [{}, 'http://portal.example.com', SET_PUBLIC_URL],
+])('a server with %o says which address to use if it rejects a request from a page at %s', async (options, origin, remedy) => {
   const own = await testServer({ database: server.database, ...options });
-  const origin = 'publicUrl' in options || 'behindProxy' in options ? own.url : 'http://portal.example.com';
   const response = await new Browser(own).call('POST', '/session', { email: 'ada@example.com', password: PASSWORD }, { origin });
   expect(outcome(response)).toBe('403 cross_origin');
   expect(response.body.issues[0].message).toContain(`Origin is not the address of this server; ${remedy}`);
