@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createPerson } from '../../server/test/harness/portal-browser.ts';
-import { createHighRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
+import { createHighRiskAgent, newWorkspace, paths, RETURN_TO_TAB, type Workspace } from './harness.ts';
 
 const checkPromotion = async ({ send }: Workspace) => {
   const { allowed, reason } = await send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -86,6 +86,30 @@ test('an approver can approve, withdraw and reject, and a new evaluation blocks 
     'approval.rejected',
   ]);
   expect(pageErrors).toEqual([]);
+});
+
+test('a dialog for a decision is about what the page showed when the dialog was opened, even if the page was updated', async () => {
+  const workspace = await newWorkspace();
+  await createHighRiskAgent(workspace, 'support-bot');
+  const { evaluation_id: evaluation } = await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
+  const { page } = await workspace.visit('approver');
+  const url = `**/api/portal/**/approvals/${evaluation}`;
+  await page.context().route(url, async (route) => {
+    const response = await route.fetch();
+    const body = (await response.json()) as object;
+    await route.fulfill({ response, json: { ...body, notes: 'These notes were changed.', seen: '0'.repeat(64) } });
+  });
+  await page.goto(`/w/${workspace.id}/approvals/${evaluation}`);
+  await page.getByText('These notes were changed.').waitFor();
+  await openDialog(page, 'Approve');
+  await page.context().unrouteAll();
+  await page.evaluate(RETURN_TO_TAB);
+  await page.getByText('These notes were changed.').waitFor({ state: 'detached' });
+  await confirm(page, 'Approve', 'I read the notes.');
+  await page.getByRole('dialog').getByText('Nothing was recorded').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await decide(page, 'Approve', 'I read the notes again.');
+  await page.getByText('Approved. The approval applies to promotion checks that use this evaluation.').waitFor();
 });
 
 test('the page of an approval does not call the models unchanged if not all runs were searched for models', async () => {

@@ -36,18 +36,19 @@ const ROUTES = { approve: 'approvals.approve', reject: 'approvals.reject', withd
 export function ApprovalActions({ detail: { may, evaluation, agent, seen } }: { detail: ResponseBody<'approvals.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
-  const [openDialog, setOpenDialog] = useState<Action>();
-  // The dialog still shows this action while it closes, when openDialog is already undefined.
-  const [shownAction, setShownAction] = useState<Action>('approve');
+  const [isOpen, setIsOpen] = useState(false);
+  // What the page showed when the dialog was opened. The page behind the dialog can be updated meanwhile.
+  const [asked, setAsked] = useState<{ action: Action; seen: string }>({ action: 'approve', seen });
+  const { action } = asked;
   if (!useHasRole('approver')) return null;
-  const ask = (action: Action) => {
-    setShownAction(action);
-    setOpenDialog(action);
+  const ask = (chosen: Action) => {
+    setAsked({ action: chosen, seen });
+    setIsOpen(true);
   };
   const perform = async (rationale: string) => {
     const params = { workspace: workspace.id, evaluation: evaluation.id };
-    await call(ROUTES[shownAction], { params, body: { rationale, seen } });
-    toast.done(ACTIONS[shownAction].done);
+    await call(ROUTES[action], { params, body: { rationale, seen: asked.seen } });
+    toast.done(ACTIONS[action].done);
     await queries.invalidateQueries();
   };
   return (
@@ -64,19 +65,19 @@ export function ApprovalActions({ detail: { may, evaluation, agent, seen } }: { 
       )}
       {may.approve && <Button onClick={() => ask('approve')}>Approve</Button>}
       <RationaleDialog
-        key={shownAction}
-        opened={openDialog !== undefined}
-        onClose={() => setOpenDialog(undefined)}
+        key={action}
+        opened={isOpen}
+        onClose={() => setIsOpen(false)}
         title={
           <>
-            {ACTIONS[shownAction].title} <bdi>{evaluation.name}</bdi> (agent <bdi>{visibleSpaces(agent.name)}</bdi>)
+            {ACTIONS[action].title} <bdi>{evaluation.name}</bdi> (agent <bdi>{visibleSpaces(agent.name)}</bdi>)
           </>
         }
-        submit={ACTIONS[shownAction].submit}
-        danger={shownAction === 'reject'}
+        submit={ACTIONS[action].submit}
+        danger={action === 'reject'}
         action={perform}
       >
-        <p className="soft">{ACTIONS[shownAction].note}</p>
+        <p className="soft">{ACTIONS[action].note}</p>
       </RationaleDialog>
     </>
   );
