@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import { createHighRiskAgent, newWorkspace, paths, RETURN_TO_TAB, type Workspace } from './harness.ts';
@@ -45,8 +46,12 @@ test('the list of agents says "No agents yet" only if the server has responded t
   const error = { status: 500, json: { error: 'internal_error', issues: [] } };
   await page.context().route('**/agents?archived=only*', (route) => route.fulfill(error));
   await page.getByRole('link', { name: 'Agents' }).click();
-  await page.getByText('The server could not complete the request.').waitFor();
+  const message = page.getByRole('main').getByRole('alert').filter({ hasText: 'The server could not complete the request.' });
+  await message.waitFor();
   expect(await page.getByText('No agents yet').count()).toBe(0);
+  // The panel of the list has no padding, but the message has one.
+  const leftOf = async (locator: Locator) => (await locator.boundingBox())!.x;
+  expect(await leftOf(message)).toBeGreaterThan((await leftOf(page.getByPlaceholder('Search by name'))) + 10);
   await page.context().unroute('**/agents?archived=only*');
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByText('No agents yet').waitFor();

@@ -4,10 +4,10 @@ import { Link } from '@tanstack/react-router';
 import { call, type ListItem } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { EXAMPLE_AGENT } from '../../components/example-agent.ts';
+import { LoadedContent } from '../../components/loaded-content.tsx';
 import { formatPercent } from '../../components/number-format.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { PromotionStatus } from '../../components/promotion-status.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SimilarAgents } from '../../components/similar-agents.tsx';
@@ -79,26 +79,29 @@ function NoAgents() {
     queryFn: ({ signal }) =>
       call('agents.list', { params: { workspace: workspace.id }, query: { archived: 'only', limit: '1' }, signal }),
   });
-  if (archived.isPending) return null;
-  if (archived.data === undefined) return <ProblemNotice problem={archived.error} retry={() => void archived.refetch()} />;
-  if (archived.data.items.length > 0) {
-    return (
-      <EmptyState title="No active agents">
-        <p>All agents are archived. To see them, use the filter above.</p>
-      </EmptyState>
-    );
-  }
   return (
-    <EmptyState title="No agents yet">
-      <p>Agents appear automatically with their first run or evaluation. You do not need to register them.</p>
-      <ExampleRequest
-        path="/api/public/telemetry"
-        body={{ trace_id: 'run-1', outcome: 'success', agent_name: EXAMPLE_AGENT }}
-        scope="telemetry"
-      />
-    </EmptyState>
+    <LoadedContent query={archived} skeleton={null} inset what="The list of archived agents">
+      {({ items }) => (items.length > 0 ? <OnlyArchivedAgents /> : <NoAgentsYet />)}
+    </LoadedContent>
   );
 }
+
+const OnlyArchivedAgents = () => (
+  <EmptyState title="No active agents">
+    <p>All agents are archived. To see them, use the filter above.</p>
+  </EmptyState>
+);
+
+const NoAgentsYet = () => (
+  <EmptyState title="No agents yet">
+    <p>Agents appear automatically with their first run or evaluation. You do not need to register them.</p>
+    <ExampleRequest
+      path="/api/public/telemetry"
+      body={{ trace_id: 'run-1', outcome: 'success', agent_name: EXAMPLE_AGENT }}
+      scope="telemetry"
+    />
+  </EmptyState>
+);
 
 const columnsOf = (workspace: string): Column<Agent>[] => [
   {

@@ -29,19 +29,21 @@ export function LogsPanel() {
     queryFn: ({ signal }) => call('logs.list', { params: { workspace: workspace.id }, signal }),
   });
   return (
-    <LoadedContent query={logs} skeleton={null} what="The list of logs">
-      {({ items, differing_rows }) => (
-        <Panel
-          title="Logs of this workspace"
-          note="Each log has a Merkle tree. Keep checkpoints outside this server to detect a log that was rewritten or truncated."
-          flush
-        >
-          <DifferingRows rows={differing_rows} />
-          {items.map(({ log, fault }) => fault !== null && <ChangedLogNotice key={log} log={log} fault={fault} />)}
-          <DataTable label="Logs" items={items} keyOf={({ log }) => log} columns={columnsOf(workspace.id)} />
-        </Panel>
-      )}
-    </LoadedContent>
+    <div>
+      <LoadedContent query={logs} skeleton={null} what="The list of logs">
+        {({ items, differing_rows }) => (
+          <Panel
+            title="Logs of this workspace"
+            note="Each log has a Merkle tree. Keep checkpoints outside this server to detect a log that was rewritten or truncated."
+            flush
+          >
+            <DifferingRows rows={differing_rows} />
+            {items.map(({ log, fault }) => fault !== null && <ChangedLogNotice key={log} log={log} fault={fault} />)}
+            <DataTable label="Logs" items={items} keyOf={({ log }) => log} columns={columnsOf(workspace.id)} />
+          </Panel>
+        )}
+      </LoadedContent>
+    </div>
   );
 }
 

@@ -27,9 +27,11 @@ export function Invitations() {
     },
   });
   return (
-    <LoadedContent query={invitations} skeleton={null} what="The list of invitations">
-      {({ items }) => items.length > 0 && <Pending items={items} onWithdraw={(id) => withdraw.mutate(id)} />}
-    </LoadedContent>
+    <div>
+      <LoadedContent query={invitations} skeleton={null} what="The list of invitations">
+        {({ items }) => items.length > 0 && <Pending items={items} onWithdraw={(id) => withdraw.mutate(id)} />}
+      </LoadedContent>
+    </div>
   );
 }
 
