@@ -6,7 +6,7 @@ import type { Cluster } from './cluster.ts';
 export interface FaultOptions {
   /** The number of rounds, each with one failure. `several-servers` and `overload` ignore it. */
   rounds: number;
-  /** The duration of the steady load of `overload`, or of the kills of `several-servers`, which kills each server at least once. */
+  /** The duration of the steady load of `overload`, or of the kills of `several-servers`. Each server is killed at least once. */
   seconds: number;
   /** The number of servers on one database. */
   servers: number;
@@ -21,7 +21,7 @@ export interface FaultResult {
   /** The number of acknowledged records, and how many of them are missing from the database. */
   acknowledged: number;
   lost: number;
-  /** Broken promises. */
+  /** The promises of the fault that were not kept, one line each. */
   violations: string[];
 }
 

@@ -7,23 +7,25 @@ const MIB = 1024 * 1024;
 /** The number of connections while the capacity is measured. */
 const CAPACITY_CONNECTIONS = 128;
 const CONNECTIONS_MAX = 2_000;
-/** The server's limit for records that wait for a commit. The default of 64 MiB is several seconds of work. */
+/** The server's limit for records that wait for a commit. The default of 64 MiB would hold requests for several seconds. */
 const QUEUE_BYTES_MAX = 2 * MIB;
-const STEADY_SHARE = 0.8;
-const OVERLOAD_SHARE = 3;
+/** The steady load and the overload, as multiples of the measured capacity. */
+const STEADY_FACTOR = 0.8;
+const OVERLOAD_FACTOR = 3;
 /** The duration of the overload as a share of the duration of the steady load. */
 const OVERLOAD_TIME_SHARE = 0.3;
 const RECOVERY_SECONDS_MAX = 10;
 const GROWTH_MAX = 1.2;
 const MEMORY_MIB_MAX = 768;
-/** p99 is normal if it is at most this multiple of its median in the steady load, or at most this time. */
-const [NORMAL_FACTOR, NORMAL_MS] = [2, 50];
+/** p99 is normal up to NORMAL_FACTOR times its median in the steady load, and always up to NORMAL_MS. */
+const NORMAL_FACTOR = 2;
+const NORMAL_MS = 50;
 
 /** A load below the capacity of the servers, and then one above it. */
 export const overload: Fault = {
   what: [
-    `mixed records at ${STEADY_SHARE * 100} % of the capacity`,
-    `then at ${OVERLOAD_SHARE * 100} % for ${OVERLOAD_TIME_SHARE * 100} % of that time`,
+    `mixed records at ${STEADY_FACTOR * 100} % of the capacity`,
+    `then at ${OVERLOAD_FACTOR * 100} % for ${OVERLOAD_TIME_SHARE * 100} % of that time`,
     `on up to ${CONNECTIONS_MAX.toLocaleString('en-US')} connections, with a queue of ${QUEUE_BYTES_MAX / MIB} MiB`,
   ].join(', '),
   promise: `memory grows by at most ${Math.round(100 * (GROWTH_MAX - 1))} % from the second to the last quarter of the steady load and is at most ${MEMORY_MIB_MAX} MiB; every rejection has Retry-After; p99 is back to normal within ${RECOVERY_SECONDS_MAX} s after the overload`,
@@ -41,9 +43,9 @@ export const overload: Fault = {
     try {
       await runPhase(undefined, 3, CAPACITY_CONNECTIONS); // warms up caches and compilers
       const capacity = meanRate((await runPhase(undefined, Math.min(15, seconds), CAPACITY_CONNECTIONS)).report.seconds);
-      const steady = await runPhase(STEADY_SHARE * capacity, seconds);
-      const over = await runPhase(OVERLOAD_SHARE * capacity, OVERLOAD_TIME_SHARE * seconds);
-      const after = await runPhase(STEADY_SHARE * capacity, 2 * RECOVERY_SECONDS_MAX);
+      const steady = await runPhase(STEADY_FACTOR * capacity, seconds);
+      const over = await runPhase(OVERLOAD_FACTOR * capacity, OVERLOAD_TIME_SHARE * seconds);
+      const after = await runPhase(STEADY_FACTOR * capacity, 2 * RECOVERY_SECONDS_MAX);
       const checked = await checkRecords(cluster, {
         acknowledged: reports.flatMap(({ acknowledged }) => acknowledged),
         unexpectedResponses: reports.flatMap(({ unexpectedResponses }) => unexpectedResponses),

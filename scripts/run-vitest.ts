@@ -62,8 +62,8 @@ function removeFolder(folder: string): void {
 }
 
 /**
- * The counts that vitest wrote. A test file that cannot be loaded counts as one failure. So does a run that wrote no results, or whose
- * only failures are outside of tests.
+ * The counts that vitest wrote. One failure is added for each test file that cannot be loaded. A run that wrote no results, or
+ * that failed only outside of tests, has one failure.
  */
 function countsOf(path: string): { passed: number; failed: number } {
   try {

@@ -27,7 +27,7 @@ describe('commands with npx', () => {
     expect(violations).toEqual([]);
   });
 
-  // With an empty `--package=`, npx installs the package named `undefined`, which the registry has.
+  // With an empty `--package=`, npx installs a package named `undefined`, which exists in the registry.
   test('stop if they take the package from a variable that is empty', () => {
     const violations = paths.flatMap((path) => textOf(path).match(/^.*npx [^\n]*--package=\$(?!\{\w+:\?).*$/gm) ?? []);
     expect(violations).toEqual([]);
@@ -70,7 +70,7 @@ describe('documentation', () => {
     expect(broken).toEqual([]);
   });
 
-  test('git ignores the files that the commands of README.md and of two READMEs of examples write into the checkout', () => {
+  test('git ignores files that commands in README.md and in the READMEs of two examples create in the checkout', () => {
     const pages = ['README.md', 'examples/ci/README.md', 'examples/tau-bench/README.md'].map(textOf);
     const written = pages.flatMap((page) =>
       [...page.matchAll(/(?: > |--output |--attestation |curl -sSfLO \S+\/)([\w-]+\.\w+)/g)].map(([, name]) => name!),

@@ -89,7 +89,7 @@ def _signers(message, signatures, keys):
     known = {note.thumbprint(key.public_key) for key in keys}
     if not any(keyid in known for keyid, _ in signatures):
         names = ', '.join(shown(keyid, 50) for keyid, _ in signatures[:3])
-        raise Invalid([('unknown_signer', f'none of the given keys signed the envelope, which names {names}')])
+        raise Invalid([('unknown_signer', f'none of the given keys signed the envelope; its signatures name the keys {names}')])
     raise Invalid([('signature_mismatch', 'the signature does not match: the payload was changed or replaced, or the signature is forged')])
 
 

@@ -13,7 +13,7 @@ import ndjson
 import note
 import trace_events
 import tree_heads
-from verdict import BROKEN, VALID, Invalid, Unusable, Verdict, count, document, invalid, open_input, problems_of, shown
+from verdict import BROKEN, VALID, Invalid, Unusable, Verdict, format_count, invalid, open_input, problems_of, read_document, shown
 
 
 def check_ledger(arguments):
@@ -90,7 +90,7 @@ def _check(arguments, log, verify, summarize, audit=None):
     problems = _other_tenant(audit, owner) + comparison.problems(log, owner, restored)
     if problems:
         facts['problems'] = [{'code': code, 'message': message} for code, message in problems]
-        rest = f' (and {count(len(problems) - 3, "problem")} more)' if len(problems) > 3 else ''
+        rest = f' (and {format_count(len(problems) - 3, "problem")} more)' if len(problems) > 3 else ''
         message = '; '.join(message for _, message in problems[:3])
         return Verdict(BROKEN, f'broken: every line is valid; {message}{rest}', facts)
     unchecked = '' if times_checked else '; times were not checked: give --audit'
@@ -101,34 +101,34 @@ def _summary_of_ledger(chain):
     facts = {'tenant_id': chain.tenant_id, 'head_row_hash': chain.head}
     if chain.entries == 0:
         return '0 entries, the export is empty', facts
-    return f'{count(chain.entries, "entry", "entries")} of tenant {ascii(chain.tenant_id)[1:-1]}, head {chain.head}', facts
+    return f'{format_count(chain.entries, "entry", "entries")} of tenant {ascii(chain.tenant_id)[1:-1]}, head {chain.head}', facts
 
 
 def _summary_of_decisions(log):
     if log.entries == 0:
         return '0 decisions, the export is empty', {'allowed': 0}
-    return f'{count(log.entries, "decision")}, {log.allowed} allowed', {'allowed': log.allowed}
+    return f'{format_count(log.entries, "decision")}, {log.allowed} allowed', {'allowed': log.allowed}
 
 
 def _summary_of_keys(trail):
     facts = {'tenant_id': trail.tenant_id}
     if trail.entries == 0:
         return '0 key events, the export is empty', facts
-    return f'{count(trail.entries, "key event")} of tenant {ascii(trail.tenant_id)[1:-1]}', facts
+    return f'{format_count(trail.entries, "key event")} of tenant {ascii(trail.tenant_id)[1:-1]}', facts
 
 
 def _summary_of_evidence(log):
     facts = {'tenant_id': log.tenant_id, 'agents': len(log.agents)}
     if log.entries == 0:
         return '0 evidence events, the export is empty', facts
-    return f'{count(log.entries, "evidence event")} about {count(len(log.agents), "agent")} of tenant {ascii(log.tenant_id)[1:-1]}', facts
+    return f'{format_count(log.entries, "evidence event")} about {format_count(len(log.agents), "agent")} of tenant {ascii(log.tenant_id)[1:-1]}', facts
 
 
 def _summary_of_traces(log):
     facts = {'tenant_id': log.tenant_id, 'submissions': log.submissions}
     if log.entries == 0:
         return '0 trace events, the export is empty', facts
-    return f'{count(log.entries, "trace event")} with {count(log.submissions, "submission")} of tenant {ascii(log.tenant_id)[1:-1]}', facts
+    return f'{format_count(log.entries, "trace event")} with {format_count(log.submissions, "submission")} of tenant {ascii(log.tenant_id)[1:-1]}', facts
 
 
 # For each log other than the audit ledger: how it is verified, and how the result is summarized.
@@ -146,7 +146,7 @@ def _summary_of_kept(heads, root, entries):
         return line
     sizes = sorted({head.size for head in heads})
     listed = ', '.join(map(str, sizes[:5])) + (', ...' if len(sizes) > 5 else '')
-    line += f'; {count(len(heads), "kept head")} matched ({"size" if len(sizes) == 1 else "sizes"} {listed})'
+    line += f'; {format_count(len(heads), "kept head")} matched ({"size" if len(sizes) == 1 else "sizes"} {listed})'
     signers = {key for head in heads for key in head.signers or ()}
     unsigned = sum(not head.signers for head in heads)
     if signers:
@@ -173,7 +173,7 @@ def trusted_keys(key_arguments, tenant_id=None):
             if re.match(r'[^+\s]+\+[0-9a-f]{8}\+', text):
                 keys.append(note.read_verifier_key(text))
                 continue
-            keys_of_file, named = note.read_trust(document(text))
+            keys_of_file, named = note.read_trust(read_document(text))
         except Invalid as error:
             raise Unusable(f'--key: {error}') from None
         keys += keys_of_file
@@ -187,7 +187,7 @@ def read_kept_checkpoint(path, keys):
     """Reads a kept checkpoint from a file."""
     source = f'checkpoint {ascii(path)}'
     try:
-        checkpoint = note.read_checkpoint(document(path), keys)
+        checkpoint = note.read_checkpoint(read_document(path), keys)
     except Invalid as error:
         raise Invalid([(code, f'{source}: {message}') for code, message in error.problems]) from None
     return kept.Head(source, checkpoint.size, checkpoint.root, checkpoint.origin, checkpoint.signers)

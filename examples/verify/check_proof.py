@@ -14,7 +14,7 @@ import merkle
 import ndjson
 import note
 import trace_events
-from verdict import VALID, Invalid, Unusable, Verdict, document, invalid, shown
+from verdict import VALID, Invalid, Unusable, Verdict, invalid, read_document, shown
 
 
 def check_inclusion(arguments):
@@ -22,7 +22,7 @@ def check_inclusion(arguments):
     if arguments.row_hash is not None and not re.fullmatch('[0-9a-fA-F]{64}', arguments.row_hash):
         raise Unusable('--row-hash must be 64 hex digits')
     try:
-        proof = log_proof.read_inclusion(document(arguments.file), keys)
+        proof = log_proof.read_inclusion(read_document(arguments.file), keys)
         checkpoint = proof.checkpoint
         if arguments.origin is not None and checkpoint.origin != arguments.origin:
             raise Invalid([('other_origin', f'the proof is of the log {shown(checkpoint.origin)}, not of {shown(arguments.origin)}')])
@@ -55,7 +55,7 @@ def _leaf_data_of_entry(path, proof):
         origin = shown(proof.checkpoint.origin)
         raise Invalid([('other_origin', f'the proof is of {origin}, which is not a log of Countersign: its entries cannot be read')])
     try:
-        entry = ndjson.read_line(document(path))
+        entry = ndjson.read_line(read_document(path))
         if not isinstance(entry, dict):
             raise Invalid([('not_an_object', 'the entry is not a JSON object')])
         read = {'audit': _audit_row, 'decisions': _decision, 'evidence': _evidence_event, 'keys': _key_event, 'traces': _trace_event}[log]
@@ -106,7 +106,7 @@ def _trace_event(event):
 def check_consistency(arguments):
     keys, tenant_id = check_log.trusted_keys(arguments.key)
     try:
-        proof = log_proof.read_consistency(document(arguments.file), keys)
+        proof = log_proof.read_consistency(read_document(arguments.file), keys)
         checkpoint = proof.checkpoint
         _require_tenant(tenant_id, log_proof.log_of(checkpoint.origin)[0], 'the proof')
         if arguments.first is not None:
@@ -140,7 +140,7 @@ def _prove_growth(first, proof):
 def check_attestation(arguments):
     keys, tenant_id = check_log.trusted_keys(arguments.key)
     try:
-        verified = attestation.verify(document(arguments.file), keys)
+        verified = attestation.verify(read_document(arguments.file), keys)
         _require_tenant(tenant_id, verified.decision.get('tenant_id'), 'the decision')
     except Invalid as error:
         return invalid(error)

@@ -99,7 +99,7 @@ def verify(public_key, message, signature):
         return False
     s = int.from_bytes(signature[32:], 'little')
     if s >= ORDER:
-        return False  # s + L also satisfies the equation, so a message would have more than one signature
+        return False  # without this check, s + L would be a second valid signature of the message
     k = int.from_bytes(hashlib.sha512(signature[:32] + public_key + message).digest(), 'little') % ORDER
-    # Compared as bytes, so that R also has only one encoding.
+    # Bytes are compared, not points: this rejects other encodings of R.
     return encode(sum_of_multiples(s, BASE, k, negate(decode(public_key)))) == signature[:32]

@@ -66,7 +66,7 @@ def thumbprint(public_key):
 
 
 def read_verifier_key(text):
-    """Reads a verifier key (vkey). Raises Invalid if the text is not one, or if its id is not that of its bytes."""
+    """Reads a verifier key (vkey). Raises Invalid if the text is malformed, or if the id does not match the key."""
     name, _, rest = text.partition('+')
     hexadecimal, _, encoded = rest.partition('+')
     if not _is_key_name(name) or not re.fullmatch('[0-9a-f]{8}', hexadecimal):
@@ -75,12 +75,12 @@ def read_verifier_key(text):
     if data is None or len(data) != 33 or data[:1] != ED25519_TYPE:
         raise Invalid([('bad_key', f'the verifier key {shown(name)} does not end with the base64 of 0x01 and an Ed25519 key of 32 bytes')])
     if note_id(name, data[1:]).hex() != hexadecimal:
-        raise Invalid([('bad_key', f'the verifier key {shown(name)} has the id {hexadecimal}, not that of its bytes: it was changed')])
+        raise Invalid([('bad_key', f'the verifier key {shown(name)} has the id {hexadecimal}, which does not match its bytes: the text was changed')])
     return _require_usable(Key(data[1:], name, None))
 
 
 def read_keys(data):
-    """The Keys of a file: a JWKS, a trust file, or verifier keys, one per line. Raises Invalid if it has none, or one is invalid."""
+    """The Keys of a file: a JWKS, a trust file, or verifier keys, one per line. Raises Invalid if it has no key or an invalid one."""
     return read_trust(data)[0]
 
 
@@ -206,7 +206,7 @@ def verify_note(note, keys):
                 signers.append(key)
     if not signers:
         names = ', '.join(f'{shown(signature.name)[1:-1]}+{signature.note_id.hex()}' for signature in note.signatures[:3])
-        raise Invalid([('unknown_signer', f'none of the given keys signed the note, which names {names}')])
+        raise Invalid([('unknown_signer', f'none of the given keys signed the note; its signatures name the keys {names}')])
     return signers
 
 
@@ -228,7 +228,7 @@ def read_checkpoint(data, keys=None):
     origin, size, encoded = lines[:3]
     root = from_base64(encoded)
     if not SIZE.fullmatch(size) or int(size) > GREATEST_SIZE:
-        raise Invalid([('bad_checkpoint', f'the size {shown(size)} is not a whole number in the form of a checkpoint')])
+        raise Invalid([('bad_checkpoint', f'the size {shown(size)} is not a whole number from 0 to {GREATEST_SIZE} without leading zeros')])
     if root is None or len(root) != 32:
         raise Invalid([('bad_checkpoint', 'the root is not the base64 of 32 bytes')])
     if size == '0' and root != merkle.EMPTY_ROOT:

@@ -1,4 +1,4 @@
-"""Tests that the verdict of this verifier on each hostile file is that of the manifest."""
+"""Tests that this verifier gives each hostile file the verdict in the manifest."""
 
 import json
 import unittest
@@ -6,6 +6,7 @@ import unittest
 import golden
 import make_hostile
 
+# The command of the verifier, for each kind of file whose command has another name.
 COMMANDS = {'audit': 'ledger'}
 
 

@@ -43,7 +43,8 @@ def shown(value, longest=80):
     return text if len(text) <= longest else text[: longest - 3] + '...'
 
 
-def count(number, one, many=None):
+def format_count(number, one, many=None):
+    """A number with its noun, such as '2 entries'."""
     return f'1 {one}' if number == 1 else f'{number} {many or one + "s"}'
 
 
@@ -65,7 +66,7 @@ def read_bounded(stream, limit):
     return data if len(data) <= limit else None
 
 
-def document(path):
+def read_document(path):
     """The bytes of a file with one signed or proved document.
 
     Raises Unusable if the file cannot be opened, and Invalid if it is longer than LARGEST_DOCUMENT_BYTES.

@@ -20,7 +20,7 @@ import check_proof
 import decision
 import evidence
 from verdict import BROKEN, UNUSABLE, VALID, Invalid, Unusable, Verdict
-from verdict import read_bounded, document, invalid, open_input, unusable
+from verdict import invalid, open_input, read_bounded, read_document, unusable
 
 LARGEST_SECRET_FILE_BYTES = 4096
 
@@ -46,9 +46,9 @@ def main(command_line=None):
 def check_decision(arguments):
     key = _read_decision_key(arguments)
     try:
-        response = decision.verify(document(arguments.file), key)
+        response = decision.verify(read_document(arguments.file), key)
         if arguments.evidence is not None:
-            evidence.check(response, document(arguments.evidence))
+            evidence.check(response, read_document(arguments.evidence))
     except Invalid as error:
         return invalid(error)
     facts = {name: response[name] for name in ('allowed', 'reason', 'decision_id', 'key_id', 'timestamp', 'response_sha256')}

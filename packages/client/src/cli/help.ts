@@ -20,10 +20,10 @@ Environment:
 ${row('COUNTERSIGN_API_KEY', 'the ingestion key; no option takes the key, but --key-stdin reads it from standard input', 28)}
 ${row('COUNTERSIGN_URL', 'address of the service', 28)}
 ${row('COUNTERSIGN_TRUST_FILE', 'path of the trust file, as for --trust', 28)}
-${row('COUNTERSIGN_TRUST', 'the text of the trust file, if there is no file', 28)}
+${row('COUNTERSIGN_TRUST', 'the content of the trust file; ignored if a path is given', 28)}
 ${row('COUNTERSIGN_VERIFY_KEY', 'the key that verifies decisions; ignored with a trust file', 28)}
-${row('COUNTERSIGN_VERIFY_KEY_FILE', 'a file with that key; ignored with a trust file', 28)}
-${row('COUNTERSIGN_PORTAL_URL', 'address of the portal for approvers (default: the service)', 28)}
+${row('COUNTERSIGN_VERIFY_KEY_FILE', 'path of a file with the key that verifies decisions; ignored with a trust file', 28)}
+${row('COUNTERSIGN_PORTAL_URL', 'address of the portal for approvers (default: the address of the service)', 28)}
 
 Exit codes:
 ${exitCodes()}

@@ -4,7 +4,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Limits a time, which may be Infinity, to the longest time that a timer supports. */
 export const timerMs = (ms: number): number => Math.min(ms, TIMER_MS_MAX);
 
-/** The time limit of `close`; the default if it is undefined or NaN. Throws no error for NaN, because `close` never rejects. */
+/** The time limit of `close`: `given`, or `fallback` if it is undefined or NaN. NaN throws no error, because `close` never rejects. */
 export const closeLimitMs = (given: number | undefined, fallback: number): number =>
   given === undefined || Number.isNaN(given) ? fallback : given;
 
@@ -27,6 +27,6 @@ export async function withinTime(work: Promise<void>, ms: number): Promise<void>
   clearTimeout(timer);
 }
 
-/** Runs work after the running code of the application has returned. A timer has a minimum delay, but setImmediate has none. */
-export const soon: (work: () => void) => void =
+/** Runs work after the running code of the application has returned. Uses setImmediate where it exists, because a timer has a minimum delay. */
+export const runSoon: (work: () => void) => void =
   typeof setImmediate === 'function' ? (work) => void setImmediate(work) : (work) => void setTimeout(work, 0);

@@ -3,7 +3,7 @@ import { ApiError, CountersignError } from '../http/errors.ts';
 import { ROUND_ATTEMPTS_MAX } from '../http/retry-pace.ts';
 import type { Transport } from '../http/transport.ts';
 import { beforeExit } from '../runtime/process-exit.ts';
-import { backgroundTimer, soon, timerMs } from '../runtime/timers.ts';
+import { backgroundTimer, runSoon, timerMs } from '../runtime/timers.ts';
 import type { TelemetryAccepted } from '../wire/contract.ts';
 import { afterFailure } from './after-failure.ts';
 import { Backoff } from './backoff.ts';
@@ -56,7 +56,7 @@ export class Delivery {
     if (!this.#queue.hasFullBatch(this.#settings.batch)) this.#scheduleSend();
     else if (!this.#isStarting) {
       this.#isStarting = true;
-      soon(() => this.#run());
+      runSoon(() => this.#run());
     }
     return true;
   }

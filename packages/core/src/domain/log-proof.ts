@@ -12,7 +12,7 @@ export interface LogProof {
 }
 
 const FIRST_LINE = 'c2sp.org/tlog-proof@v1';
-/** More than the largest tree of 2^53 leaves needs. */
+/** The largest tree, with 2^53 leaves, needs fewer hashes. */
 const HASHES_MAX = 64;
 
 /** Returns the text of a proof. */

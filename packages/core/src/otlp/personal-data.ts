@@ -51,9 +51,9 @@ export function blankInProtobuf(signal: Signal, body: Uint8Array, texts: Readonl
 }
 
 /**
- * Returns a JSON body in which every string value that equals one of the texts is replaced by asterisks. Half of a surrogate pair is
- * compared as U+FFFD, as in the records that the texts come from. The body is not parsed and serialized again, because this could change
- * its numbers.
+ * Returns a JSON body in which every string value that equals one of the texts is replaced by asterisks. A lone surrogate in the body
+ * matches U+FFFD in a text, because the reader of records replaces each lone surrogate by U+FFFD. The body is not parsed and serialized
+ * again, because this could change its numbers.
  */
 export function blankInJson(body: string, texts: ReadonlySet<string>): string {
   let blanked = '';

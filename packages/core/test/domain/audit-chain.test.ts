@@ -42,7 +42,7 @@ function firstFault(rows: readonly unknown[], tenantId?: string) {
 }
 
 describe('audit chain', () => {
-  test('produces the text and hashes of the golden rows of the independent implementation', () => {
+  test('produces the same text and hashes as the independent implementation', () => {
     for (const { line, canonical, row_hash: rowHash } of golden.entries) {
       const { row_hash: rowHashInLine, ...entry } = JSON.parse(line);
       expect(canonicalJson(entry)).toBe(canonical);
@@ -92,14 +92,14 @@ describe('audit chain', () => {
   test('reports the first row that is missing, swapped, repeated, malformed or of another tenant', () => {
     const rows = chain(6);
     const [first, second, third] = rows as [Record<string, unknown>, Record<string, unknown>, Record<string, unknown>];
-    const { subject: _, ...less } = third;
+    const { subject: _, ...incomplete } = third;
     const cases: [string, unknown[], number][] = [
       ['removed', rows.filter((_row, index) => index !== 2), 3],
       ['first removed', rows.slice(1), 1],
       ['swapped', [first, third, second, ...rows.slice(3)], 2],
       ['repeated', [first, first, second], 2],
       ['an additional member', [first, second, { ...third, approver: 'x' }], 3],
-      ['a missing member', [first, second, less], 3],
+      ['a missing member', [first, second, incomplete], 3],
       ['not an object', [first, 'row'], 2],
       ['another tenant', [first, second, { ...third, tenant_id: 'ffffffff-0000-4000-8000-000000000000' }], 3],
     ];

@@ -46,12 +46,12 @@ describe('followSuccessors', () => {
     return { proven: proven.map(({ kid }) => kid), unproven: unproven.map(({ fault }) => fault) };
   };
 
-  test('follows successors whatever the order of the list', () => {
+  test('follows successors in a list of any order', () => {
     const third = keyOf(golden.third);
     expect(kids([golden.third, golden.successor, golden.predecessor])).toEqual({ proven: [second.kid, third.kid], unproven: [] });
   });
 
-  test('accepts a key that is listed twice with one valid signature, whatever the order, and reports the other element', () => {
+  test('accepts a key that is listed with a valid and with an invalid signature, in any order, and reports the invalid one', () => {
     const third = keyOf(golden.third);
     const [valid, invalid] = [golden.successor, golden.signed_by_another];
     for (const listed of [

@@ -38,7 +38,8 @@ export function CursorList<T>(props: {
       {({ items, next }) => {
         // If the previous list has no rows, the next list can still have some.
         if (items.length === 0 && list.isPlaceholderData) return skeleton;
-        if (items.length === 0 && filters.cursor === undefined) return filters.any ? <NoMatches filters={filters} /> : empty;
+        if (items.length === 0 && filters.cursor === undefined)
+          return filters.hasValues ? <NoMatches filters={filters} /> : empty;
         return (
           <>
             <DataTable label={label} columns={columns} items={items} keyOf={keyOf} dimmed={list.isPlaceholderData} />

@@ -20,7 +20,7 @@ export function FilterBar({ filters, children }: { filters: Filters<string>; chi
           {open ? 'Fewer filters' : 'More filters'}
         </button>
       )}
-      {filters.any && (
+      {filters.hasValues && (
         <button type="button" className={styles.clear} onClick={filters.clear}>
           Clear
         </button>

@@ -11,7 +11,7 @@ declare module '@tanstack/react-router' {
 export interface Filters<N extends string> {
   values: Partial<Record<N, string>>;
   /** Whether any filter is set. */
-  any: boolean;
+  hasValues: boolean;
   /** Sets some filters and returns to the first page. */
   set: (patch: Partial<Record<N, string | undefined>>) => void;
   /** Removes all filters and returns to the first page. */
@@ -39,17 +39,21 @@ export function useFilters<const N extends string>(names: readonly N[]): Filters
     const value = search[name];
     if (value !== undefined && value !== '' && isValidFilter(name, value)) values[name] = value;
   }
-  const filter = (next: Record<string, string | undefined>) =>
+  const setSearch = (next: Record<string, string | undefined>) =>
     void navigate({ to: '.', search: () => withoutEmpty(next) as never, replace: true, resetScroll: false });
   return {
     values,
-    any: Object.keys(values).length > 0,
-    set: (patch) => filter({ ...search, cursor: undefined, ...patch }),
-    clear: () => filter({ ...search, cursor: undefined, ...Object.fromEntries(names.map((name) => [name, undefined])) }),
+    hasValues: Object.keys(values).length > 0,
+    set: (patch) => setSearch({ ...search, cursor: undefined, ...patch }),
+    clear: () => setSearch({ ...search, cursor: undefined, ...Object.fromEntries(names.map((name) => [name, undefined])) }),
     cursor: search.cursor,
     previousCursors,
-    goTo: (cursor, before) =>
-      void navigate({ to: '.', search: () => withoutEmpty({ ...search, cursor }) as never, state: { previousCursors: before } }),
+    goTo: (cursor, previous) =>
+      void navigate({
+        to: '.',
+        search: () => withoutEmpty({ ...search, cursor }) as never,
+        state: { previousCursors: previous },
+      }),
   };
 }
 
@@ -67,10 +71,10 @@ const withoutEmpty = (search: Record<string, string | undefined>) =>
   Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined && value !== ''));
 
 /**
- * The start of a day in the reader's time zone, as an ISO time for the API. The day is `after` days after `date` (YYYY-MM-DD). Undefined
- * if `date` is undefined or invalid.
+ * The start of the day `daysLater` days after `date` (YYYY-MM-DD), in the reader's time zone, as an ISO time for the API. Undefined if
+ * `date` is undefined or invalid.
  */
-export function startOfDay(date: string | undefined, after = 0): string | undefined {
+export function startOfDay(date: string | undefined, daysLater = 0): string | undefined {
   const [year, month, day] =
     /^(\d{4})-(\d\d)-(\d\d)$/
       .exec(date ?? '')
@@ -80,5 +84,5 @@ export function startOfDay(date: string | undefined, after = 0): string | undefi
   // Date accepts an overflow, such as the 45th of month 13, so the parts are compared.
   const start = new Date(year, month - 1, day);
   if (start.getFullYear() !== year || start.getMonth() !== month - 1 || start.getDate() !== day) return undefined;
-  return new Date(year, month - 1, day + after).toISOString();
+  return new Date(year, month - 1, day + daysLater).toISOString();
 }

@@ -17,9 +17,9 @@ export class Anchoring {
   readonly #readKeys: () => Promise<readonly NoteKey[]>;
   readonly #logger: Logger;
   /** The size of the largest checkpoint in the sink, by tenant and log. */
-  readonly #copied = new Map<string, number>();
+  readonly #copiedSizes = new Map<string, number>();
   /** The last requested copy operation of each log, until it ends. The next operation of the log waits for it. */
-  readonly #turns = new Map<string, Promise<void>>();
+  readonly #copying = new Map<string, Promise<void>>();
 
   /** @param readKeys returns the keys of the instance, including retired ones. */
   constructor(
@@ -38,24 +38,24 @@ export class Anchoring {
    */
   catchUp(tenantId: string, log: LogName, newest = Number.POSITIVE_INFINITY): Promise<void> {
     const key = keyOf(tenantId, log);
-    const turn = (this.#turns.get(key) ?? Promise.resolve()).then(() =>
+    const copying = (this.#copying.get(key) ?? Promise.resolve()).then(() =>
       this.#copy(tenantId, log, newest).catch((error: unknown) => {
-        this.#copied.delete(key);
+        this.#copiedSizes.delete(key);
         this.#logger.error(
           { err: error, tenantId, log },
           'a checkpoint of this log was not read, or was not written to COUNTERSIGN_CHECKPOINT_DIR',
         );
       }),
     );
-    this.#turns.set(key, turn);
-    void turn.then(() => this.#turns.get(key) === turn && this.#turns.delete(key));
-    return turn;
+    this.#copying.set(key, copying);
+    void copying.then(() => this.#copying.get(key) === copying && this.#copying.delete(key));
+    return copying;
   }
 
   async #copy(tenantId: string, log: LogName, newest: number): Promise<void> {
     const key = keyOf(tenantId, log);
-    let copied = this.#copied.get(key) ?? (await this.#largestInSink(tenantId, log));
-    this.#copied.set(key, copied);
+    let copied = this.#copiedSizes.get(key) ?? (await this.#largestInSink(tenantId, log));
+    this.#copiedSizes.set(key, copied);
     let readUpTo = copied;
     while (copied < newest) {
       const after = readUpTo;
@@ -69,11 +69,11 @@ export class Anchoring {
         const fault = checkpointFault(checkpoint, { tenantId, log, keys });
         if (fault !== undefined) {
           this.#logger.error({ tenantId, log, size: checkpoint.size, fault }, NOT_COPIED);
-          continue; // The size is not remembered: after the row is deleted, valid checkpoints of smaller sizes can follow.
+          continue; // `copied` stays lower than this size, because valid checkpoints of smaller sizes may be stored after the row is deleted.
         }
         await this.#write(tenantId, log, checkpoint);
         copied = checkpoint.size;
-        this.#copied.set(key, copied);
+        this.#copiedSizes.set(key, copied);
       }
     }
   }
@@ -84,8 +84,8 @@ export class Anchoring {
   }
 
   /**
-   * The size of the largest checkpoint that is in the sink and in the database; -1 if there is none. A foreign file in the sink, or a
-   * checkpoint that was abandoned in a restore, must not cause checkpoints to be skipped.
+   * The size of the largest checkpoint that is in the sink and in the database; -1 if there is none. A foreign file in the sink, or
+   * a checkpoint that was abandoned in a restore, does not count. Otherwise later checkpoints would not be copied.
    */
   async #largestInSink(tenantId: string, log: LogName): Promise<number> {
     for (const size of await this.#sink.sizes(tenantId, log)) {

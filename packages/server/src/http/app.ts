@@ -14,7 +14,7 @@ import { type PublicApi, registerPublicApi } from './public-api.ts';
 import { hostCheck } from './request-host.ts';
 import { ResponseLog } from './response-log.ts';
 
-/** The parts of the application. */
+/** What the application consists of, and its settings. */
 export interface AppParts {
   api: PublicApi;
   connections: Connections;
@@ -66,10 +66,10 @@ export function buildApp(parts: AppParts): FastifyInstance {
 }
 
 /** Option of GET routes that also support HEAD, which monitors and proxies use. */
-const ALSO_BY_HEAD = { exposeHeadRoute: true } as const;
+const WITH_HEAD = { exposeHeadRoute: true } as const;
 
 /** Options of the routes for probes. Requests to these routes may have any host name. */
-const PROBE = { ...ALSO_BY_HEAD, config: { anyHost: true } } as const;
+const PROBE = { ...WITH_HEAD, config: { anyHost: true } } as const;
 
 /** Registers the probes: whether the process is alive, and whether it is ready. */
 function registerProbes(app: FastifyInstance, { readiness, warnings }: Pick<AppParts, 'readiness' | 'warnings'>): void {
@@ -91,7 +91,7 @@ function registerDocs(app: FastifyInstance): void {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'",
   });
-  app.get('/openapi.json', ALSO_BY_HEAD, async (request, reply) => contract.send(request, reply));
-  app.get('/docs', ALSO_BY_HEAD, async (request, reply) => page.send(request, reply));
+  app.get('/openapi.json', WITH_HEAD, async (request, reply) => contract.send(request, reply));
+  app.get('/docs', WITH_HEAD, async (request, reply) => page.send(request, reply));
   rejectOtherMethods(app, ['/openapi.json', '/docs'], ['GET', 'HEAD']);
 }

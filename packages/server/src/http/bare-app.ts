@@ -4,13 +4,13 @@ import type { ApiError } from '../errors/api-error.ts';
 import { newId } from '../storage/new-id.ts';
 import type { Connections } from './connections.ts';
 import {
-  answerClientError,
   drainBody,
   type EarlyRejection,
   handleConnectAndExpect,
   noteEarlyRejections,
   replyError,
   replyUnreadablePath,
+  respondToClientError,
 } from './error-reply.ts';
 import { deferContinue } from './expect-continue.ts';
 import { KnownPaths } from './other-methods.ts';
@@ -45,7 +45,7 @@ export function bareApp({ connections, log, tls, checkRequest, noteEarlyRejectio
     genReqId: newId,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: 72_000,
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: respondToClientError,
     frameworkErrors: replyUnreadablePath,
     forceCloseConnections: 'idle',
     return503OnClosing: false,

@@ -7,7 +7,7 @@ import { isDatabaseUnavailable } from '../database/pool.ts';
 import { ApiError, unavailable } from '../errors/api-error.ts';
 import { newId } from '../storage/new-id.ts';
 
-/** A rejection that the application's error handler does not see: of a malformed or late request, of an unreadable path, or of CONNECT. */
+/** A rejection outside the application's error handler: the request is malformed or late, has an unreadable path, or is a CONNECT. */
 export interface EarlyRejection {
   code: ErrorCode;
   status: number;
@@ -21,7 +21,7 @@ const earlyRejectionListeners = new WeakMap<Duplex, (rejection: EarlyRejection) 
 
 /**
  * Sets the callback for early rejections of a server's connections.
- * @param event the event that passes the socket of the HTTP parser: `secureConnection` with TLS.
+ * @param event the event that passes the socket on which the HTTP parser reads. With TLS it is `secureConnection`.
  */
 export function noteEarlyRejections(
   server: Server,
@@ -91,7 +91,7 @@ export function handleConnectAndExpect(server: Server): void {
 const ending = new WeakSet<Duplex>();
 
 /** Responds to errors of the HTTP parser: malformed requests, headers that are too large, requests that do not arrive in time. */
-export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+export function respondToClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !(socket.writable || ending.has(socket))) {
     socket.destroy();
     return;
@@ -111,7 +111,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
 
 /**
  * Writes the response to the bare socket after the responses to earlier requests, because responses keep the order of requests (RFC 9112,
- * section 9.3.2). An error that came too early would make a stored record look rejected. The response that is being sent is in an
+ * section 9.3.2). Otherwise the sender of an earlier, stored record could read the error as its rejection. The response that is being sent is in an
  * internal property of Node, which Node's own error handler reads too. Tracking responses here would cost time on every valid request.
  */
 function sendInOrder(socket: Duplex, apiError: ApiError): void {
@@ -154,7 +154,7 @@ function closeInTime(socket: Duplex, timeoutMs = CLOSING_MS_MAX): void {
 const LINGER_BYTES_MAX = 64 * 1024 * 1024;
 const LINGER_MS_MAX = 10_000;
 /**
- * The maximum number of connections that stay open for discarding. Others are closed after the response, and their senders may not get it.
+ * The maximum number of connections that stay open for discarding. Others are closed after the response, which their senders may not receive.
  */
 const LINGERING_MAX = 256;
 

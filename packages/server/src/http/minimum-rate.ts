@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { answerClientError } from './error-reply.ts';
+import { respondToClientError } from './error-reply.ts';
 
 /** Bodies above this declared length must arrive at the minimum rate. Shorter ones reserve little memory. */
 const WATCHED_BYTES_MIN = 64 * 1024;
@@ -25,7 +25,7 @@ export function enforceMinimumRate(request: IncomingMessage, declaredBytes: numb
     if (elapsedMs < GRACE_PERIOD_MS || request.complete || socket.isPaused()) return;
     if (socket.bytesRead - bytesBefore >= (elapsedMs / 1000) * BYTES_PER_SECOND_MIN) return;
     clearInterval(check);
-    answerClientError(Object.assign(new Error('the body arrives too slowly'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);
+    respondToClientError(Object.assign(new Error('the body arrives too slowly'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);
   }, CHECK_MS);
   check.unref();
   return () => clearInterval(check);

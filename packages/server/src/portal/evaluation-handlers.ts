@@ -36,12 +36,12 @@ export const evaluationHandlers = handlers({
         evaluated_at,
         evaluated_key: _key,
         recorded_key,
-        before_key,
+        previous_key,
         ...evaluation
       } = found(await findStoredEvaluation(tx, params.evaluation));
       const [approval, runs] = await Promise.all([
         findApproval(tx, params.evaluation),
-        evaluation.agent === null ? null : runsBetweenEvaluations(tx, evaluation.agent.id, { recorded_key, before_key }),
+        evaluation.agent === null ? null : runsBetweenEvaluations(tx, evaluation.agent.id, { recorded_key, previous_key }),
       ]);
       return {
         ...evaluation,
@@ -83,7 +83,7 @@ export const notesOf = ({ document }: Pick<StoredEvaluation, 'document'>): strin
 export async function runsBetweenEvaluations(
   tx: Transaction,
   agentId: string,
-  { recorded_key: to, before_key: from }: Pick<StoredEvaluation, 'recorded_key' | 'before_key'>,
+  { recorded_key: to, previous_key: from }: Pick<StoredEvaluation, 'recorded_key' | 'previous_key'>,
 ): Promise<RelatedRuns> {
   const [totals, models] = await Promise.all([
     sumRunsOfAgent(tx, agentId, { from, to }),

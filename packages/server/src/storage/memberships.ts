@@ -13,7 +13,7 @@ export interface SealedMembership {
   joinedAt: string;
 }
 
-/** The columns that the seal covers. */
+/** The table and the columns that its seal covers. */
 export const MEMBERSHIPS: SealedTable<SealedMembership> = {
   name: 'memberships',
   version: 1,
@@ -163,7 +163,8 @@ function workspaceIn(
 export const membershipsOf = async (tx: PersonTransaction): Promise<PersonWorkspace[]> =>
   (await tx.run(OF_PERSON, [tx.personId])).flatMap((raw) => workspaceIn(tx.seals, raw, tx.personId) ?? []);
 
-const SEE_PERSON = sql('see_person', `SELECT set_config('countersign.person_id', $1, true)`);
+/** Sets the person whose memberships row-level security shows. An empty ID ends this. */
+const SET_VISIBLE_PERSON = sql('set_visible_person', `SELECT set_config('countersign.person_id', $1, true)`);
 
 /**
  * The workspaces of a person, read in a tenant's transaction. Memberships with an invalid seal are omitted. Row-level security shows the
@@ -181,7 +182,12 @@ export async function allWorkspacesOf(tx: Transaction, personId: string): Promis
   });
 }
 
+/** The workspaces of a person; undefined for each membership with an invalid seal. */
 async function verifiedWorkspacesOf(tx: Transaction, personId: string): Promise<(PersonWorkspace | undefined)[]> {
-  const [, found] = await Promise.all([tx.run(SEE_PERSON, [personId]), tx.run(OF_PERSON, [personId]), tx.run(SEE_PERSON, [''])]);
+  const [, found] = await Promise.all([
+    tx.run(SET_VISIBLE_PERSON, [personId]),
+    tx.run(OF_PERSON, [personId]),
+    tx.run(SET_VISIBLE_PERSON, ['']),
+  ]);
   return found.map((raw) => workspaceIn(tx.seals, raw, personId));
 }

@@ -3,7 +3,7 @@ import { parseDateTime } from '@countersign/core/domain/instant';
 import { parentOfCall } from '@countersign/core/domain/merged-trace';
 import { type Usage, usageOf } from '@countersign/core/domain/usage';
 
-/** The values of a span that are searched and summed. All its values are in the document of its submission. */
+/** The values of a span that the server searches and sums. The document of the submission has all values. */
 export interface SpanFacts {
   spanId: string;
   kind: string;
@@ -42,10 +42,10 @@ export const factsOfSpan = (span: Span): SpanFacts => ({
 const instantOf = (text: string | null | undefined): bigint | null => (text == null ? null : (parseDateTime(text) ?? null));
 
 /**
- * The facts of a submission's spans as text, which is stored with the submission: a JSON array with an array for each span. The items of
- * that array are the columns of the view `countersign.spans` from `span_id` to `ended_at`, without `submission` and `ordinal`. If a span
- * has a `parentOfCall`, two more items follow: null in the place of an ordinal, and this parent. The view then uses the position of the
- * span as its ordinal. One row for each span would cost more than the rest of the trace.
+ * The facts of a submission's spans as text, which is stored with the submission. One row for each span would need more time than the rest
+ * of the trace. The text is a JSON array with an inner array for each span. An inner array contains the columns of the view
+ * `countersign.spans` from `span_id` to `ended_at`, without `submission` and `ordinal`. If the span has a `parentOfCall`, the inner array
+ * ends with null and this parent. The null stands for `ordinal`: the view then uses the position of the span in the outer array.
  */
 export const spansText = (spans: readonly SpanFacts[]): string => `[${spans.map(spanText).join(',')}]`;
 

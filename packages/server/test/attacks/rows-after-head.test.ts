@@ -23,7 +23,7 @@ const append = (key: string) =>
 const sendTrace = (key: string) =>
   server.post(paths.traces, key, { trace_id: randomUUID(), agent_name: 'bot', status: 'success' });
 
-/** The warnings about refused logs in /readyz, and the metric. */
+/** The number of warnings about refused logs in /readyz, and the value of the metric countersign_logs_refused. */
 async function reportedState(): Promise<unknown[]> {
   const [ready, metrics] = await Promise.all([fetch(`${server.url}/readyz`), fetch(`${server.url}/metrics`)]);
   const { warnings = [] } = (await ready.json()) as { warnings?: string[] };

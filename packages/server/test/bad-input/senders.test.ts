@@ -6,7 +6,7 @@ import pino from 'pino';
 import { describe, expect, test } from 'vitest';
 import { startServer } from '../../src/app/start-server.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { answerClientError } from '../../src/http/error-reply.ts';
+import { respondToClientError } from '../../src/http/error-reply.ts';
 import { ALL, AUDIT, BODY } from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
 import { digestOf, expectRejected, GOOD, setUpRejections } from './rejections.ts';
@@ -59,7 +59,7 @@ describe('bodies whose length differs from the announced length', () => {
 describe('slow clients, and clients that do not close the connection', () => {
   test('get 408 when headers or a body do not arrive in time', async () => {
     const server = createServer({ requestTimeout: 200, headersTimeout: 200, connectionsCheckingInterval: 50 }, () => undefined);
-    server.on('clientError', answerClientError);
+    server.on('clientError', respondToClientError);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     for (const part of [`${AUDIT}\r\nHost: x\r\nX-Slow: `, httpText(AUDIT, ['Host: x', 'Content-Length: 10'], 'half')]) {
@@ -71,7 +71,7 @@ describe('slow clients, and clients that do not close the connection', () => {
 
   test('are disconnected after a rejection when they never close their side of the connection', async () => {
     const server = createServer(() => undefined);
-    server.on('clientError', answerClientError);
+    server.on('clientError', respondToClientError);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const socket = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true });
     socket.on('error', () => undefined);

@@ -73,7 +73,7 @@ describe('pipelined requests on one connection', () => {
     ['a method that is not allowed', () => get(paths.audit), get(paths.audit, LAST), 405],
     ['a route of the portal', () => get('/api/portal/session'), get('/api/portal/session', LAST), 401],
     ['a route of the ledger', () => get('/api/ledger/audit/entries'), get('/api/ledger/audit/entries', LAST), 401],
-    ['health', () => get('/livez'), get('/livez', LAST), 200],
+    ['a probe', () => get('/livez'), get('/livez', LAST), 200],
   ])('each get a response: %s', async (_what, request, last, status) => {
     const responses = await sendRaw(server.url, request().repeat(299) + last, { timeoutMs: 50_000 });
     expect(responses).toHaveLength(300);
@@ -81,7 +81,7 @@ describe('pipelined requests on one connection', () => {
     expect(new Set(responses.map(({ headers }) => headers.get('x-request-id'))).size).toBe(300);
   });
 
-  test('can be plain, chunked or with 100-continue, and their bodies can contain the bytes that end a head', async () => {
+  test('can be plain, chunked or with 100-continue, and a body can contain empty lines', async () => {
     const entry = (action: string) => JSON.stringify({ ...GOOD.entry, action });
     const spaced = (action: string) => entry(action).replace('{', `{${'\r\n\r\n'.repeat(400)}`);
     const chunked = (action: string) => {
@@ -99,7 +99,7 @@ describe('pipelined requests on one connection', () => {
     expect(responses.map(({ status }) => status)).toEqual(Array(41).fill(200));
   });
 
-  test('get their responses before the 400 for the unreadable bytes after them', async () => {
+  test('get their responses before unreadable bytes after them get a 400', async () => {
     const responses = await sendRaw(server.url, `${audit(JSON.stringify(GOOD.entry)).repeat(30)}garbage\r\n\r\n`);
     expect(responses.map(({ status }) => status)).toEqual([...Array(30).fill(200), 400]);
   });

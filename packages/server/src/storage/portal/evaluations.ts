@@ -72,8 +72,11 @@ export type StoredEvaluation = Omit<EvaluationDetail, 'notes' | 'details' | 'run
   evaluated_key: string | null;
   /** When it was recorded, UTC with microseconds. */
   recorded_key: string;
-  /** When the agent's previous evaluation with an earlier time was recorded, UTC with microseconds; null if there is none. */
-  before_key: string | null;
+  /**
+   * When the agent's previous evaluation was recorded, UTC with microseconds; null if there is none. Evaluations that have the same or a
+   * later time, for example because a clock was wrong, are skipped.
+   */
+  previous_key: string | null;
 };
 
 /** The facts about an evaluation that are read from its document. */
@@ -87,7 +90,7 @@ const FIND = sql<Omit<StoredEvaluation, keyof DocumentFacts>>(
             ORDER BY x.seq DESC LIMIT 1) AS latest_of_agent,
           (SELECT ${instantKey('x.recorded_at')} FROM countersign.evaluations AS x
             WHERE x.tenant_id = $1 AND x.agent_id = e.agent_id AND x.seq < e.seq AND x.recorded_at < e.recorded_at
-            ORDER BY x.seq DESC LIMIT 1) AS before_key
+            ORDER BY x.seq DESC LIMIT 1) AS previous_key
      FROM countersign.evaluations AS e
      ${lookUp('agents', 'a', 'id', 'e.agent_id')}
      ${lookUp('approvals', 'p', 'evaluation_id', 'e.id')}
@@ -95,8 +98,8 @@ const FIND = sql<Omit<StoredEvaluation, keyof DocumentFacts>>(
 );
 
 /**
- * One evaluation; undefined if there is none. The evidence log covers its document and some columns of its row. The other facts are read
- * from the document, so that a changed column cannot mislead an approver.
+ * One evaluation; undefined if there is none. The evidence log covers the document, but not the columns of `DocumentFacts`. So these facts
+ * are read from the document: a changed column could mislead an approver.
  */
 export async function findStoredEvaluation(tx: Transaction, id: string): Promise<StoredEvaluation | undefined> {
   const [row] = await tx.run(FIND, [tx.tenantId, id]);
