@@ -105,7 +105,7 @@ export class RequestFuzzer {
     const random = this.#random;
     const template = random.pick(this.#templates);
     const body = this.#body(template);
-    // The declared length never exceeds that of the body. Otherwise the server would wait many seconds for the rest (slow-senders.ts).
+    // The declared length is never longer than the body. Otherwise the server would wait many seconds for the rest (slow-senders.ts).
     const length = random.chance(0.02) ? Math.floor(random.next() * Buffer.byteLength(body)) : Buffer.byteLength(body);
     const method = random.chance(0.03) ? random.pick(['PUT', 'OPTIONS', 'DELETE', 'HEAD', 'PROPFIND']) : template.method;
     const headers: Record<string, string | number> = {

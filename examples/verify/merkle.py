@@ -73,7 +73,7 @@ def check_consistency(first, second, hashes, first_root, second_root):
     if not 0 <= first <= second:
         raise ProofError(f'a tree of size {first} cannot be a prefix of one of size {second}')
     if first == 0 and first_root != EMPTY_ROOT:
-        raise ProofError('the root is not that of the empty tree')
+        raise ProofError('the root is not the root of the empty tree')
     if first == second and first_root != second_root:
         raise ProofError('two trees of the same size have different roots')
     if first in (0, second):

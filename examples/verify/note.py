@@ -232,5 +232,5 @@ def read_checkpoint(data, keys=None):
     if root is None or len(root) != 32:
         raise Invalid([('bad_checkpoint', 'the root is not the base64 of 32 bytes')])
     if size == '0' and root != merkle.EMPTY_ROOT:
-        raise Invalid([('bad_checkpoint', 'the size is 0, but the root is not that of the empty tree')])
+        raise Invalid([('bad_checkpoint', 'the size is 0, but the root is not the root of the empty tree')])
     return Checkpoint(origin, int(size), root, signers)

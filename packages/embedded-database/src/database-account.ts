@@ -49,7 +49,7 @@ export function unprivilegedAccount(): Account {
 
 /**
  * The user with this uid.
- * @throws EmbeddedDatabaseError if the uid is not that of this process and is not in /etc/passwd, or if this process's uid has no name
+ * @throws EmbeddedDatabaseError if the uid is neither the uid of this process nor in /etc/passwd, or if this process's uid has no name
  */
 export function accountOf(uid: number): Account {
   const self = currentAccount();

@@ -8,7 +8,7 @@ import { connectToSocket } from './socket-connection.ts';
  * The registration of a keeper for a data folder. The registry is a sequence of numbered folders `lease-<n>`; each names the socket of
  * one keeper. The highest number is current, and its keeper is alive as long as the socket accepts connections.
  *
- * A keeper takes over by renaming its own folder to the number after that of a dead keeper. A rename onto a folder that is not empty fails,
+ * A keeper takes over by renaming its own folder to the next number after a dead keeper's. A rename onto a folder that is not empty fails,
  * so only one keeper wins. A lock file or a socket with a fixed name would have to be removed when it is stale. That could remove the file
  * of a successor instead. The highest number is never removed, even at a clean stop: it makes the next number unique. A keeper that is not
  * registered yet is called a candidate.

@@ -75,8 +75,8 @@ test('the overview names the run whose merged steps or sums differ from its subm
   const { page } = await workspace.visit('viewer');
   const notice = page.getByRole('alert').filter({ hasText: 'The database was changed outside Countersign' });
   await notice.waitFor();
-  expect(await notice.innerText()).toContain(`Run ${id}: the steps of this trace are not those of its newest submissions`);
-  expect(await notice.innerText()).toContain(`Run ${id}: the sums of this trace are not those of its steps`);
+  expect(await notice.innerText()).toContain(`Run ${id}: the steps of this trace differ from its newest submissions`);
+  expect(await notice.innerText()).toContain(`Run ${id}: the sums of this trace differ from its steps`);
 });
 
 test('the overview and the page of the audit ledger report an altered row of the ledger', async () => {

@@ -73,7 +73,7 @@ export function readTrustSettings(session: Session, options: TrustOptions): Trus
   return trustSettings;
 }
 
-/** Throws a CommandError if --verify-key is given, or if --workspace is another workspace than that of the trust file. */
+/** Throws a CommandError if --verify-key is given, or if --workspace differs from the workspace of the trust file. */
 function requireNoOtherTrust(
   { source, workspace }: TrustFileInput,
   texts: readonly KeyText[],

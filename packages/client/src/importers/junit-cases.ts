@@ -86,7 +86,7 @@ function namesWithin({ elements }: Element, names = new Set<string>()): Set<stri
 }
 
 /**
- * The outcomes in an element of a suite that is neither a case nor a suite. Each outcome is that of the whole suite, and counts as one more
+ * The outcomes in an element of a suite that is neither a case nor a suite. Each outcome applies to the whole suite, and counts as one more
  * case. The test runners of Ant and Eclipse write an `error` directly in a suite whose class could not be loaded.
  */
 export function wholeSuiteCounts({ name, elements }: Element): JUnitCounts[] {

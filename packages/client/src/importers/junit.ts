@@ -62,7 +62,7 @@ function reportOf(text: string): Element {
   throw notThisFormat('junit', `its root is ${labelOf(root.name)}, neither testsuites nor testsuite`);
 }
 
-/** The report's own name, or that of its only suite. */
+/** The report's own name, or the name of its only suite. */
 function nameOf(root: Element): string | undefined {
   const suites = root.elements.filter(isSuite);
   return labelOf(root.attributes.name, suites.length === 1 ? suites[0]!.attributes.name : undefined);

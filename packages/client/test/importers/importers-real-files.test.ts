@@ -141,7 +141,7 @@ describe('time of the run', () => {
     });
   });
 
-  test('is that of the earliest suite', () => {
+  test('is the time of the earliest suite', () => {
     const suite = (at: string) => `<testsuite timestamp="${at}"><testcase/></testsuite>`;
     const report = `<testsuites>${suite('2026-11-20T09:30:00+01:00')}${suite('2026-11-20T09:00:00.5Z')}</testsuites>`;
     expect(importJUnit(Buffer.from(report)).evaluated_at).toBe('2026-11-20T08:30:00.000Z');
@@ -156,7 +156,7 @@ describe('time of the run', () => {
     expect(importJUnit(Buffer.from(suite)).evaluated_at).toBe('2020-01-01T00:00:00.000Z');
   });
 
-  test('is read from files of promptfoo and Inspect; those of DeepEval contain none', () => {
+  test('is read from files of promptfoo and Inspect, but files of DeepEval contain no time', () => {
     expect(importPromptfoo(resultsFile('promptfoo-whole.json')).evaluated_at).toMatch(/^2026-11-22T/);
     expect(importInspect(resultsFile('inspect-whole.eval')).evaluated_at).toMatch(/^2026-11-22T/);
     const run = importDeepEval(resultsFile('deepeval-run.json'));

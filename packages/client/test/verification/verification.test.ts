@@ -283,7 +283,7 @@ describe('cryptography of the client', () => {
     expect(verifyEd25519(raw, signed, sign(null, signed, privateKey))).toBe(true);
     expect(verifyEd25519(raw, Buffer.from('other'), sign(null, signed, privateKey))).toBe(false);
     const [publicKey, message, signature] = [new Uint8Array(32), new Uint8Array(3), new Uint8Array(64)];
-    // The identity point is the key and R, and S is 0. Permissive verifiers accept this signature; the result must be that of the server.
+    // The identity point is the key and R, and S is 0. Only permissive verifiers accept this signature. The client must do what Node does.
     publicKey[0] = signature[0] = 1;
     expect(verifyEd25519(publicKey, message, signature)).toBe(nodeVerify(publicKey, message, signature));
     expect(verifyEd25519(new Uint8Array(5), message, signature)).toBe(false);

@@ -9,7 +9,7 @@ type Node = Record<string, unknown>;
 export const OTLP_TAG = {
   name: 'OpenTelemetry',
   description:
-    'OTLP/HTTP under `/v1/`, for exporters of OpenTelemetry. The keys and limits are those of `/api/public/traces`. ' +
+    'OTLP/HTTP under `/v1/`, for exporters of OpenTelemetry. The keys and limits are the same as for `/api/public/traces`. ' +
     'Errors have the form of OTLP, except those with the status 405, 408 or 431.',
 } as const;
 

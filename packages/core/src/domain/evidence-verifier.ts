@@ -48,7 +48,7 @@ export function readEvidence(text: string): { value: EvidenceDocument } | { faul
 
 /**
  * Describes the first member of a decision that differs from the verdict on the evidence; undefined if none differs. If the decision
- * states its request, the request must be that of the evidence.
+ * states its request, the request must equal the request in the evidence.
  * @param isSameAge whether two values of `evaluation_age` count as equal. By default they must be equal. Pass a function if the time at
  *   which the evidence was read is known only approximately.
  */

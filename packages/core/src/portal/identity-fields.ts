@@ -76,7 +76,8 @@ export const SignedIn = Type.Object({
   ...Session.properties,
   workspace_id: nullable(
     uuid({
-      description: 'The workspace to open: that of the used link, or the one created with the link; null if there is none.',
+      description:
+        'The workspace to open: the workspace of the used link, or the workspace created with the link; null if there is none.',
     }),
   ),
 });

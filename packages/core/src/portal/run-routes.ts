@@ -21,8 +21,8 @@ export const Submission = Type.Object({
   redacted: flag({ description: 'Whether user IDs with personal data were overwritten before it was stored.' }),
   deleted: flag({
     description:
-      'Whether it was an export that was deleted because it also contained a run that was erased. Then `bytes` and `media_type` are ' +
-      'those of the document that the service had mapped from the export, and there is no file.',
+      'Whether it was an export that was deleted because it also contained an erased run. If so, `bytes` and `media_type` describe the ' +
+      'document that the service had mapped from the export, and there is no file.',
   }),
 });
 export type Submission = Static<typeof Submission>;

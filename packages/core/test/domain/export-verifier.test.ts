@@ -142,7 +142,7 @@ describe('export of the audit ledger', () => {
   });
 });
 
-test('the members of a line may be in any order, but its hash must be that of the canonical text', async () => {
+test('the members of a line may be in any order, but its hash must be computed from the canonical text', async () => {
   const [row] = rows;
   const unordered = row!.canonical.replace('{"a":1,"b":2}', '{"b":2,"a":1}');
   expect(await verify(lineOf(row!.canonical, row!.rowHash))).toMatchObject({ entries: 1, firstBad: undefined });

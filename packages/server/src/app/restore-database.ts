@@ -63,14 +63,14 @@ function requireSecretsOf({ manifest: { instance } }: BackupReader, secrets: Sec
   if (fingerprints(secrets).master !== instance.masterFingerprint)
     throw new ExitError(
       'wrong_secret',
-      'COUNTERSIGN_MASTER_SECRET (or the file master-secret) is not that of the backup; nothing was changed',
+      'COUNTERSIGN_MASTER_SECRET (or the file master-secret) does not match the backup; nothing was changed',
     );
   const { signingKey: current, previousSigningKey: previous } = secrets;
   const given = [current, ...(previous === undefined ? [] : [previous])].map((key) => signingKey('', key).keyid);
   if (!given.some((keyid) => instance.liveSigningKeys.includes(keyid)))
     throw new ExitError(
       'wrong_secret',
-      'COUNTERSIGN_SIGNING_KEY (or signing-key.pem) is not that of the backup; nothing was changed',
+      'COUNTERSIGN_SIGNING_KEY (or signing-key.pem) does not match the backup; nothing was changed',
     );
 }
 

@@ -89,8 +89,7 @@ function addRun(group: Command, session: Session): void {
   group
     .command('run')
     .description(
-      'Drop the runs whose period is over. A server does this daily if its database role, or that of COUNTERSIGN_MIGRATE_DATABASE_URL, ' +
-        'may delete runs.',
+      'Drop expired runs. A server does this daily if its database role, or the role of COUNTERSIGN_MIGRATE_DATABASE_URL, may delete runs.',
     )
     .option('--workspace <name>', 'ID of one workspace, or its name if it is unique (default: all workspaces)')
     .option(...JSON_OPTION)
@@ -142,7 +141,7 @@ const dropIn = (database: OpenDatabase, ids: readonly string[]): Promise<RunResu
     return result;
   });
 
-/** The error of a run that failed in these workspaces. Its exit code is that of the first failure. */
+/** The error of a run that failed in these workspaces. The first failure determines its exit code. */
 const runError = (failures: RunResult['failures']): ExitError =>
   new ExitError(failures[0]!.reason, failures.map(({ workspace, message }) => `workspace ${workspace}: ${message}`).join('; '));
 

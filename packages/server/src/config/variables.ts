@@ -167,7 +167,7 @@ export const VARIABLES = {
   allowedHosts: variable(
     'COUNTERSIGN_ALLOWED_HOSTS',
     undefined,
-    'Allowed host names besides that of COUNTERSIGN_PUBLIC_URL, separated by commas, such as a service name in a cluster. If one of these two variables is set, requests to other host names are rejected.',
+    'More allowed host names, in addition to the host of COUNTERSIGN_PUBLIC_URL, separated by commas, such as a service name in a cluster. If one of these two variables is set, requests to other host names are rejected.',
     hostNames,
   ),
   masterSecret: variable(

@@ -12,8 +12,8 @@ import type { PublicApi } from './public-api.ts';
 import { readBody } from './read-body.ts';
 
 /**
- * Registers the OpenTelemetry endpoints. Keys and limits are those of POST /api/public/traces. Errors have the form of OTLP, including the
- * error of the host check.
+ * Registers the OpenTelemetry endpoints. Keys and limits are the same as for POST /api/public/traces. Errors have the form of OTLP,
+ * including the error of the host check.
  */
 export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
   for (const [signal, { path }] of Object.entries(OTLP_OPERATIONS) as [Signal, OtlpOperation][]) {

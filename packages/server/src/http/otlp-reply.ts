@@ -43,7 +43,7 @@ export function replyExportError(error: unknown, request: FastifyRequest, reply:
 
 /**
  * Sends a body as bytes, because Fastify adds a charset to the Content-Type of a string. The OpenTelemetry Collector reads the partial
- * success in a response only if its Content-Type is exactly that of the request.
+ * success in a response only if its Content-Type equals the request's exactly.
  */
 const sendAs = (reply: FastifyReply, mediaType: MediaType, body: string | Uint8Array): FastifyReply =>
   reply.header('content-type', mediaType).send(Buffer.from(body as Uint8Array));

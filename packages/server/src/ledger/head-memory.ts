@@ -127,7 +127,7 @@ export function countRefusedLogs(pool: Pool): number {
 /** The tenant of a log, and the seals of its database. */
 type LogOwner = Pick<Transaction, 'seals' | 'tenantId'>;
 
-/** The IDs of the tenants of a pool's database whose logs this process has used; at most those of HEADS_MAX logs. */
+/** The IDs of tenants of a pool's database whose logs this process has used. The process remembers at most HEADS_MAX logs. */
 export function seenTenantIds(pool: Pool): Set<string> {
   const seals = sealsOf(pool);
   const keys = seals === undefined ? [] : [...memoryOf(seals).heads.keys()];

@@ -141,8 +141,8 @@ function stepFaults(row: StoredTrace, merged: MergedTrace): Pick<ColumnFinding, 
   const expected = row.submissionCount === 1 ? null : digestOfSpans(merged.spans);
   const faults: Pick<ColumnFinding, 'table' | 'fault'>[] = [];
   if (row.stepsDigest !== expected)
-    faults.push({ table: 'merged_spans', fault: 'the steps of this trace are not those of its newest submissions' });
-  if (!row.hasSumsOfSteps) faults.push({ table: 'merged_traces', fault: 'the sums of this trace are not those of its steps' });
+    faults.push({ table: 'merged_spans', fault: 'the steps of this trace differ from its newest submissions' });
+  if (!row.hasSumsOfSteps) faults.push({ table: 'merged_traces', fault: 'the sums of this trace differ from its steps' });
   return faults;
 }
 

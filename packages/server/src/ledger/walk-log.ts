@@ -113,7 +113,7 @@ function addFrontier(tree: TreeVerifier, { head }: LogExtent): void {
     tree.add([{ source, size, root: openFrontier(head.tree).root() }]);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    tree.contradict({ source, size, reason: `its hashes are not those of a tree: ${error.message}` });
+    tree.contradict({ source, size, reason: `its hashes do not form a tree: ${error.message}` });
   }
 }
 

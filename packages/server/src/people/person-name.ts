@@ -24,4 +24,4 @@ export function isPersonName(text: string): boolean {
 
 /** The rule in words, after "must be". */
 export const PERSON_NAME_RULE =
-  'a name with a letter, digit or symbol, without surrounding blanks or invisible characters, and not that of the operator, a key or the system';
+  'a name with a letter, digit or symbol, without surrounding blanks or invisible characters, and not a name of the operator, a key or the system';

@@ -21,7 +21,7 @@ export function readParameters(params: Readonly<Record<string, string>>): Record
 }
 
 /**
- * Throws 404 if a parameter does not have its form, by default that of an ID. It is called after the access rule was checked, so that the
+ * Throws 404 if a parameter does not have its form, which is a UUID by default. It is called after the access rule was checked, so that the
  * response reveals nothing to a person without access.
  */
 export function requireForms(params: Readonly<Record<string, string>>): void {

@@ -70,7 +70,7 @@ export async function readSpanPage(
   };
 }
 
-/** The first steps whose submissions together have at most DOCUMENT_BYTES_MAX; at least those of one submission. */
+/** The first steps whose submissions together have at most DOCUMENT_BYTES_MAX; at least the steps of one submission. */
 function withinDocumentBytes(spans: StoredSpan[]): StoredSpan[] {
   const bytesOf = (span: StoredSpan, index: number) =>
     spans[index - 1]?.submission === span.submission ? 0 : span.document_bytes;

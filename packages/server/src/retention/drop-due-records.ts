@@ -22,8 +22,8 @@ export interface DroppedRecords {
   /** The number of dropped OpenTelemetry exports. */
   exports: number;
   /**
-   * The number of due traces and telemetry requests that were kept: those of a run that must be kept (`isHeld` in storage/run-holds.ts),
-   * and traces without submissions.
+   * The number of due traces and telemetry requests that were kept: records of runs that must be kept (`isHeld` in
+   * storage/run-holds.ts), and traces without submissions.
    */
   held: number;
   /** IDs of segments of dropped records that are missing or unreadable. They were changed outside the server, and are not changed again. */
@@ -80,7 +80,7 @@ export async function dropDueRecords(pool: Pool, tenantId: string, options: Drop
   return result;
 }
 
-/** The due ranges of traces, and those of telemetry. */
+/** The due ranges of traces, and the due ranges of telemetry. */
 const rangesOf = (periods: readonly StoredPeriod[], now: string): [DueRange[], DueRange[]] => [
   dueRanges(periods, 'traceDays', Date.parse(now)),
   dueRanges(periods, 'telemetryDays', Date.parse(now)),

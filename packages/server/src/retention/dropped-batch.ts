@@ -11,7 +11,7 @@ export interface DroppedBatch {
   /** The number of dropped traces, telemetry requests or exports. */
   dropped: number;
   /**
-   * The number of due records that were kept: those of a run that must be kept (`isHeld` in storage/run-holds.ts), and traces without
+   * The number of due records that were kept: records of runs that must be kept (`isHeld` in storage/run-holds.ts), and traces without
    * submissions. Always 0 for exports.
    */
   held: number;
@@ -25,7 +25,7 @@ export interface DroppedBatch {
  */
 type DropCounts = Exclude<ServiceMetadata<'retention.dropped'>, null>;
 
-/** Appends the entry of the audit ledger for a batch. The range is that of the records, for traces that of their first submissions. */
+/** Appends the audit entry for a batch. The range contains the times of the records; for traces, the times of their first submissions. */
 export function recordDrop(tx: Transaction, head: HeadToMove, { from, before, days }: DueRange, dropped: DropCounts): void {
   const metadata = { ...dropped, days, received_from: from, received_before: before };
   appendEntries(tx, head, [

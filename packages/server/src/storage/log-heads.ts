@@ -25,7 +25,7 @@ export interface StoredHead extends ChainHead {
 
 /** The times that were read together with a head. */
 interface ReadClock {
-  /** The time for appended rows: that of the database's clock, or of the last row if that is later. UTC with milliseconds. */
+  /** The time for appended rows: the later of the database's time and the time of the last row. UTC with milliseconds. */
   now: string;
   /** The time of the database's clock, in the same format. */
   clock: string;

@@ -30,7 +30,7 @@ export function digestOfSpans(spans: ReadonlyMap<string, MergedSpan>): string | 
   return hash('sha256', ordered.join('\n'), 'hex');
 }
 
-/** SQL that is true if the stored sums of a trace are those of its stored spans, or if it has one submission and no stored sums. */
+/** SQL that is true if the stored sums of a trace equal the sums of its stored spans, or if it has one submission and no stored sums. */
 export const hasSumsOfSpans = (trace: string, submissionCount: string): string =>
   `coalesce((SELECT (s.span_count, ${USAGE.map((member) => `s.${member}, s.${member}_reported`).join(', ')}) = (
       SELECT count(*), ${USAGE.map((member) => `coalesce(sum(m.${member}), 0), count(m.${member})`).join(', ')}

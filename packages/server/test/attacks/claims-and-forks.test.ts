@@ -159,7 +159,7 @@ describe('a stored checkpoint or head', () => {
     await scenario.insider.sql(`UPDATE countersign.log_heads SET frontier = '\\x' WHERE $T AND log = 'audit'`, scenario.tenantId);
     expect(await scenario.run('ledger', 'verify', '--workspace', 'victim')).toEqual({
       status: 1,
-      output: expect.stringMatching(/^broken: the stored tree of 330 rows: its hashes are not those of a tree/),
+      output: expect.stringMatching(/^broken: the stored tree of 330 rows: its hashes do not form a tree/),
     });
   });
 });

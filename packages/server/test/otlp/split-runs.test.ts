@@ -204,7 +204,7 @@ describe('the outcome of a run sent to /api/public/traces and as OTLP', () => {
     expect((await runOf(failed)).outcome).toBe('failure');
   });
 
-  test('is that of the root and not the default; an explicit outcome overrides that of the root', async () => {
+  test('comes from the root span and not from the default, but an explicit outcome overrides the root span', async () => {
     const [byDefault, explicit] = [newTrace(), newTrace()];
     await postTrace({ trace_id: byDefault });
     await sendSpans([root(byDefault, 'x-bot', { status: { code: 2 } })]);

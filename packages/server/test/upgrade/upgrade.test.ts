@@ -74,7 +74,7 @@ describe.each(VERSIONS)('the upgrade of a database of version %s', (version) => 
     return { status: response.status, body: await response.json() };
   };
 
-  test('every later migration runs, every log is valid, and the schema is that of the current version', async () => {
+  test('every later migration runs, every log is valid, and the schema matches the current version', async () => {
     expect(restored).toMatchObject({ status: 0, out: expect.stringMatching(/^valid: 10 logs/) });
     const applied = await database.sql<{ name: string }>('SELECT name FROM countersign.migrations ORDER BY name');
     expect(applied.map(({ name }) => name)).toEqual(knownMigrations());
