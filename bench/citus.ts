@@ -13,7 +13,7 @@ import { migrate } from '../packages/server/src/database/migrate.ts';
 import { createWorkspace } from '../packages/server/src/workspace/create-workspace.ts';
 import { mintKey } from '../packages/server/src/workspace/ingestion-keys.ts';
 import { createCitusDatabase, createRoles, OWNER, SERVER } from '../scripts/citus/databases.ts';
-import { type CitusNode, onNode, openCitusNodes } from '../scripts/citus/nodes.ts';
+import { type CitusNode, openCitusNodes, runOnNode } from '../scripts/citus/nodes.ts';
 import { evaluationBodies } from './bodies.ts';
 import { type LoadRequest, postRequest, runLoad, sendAll } from './load.ts';
 import { startServer } from './measured-server.ts';
@@ -54,7 +54,7 @@ try {
   cleanup.defer(() => nodes.stop());
   await createRoles(nodes);
   await createCitusDatabase(nodes, 'bench_citus');
-  await onNode(nodes.coordinator, 'postgres', (client) => client.query(`CREATE DATABASE bench_plain OWNER ${OWNER}`));
+  await runOnNode(nodes.coordinator, 'postgres', (client) => client.query(`CREATE DATABASE bench_plain OWNER ${OWNER}`));
   const plain = await startSide(nodes.coordinator, 'bench_plain', false);
   const citus = await startSide(nodes.coordinator, 'bench_citus', true);
   const print = (...cells: (string | number)[]) => process.stdout.write(`| ${cells.join(' | ')} |\n`);

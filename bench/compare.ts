@@ -1,5 +1,5 @@
 import { keyOf, type newestRows, type PartRow } from './kept-results.ts';
-import { figure, markdownTable } from './table.ts';
+import { formatFigure, markdownTable } from './table.ts';
 
 /**
  * A Markdown table of the rows and their newest kept results. The last column is the current ratio divided by the kept ratio. On a slower
@@ -10,15 +10,15 @@ export function comparison(rows: readonly PartRow[], kept: ReturnType<typeof new
   const lines = rows.map((row) => {
     const old = kept.get(keyOf(row));
     const names = [row.part, row.work, row.limit];
-    if (old === undefined) return [...names, 'none', '', '', figure(row.ratio), ''];
+    if (old === undefined) return [...names, 'none', '', '', formatFigure(row.ratio), ''];
     const lessIsBetter = row.target?.lessIsBetter === true ? ' (less is better)' : '';
     return [
       ...names,
       `${old.date.slice(0, 10)} ${old.commit}`,
-      figure(row.rate / old.rate),
-      figure(old.ratio),
-      figure(row.ratio),
-      figure(row.ratio / old.ratio) + lessIsBetter,
+      formatFigure(row.rate / old.rate),
+      formatFigure(old.ratio),
+      formatFigure(row.ratio),
+      formatFigure(row.ratio / old.ratio) + lessIsBetter,
     ];
   });
   return markdownTable(head, lines);

@@ -96,7 +96,7 @@ export function readOptions(args: string[]): Options | 'help' {
   if (values.against === undefined && values.servers !== '1') throw new Error('--servers works only with --against');
   const possible: readonly Part[] = values.against === undefined ? PARTS : COMPARED_PARTS;
   return {
-    only: values.only?.split(',').map((name) => part(name, possible)) ?? possible,
+    only: values.only?.split(',').map((name) => parsePart(name, possible)) ?? possible,
     rounds: positive('--rounds', values.rounds),
     seconds: positive('--seconds', values.seconds),
     rows: positive('--rows', values.rows),
@@ -112,7 +112,7 @@ export function readOptions(args: string[]): Options | 'help' {
 }
 
 /** @throws if the part is not one of `possible`: with --against, only some parts can be measured. */
-function part(name: string, possible: readonly Part[]): Part {
+function parsePart(name: string, possible: readonly Part[]): Part {
   const found = possible.find((each) => each === name);
   if (found !== undefined) return found;
   const option = possible === PARTS ? '--only' : '--only with --against';

@@ -8,8 +8,8 @@ import { type BenchEnvironment, createEnvironment } from './environment.ts';
 import { keepResult, keptRow, machineClass, newestRows, type PartRow } from './kept-results.ts';
 import { HELP, type Options, type Part, readOptions } from './options.ts';
 import { type Row, targetStatus } from './rounds.ts';
-import { against } from './rows/against.ts';
 import { bare } from './rows/bare.ts';
+import { compareCheckouts } from './rows/checkouts.ts';
 import { client } from './rows/client.ts';
 import { disk } from './rows/disk.ts';
 import { gate } from './rows/gate.ts';
@@ -89,7 +89,7 @@ async function run(options: Options): Promise<void> {
   const measurements: [name: string, measure: (environment: BenchEnvironment) => Promise<Row[]>][] =
     folder === undefined
       ? only.map((part) => [part, (environment) => parts[part](options, environment)])
-      : [[`against ${folder}`, (environment) => against(environment, folder, options)]];
+      : [[`against ${folder}`, (environment) => compareCheckouts(environment, folder, options)]];
   for (const [name, measure] of measurements) {
     process.stderr.write(`measuring ${name} ...\n`);
     const measured = await inEnvironment(options, measure);

@@ -8,10 +8,10 @@ export function table(rows: readonly Row[]): string {
     const targetText = (value?: number) => (value === undefined ? '' : `${target?.lessIsBetter === true ? '≤ ' : ''}${value}`);
     return [
       work,
-      `${figure(rate)} ${unit}`,
+      `${formatFigure(rate)} ${unit}`,
       limit,
-      figure(limitRate),
-      figure(ratio),
+      formatFigure(limitRate),
+      formatFigure(ratio),
       targetText(target?.required),
       targetText(target?.stretch),
       targetStatus(row),
@@ -28,5 +28,5 @@ export function markdownTable(head: readonly string[], lines: readonly string[][
 }
 
 /** The value with three significant digits, or as a whole number from 1000 on. */
-export const figure = (value: number): string =>
+export const formatFigure = (value: number): string =>
   value >= 1000 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)));

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { migrate } from '../packages/server/src/database/migrate.ts';
 import type { Environment } from '../packages/server/test/fixtures/process-environment.ts';
 import { createCitusDatabase, createRoles, OWNER, SERVER } from '../scripts/citus/databases.ts';
-import { type CitusNodes, onNode, openCitusNodes } from '../scripts/citus/nodes.ts';
+import { type CitusNodes, openCitusNodes, runOnNode } from '../scripts/citus/nodes.ts';
 
 const NAME = 'countersign';
 
@@ -45,7 +45,7 @@ export class CitusDatabase {
 
   /** Queries the database as superuser. */
   query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
-    return onNode(this.#nodes.coordinator, NAME, async (client) => (await client.query<Row>(text, values)).rows);
+    return runOnNode(this.#nodes.coordinator, NAME, async (client) => (await client.query<Row>(text, values)).rows);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { asOwner } from '../../packages/server/src/database/pools.ts';
+import { runAsOwner } from '../../packages/server/src/database/pools.ts';
 import { dropDueRecords } from '../../packages/server/src/retention/drop-due-records.ts';
 import { setRetention } from '../../packages/server/src/workspace/set-retention.ts';
 import type { BenchEnvironment } from '../environment.ts';
@@ -21,7 +21,7 @@ export async function retention(
   const { latencies, perSecond } = await runLoad({ port, connections: CONNECTIONS, seconds, loadRequests });
   const startedAt = performance.now();
   const now = new Date(Date.now() + (RETENTION_DAYS + 1) * DAY_MS).toISOString();
-  const dropped = await asOwner(database, (ownerPool) => dropDueRecords(ownerPool, tenantId, { now }));
+  const dropped = await runAsOwner(database, (ownerPool) => dropDueRecords(ownerPool, tenantId, { now }));
   const rate = (dropped.traces / (performance.now() - startedAt)) * 1000;
   if (dropped.traces < latencies.length) throw new Error(`dropped ${dropped.traces} of ${latencies.length} traces`);
   const title = {

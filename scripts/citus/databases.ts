@@ -1,4 +1,4 @@
-import { type CitusNode, type CitusNodes, onNode } from './nodes.ts';
+import { type CitusNode, type CitusNodes, runOnNode } from './nodes.ts';
 
 /** The addresses of a cluster. */
 type Nodes = Pick<CitusNodes, 'coordinator' | 'workers'>;
@@ -16,7 +16,7 @@ const nodesOf = ({ coordinator, workers }: Nodes): CitusNode[] => [coordinator, 
 /** Creates the roles on every node where they are missing. Citus does not copy roles that were created before its extension. */
 export async function createRoles(nodes: Nodes): Promise<void> {
   for (const node of nodesOf(nodes))
-    await onNode(node, 'postgres', async (client) => {
+    await runOnNode(node, 'postgres', async (client) => {
       await client.query('SET citus.enable_create_role_propagation = off');
       for (const statement of ROLES) await client.query(statement);
     });
@@ -25,11 +25,11 @@ export async function createRoles(nodes: Nodes): Promise<void> {
 /** Creates an empty database with the extension on every node, and registers the workers on the coordinator. */
 export async function createCitusDatabase(nodes: Nodes, name: string): Promise<void> {
   for (const node of nodesOf(nodes)) {
-    await onNode(node, 'postgres', (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0 OWNER ${OWNER}`));
-    await onNode(node, name, (client) => client.query('CREATE EXTENSION citus'));
+    await runOnNode(node, 'postgres', (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0 OWNER ${OWNER}`));
+    await runOnNode(node, name, (client) => client.query('CREATE EXTENSION citus'));
   }
   const { coordinator, workers } = nodes;
-  await onNode(coordinator, name, async (client) => {
+  await runOnNode(coordinator, name, async (client) => {
     await client.query('SELECT citus_set_coordinator_host($1, $2)', [coordinator.host, coordinator.port]);
     for (const { host, port } of workers) await client.query('SELECT citus_add_node($1, $2)', [host, port]);
   });
@@ -41,7 +41,7 @@ export async function createCitusDatabase(nodes: Nodes, name: string): Promise<v
  */
 export async function disallowConnections(nodes: Nodes, name: string): Promise<void> {
   for (const node of nodesOf(nodes))
-    await onNode(node, 'postgres', async (client) => {
+    await runOnNode(node, 'postgres', async (client) => {
       await client.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
       await client.query('SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1', [name]);
     });
@@ -54,13 +54,13 @@ export async function disallowConnections(nodes: Nodes, name: string): Promise<v
  */
 export async function copyCitusDatabase(nodes: Nodes, template: string, name: string): Promise<void> {
   const copy = `CREATE DATABASE ${name} TEMPLATE ${template} OWNER ${OWNER} STRATEGY file_copy`;
-  await Promise.all(nodesOf(nodes).map((node) => onNode(node, 'postgres', (client) => client.query(copy))));
+  await Promise.all(nodesOf(nodes).map((node) => runOnNode(node, 'postgres', (client) => client.query(copy))));
 }
 
 /** Drops a database on every node. */
 export async function dropCitusDatabase(nodes: Nodes, name: string): Promise<void> {
   await disallowConnections(nodes, name);
   await Promise.all(
-    nodesOf(nodes).map((node) => onNode(node, 'postgres', (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`))),
+    nodesOf(nodes).map((node) => runOnNode(node, 'postgres', (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`))),
   );
 }

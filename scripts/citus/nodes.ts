@@ -162,7 +162,7 @@ class StartedNode {
   async untilReady(): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        await onNode(this.address, 'postgres', (client) => client.query('SELECT 1'));
+        await runOnNode(this.address, 'postgres', (client) => client.query('SELECT 1'));
         return;
       } catch (error) {
         if (attempt > 300 || this.child.exitCode !== null || this.child.signalCode !== null)
@@ -193,7 +193,7 @@ async function endProcess(child: ChildProcess): Promise<void> {
 }
 
 /** Runs work with a connection to a database of a node, as its superuser. */
-export async function onNode<T>(node: CitusNode, database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+export async function runOnNode<T>(node: CitusNode, database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ ...node, database });
   client.on('error', () => undefined);
   await client.connect();

@@ -43,11 +43,11 @@ export async function stopOrphanedPostgres(cluster: string, socketFolder: string
   if (postmasters().length > 0) notify('PostgreSQL of an earlier run is still running: stopping it first');
   for (const [signal, timeoutMs] of orphanStopSignals) {
     for (const { pid } of postmasters()) kill(pid, signal);
-    await untilNone(postmasters, timeoutMs);
+    await waitUntilNone(postmasters, timeoutMs);
   }
-  let remaining = await untilNone(() => processesIn(cluster), childrenTimeoutMs);
+  let remaining = await waitUntilNone(() => processesIn(cluster), childrenTimeoutMs);
   for (const { pid } of remaining) kill(pid, 'SIGKILL');
-  remaining = await untilNone(() => processesIn(cluster), killedTimeoutMs);
+  remaining = await waitUntilNone(() => processesIn(cluster), killedTimeoutMs);
   if (remaining.length > 0) {
     const pids = remaining.map(({ pid }) => pid).join(', ');
     throw new EmbeddedDatabaseError('start_failed', `PostgreSQL of an earlier run cannot be stopped: end the processes ${pids}`);
@@ -88,7 +88,7 @@ async function acceptsConnections(socketPath: string): Promise<boolean> {
 }
 
 /** Waits until `find` finds no processes. Returns the processes that are left after the timeout. */
-async function untilNone(find: () => PostgresProcess[], timeoutMs: number): Promise<PostgresProcess[]> {
+async function waitUntilNone(find: () => PostgresProcess[], timeoutMs: number): Promise<PostgresProcess[]> {
   const deadline = Date.now() + timeoutMs;
   let found = find();
   while (found.length > 0 && Date.now() < deadline) {

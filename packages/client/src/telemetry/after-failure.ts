@@ -1,6 +1,6 @@
 import { ApiError, PayloadTooLargeError, ValidationError } from '../http/errors.ts';
 import type { Issue } from '../wire/contract.ts';
-import { type Batch, halves, issuesByEvent, newBatch } from './batch.ts';
+import { type Batch, issuesByEvent, newBatch, splitInHalves } from './batch.ts';
 
 /** What happens to a batch after its request failed. */
 export interface BatchOutcome {
@@ -51,7 +51,7 @@ function withoutWrongEvents(batch: Batch, error: ValidationError): BatchOutcome 
 /** Handles an error that names no event: splits the batch in two, or rejects its only event. So the other events are stored. */
 function splitBatch(batch: Batch, { issues }: ApiError): BatchOutcome {
   const [text] = batch.texts;
-  if (batch.texts.length > 1) return { rejected: [], again: halves(batch), dropped: 0, mustWait: false };
+  if (batch.texts.length > 1) return { rejected: [], again: splitInHalves(batch), dropped: 0, mustWait: false };
   return { rejected: [{ text: text!, issues: issues.map(relativeToEvent) }], again: [], dropped: 0, mustWait: false };
 }
 

@@ -31,11 +31,11 @@ export function batchesOf(texts: readonly string[], from: number, bounds: BatchB
   const fits = texts.length === 1 || texts.reduce((units, text) => units + text.length, 0) * 3 <= bounds.bytesMax;
   return fits || new TextEncoder().encode(batchBody(whole)).length <= bounds.bytesMax
     ? [whole]
-    : halves(whole).flatMap((half) => batchesOf(half.texts, half.from, bounds));
+    : splitInHalves(whole).flatMap((half) => batchesOf(half.texts, half.from, bounds));
 }
 
 /** Splits a batch in two: because it is too large, or to find an invalid event that the response does not name. */
-export function halves({ texts, from }: Batch): Batch[] {
+export function splitInHalves({ texts, from }: Batch): Batch[] {
   const middle = Math.ceil(texts.length / 2);
   return [newBatch(texts.slice(0, middle), from), newBatch(texts.slice(middle), from + middle)];
 }

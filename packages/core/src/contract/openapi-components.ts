@@ -3,7 +3,7 @@ type Node = Record<string, unknown>;
 
 /** Returns a reference to a named schema, and adds the schema to the components. For an unnamed schema it returns a copy. */
 export function referTo(schema: object, components: Map<string, Node>): Node {
-  const { $id, ...rest } = forReaders(schema as Node);
+  const { $id, ...rest } = readableSchema(schema as Node);
   if (typeof $id !== 'string') return copyNode(rest, components);
   if (!components.has($id)) {
     components.set($id, {});
@@ -25,7 +25,7 @@ const NUMBER_FORMATS = new Map<unknown, string>([
  * - A list of types becomes an `anyOf` if it has two or more types besides null.
  * - Numbers get a format, and lists of any values get `items`.
  */
-function forReaders(schema: Node): Node {
+function readableSchema(schema: Node): Node {
   const { 'x-schema': namedSchema, description } = schema;
   if (namedSchema !== undefined) return { anyOf: [namedSchema, { type: 'null' }], description };
   const { type, ...untyped } = schema;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { isOnCitus } from '../database/citus-connections.ts';
-import { onNode } from '../database/citus-node.ts';
+import { addressOnNode } from '../database/citus-node.ts';
 import { openNodePools } from '../database/pools.ts';
 import { TenantNodes } from '../database/tenant-nodes.ts';
 import type { OpenDatabase } from './open-database.ts';
@@ -15,7 +15,7 @@ export async function openTenantNodes(
   if (!directWrites || !(await isOnCitus(database.lookupPool))) return undefined;
   return new TenantNodes({
     pool: database.pool,
-    openNodePools: (node) => openNodePools(onNode(database.address, node), database, databaseConnections),
+    openNodePools: (node) => openNodePools(addressOnNode(database.address, node), database, databaseConnections),
     reports: {
       unreachable: (node, error) =>
         log.warn(

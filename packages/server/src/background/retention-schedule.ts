@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { DatabaseAddress } from '../database/driver-address.ts';
-import { asOwner, type Pools } from '../database/pools.ts';
+import { type Pools, runAsOwner } from '../database/pools.ts';
 import { type DropOptions, type DroppedRecords, dropDueRecords } from '../retention/drop-due-records.ts';
 import { MayNotDropError } from '../retention/may-not-drop-error.ts';
 import { listTenantIds } from '../storage/tenants.ts';
@@ -33,7 +33,7 @@ export function startRetention(database: Pick<Pools, 'ledgerPool'> & { owner: Da
   const { signal } = stopping;
   const round = async (now?: string) => {
     try {
-      await asOwner(database, async (pool) => {
+      await runAsOwner(database, async (pool) => {
         for (const tenantId of await listTenantIds(pool))
           if (!signal.aborted) await dropInWorkspace(pool, tenantId, { signal, ...(now === undefined ? {} : { now }) }, log);
       });

@@ -1,7 +1,7 @@
 import { RETENTION_DAYS_MAX } from '@countersign/core/contract/retention-days';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { OpenDatabase } from '../app/open-database.ts';
-import { asOwner } from '../database/pools.ts';
+import { runAsOwner } from '../database/pools.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { type DroppedRecords, dropDueRecords } from '../retention/drop-due-records.ts';
 import { MayNotDropError } from '../retention/may-not-drop-error.ts';
@@ -127,7 +127,7 @@ interface RunResult {
  * it concerns all of them: the role may not drop records, or the database became unavailable.
  */
 const dropIn = (database: OpenDatabase, ids: readonly string[]): Promise<RunResult> =>
-  asOwner(database, async (pool) => {
+  runAsOwner(database, async (pool) => {
     const result: RunResult = { dropped: [], failures: [] };
     for (const workspace of ids) {
       try {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { asOwner } from '../database/pools.ts';
+import { runAsOwner } from '../database/pools.ts';
 import { type ErasureRequest, eraseRun } from '../retention/erase-run.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
@@ -30,7 +30,7 @@ export function addRuns(program: Command, session: Session): void {
     .action(async ({ workspace, trace, rationale, evenIfHeld = false }: EraseOptions) => {
       const request: ErasureRequest = { traceId: trace, rationale, evenIfHeld };
       const erased = await session.withWorkspace(workspace, (database, tenant) =>
-        asOwner(database, (pool) => eraseRun(pool, tenant.id, request)),
+        runAsOwner(database, (pool) => eraseRun(pool, tenant.id, request)),
       );
       const { telemetryEvents: telemetry_events, ...counts } = erased;
       await session.writeResult(

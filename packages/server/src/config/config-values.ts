@@ -35,7 +35,7 @@ export function text(given: string | undefined): string | undefined {
 }
 
 /** A whole number within inclusive bounds. */
-export function whole(minimum: number, maximum: number) {
+export function wholeNumber(minimum: number, maximum: number) {
   return (given: string | undefined, name: string): number => {
     const number = Number(given);
     if (given === undefined || !/^\d+$/.test(given) || number < minimum || number > maximum) {
@@ -46,7 +46,7 @@ export function whole(minimum: number, maximum: number) {
 }
 
 /** Reads a variable that may be absent: undefined if it is not set. */
-export function optionally<T>(read: Reader<T>) {
+export function optional<T>(read: Reader<T>) {
   return (given: string | undefined, name: string): T | undefined => (given === undefined ? undefined : read(given, name));
 }
 

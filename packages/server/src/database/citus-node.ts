@@ -23,7 +23,7 @@ export interface NodeReports {
 }
 
 /** Returns the address of the same database on a node: `address` with another host and port. */
-export function onNode(address: DatabaseAddress, { host, port }: NodeAddress): DatabaseAddress {
+export function addressOnNode(address: DatabaseAddress, { host, port }: NodeAddress): DatabaseAddress {
   if (!('connectionString' in address)) return { ...address, host, port };
   const url = new URL(address.connectionString);
   for (const name of ['host', 'port']) url.searchParams.delete(name);

@@ -1,4 +1,4 @@
-import { withoutCheck } from './stored-rows.ts';
+import { withoutRowCountCheck } from './stored-rows.ts';
 
 /*
  * Rewrites statements for Citus (citus.ts). Only an INSERT is rewritten; every other statement is sent unchanged.
@@ -22,7 +22,7 @@ const forms = new Map<string, string>();
 export function onCitus(text: string): string {
   const known = forms.get(text);
   if (known !== undefined) return known;
-  const insert = withoutCheck(text);
+  const insert = withoutRowCountCheck(text);
   const form = (insert.startsWith('INSERT') ? insert : text).replace(
     INSERT_OF_ROWS,
     `$1tenant_row.stored_tenant_id$2${ROW_OF_TENANT.replaceAll('$', '$$$$')} CROSS JOIN unnest(`,

@@ -45,7 +45,7 @@ export const openPools = (address: DatabaseAddress, writers: number): Pools => {
 };
 
 /** Runs `work` on one connection as the role that `owner` names (see OpenDatabase). If that role owns the tables, it may delete runs. */
-export async function asOwner<T>(
+export async function runAsOwner<T>(
   database: Pick<Pools, 'ledgerPool'> & { owner: DatabaseAddress },
   work: (pool: Pool) => Promise<T>,
 ): Promise<T> {

@@ -13,17 +13,20 @@ const END = ')::integer AS complete FROM stored';
  * @param text an INSERT or UPDATE without RETURNING.
  * @param count SQL for the number of rows.
  */
-export const storing = (text: string, count: string): string => `${START}${text}${CHECK}${count}${END}`;
+export const withRowCountCheck = (text: string, count: string): string => `${START}${text}${CHECK}${count}${END}`;
 
-/** Like `storing`, for an INSERT of one row for each element of an array. @param array the parameter and its type, such as `$2::uuid[]`. */
-export const storingAll = (text: string, array: string): string => storing(text, `cardinality(${array})`);
+/**
+ * Like `withRowCountCheck`, for an INSERT of one row for each element of an array.
+ * @param array the parameter and its type, such as `$2::uuid[]`.
+ */
+export const withRowCountCheckOfArray = (text: string, array: string): string => withRowCountCheck(text, `cardinality(${array})`);
 
-/** Whether `storing` has made this SQL. */
-export const isStoring = (text: string): boolean => text.startsWith(START) && text.endsWith(END);
+/** Whether this SQL is a result of `withRowCountCheck`. */
+export const hasRowCountCheck = (text: string): boolean => text.startsWith(START) && text.endsWith(END);
 
 /** The statement without the check. */
-export const withoutCheck = (text: string): string =>
-  isStoring(text) ? text.slice(START.length, text.lastIndexOf(CHECK)) : text;
+export const withoutRowCountCheck = (text: string): string =>
+  hasRowCountCheck(text) ? text.slice(START.length, text.lastIndexOf(CHECK)) : text;
 
 /**
  * PostgreSQL has not stored all rows of a statement. Nothing is committed. The error has the code of the failed check, so a batch is

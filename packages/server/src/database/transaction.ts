@@ -6,7 +6,7 @@ import { type Clock, clockOf } from './clock.ts';
 import { DISCARD_PLANS, PLANS_FOR_VALUES, plansAreOld } from './planner.ts';
 import { FairPool, isReadOnlyError, isWrongGuess, OutcomeUnknownError } from './pool.ts';
 import { requireDefined, type Seals, sealsOf } from './seals.ts';
-import { isStoring, RowsNotStoredError } from './stored-rows.ts';
+import { hasRowCountCheck, RowsNotStoredError } from './stored-rows.ts';
 
 /** A statement. It is prepared once per connection under its name. A statement whose name is empty is not kept. */
 export interface Statement<Row> {
@@ -284,7 +284,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     } catch (error) {
       // After a failed statement, later ones fail because the transaction is aborted. The first error is the reason: without it, a batch
       // that only needs a retry would not be retried.
-      this.#firstFailure ??= isStoring(text) && isWrongGuess(error) ? new RowsNotStoredError(name, error) : error;
+      this.#firstFailure ??= hasRowCountCheck(text) && isWrongGuess(error) ? new RowsNotStoredError(name, error) : error;
       throw this.#firstFailure;
     }
   }

@@ -6,7 +6,7 @@ import { digests } from '../crypto/digests.ts';
 import type { Item, TakeMore } from '../database/batch-writer.ts';
 import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
-import { advance, lockLogsAndRead } from '../ledger/advance.ts';
+import { advanceHead, lockLogsAndRead } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
 import { isShared } from '../ledger/head-memory.ts';
@@ -108,7 +108,7 @@ async function storeDecisions(
   const blocked = decided.filter(({ verdict }) => !verdict.members.allowed);
   const audit = appendEntries(tx, heads.audit, blocked.map(ledgerEntry));
   const leafData = decided.map(({ responseSha256 }) => Buffer.from(responseSha256, 'hex'));
-  const decisions = advance(tx, 'decisions', heads.decisions, leafData, null);
+  const decisions = advanceHead(tx, 'decisions', heads.decisions, leafData, null);
   insertDecisions(
     tx,
     decided.map((each, index) => decisionRow(each, heads.decisions.seq + 1 + index, now)),

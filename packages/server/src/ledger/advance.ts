@@ -68,7 +68,7 @@ export interface NextHead {
  * @param rowHash the hash of the last row, for the logs whose heads contain it; null for the others.
  * @returns the new tree and head.
  */
-export function advance(
+export function advanceHead(
   tx: Transaction,
   log: LogName,
   head: HeadToMove,

@@ -4,7 +4,7 @@ import type { Transaction } from '../database/transaction.ts';
 import { insertAuditEntries } from '../storage/ledger.ts';
 import type { HeadToMove } from '../storage/log-heads.ts';
 import { newId } from '../storage/new-id.ts';
-import { advance } from './advance.ts';
+import { advanceHead } from './advance.ts';
 import type { GrownTree } from './log-tree.ts';
 import type { ServiceAction, ServiceMetadata } from './service-actions.ts';
 
@@ -47,7 +47,7 @@ export function appendEntries(
   );
   const rows = linkEntries(head, unlinked, digests);
   const leafData = rows.map(({ rowHash }) => Buffer.from(rowHash, 'hex'));
-  const { tree, moved } = advance(tx, 'audit', head, leafData, rows.at(-1)?.rowHash ?? head.rowHash);
+  const { tree, moved } = advanceHead(tx, 'audit', head, leafData, rows.at(-1)?.rowHash ?? head.rowHash);
   if (rows.length > 0) insertAuditEntries(tx, rows);
   return { rows, tree, moved };
 }

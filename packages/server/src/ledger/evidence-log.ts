@@ -3,7 +3,7 @@ import { digests } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { insertEvidenceEvents } from '../storage/evidence-events.ts';
 import type { HeadToMove } from '../storage/log-heads.ts';
-import { advance } from './advance.ts';
+import { advanceHead } from './advance.ts';
 import { evidenceStates } from './evidence-states.ts';
 import { requireValidEvent } from './valid-event.ts';
 
@@ -24,7 +24,7 @@ export function appendEvidence(tx: Transaction, head: HeadToMove, facts: readonl
     requireValidEvent(tx, 'evidence', readEvidenceEvent(event, { seq: head.seq + 1 + index, tenantId: tx.tenantId }, digests)),
   );
   const leafData = hashed.map(({ hash }) => Buffer.from(hash, 'hex'));
-  const { moved } = advance(tx, 'evidence', head, leafData, null);
+  const { moved } = advanceHead(tx, 'evidence', head, leafData, null);
   insertEvidenceEvents(
     tx,
     hashed.map(({ canonical, hash }, index) => ({ seq: events[index]!.seq, eventHash: hash, document: canonical })),

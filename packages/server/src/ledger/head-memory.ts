@@ -141,7 +141,7 @@ const keyOf = ({ tenantId }: Pick<Transaction, 'tenantId'>, log: LogName): strin
  * has seen none, the head in the HeadStore; undefined if the HeadStore has none. Call it before a statement that reads the head. Returns a
  * promise only if it must look at the HeadStore, so that other statements of the round trip are not delayed.
  */
-export function lastSeen(tx: Transaction, log: LogName): SeenHead | undefined | Promise<SeenHead | undefined> {
+export function lastSeenHead(tx: Transaction, log: LogName): SeenHead | undefined | Promise<SeenHead | undefined> {
   const { contradicted, heads, store } = memoryOf(tx.seals);
   const refusing = contradicted.get(keyOf(tx, log));
   if (refusing !== undefined) return refusing;

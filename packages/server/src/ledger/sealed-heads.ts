@@ -17,7 +17,7 @@ import {
 import {
   continuityFault,
   endRefusal,
-  lastSeen,
+  lastSeenHead,
   nextSharedReads,
   noteHeadState,
   readGrowth,
@@ -76,9 +76,9 @@ const readGrowths = (tx: Transaction, logs: readonly LogName[], seen: SeenHeads)
 
 type SeenHeads = Map<LogName, SeenHead | undefined>;
 
-/** The last seen heads of logs. Call it before a statement that reads their heads. Returns a promise if `lastSeen` returns one. */
+/** The last seen heads of logs. Call it before a statement that reads their heads. Returns a promise if `lastSeenHead` returns one. */
 function seenOf(tx: Transaction, logs: readonly LogName[]): SeenHeads | Promise<SeenHeads> {
-  const found = logs.map((log) => [log, lastSeen(tx, log)] as const);
+  const found = logs.map((log) => [log, lastSeenHead(tx, log)] as const);
   const isKnown = (each: (typeof found)[number]): each is readonly [LogName, SeenHead | undefined] =>
     !(each[1] instanceof Promise);
   if (found.every(isKnown)) return new Map(found);
@@ -104,7 +104,7 @@ async function verifyLocked<L extends LogName>(
 
 /** Reads the head of a log without a lock. Throws LogRewrittenError in the same cases as `lockSealedHeads`. */
 export async function readSealedHead(tx: Transaction, log: LogName): Promise<ReadHead> {
-  const found = lastSeen(tx, log);
+  const found = lastSeenHead(tx, log);
   const seen = found instanceof Promise ? await found : found;
   return verifyHead(tx, log, seen, await readHead(tx, log));
 }

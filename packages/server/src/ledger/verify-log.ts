@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { deriveDecisionKey } from '../crypto/digests.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import type { LogName } from '../storage/log-heads.ts';
-import { lastSeen } from './head-memory.ts';
+import { lastSeenHead } from './head-memory.ts';
 import type { LogReport } from './row-findings.ts';
 import { verifyAuditLedger } from './verify-audit-ledger.ts';
 import { verifyDecisions } from './verify-decisions.ts';
@@ -69,7 +69,7 @@ const KNOWN_HEAD = 'the newest head that the server has seen';
 const ACCEPT_RESTORE = '; if you restored an older state, or a replica took over, see `ledger accept-restore --help`';
 
 async function knownHeads(pool: Pool, { tenantId, log }: TenantLog): Promise<KeptHead[]> {
-  const seen = await inTenantTransaction(pool, tenantId, async (tx) => lastSeen(tx, log));
+  const seen = await inTenantTransaction(pool, tenantId, async (tx) => lastSeenHead(tx, log));
   if (seen === undefined) return [];
   const heads = [{ size: seen.size, root: seen.root() }, ...(seen.later === undefined ? [] : [seen.later])];
   return heads.map((head) => ({ source: KNOWN_HEAD, ...head }));

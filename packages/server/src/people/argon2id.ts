@@ -14,14 +14,14 @@ export type Argon2id = (message: Buffer, salt: Buffer, tagBytes: number, cost: A
 /** Node's own implementation since 24.7, on its thread pool. Older versions lack it, so it cannot be imported by name. */
 const native = (crypto as Partial<typeof crypto>).argon2;
 
-const byNode: Argon2id = (message, nonce, tagLength, { memoryKiB: memory, passes, lanes: parallelism }) =>
+const hashWithNode: Argon2id = (message, nonce, tagLength, { memoryKiB: memory, passes, lanes: parallelism }) =>
   promisify(native!)('argon2id', { message, nonce, parallelism, tagLength, memory, passes });
 
 /** The implementation in JavaScript, for Node before 24.7. It is slower (docs/decisions/0014), but lets other requests run meanwhile. */
-export const byJavaScript: Argon2id = async (message, salt, dkLen, { memoryKiB: m, passes: t, lanes: p }) => {
+export const hashWithJavaScript: Argon2id = async (message, salt, dkLen, { memoryKiB: m, passes: t, lanes: p }) => {
   const { argon2idAsync } = await import('@noble/hashes/argon2.js');
   return Buffer.from(await argon2idAsync(message, salt, { t, m, p, dkLen }));
 };
 
 /** The fastest available implementation. */
-export const argon2id: Argon2id = native === undefined ? byJavaScript : byNode;
+export const argon2id: Argon2id = native === undefined ? hashWithJavaScript : hashWithNode;

@@ -66,7 +66,7 @@ export const removeMember = (pool: Pool, tenantId: string, personId: string, by:
   governanceAct(pool, tenantId, by, (act) => endMembership(act, personId));
 
 /** Removes a member at their own request, which needs no role; false if there is no such member. The last admin cannot leave. */
-export const leave = (pool: Pool, tenantId: string, personId: string): Promise<boolean> =>
+export const leaveWorkspace = (pool: Pool, tenantId: string, personId: string): Promise<boolean> =>
   inTenantTransaction(pool, tenantId, (tx) => actIn(tx, personName(personId), (act) => endMembership(act, personId)));
 
 async function endMembership({ tx, record }: Act, personId: string): Promise<boolean> {

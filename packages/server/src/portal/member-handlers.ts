@@ -1,6 +1,6 @@
 import { inTenantTransaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
-import { changeRole, inviteMember, leave, removeMember, withdraw } from '../people/members.ts';
+import { changeRole, inviteMember, leaveWorkspace, removeMember, withdraw } from '../people/members.ts';
 import type { IssuedLink } from '../people/one-time-links.ts';
 import { resetLink } from '../people/reset-links.ts';
 import { listMembers } from '../storage/memberships.ts';
@@ -30,7 +30,7 @@ export const memberHandlers = handlers({
   'members.remove': async ({ workspace, params, actor, parts }) =>
     doneOr404(await removeMember(parts.pool, workspace, params.person, actor)),
 
-  'members.leave': async ({ person, workspace, parts }) => doneOr404(await leave(parts.pool, workspace, person.id)),
+  'members.leave': async ({ person, workspace, parts }) => doneOr404(await leaveWorkspace(parts.pool, workspace, person.id)),
 
   'members.reset_password': async ({ workspace, params, actor, parts }) => {
     const link = await resetLink(parts.pool, workspace, params.person, actor);

@@ -1,5 +1,5 @@
 import { boolArray, digestArray, int4Array, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
-import { storingAll } from '../database/stored-rows.ts';
+import { withRowCountCheckOfArray } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { pageOf } from './log-pages.ts';
 
@@ -24,7 +24,7 @@ export interface DecisionRow {
 
 const INSERT = sql(
   'insert_decisions',
-  storingAll(
+  withRowCountCheckOfArray(
     `INSERT INTO countersign.decisions (tenant_id, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event,
      response_sha256, document, evidence)
    SELECT $1, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event,

@@ -1,5 +1,5 @@
 import { byteaArray, int4Array, uuidArray } from '../database/binary-array.ts';
-import { storingAll } from '../database/stored-rows.ts';
+import { withRowCountCheckOfArray } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { decompress } from '../documents/compression.ts';
 import { SEGMENT_BYTES_MAX } from '../documents/segment-layout.ts';
@@ -22,7 +22,7 @@ export interface DocumentPlace {
 
 const INSERT = sql(
   'insert_document_segments',
-  storingAll(
+  withRowCountCheckOfArray(
     `INSERT INTO countersign.document_segments (tenant_id, id, bytes, compressed)
    SELECT $1, id, bytes, compressed FROM unnest($2::uuid[], $3::integer[], $4::bytea[]) AS sent (id, bytes, compressed)`,
     '$2::uuid[]',

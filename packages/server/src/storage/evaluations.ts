@@ -1,7 +1,7 @@
 import type { Completeness } from '@countersign/core/contract/detailed-evaluation';
 import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
 import { documentArray, float8Array, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
-import { storingAll } from '../database/stored-rows.ts';
+import { withRowCountCheckOfArray } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { insertEvaluatedRuns } from './run-holds.ts';
 
@@ -30,7 +30,7 @@ export interface EvaluationRow {
 
 const INSERT = sql(
   'insert_evaluations',
-  storingAll(
+  withRowCountCheckOfArray(
     `INSERT INTO countersign.evaluations (tenant_id, id, seq, recorded_at, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
                                         severity_threshold, evaluated_at, suite, completeness, artifact, document)
    SELECT $1, id, seq, $2::timestamptz, recorded_by, agent_id, harness_id, name, category, status, pass_rate,

@@ -1,5 +1,5 @@
 import { digestArray, int8Array, textArray } from '../database/binary-array.ts';
-import { storingAll } from '../database/stored-rows.ts';
+import { withRowCountCheckOfArray } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { pageOf } from './log-pages.ts';
 
@@ -13,7 +13,7 @@ export interface EvidenceEventRow {
 
 const INSERT = sql(
   'insert_evidence_events',
-  storingAll(
+  withRowCountCheckOfArray(
     `INSERT INTO countersign.evidence_events (tenant_id, seq, event_hash, document)
    SELECT $1, seq, event_hash, document FROM unnest($2::bigint[], $3::bytea[], $4::text[]) AS made (seq, event_hash, document)`,
     '$2::bigint[]',

@@ -1,4 +1,4 @@
-import { storing } from '../database/stored-rows.ts';
+import { withRowCountCheck } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
 /** What can happen to a key. */
@@ -19,7 +19,7 @@ export interface KeyEventRow {
 
 const INSERT = sql(
   'insert_key_event',
-  storing(
+  withRowCountCheck(
     `INSERT INTO countersign.key_events (tenant_id, seq, id, recorded_at, recorded_by, action, key_id, event_hash, document)
    VALUES ($1, $2, $3, $4::timestamptz, $5, $6, $7, decode($8, 'hex'), $9)`,
     '1',

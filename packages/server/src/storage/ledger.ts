@@ -1,12 +1,12 @@
 import type { ChainedRow } from '@countersign/core/domain/audit-chain';
 import { digestArray, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
-import { storingAll } from '../database/stored-rows.ts';
+import { withRowCountCheckOfArray } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { HEAD_COLUMNS, type HeadRow, type LogName, type StoredHead, storedHead } from './log-heads.ts';
 
 const INSERT = sql(
   'insert_audit_entries',
-  storingAll(
+  withRowCountCheckOfArray(
     `INSERT INTO countersign.audit_entries (tenant_id, seq, id, recorded_at, recorded_by, actor, action, trace_id, agent_id, prev_hash, row_hash, document)
    SELECT $1, seq, id, recorded_at, recorded_by, actor, action, trace_id, agent_id, prev_hash, row_hash, document
      FROM unnest($2::bigint[], $3::uuid[], $4::timestamptz[], $5::text[], $6::text[], $7::text[], $8::text[], $9::uuid[], $10::bytea[], $11::bytea[], $12::text[])

@@ -1,6 +1,6 @@
 import type { ChainHead } from '@countersign/core/domain/audit-chain';
 import { textArray } from '../database/binary-array.ts';
-import { storing } from '../database/stored-rows.ts';
+import { withRowCountCheck } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { exactInstantText, instantText } from './instant-text.ts';
 
@@ -123,7 +123,10 @@ export const insertHead = (tx: Transaction, log: LogName, seal: Uint8Array): Pro
 
 const SET = `SET seq = $3, row_hash = decode($4, 'hex'), last_recorded_at = $5::timestamptz, tree_size = $6, frontier = $7, seal = $8`;
 
-const MOVE = sql('move_log_head', storing(`UPDATE countersign.log_heads ${SET} WHERE tenant_id = $1 AND log = $2`, '1'));
+const MOVE = sql(
+  'move_log_head',
+  withRowCountCheck(`UPDATE countersign.log_heads ${SET} WHERE tenant_id = $1 AND log = $2`, '1'),
+);
 
 /** The new state of a head. `now` is the time of the last row. */
 export type MovedHead = ChainHead & { tree: StoredTree; now: string };

@@ -1,5 +1,5 @@
 import { boolArray, byteaArray, textArray, uuidArray } from '../database/binary-array.ts';
-import { storingAll } from '../database/stored-rows.ts';
+import { withRowCountCheckOfArray } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { type DocumentPlace, PLACE_COLUMNS, placeArrays } from './document-segments.ts';
 
@@ -17,7 +17,7 @@ export interface StoredExport {
 
 const INSERT = sql(
   'insert_otlp_exports',
-  storingAll(
+  withRowCountCheckOfArray(
     `INSERT INTO countersign.otlp_exports (tenant_id, id, signal, received_at, recorded_by, media_type, redacted, body, ${PLACE_COLUMNS})
    SELECT $1, id, signal, statement_timestamp(), recorded_by, media_type, redacted, body, ${PLACE_COLUMNS}
      FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bytea[], $8::uuid[], $9::integer[], $10::integer[])

@@ -18,7 +18,7 @@ export function skeletonDigests(name: string): SkeletonDigests {
 /** The largest number of similar agents that are returned for one agent. */
 export const SIMILAR_MAX = 3;
 
-const alike = (column: string, digest: string, condition: string) =>
+const selectSimilar = (column: string, digest: string, condition: string) =>
   `(SELECT id, name, created_at FROM countersign.agents AS other
      WHERE other.tenant_id = $1 AND other.${column} = ${digest}${condition} ORDER BY created_at, id LIMIT ${SIMILAR_MAX})`;
 
@@ -30,7 +30,7 @@ const alike = (column: string, digest: string, condition: string) =>
  * @param condition further SQL for the rows of `other`, starting with AND.
  */
 export const similarTo = (asWritten: string, caseless: string, condition = ''): string =>
-  `SELECT id, name FROM (${alike('name_skeleton', asWritten, condition)} UNION ${alike('name_skeleton_caseless', caseless, condition)}) AS alike
+  `SELECT id, name FROM (${selectSimilar('name_skeleton', asWritten, condition)} UNION ${selectSimilar('name_skeleton_caseless', caseless, condition)}) AS alike
     ORDER BY created_at, id LIMIT ${SIMILAR_MAX}`;
 
 const FIND = sql<{ place: number; name: string }>(

@@ -8,7 +8,7 @@ import {
   timestampArray,
   uuidArray,
 } from '../database/binary-array.ts';
-import { storingAll } from '../database/stored-rows.ts';
+import { withRowCountCheckOfArray } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { type DocumentPlace, PLACE_COLUMNS, placeArrays } from './document-segments.ts';
 
@@ -35,7 +35,7 @@ export interface TelemetryRow {
 
 const INSERT_SUBMISSIONS = sql(
   'insert_telemetry_submissions',
-  storingAll(
+  withRowCountCheckOfArray(
     `INSERT INTO countersign.telemetry_submissions (tenant_id, id, received_at, recorded_by, document, ${PLACE_COLUMNS})
    SELECT $1, id, statement_timestamp(), recorded_by, document, ${PLACE_COLUMNS}
      FROM unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::integer[], $7::integer[]) AS sent (id, recorded_by, document, ${PLACE_COLUMNS})`,
@@ -65,7 +65,7 @@ export function insertTelemetrySubmissions(tx: Transaction, submissions: readonl
 
 const INSERT_EVENTS = sql(
   'insert_telemetry_events',
-  storingAll(
+  withRowCountCheckOfArray(
     `INSERT INTO countersign.telemetry_events (tenant_id, submission, ordinal, trace_id, outcome, status, agent_id, model, provider, session_id,
      external_user_id, latency_ms, tool_count, prompt_tokens, completion_tokens, total_tokens, cost_usd, has_error, started_at, ended_at,
      received_at)

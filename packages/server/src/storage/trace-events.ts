@@ -1,4 +1,4 @@
-import { storing } from '../database/stored-rows.ts';
+import { withRowCountCheck } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { pageOf } from './log-pages.ts';
 
@@ -12,7 +12,7 @@ export interface TraceEventRow {
 
 const INSERT = sql(
   'insert_trace_event',
-  storing(
+  withRowCountCheck(
     `INSERT INTO countersign.trace_events (tenant_id, seq, event_hash, document) VALUES ($1, $2, decode($3, 'hex'), $4)`,
     '1',
   ),

@@ -11,7 +11,7 @@ import {
   uuidArray,
 } from '../database/binary-array.ts';
 import { FENCE } from '../database/planner.ts';
-import { storingAll } from '../database/stored-rows.ts';
+import { withRowCountCheckOfArray } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { type DocumentPlace, PLACE_COLUMNS, placeArrays } from './document-segments.ts';
 
@@ -111,7 +111,7 @@ const factColumns = (tenantId: string, traces: readonly TraceFacts[]): unknown[]
 
 const INSERT = sql(
   'insert_traces',
-  storingAll(
+  withRowCountCheckOfArray(
     `INSERT INTO countersign.traces (tenant_id, id, trace_id, agent_id, outcome, session_id, external_user_id, latency_ms, has_error, started_at,
      ended_at, supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens, supplied_cost_usd, prompt_tokens,
      completion_tokens, total_tokens, cost_usd, span_count, outcome_rank, agent_rank, provisional_agent_name, last_span_at,
@@ -178,7 +178,7 @@ export interface TraceSubmission {
 
 const INSERT_SUBMISSIONS = sql(
   'insert_trace_submissions',
-  storingAll(
+  withRowCountCheckOfArray(
     `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document, spans, export, ${PLACE_COLUMNS})
    SELECT $1, trace, number, $11::timestamptz, recorded_by, document, spans, export, ${PLACE_COLUMNS}
      FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::uuid[], $9::integer[], $10::integer[])

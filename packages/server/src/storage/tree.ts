@@ -1,7 +1,7 @@
 import type { NodePlace } from '@countersign/core/domain/merkle-proof';
 import type { TreeNode } from '@countersign/core/domain/merkle-tree';
 import { digestArray, int4Array, int8Array } from '../database/binary-array.ts';
-import { storingAll } from '../database/stored-rows.ts';
+import { withRowCountCheckOfArray } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import type { LogName } from './log-heads.ts';
 
@@ -10,7 +10,7 @@ export const STORED_LEVEL_STEP = 8;
 
 const INSERT_NODES = sql(
   'insert_tree_nodes',
-  storingAll(
+  withRowCountCheckOfArray(
     `INSERT INTO countersign.tree_nodes (tenant_id, log, level, index, hash)
    SELECT $1, $2, level, index, hash FROM unnest($3::integer[], $4::bigint[], $5::bytea[]) AS made (level, index, hash)`,
     '$3::integer[]',

@@ -7,7 +7,7 @@ import type { Pool } from 'pg';
 import { digests } from '../crypto/digests.ts';
 import { isOnCitus } from '../database/citus-connections.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
-import { advance, lockLogs } from '../ledger/advance.ts';
+import { advanceHead, lockLogs } from '../ledger/advance.ts';
 import { awaitKeyEvent } from '../ledger/await-key-event.ts';
 import { credentialOf, keyStates } from '../ledger/key-states.ts';
 import { requireValidEvent } from '../ledger/valid-event.ts';
@@ -192,5 +192,5 @@ function append(tx: Transaction, head: HeadToMove, event: KeyEvent): void {
   const { seq, id, recorded_at: recordedAt, recorded_by: recordedBy, action, key_id: keyId } = event;
   insertKeyEvent(tx, { seq, id, recordedAt, recordedBy, action, keyId, eventHash, document: canonical });
   tx.afterCommit(() => keyStates.applyCommitted(tx, head, [event], leafData));
-  advance(tx, 'keys', head, leafData, null);
+  advanceHead(tx, 'keys', head, leafData, null);
 }

@@ -4,9 +4,9 @@ import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
 import type pg from 'pg';
 import pino from 'pino';
 import { afterAll, expect, inject, test } from 'vitest';
-import { onNode as asSuperuserOn } from '../../../../scripts/citus/nodes.ts';
+import { runOnNode as asSuperuserOn } from '../../../../scripts/citus/nodes.ts';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
-import { type NodeAddress, onNode } from '../../src/database/citus-node.ts';
+import { addressOnNode, type NodeAddress } from '../../src/database/citus-node.ts';
 import { openNodePools } from '../../src/database/pools.ts';
 import { TenantNodes } from '../../src/database/tenant-nodes.ts';
 import { sql, type Transaction } from '../../src/database/transaction.ts';
@@ -26,7 +26,7 @@ afterAll(() => Promise.all(opened.map((nodes) => nodes.close())));
 function openNodes(addressOf: (node: NodeAddress) => NodeAddress = (node) => node): TenantNodes {
   const nodes = new TenantNodes({
     pool: server.open.pool,
-    openNodePools: (node) => openNodePools(onNode(server.open.address, addressOf(node)), server.open, 2),
+    openNodePools: (node) => openNodePools(addressOnNode(server.open.address, addressOf(node)), server.open, 2),
     reports: { unreachable: (node) => void reports.push(`lost ${node}`), reachable: (node) => void reports.push(`back ${node}`) },
   });
   opened.push(nodes);

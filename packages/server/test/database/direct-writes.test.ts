@@ -2,7 +2,7 @@ import pino from 'pino';
 import { afterAll, expect, inject, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { openTenantNodes } from '../../src/app/open-tenant-nodes.ts';
-import { CitusNode, type NodeAddress, type NodePools, onNode } from '../../src/database/citus-node.ts';
+import { addressOnNode, CitusNode, type NodeAddress, type NodePools } from '../../src/database/citus-node.ts';
 import { isWorthRetrying } from '../../src/database/pool.ts';
 import { openNodePools } from '../../src/database/pools.ts';
 import { CoordinatorNeededError, needsCoordinator, ShardGroup } from '../../src/database/shard-group.ts';
@@ -86,17 +86,19 @@ test.each([
   ['postgres://me@[::1]:5433/ledger', 'postgres://me@worker-1:5432/ledger'],
   ['postgres:///ledger?host=/run/postgresql&user=me', 'postgres://worker-1:5432/ledger?user=me'],
 ])(
-  'onNode replaces the host and port of %s and keeps its user, password, database and other options',
+  'addressOnNode replaces the host and port of %s and keeps its user, password, database and other options',
   (connectionString, expected) => {
-    expect(onNode({ connectionString }, { host: 'worker-1', port: 5432 })).toEqual({ connectionString: expected });
+    expect(addressOnNode({ connectionString }, { host: 'worker-1', port: 5432 })).toEqual({ connectionString: expected });
   },
 );
 
 test('the address of a node can be an IPv6 address', () => {
   const address = { connectionString: 'postgres://me@db/ledger' };
-  expect(onNode(address, { host: 'fd00::7', port: 5433 })).toEqual({ connectionString: 'postgres://me@[fd00::7]:5433/ledger' });
+  expect(addressOnNode(address, { host: 'fd00::7', port: 5433 })).toEqual({
+    connectionString: 'postgres://me@[fd00::7]:5433/ledger',
+  });
   const settings = { host: 'db', port: 1, user: 'me', database: 'ledger' };
-  expect(onNode(settings, { host: 'fd00::7', port: 5433 })).toEqual({ ...settings, host: 'fd00::7', port: 5433 });
+  expect(addressOnNode(settings, { host: 'fd00::7', port: 5433 })).toEqual({ ...settings, host: 'fd00::7', port: 5433 });
 });
 
 test('a node is used only after a statement on it has succeeded, and a node that cannot be reached is reported once', async () => {

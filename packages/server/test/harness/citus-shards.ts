@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { type CitusNode, onNode } from '../../../../scripts/citus/nodes.ts';
+import { type CitusNode, runOnNode } from '../../../../scripts/citus/nodes.ts';
 
 /** The shards on one node that a statement can use: those of one hash range of tenants, if any, and those of tables without ranges. */
 interface ShardGroup {
@@ -52,7 +52,7 @@ export async function runOnShards<Row extends pg.QueryResultRow>(
       await client.query('SET citus.enable_manual_changes_to_shards = on');
       return (await client.query<Row>(onShard, values)).rows;
     };
-    result.push(...(await onNode(nodes.find((node) => node.host === host && node.port === port)!, database, run)));
+    result.push(...(await runOnNode(nodes.find((node) => node.host === host && node.port === port)!, database, run)));
   }
   return result;
 }

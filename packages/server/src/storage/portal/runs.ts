@@ -56,7 +56,7 @@ const EVENTS = `r.tenant_id = $1 AND coalesce($2::text, 'telemetry') = 'telemetr
 
 // Before the two halves are merged, each is limited to the size of the page, in the order of its own index. The plan is made for the given
 // values (database/planner.ts), so a filter that is null adds no condition, and the partial indexes can be used.
-const both = (traces: string, events: string): string =>
+const selectRuns = (traces: string, events: string): string =>
   `SELECT * FROM (
      (SELECT 'trace' AS source, r.id, NULL::integer AS ordinal, ${TRACE_COLUMNS}, r.span_count, NULL::bigint AS tool_count, NULL AS model
         FROM (SELECT r.* ${traces} ORDER BY r.id DESC LIMIT $12) AS r ${AGENT_OF_RUN})
@@ -67,7 +67,7 @@ const both = (traces: string, events: string): string =>
 
 const LIST = sql<RunSummary>(
   'portal_list_runs',
-  both(`FROM countersign.traces AS r WHERE ${TRACES}`, `FROM countersign.telemetry_events AS r WHERE ${EVENTS}`),
+  selectRuns(`FROM countersign.traces AS r WHERE ${TRACES}`, `FROM countersign.telemetry_events AS r WHERE ${EVENTS}`),
 );
 
 /** Traces and telemetry events after a place, newest first, at most `limit`. */
@@ -78,7 +78,7 @@ export const listRuns = (tx: Transaction, filter: RunFilter, after: RunPlace, li
 const HAS_TEXT = `strpos(lower(r.trace_id COLLATE "default"), lower($13::text)) > 0`;
 const LIST_WITH_TEXT = sql<RunSummary>(
   'portal_list_runs_with_text',
-  both(
+  selectRuns(
     `FROM countersign.traces AS r WHERE ${TRACES} AND ${HAS_TEXT}`,
     `FROM countersign.telemetry_events AS r WHERE ${EVENTS} AND ${HAS_TEXT}`,
   ),
@@ -102,7 +102,7 @@ const ofAgents = (table: string, condition: string, order: string): string =>
      SELECT * FROM countersign.${table} AS r WHERE ${condition} AND r.agent_id = input.agent_id ORDER BY ${order} LIMIT $12) AS r`;
 const LIST_OF_AGENTS = sql<RunSummary>(
   'portal_list_runs_of_agents',
-  both(ofAgents('traces', TRACES, 'r.id DESC'), ofAgents('telemetry_events', EVENTS, 'r.submission DESC, r.ordinal DESC')),
+  selectRuns(ofAgents('traces', TRACES, 'r.id DESC'), ofAgents('telemetry_events', EVENTS, 'r.submission DESC, r.ordinal DESC')),
 );
 
 /** Like `listRuns`, for the runs of these agents. */
@@ -117,7 +117,7 @@ export const listRunsOfAgents = (
 // PostgreSQL makes one lookup in the primary key for each place.
 const AT_PLACES = sql<RunSummary>(
   'portal_list_runs_at_places',
-  both(
+  selectRuns(
     `FROM unnest($13::uuid[]) AS place (id) CROSS JOIN LATERAL (
        SELECT * FROM countersign.traces AS r WHERE ${TRACES} AND r.id = place.id ${FENCE}) AS r`,
     `FROM unnest($13::uuid[], $14::integer[]) AS place (id, ordinal) CROSS JOIN LATERAL (

@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
  * @param folder the other checkout, with its packages installed.
  * @param servers the number of servers of each checkout, which share its database. The load divides its connections among these servers.
  */
-export async function against(
+export async function compareCheckouts(
   environment: BenchEnvironment,
   folder: string,
   { only, servers, ...options }: RoundOptions & { only: readonly Part[]; servers: number },
