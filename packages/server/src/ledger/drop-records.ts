@@ -15,6 +15,8 @@ export class DropRecords {
   readonly #tenantId: string;
   /** By the number of an event: the IDs of the traces that the event dropped, each with its number of submissions. */
   readonly #events = new Map<number, ReadonlyMap<string, number>>();
+  /** The number of the last event that a search has found. */
+  #lastFound = 0;
   /** The digests of erased exports in the events that were read, and the number of the last of these events. */
   readonly #erasedExports = new Set<string>();
   #lastRead = 0;
@@ -42,14 +44,25 @@ export class DropRecords {
     return new Set(submissions.filter((each) => !missing.has(each)));
   }
 
-  /** Removes the submissions that a remembered or a later event has dropped. */
+  /**
+   * Removes the submissions that a remembered or a later event has dropped. Retention drops traces in the order in which they were recorded,
+   * so the search goes on where the last one ended. If every search began at `recordedIn`, a log without an index could not be verified in
+   * a useful time.
+   */
   async #search(missing: Set<TraceSubmission>, recordedIn: number): Promise<void> {
     for (const traces of this.#events.values()) removeDropped(missing, traces);
+    const start = Math.max(recordedIn, this.#lastFound);
+    await this.#searchRange(missing, start, Number.MAX_SAFE_INTEGER);
+    await this.#searchRange(missing, recordedIn, start);
+  }
+
+  async #searchRange(missing: Set<TraceSubmission>, after: number, last: number): Promise<void> {
     if (missing.size === 0) return;
-    for await (const event of readTraceLog(this.#pool, this.#tenantId, recordedIn, Number.MAX_SAFE_INTEGER)) {
+    for await (const event of readTraceLog(this.#pool, this.#tenantId, after, last)) {
       const traces = droppedBy(event);
       if (!removeDropped(missing, traces)) continue;
       this.#remember(event.seq, traces);
+      this.#lastFound = event.seq;
       if (missing.size === 0) return;
     }
   }

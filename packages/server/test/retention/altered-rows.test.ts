@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { openRolePool } from '../../src/database/pools.ts';
 import { verifyTraces } from '../../src/ledger/verify-traces.ts';
+import { eraseRun } from '../../src/retention/erase-run.ts';
+import { recordStatements } from '../fixtures/recorded-statements.ts';
 import { ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
 import { RetentionWorkspace } from './retention-workspace.ts';
 
@@ -77,6 +80,31 @@ describe('retention of altered rows', () => {
       expect(findings).toEqual([expect.objectContaining({ id: `${deleted}, submission 1`, fault: 'the row is gone' })]);
     },
   );
+
+  /** Sends 20 runs, erases each with an event of its own, and deletes the rows of dropped_traces. */
+  const eraseRuns = async (inOrder: (ids: string[]) => string[]) => {
+    const erased = Array.from({ length: 20 }, (_, index) => `run-${index}`);
+    for (const traceId of erased) await sendTrace(traceId);
+    for (const traceId of inOrder(erased))
+      await eraseRun(workspace.pool, workspace.tenantId, { traceId, rationale: 'request', evenIfHeld: false });
+    await withoutTriggers('dropped_traces', 'DELETE FROM countersign.dropped_traces WHERE tenant_id = $1');
+  };
+
+  test('a trace log without rows in dropped_traces is valid after runs were erased in another order than they arrived', async () => {
+    await eraseRuns((ids) => ids.reverse());
+    expect(await verify('traces')).toEqual([0, '']);
+  });
+
+  test('the search for dropped traces goes on where the last one ended, so that it reads a long log once', async () => {
+    await eraseRuns((ids) => ids);
+    const verifier = openRolePool(workspace.server.database.server, workspace.server.open, 'verify');
+    const sent = recordStatements(verifier, 'read_trace_events');
+    expect((await verifyTraces(verifier, workspace.tenantId)).findings).toEqual([]);
+    await verifier.end();
+    // The first 20 events recorded the runs, so a search that begins anew reads a page after one of them.
+    const again = sent.filter(({ values }) => Number(values[1]) > 0 && Number(values[1]) < 20);
+    expect(again.length).toBeLessThanOrEqual(1);
+  });
 
   test.each(['traces', 'trace_submissions'])(
     '`ledger verify` names a row of a dropped trace that was added again to %s',

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { setRetention } from '../../src/workspace/set-retention.ts';
-import { countStatements } from '../fixtures/recorded-statements.ts';
+import { recordStatements } from '../fixtures/recorded-statements.ts';
 import { environmentOf, ownerEnvironmentOf, runCommand, runForJson } from '../fixtures/run-command.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
@@ -75,11 +75,11 @@ describe('retention in the portal', () => {
   });
 
   test('reads the ledger once for changes at the same time', async () => {
-    const pages = countStatements(server.open.pool, 'read_audit_page');
+    const pages = recordStatements(server.open.pool, 'read_audit_page');
     const setDays = (traceDays: number) =>
       setRetention(server.open.pool, tenantId, { traceDays, isShortConfirmed: false }, 'operator');
-    expect([await Promise.all([200, 300, 400].map(setDays)), pages.count]).toEqual([[true, true, true], 1]);
-    expect([await setDays(500), pages.count]).toEqual([true, 2]);
+    expect([await Promise.all([200, 300, 400].map(setDays)), pages.length]).toEqual([[true, true, true], 1]);
+    expect([await setDays(500), pages.length]).toEqual([true, 2]);
   });
 
   test.each([0, -1, 1.5, 36_501, '90', true])('rejects %j days', async (days) => {
