@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { openIncident } from '../../server/src/workspace/open-incident.ts';
 import { newWorkspace, paths } from './harness.ts';
 
 test('pages show runs of spaces in the name of an agent, and that the name is similar to one with single spaces', async () => {
@@ -13,6 +14,16 @@ test('pages show runs of spaces in the name of an agent, and that the name is si
     .getByRole('link', { name: 'checkout\u2423\u2423bot', exact: true })
     .click();
   await page.getByRole('heading', { name: 'checkout\u2423\u2423bot', level: 1 }).waitFor();
+
+  const agent = new URL(page.url()).pathname.split('/').at(-1)!;
+  const incident = { agent: { id: agent }, severity: 'high', description: 'It lied.', recertify: true } as const;
+  const id = await openIncident(workspace.server.open.pool, workspace.id, incident, 'operator');
+  await page.goto(`/w/${workspace.id}/incidents/${id}`);
+  await page.getByText('The latest evaluation of "checkout\u2423\u2423bot"', { exact: false }).waitFor();
+  await page.goto(`/w/${workspace.id}/ledger`);
+  await page.getByRole('cell', { name: 'checkout\u2423\u2423bot' }).waitFor();
+  await page.getByRole('link', { name: 'incident.created' }).click();
+  await expect.poll(() => page.getByText('checkout\u2423\u2423bot', { exact: true }).count()).toBe(2);
   expect(pageErrors).toEqual([]);
 });
 

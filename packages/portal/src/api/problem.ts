@@ -1,4 +1,5 @@
 import type { ErrorBody } from '@countersign/core/contract/errors';
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 
 /** One reason why the server rejected a request, in most cases an invalid field. */
 export interface FieldIssue {
@@ -120,9 +121,12 @@ function messageOf(status: number, code: string, issues: readonly FieldIssue[], 
   return issues.length === 0 ? MESSAGES[kindOf(status, code)] : joinMessages(issues.map(({ message }) => message));
 }
 
-/** Joins messages of the server into one text. Each gets a capital letter and, if there are several, a final punctuation mark. */
+/**
+ * Joins messages of the server into one text, with visible spaces. Each gets a capital letter and, if there are several, a final
+ * punctuation mark.
+ */
 export function joinMessages(messages: readonly string[]): string {
-  const capitalized = messages.map((message) => message.charAt(0).toUpperCase() + message.slice(1));
+  const capitalized = messages.map((message) => visibleSpaces(message.charAt(0).toUpperCase() + message.slice(1)));
   return capitalized.length === 1
     ? capitalized[0]!
     : capitalized.map((text) => (/[.!?]$/.test(text) ? text : `${text}.`)).join(' ');

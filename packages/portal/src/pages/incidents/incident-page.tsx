@@ -98,7 +98,7 @@ function IncidentProperties({ incident }: { incident: Incident }) {
   );
 }
 
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+const sentence = (text: string): string => visibleSpaces(`${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
 
 /** A notice that says whether the open re-certification can be closed, and if not, why. Approvers also get the button and its dialog. */
 function RecertificationNotice({ incident }: { incident: Incident }) {

@@ -1,14 +1,19 @@
+import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Actor } from '../../components/actor.tsx';
 
 const SHORT_LENGTH_MAX = 20;
 
-/** The actor or subject of an entry: a member of the workspace by name, any other value as sent. `short` truncates long values. */
+/**
+ * The actor or subject of an entry: a member of the workspace by name, any other value as sent, with visible spaces. `short` truncates long
+ * values.
+ */
 export const ActorName = ({ actor, short = false }: { actor: string; short?: boolean }) => {
   if (actor.startsWith('user:')) return <Actor by={actor} />;
-  if (!short || actor.length <= SHORT_LENGTH_MAX) return <span className={short ? 'nowrap' : 'break'}>{actor}</span>;
+  const text = visibleSpaces(actor);
+  if (!short || actor.length <= SHORT_LENGTH_MAX) return <span className={short ? 'nowrap' : 'break'}>{text}</span>;
   return (
-    <span className="nowrap" data-hint={actor}>
-      {actor.slice(0, SHORT_LENGTH_MAX)}…
+    <span className="nowrap" data-hint={text}>
+      {text.slice(0, SHORT_LENGTH_MAX)}…
     </span>
   );
 };

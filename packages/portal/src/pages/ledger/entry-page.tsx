@@ -94,7 +94,7 @@ function EntryProperties({ entry }: { entry: Entry }) {
         ['Action', <code key="action">{entry.action}</code>],
         ['Actor (as sent)', <ActorName key="actor" actor={entry.actor} />],
         ['Recorded by (verified)', <Actor key="by" by={entry.recorded_by} />],
-        ['Subject', entry.subject ?? '–'],
+        ['Subject', visibleSpaces(entry.subject ?? '–')],
         ['Rationale', entry.rationale ?? '–'],
         [
           'Agent',
