@@ -213,16 +213,16 @@ describe('the trace log', () => {
 
   const step = (more: object) => ({ span_id: 'a', kind: 'llm', name: 'one', ...more });
   test.each([
-    ['a step taken from an older submission', 'merged_spans', 'submission = 1', /the steps of this trace are not/],
-    ['a step of an unknown submission', 'merged_spans', 'submission = 9', /the steps of this trace are not/],
-    ['changed tokens of a step', 'merged_spans', 'prompt_tokens = 1', /the steps of this trace are not/],
-    ['changed cost of a step', 'merged_spans', 'cost_usd = NULL', /the steps of this trace are not/],
-    ['a changed sum over the steps', 'merged_traces', 'prompt_tokens = 1', /the sums of this trace are not/],
+    ['a step taken from an older submission', 'merged_spans', 'submission = 1', /the steps of this trace differ/],
+    ['a step of an unknown submission', 'merged_spans', 'submission = 9', /the steps of this trace differ/],
+    ['changed tokens of a step', 'merged_spans', 'prompt_tokens = 1', /the steps of this trace differ/],
+    ['changed cost of a step', 'merged_spans', 'cost_usd = NULL', /the steps of this trace differ/],
+    ['a changed sum over the steps', 'merged_traces', 'prompt_tokens = 1', /the sums of this trace differ/],
     [
       'a changed count of steps that report tokens',
       'merged_traces',
       'prompt_tokens_reported = 2',
-      /the sums of this trace are not/,
+      /the sums of this trace differ/,
     ],
   ])('`ledger verify` names a row with %s', async (_, table, set, why) => {
     const { body } = await send('run-1', { spans: [step({ prompt_tokens: 5, cost_usd: 0.25 })] });
@@ -242,14 +242,14 @@ describe('the trace log', () => {
       tenantId,
       (body as { id: string }).id,
     ]);
-    expect(await verify()).toEqual([1, expect.stringMatching(/the steps of this trace are not/)]);
+    expect(await verify()).toEqual([1, expect.stringMatching(/the steps of this trace differ/)]);
     await sql('DELETE FROM countersign.merged_spans WHERE tenant_id = $1', [tenantId]);
     await send('run-1', { spans: [step({})] });
     expect((await verify())[0]).toBe(0);
     await sql('DELETE FROM countersign.merged_spans WHERE tenant_id = $1', [tenantId]);
-    expect(await verify()).toEqual([1, expect.stringMatching(/the steps of this trace are not/)]);
+    expect(await verify()).toEqual([1, expect.stringMatching(/the steps of this trace differ/)]);
     await sql('DELETE FROM countersign.merged_traces WHERE tenant_id = $1', [tenantId]);
-    expect(await verify()).toEqual([1, expect.stringMatching(/the steps of this trace are not/)]);
+    expect(await verify()).toEqual([1, expect.stringMatching(/the steps of this trace differ/)]);
   });
 
   const agentNamed = (name: string) => `(SELECT id FROM countersign.agents WHERE tenant_id = $1 AND name = '${name}')`;
