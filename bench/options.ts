@@ -47,9 +47,9 @@ export interface Options {
   /** How many servers of each checkout share its database, with `against`. */
   servers: number;
   /** Whether the result is written into bench/results, to be committed. */
-  keeps: boolean;
-  /** Whether each row is compared with its newest kept result. */
-  compares: boolean;
+  savesResult: boolean;
+  /** Whether each row is compared with its newest saved result. */
+  comparesWithSaved: boolean;
 }
 
 export const HELP = `npm run bench -- [options]   (defaults in parentheses)
@@ -103,8 +103,8 @@ export function readOptions(args: string[]): Options | 'help' {
     verifyRows: positive('--verify-rows', values['verify-rows']),
     memorySeconds: positive('--memory-seconds', values['memory-seconds']),
     profile: values.profile,
-    keeps: values.keep,
-    compares: values.compare,
+    savesResult: values.keep,
+    comparesWithSaved: values.compare,
     runs: values.runs,
     against: values.against,
     servers: positive('--servers', values.servers),

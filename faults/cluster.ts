@@ -18,7 +18,7 @@ export interface ClusterOptions {
   /** The largest number of open files of each server. */
   openFilesMax?: number;
   /** Whether the servers use a Citus cluster instead of the embedded database. */
-  citus?: boolean;
+  onCitus?: boolean;
   /** A folder for the data, which the caller removes. Undefined: a temporary folder. */
   dataDir?: string;
 }
@@ -70,7 +70,7 @@ export class Cluster {
     for (let count = 0; count < options.servers; count += 1) members.push(new Member(await freePort(HOST)));
     const cluster = new Cluster(members, options);
     try {
-      if (options.citus === true) cluster.#citus = await CitusDatabase.start();
+      if (options.onCitus === true) cluster.#citus = await CitusDatabase.start();
       cluster.proxy = await RoundRobinProxy.start(HOST, members);
       for (const member of members) await cluster.startServer(member);
       cluster.victim = await createWorkspace(cluster, members[0]!.url, 'victim');

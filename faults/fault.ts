@@ -11,7 +11,7 @@ export interface FaultOptions {
   /** The number of servers on one database. */
   servers: number;
   /** Whether the servers use a Citus cluster instead of the embedded database. */
-  citus: boolean;
+  onCitus: boolean;
 }
 
 /** What was observed during a fault. */
@@ -32,7 +32,7 @@ export interface Fault {
   /** The promise of this fault. `checkRecords` checks the promises that all faults share. */
   promise: string;
   /** Whether the fault can also be caused on Citus. */
-  onCitus?: true;
+  supportsCitus?: true;
   /** Why this machine cannot cause the fault; undefined if it can. */
   skipReason?: () => string | undefined;
   /** Starts a cluster, causes the fault, checks the promises and ends the cluster. */

@@ -17,9 +17,9 @@ export const kills: Fault = {
     `a record is acknowledged by every server within ${RECOVERY_SECONDS_MAX} s of a kill`,
     `and by one that still runs within ${OTHERS_SECONDS_MAX} s`,
   ].join(', '),
-  onCitus: true,
-  run: async ({ rounds, servers, citus }) => {
-    const cluster = await Cluster.start({ servers, citus });
+  supportsCitus: true,
+  run: async ({ rounds, servers, onCitus }) => {
+    const cluster = await Cluster.start({ servers, onCitus });
     const senders = startSenders(cluster, SENDERS);
     const violations: string[] = [];
     const recoveries: (number | undefined)[] = [];

@@ -5,7 +5,7 @@ import { FAULTS, type FaultName } from './faults.ts';
 
 const FAULTS_BY_NAME: Readonly<Record<FaultName, Fault>> = FAULTS;
 const NAMES = Object.keys(FAULTS) as FaultName[];
-const ON_CITUS = NAMES.filter((name) => FAULTS_BY_NAME[name].onCitus === true);
+const ON_CITUS = NAMES.filter((name) => FAULTS_BY_NAME[name].supportsCitus === true);
 const ROUNDS_MAX = 1_000;
 const SECONDS_MAX = 3_600;
 const SERVERS_MAX = 4;
@@ -38,7 +38,7 @@ export function readOptions(args: string[]): (FaultOptions & { only: readonly Fa
   const names = values.citus ? ON_CITUS : NAMES;
   return {
     only: values.only?.split(',').map((name) => nameOf(name, names)) ?? names,
-    citus: values.citus,
+    onCitus: values.citus,
     rounds: wholeNumber('--rounds', values.rounds, ROUNDS_MAX),
     seconds: wholeNumber('--seconds', values.seconds, SECONDS_MAX),
     servers: wholeNumber('--servers', values.servers, SERVERS_MAX),

@@ -29,10 +29,10 @@ export const overload: Fault = {
     `on up to ${CONNECTIONS_MAX.toLocaleString('en-US')} connections, with a queue of ${QUEUE_BYTES_MAX / MIB} MiB`,
   ].join(', '),
   promise: `memory grows by at most ${Math.round(100 * (GROWTH_MAX - 1))} % from the second to the last quarter of the steady load and is at most ${MEMORY_MIB_MAX} MiB; every rejection has Retry-After; p99 is back to normal within ${RECOVERY_SECONDS_MAX} s after the overload`,
-  onCitus: true,
-  run: async ({ seconds, servers, citus }) => {
+  supportsCitus: true,
+  run: async ({ seconds, servers, onCitus }) => {
     const settings = { COUNTERSIGN_QUEUE_BYTES_MAX: String(QUEUE_BYTES_MAX) };
-    const cluster = await Cluster.start({ servers, citus, settings });
+    const cluster = await Cluster.start({ servers, onCitus, settings });
     const load = new Load({ servers: cluster.members, key: cluster.victim.key });
     const reports: LoadReport[] = [];
     const runPhase = async (perSecond: number | undefined, phaseSeconds: number, connectionsMax = CONNECTIONS_MAX) => {

@@ -11,11 +11,11 @@ const [UP_MS, DOWN_MS] = [1_500, 1_000];
 export const severalServers: Fault = {
   what: 'servers on one database behind a round-robin proxy, killed one by one and started again, while 8 senders write',
   promise: 'sign-in, sign-out, new keys, revoked keys and removed members take effect on every server at the next request',
-  onCitus: true,
-  run: async ({ seconds, servers, citus }) => {
+  supportsCitus: true,
+  run: async ({ seconds, servers, onCitus }) => {
     const counts = Array.from({ length: Math.max(2, servers) - 1 }, (_, index) => index + 2);
     const results: FaultResult[] = [];
-    for (const count of counts) results.push(await runServers(count, seconds / counts.length, citus));
+    for (const count of counts) results.push(await runServers(count, seconds / counts.length, onCitus));
     return {
       measured: results.map(({ measured }) => measured).join('; '),
       acknowledged: sum(results.map(({ acknowledged }) => acknowledged)),
@@ -27,8 +27,8 @@ export const severalServers: Fault = {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-async function runServers(servers: number, seconds: number, citus: boolean): Promise<FaultResult> {
-  const cluster = await Cluster.start({ servers, citus });
+async function runServers(servers: number, seconds: number, onCitus: boolean): Promise<FaultResult> {
+  const cluster = await Cluster.start({ servers, onCitus });
   const senders = startSenders(cluster, SENDERS);
   try {
     const checks = await AccessChecks.start(cluster);

@@ -35,23 +35,23 @@ export function readEndpointPaths(errorResponses: (codes: readonly ErrorCode[]) 
 }
 
 function readEndpointNode(path: string, endpoint: ReadEndpoint, errorResponses: (codes: readonly ErrorCode[]) => Node): Node {
-  const { summary, description, token, signs = false, parameters, type } = endpoint;
+  const { summary, description, requiresToken, signs = false, parameters, type } = endpoint;
   const codes = ERROR_CODES.filter(
     (code) =>
       (signs || code !== 'clock_unsafe') &&
-      (!token || code !== 'seal_broken') &&
-      (token || !(code === 'log_rewritten' || [401, 404, 422, 429].includes(ERRORS[code].status))),
+      (!requiresToken || code !== 'seal_broken') &&
+      (requiresToken || !(code === 'log_rewritten' || [401, 404, 422, 429].includes(ERRORS[code].status))),
   );
   return {
     operationId: operationId(path),
     summary,
     description,
-    security: token ? [{ readToken: [] }] : [],
+    security: requiresToken ? [{ readToken: [] }] : [],
     ...(parameters.length === 0 ? {} : { parameters }),
     responses: {
       200: {
         description: `${summary}.`,
-        headers: headersNamed(token ? ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'] : ['X-Request-Id']),
+        headers: headersNamed(requiresToken ? ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'] : ['X-Request-Id']),
         content: { [type]: { schema: { type: type === 'application/json' ? 'object' : 'string' } } },
       },
       ...errorResponses(codes),

@@ -22,7 +22,7 @@ export interface ReadEndpoint {
   summary: string;
   description: string;
   /** Whether a read token is required. */
-  token: boolean;
+  requiresToken: boolean;
   /** Whether it can sign a new checkpoint. If the clocks are not reliable, signing fails with `clock_unsafe`. */
   signs?: true;
   parameters: readonly ReadParameter[];
@@ -62,7 +62,7 @@ const DECISION: ReadParameter = {
 const entriesOf = (log: Exclude<Log, 'keys'>): ReadEndpoint => ({
   summary: `Read the ${LOGS[log]}`,
   description: 'The rows in the order of seq, one per line, as `ledger export` writes them (docs/formats.md, "Export").',
-  token: true,
+  requiresToken: true,
   parameters: [seqParameter('from', 'The first row; default 1.'), seqParameter('to', 'The last row; default the latest.')],
   type: 'application/x-ndjson',
 });
@@ -71,7 +71,7 @@ const checkpointOf = (log: Log): ReadEndpoint => ({
   description:
     'A signed note (C2SP tlog-checkpoint), signed now if there are new rows. Keep it: with it you can detect later that an earlier row ' +
     'was rewritten.',
-  token: true,
+  requiresToken: true,
   signs: true,
   parameters: [],
   type: 'text/plain',
@@ -79,7 +79,7 @@ const checkpointOf = (log: Log): ReadEndpoint => ({
 const inclusionOf = (log: Log): ReadEndpoint => ({
   summary: `Proof that a row is in the ${LOGS[log]}`,
   description: 'A C2SP tlog-proof: the path of hashes from the row to the root of a checkpoint, and that checkpoint.',
-  token: true,
+  requiresToken: true,
   signs: true,
   parameters: [SEQ],
   type: 'text/plain',
@@ -89,7 +89,7 @@ const consistencyOf = (log: Log): ReadEndpoint => ({
   description:
     '`hashes` prove that the tree of `first` rows is a prefix of the tree of `second` rows (RFC 6962, section 2.1.2). `checkpoint` is ' +
     'the checkpoint of `second` rows, or null if none was signed.',
-  token: true,
+  requiresToken: true,
   signs: true,
   parameters: [
     sizeParameter('first', true, 'The size of the tree that you know.'),
@@ -125,7 +125,7 @@ export const READ_ENDPOINTS = {
   '/api/ledger/decisions/:id': {
     summary: 'One decision',
     description: 'The signed decision as it was returned, independent of later changes.',
-    token: true,
+    requiresToken: true,
     parameters: [DECISION],
     type: 'application/json',
   },
@@ -134,7 +134,7 @@ export const READ_ENDPOINTS = {
     description:
       'What the decision was computed from, in canonical JSON. `evidence_sha256` is the digest of these bytes (docs/formats.md, ' +
       '"Evidence"). 404 for an unknown decision.',
-    token: true,
+    requiresToken: true,
     parameters: [DECISION],
     type: 'application/json',
   },
@@ -142,7 +142,7 @@ export const READ_ENDPOINTS = {
     summary: 'The attestation of a decision',
     description:
       'A DSSE envelope around an in-toto statement, signed with each live Ed25519 key of the instance (docs/formats.md, "Attestation").',
-    token: true,
+    requiresToken: true,
     parameters: [DECISION],
     type: 'application/json',
   },
@@ -150,7 +150,7 @@ export const READ_ENDPOINTS = {
     summary: "The instance's public keys",
     description:
       'A JSON Web Key Set (RFC 7517, RFC 8037); retired keys stay listed with the time of their retirement. The list always contains the keys that sign now.',
-    token: false,
+    requiresToken: false,
     parameters: [],
     type: 'application/json',
   },

@@ -70,7 +70,7 @@ const SERIES_MAX = OTHERS_MAX + 2;
 export interface FoundEvidence {
   evidence: Omit<EvidenceInput, 'read_at'>;
   /** Whether the ID and the name in the request belong to different agents, or only one of them is known. */
-  mismatch: boolean;
+  agentsDiffer: boolean;
 }
 
 /**
@@ -144,8 +144,8 @@ export class EvidenceState {
   find(question: Pick<EvidenceQuestion, 'agent_id' | 'agent_name' | 'harness_id'>): FoundEvidence {
     const byId = question.agent_id === null ? undefined : this.#agents.get(question.agent_id);
     const byName = question.agent_name === null ? undefined : this.#byName.get(question.agent_name);
-    const mismatch = question.agent_id !== null && question.agent_name !== null && byId !== byName;
-    return { evidence: evidenceOn(byId ?? byName, question.harness_id), mismatch };
+    const agentsDiffer = question.agent_id !== null && question.agent_name !== null && byId !== byName;
+    return { evidence: evidenceOn(byId ?? byName, question.harness_id), agentsDiffer };
   }
 
   #register({ agent_id: id, agent_name: name, seq }: Extract<EvidenceEvent, { action: 'agent.registered' }>): void {

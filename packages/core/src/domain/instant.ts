@@ -80,7 +80,7 @@ function daysSince1970(text: string): number | undefined {
 function dayExists(year: number, month: number, day: number): boolean {
   const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
   const days = month === 2 && leap ? 29 : (DAYS[month - 1] ?? 0);
-  return year !== NO_NUMBER && day >= 1 && day <= days;
+  return year !== NOT_A_NUMBER && day >= 1 && day <= days;
 }
 
 /** Second 60 exists only at the end of a UTC day, as a leap second (RFC 3339, section 5.7). */
@@ -89,14 +89,14 @@ function secondExists(second: number, utcMinutes: number): boolean {
 }
 
 /** Returned by `digits` if a character is not a digit. It is larger than any number of four digits. */
-const NO_NUMBER = 10_000;
+const NOT_A_NUMBER = 10_000;
 
-/** The number that `count` digits (at most four) form; NO_NUMBER if one of the characters is not a digit. */
+/** The number that `count` digits (at most four) form; NOT_A_NUMBER if one of the characters is not a digit. */
 function digits(text: string, at: number, count: number): number {
   let number = 0;
   for (let place = at; place < at + count; place += 1) {
     const code = text.charCodeAt(place);
-    if (!isDigit(code)) return NO_NUMBER;
+    if (!isDigit(code)) return NOT_A_NUMBER;
     number = number * 10 + code - 0x30;
   }
   return number;

@@ -1,10 +1,10 @@
 import { MalformedExportError } from './records.ts';
 
 /** The bits of a tag that contain the wire type. */
-const WIRE_TYPE = 7;
+const WIRE_TYPE_MASK = 7;
 
 /** The number of bytes that one call of String.fromCharCode converts. */
-const CHUNK = 8192;
+const CHUNK_BYTES = 8192;
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
@@ -52,7 +52,7 @@ export class WireReader {
 
   /** Skips the value of the field with this tag. */
   skip(tag: number): void {
-    const wireType = tag & WIRE_TYPE;
+    const wireType = tag & WIRE_TYPE_MASK;
     if (wireType === 2) this.at = this.end();
     else if (wireType === 1) this.at += 8;
     else if (wireType === 5) this.at += 4;
@@ -170,7 +170,7 @@ export class WireReader {
     const bytes = this.#bytes.subarray(this.at, end);
     this.at = end;
     let text = '';
-    for (let at = 0; at < bytes.length; at += CHUNK) text += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) text += String.fromCharCode(...bytes.subarray(at, at + CHUNK_BYTES));
     return btoa(text);
   }
 

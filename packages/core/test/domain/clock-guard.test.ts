@@ -10,7 +10,7 @@ import {
 } from '../../src/domain/clock-guard.ts';
 
 const START = Date.parse('2026-11-22T08:00:00.000Z');
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 /** A machine with clocks that a test sets. The guard samples them once a second, as in the server. */
 class Machine {
@@ -67,7 +67,7 @@ describe('clocks that agree', () => {
 });
 
 describe("jump of the server's clock", () => {
-  test.for([HOUR, -HOUR, 20 * 365 * 24 * HOUR, CLOCK_DIFFERENCE_MAX_MS + 100])(
+  test.for([HOUR_MS, -HOUR_MS, 20 * 365 * 24 * HOUR_MS, CLOCK_DIFFERENCE_MAX_MS + 100])(
     'by %i ms is detected at once, before the database is queried',
     (ms) => {
       const machine = new Machine();
@@ -82,8 +82,8 @@ describe("jump of the server's clock", () => {
   test('that the database does not share is a fault until the clock is right and has settled', () => {
     const machine = new Machine();
     machine.advance(3_000);
-    machine.wallAheadMs = HOUR;
-    expect(machine.advance(2 * HOUR)).toMatchObject({ kind: 'jumped', clearsInMs: null });
+    machine.wallAheadMs = HOUR_MS;
+    expect(machine.advance(2 * HOUR_MS)).toMatchObject({ kind: 'jumped', clearsInMs: null });
     machine.wallAheadMs = 0;
     expect(machine.advance(CLOCK_SETTLING_MS - 1_000)).toMatchObject({ kind: 'settling' });
     expect(machine.advance(2_000)).toBeUndefined();
@@ -92,7 +92,7 @@ describe("jump of the server's clock", () => {
   test.for([
     [10_000, JUMP_ACCEPTED_MS_MIN],
     [60_000, 60_000],
-    [20 * 365 * 24 * HOUR, JUMP_ACCEPTED_MS_MAX],
+    [20 * 365 * 24 * HOUR_MS, JUMP_ACCEPTED_MS_MAX],
   ] as const)('by %i ms, which the database shares, is accepted after %i ms', ([ms, acceptedAfterMs]) => {
     const machine = new Machine();
     machine.advance(3_000);
@@ -117,16 +117,16 @@ describe("jump of the server's clock", () => {
 
   test('to the time that the database already had is accepted after the minimum time', () => {
     const machine = new Machine();
-    machine.databaseAheadMs = HOUR;
+    machine.databaseAheadMs = HOUR_MS;
     expect(machine.advance(60_000)).toEqual({ kind: 'apart', aheadMs: expect.any(Number), clearsInMs: null });
-    machine.wallAheadMs = HOUR;
+    machine.wallAheadMs = HOUR_MS;
     expect(machine.advance(JUMP_ACCEPTED_MS_MIN - 2_000)?.kind).toBe('jumped');
     expect(machine.advance(8_000)).toBeUndefined();
   });
 });
 
 describe("jump of the database's clock", () => {
-  test.for([HOUR, -HOUR])('by %i ms is a fault until the clock is right again and has settled', (ms) => {
+  test.for([HOUR_MS, -HOUR_MS])('by %i ms is a fault until the clock is right again and has settled', (ms) => {
     const machine = new Machine();
     machine.advance(3_000);
     machine.databaseAheadMs = ms;
@@ -141,8 +141,8 @@ describe("jump of the database's clock", () => {
 
 test('after any jumps, differing clocks or a server clock that jumped ahead are reported at once, and correct clocks become safe', () => {
   const step = fc.record({
-    wall: fc.integer({ min: -2 * HOUR, max: 2 * HOUR }),
-    database: fc.integer({ min: -2 * HOUR, max: 2 * HOUR }),
+    wall: fc.integer({ min: -2 * HOUR_MS, max: 2 * HOUR_MS }),
+    database: fc.integer({ min: -2 * HOUR_MS, max: 2 * HOUR_MS }),
     passMs: fc.integer({ min: 0, max: 60_000 }),
   });
   fc.assert(

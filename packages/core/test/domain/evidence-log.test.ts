@@ -30,7 +30,7 @@ describe('golden evidence log of the independent implementation', () => {
     for (const event of events) {
       state.apply(event);
       for (const { asked, evidence } of golden.questions.filter(({ size }) => size === event.seq))
-        expect(state.find(asked)).toEqual({ evidence, mismatch: false });
+        expect(state.find(asked)).toEqual({ evidence, agentsDiffer: false });
     }
     expect(state.size).toBe(events.length);
   });
@@ -96,7 +96,7 @@ describe('evidence state', () => {
     for (const event of events) state.apply(event);
     const [one, other] = [...state.agents()];
     const find = (agent_id: string | null, agent_name: string | null) =>
-      state.find({ agent_id, agent_name, harness_id: null }).mismatch;
+      state.find({ agent_id, agent_name, harness_id: null }).agentsDiffer;
     expect([find(one!.id, one!.name), find(one!.id, null), find(null, one!.name), find(null, 'nobody')]).toEqual(
       Array(4).fill(false),
     );

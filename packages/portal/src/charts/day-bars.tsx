@@ -11,7 +11,7 @@ export interface DayValue {
   highlighted?: number;
 }
 
-const HEIGHT = 132;
+const HEIGHT_PX = 132;
 
 /** A bar chart by day, with the total above it. Pointing at a day shows the value of the day. */
 export function DayBars(props: {
@@ -45,7 +45,7 @@ export function DayBars(props: {
       </p>
       <Plot
         label={`${title} by day: ${total} in ${days.length} days`}
-        height={HEIGHT}
+        height={HEIGHT_PX}
         data={data}
         options={options}
         table={

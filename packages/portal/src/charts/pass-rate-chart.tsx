@@ -10,7 +10,7 @@ import { type RatedPoint, type RateSeriesSet, ratedPoints, seriesName, seriesOf 
 import { Plot, SERIES_COLOR_COUNT, ValueTable } from './plot.tsx';
 import { SeriesMark } from './series-mark.tsx';
 
-const HEIGHT = 220;
+const HEIGHT_PX = 220;
 
 /**
  * The pass rates of an agent's evaluations over time, with the threshold. Each evaluation with a pass rate has a mark. The most recently
@@ -59,7 +59,7 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
       {suites > 1 && <Legend series={series} />}
       <Plot
         label={`Pass rate of ${evaluations} ${inSuites}, threshold ${formatPercent(threshold)}; the latest is ${latest}`}
-        height={HEIGHT}
+        height={HEIGHT_PX}
         data={data}
         options={options}
         table={table}

@@ -9,7 +9,7 @@ import { listTenantIds } from '../storage/tenants.ts';
 const PAUSE_MS = { min: 5 * 60_000, max: 24 * 3_600_000, timesRound: 20 };
 
 /** After each page, the watch pauses for this many times the duration of the page. */
-const PAUSE_TIMES_PAGE = 4;
+const PAUSE_FACTOR = 4;
 
 /** The table that has the rows of a log. */
 const TABLE_OF: Readonly<Record<LogName, string>> = {
@@ -107,7 +107,7 @@ async function repeat(round: () => Promise<void>, signal: AbortSignal): Promise<
 function pauseAfterPage(signal: AbortSignal): () => Promise<void> {
   let startedAt = performance.now();
   return async () => {
-    await sleep((performance.now() - startedAt) * PAUSE_TIMES_PAGE, undefined, { ref: false, signal });
+    await sleep((performance.now() - startedAt) * PAUSE_FACTOR, undefined, { ref: false, signal });
     startedAt = performance.now();
   };
 }

@@ -12,7 +12,7 @@ const FIRST_PAUSE_MS = 10 * 60_000;
 const PAUSE_MS = 24 * 3_600_000;
 
 /** After each batch, retention pauses for this many times the duration of the batch. */
-const PAUSE_TIMES_BATCH = 2;
+const PAUSE_FACTOR = 2;
 
 const MAY_NOT_DROP =
   'records whose retention period is over were not dropped: the role of this server may not delete them; run `countersign-server retention run` daily as the owner of the tables, or set COUNTERSIGN_MIGRATE_DATABASE_URL for the server too (docs/operating.md)';
@@ -78,7 +78,7 @@ function report(tenantId: string, { traces, telemetry, exports, held, unreadable
 function pauseAfterBatch(signal: AbortSignal): () => Promise<void> {
   let startedAt = performance.now();
   return async () => {
-    await sleep((performance.now() - startedAt) * PAUSE_TIMES_BATCH, undefined, { ref: false, signal }).catch(() => undefined);
+    await sleep((performance.now() - startedAt) * PAUSE_FACTOR, undefined, { ref: false, signal }).catch(() => undefined);
     startedAt = performance.now();
   };
 }

@@ -7,7 +7,7 @@ import { mergeRunIdSegments } from '../storage/run-id-segments.ts';
  * The segments of a workspace are merged after this many batches. Each batch adds a small segment, and a search reads one row for each
  * segment.
  */
-const BATCHES_BETWEEN = 512;
+const BATCHES_BETWEEN_MERGES = 512;
 
 /**
  * Merges the segments of run IDs of workspaces that send many runs. Housekeeping also merges the segments of every workspace, every ten
@@ -25,10 +25,10 @@ export class RunIdMerging {
     this.#log = log;
   }
 
-  /** Counts a stored batch of runs. After every BATCHES_BETWEEN batches of a workspace, merges its segments. */
+  /** Counts a stored batch of runs. After every BATCHES_BETWEEN_MERGES batches of a workspace, merges its segments. */
   count(tenantId: string): void {
     const batches = (this.#batches.get(tenantId) ?? 0) + 1;
-    if (batches < BATCHES_BETWEEN) {
+    if (batches < BATCHES_BETWEEN_MERGES) {
       this.#batches.set(tenantId, batches);
       return;
     }

@@ -11,7 +11,7 @@ import {
   parseManifest,
   SECRETS_FILE,
 } from './manifest.ts';
-import { paddingOf, readTarHeader, TAR_BLOCK } from './tar-format.ts';
+import { paddingOf, readTarHeader, TAR_BLOCK_BYTES } from './tar-format.ts';
 import { decompress } from './zstandard.ts';
 
 /** A backup that is open for reading. It reads one file of limited size at a time. */
@@ -98,13 +98,13 @@ async function fromTar(file: FileHandle): Promise<ReadFile> {
 /** The place of each file in an archive. Reads only the headers. */
 async function indexTar(file: FileHandle): Promise<Map<string, { at: number; bytes: number }>> {
   const places = new Map<string, { at: number; bytes: number }>();
-  const block = Buffer.alloc(TAR_BLOCK);
+  const block = Buffer.alloc(TAR_BLOCK_BYTES);
   for (let at = 0; ; ) {
-    const { bytesRead } = await file.read(block, 0, TAR_BLOCK, at);
-    const header = bytesRead === TAR_BLOCK ? readTarHeader(block) : undefined;
+    const { bytesRead } = await file.read(block, 0, TAR_BLOCK_BYTES, at);
+    const header = bytesRead === TAR_BLOCK_BYTES ? readTarHeader(block) : undefined;
     if (header === undefined || !Number.isSafeInteger(header.bytes)) return places;
-    places.set(header.name, { at: at + TAR_BLOCK, bytes: header.bytes });
-    at += TAR_BLOCK + header.bytes + paddingOf(header.bytes);
+    places.set(header.name, { at: at + TAR_BLOCK_BYTES, bytes: header.bytes });
+    at += TAR_BLOCK_BYTES + header.bytes + paddingOf(header.bytes);
   }
 }
 

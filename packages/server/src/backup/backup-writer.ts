@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ExitError } from '../errors/exit-codes.ts';
 import { nameFile, syncFolder, writeSynced } from '../files/synced-files.ts';
-import { paddingOf, TAR_BLOCK, tarHeader } from './tar-format.ts';
+import { paddingOf, TAR_BLOCK_BYTES, tarHeader } from './tar-format.ts';
 
 /** The mode of the files of a backup: only the user of this process can read them. */
 const OWNER_ONLY = 0o600;
@@ -76,7 +76,7 @@ async function tarWriter(path: string, modifiedAt: Date): Promise<BackupWriter> 
       await write(Buffer.alloc(paddingOf(content.length)));
     },
     finish: async () => {
-      await write(Buffer.alloc(2 * TAR_BLOCK));
+      await write(Buffer.alloc(2 * TAR_BLOCK_BYTES));
       await file.sync();
       await file.close();
       if (!(await nameFile(temporary, path))) throw alreadyExists(path);

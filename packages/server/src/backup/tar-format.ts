@@ -1,12 +1,12 @@
 /** The block size of a tar archive (POSIX ustar), in bytes. */
-export const TAR_BLOCK = 512;
+export const TAR_BLOCK_BYTES = 512;
 
 const SIZE = { at: 124, length: 12 };
 const CHECKSUM = { at: 148, length: 8 };
 
 /** The header block of a regular file that only its owner can read. */
 export function tarHeader(name: string, bytes: number, modifiedAt: Date): Buffer {
-  const header = Buffer.alloc(TAR_BLOCK);
+  const header = Buffer.alloc(TAR_BLOCK_BYTES);
   header.write(name, 0, 100, 'utf8');
   header.write('0000600\0', 100);
   header.write('0000000\0', 108);
@@ -20,7 +20,7 @@ export function tarHeader(name: string, bytes: number, modifiedAt: Date): Buffer
 }
 
 /** The number of padding bytes after a file's content. */
-export const paddingOf = (bytes: number): number => (TAR_BLOCK - (bytes % TAR_BLOCK)) % TAR_BLOCK;
+export const paddingOf = (bytes: number): number => (TAR_BLOCK_BYTES - (bytes % TAR_BLOCK_BYTES)) % TAR_BLOCK_BYTES;
 
 /** Reads a file's name and length from its header block; undefined for the end of the archive, or for a block that is not a header. */
 export function readTarHeader(block: Buffer): { name: string; bytes: number } | undefined {
@@ -36,6 +36,7 @@ const octal = (value: number, length: number): string => `${value.toString(8).pa
 /** The sum over the block, with spaces in place of the checksum. */
 function checksumOf(block: Buffer): number {
   let sum = 0;
-  for (let at = 0; at < TAR_BLOCK; at += 1) sum += at >= CHECKSUM.at && at < CHECKSUM.at + CHECKSUM.length ? 0x20 : block[at]!;
+  for (let at = 0; at < TAR_BLOCK_BYTES; at += 1)
+    sum += at >= CHECKSUM.at && at < CHECKSUM.at + CHECKSUM.length ? 0x20 : block[at]!;
   return sum;
 }

@@ -228,7 +228,7 @@ const SECRETS = [
   VARIABLES.backupPassphrase,
 ];
 
-/** The names of all known variables. Others with our prefix are reported. */
+/** The names of all known variables. Unknown variables with the prefix COUNTERSIGN_ are reported. */
 export const KNOWN_NAMES: ReadonlySet<string> = new Set([
   ...Object.values(VARIABLES).map(({ name }) => name),
   ...SECRETS.map(({ name }) => `${name}_FILE`),

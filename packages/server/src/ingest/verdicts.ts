@@ -59,14 +59,14 @@ export class DistinctQuestions {
 
   /** The verdict on each question, in order; a 422 for a question whose ID and name belong to different agents. */
   async decide(tx: Transaction, { found, readAt, isRegistered }: EvidenceOfQuestions): Promise<(Verdict | ApiError)[]> {
-    const isUnknown = ({ evidence, mismatch }: FoundEvidence) => evidence.agent === null && !mismatch;
+    const isUnknown = ({ evidence, agentsDiffer }: FoundEvidence) => evidence.agent === null && !agentsDiffer;
     const unknown = this.questions.flatMap(({ agent_name: name }, index) =>
       isUnknown(found[index]!) && name !== null ? [name] : [],
     );
     const similar = unknown.length > 0 ? await findSimilarAgents(tx, unknown, isRegistered) : undefined;
     return this.questions.map((question, index) => {
-      const { evidence, mismatch } = found[index]!;
-      if (mismatch) return agentMismatch();
+      const { evidence, agentsDiffer } = found[index]!;
+      if (agentsDiffer) return agentMismatch();
       const names = evidence.agent === null ? (similar?.get(question.agent_name ?? '') ?? []) : [];
       return verdictOn(evidenceDocument(tx.tenantId, question, { ...evidence, read_at: readAt }, names));
     });

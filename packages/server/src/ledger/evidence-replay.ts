@@ -53,7 +53,7 @@ export class EvidenceReplay {
     const evidence = parsedDocument(text);
     const { asked: question } = evidence as { asked: Parameters<EvidenceState['find']>[0] };
     const found = this.#state.find(question);
-    if (found.mismatch) return 'the requested ID and name do not belong to one agent';
+    if (found.agentsDiffer) return 'the requested ID and name do not belong to one agent';
     const differing = DERIVED_MEMBERS.find(
       (member) => JSON.stringify(evidence?.[member]) !== JSON.stringify(found.evidence[member]),
     );

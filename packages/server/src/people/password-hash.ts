@@ -20,15 +20,15 @@ interface PasswordHash extends Argon2Cost {
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
 /** The number of concurrent hashes: half of the four threads that Node has for such work by default. Each hash needs 19 MiB. */
-const AT_ONCE = 2;
+const HASHES_AT_ONCE = 2;
 /** The largest number of queued hashes: about a second of work if each takes 30 ms. Requests beyond it get 503. */
-const WAITING_MAX = 64;
-const slots = new Slots(AT_ONCE);
+const WAITING_HASHES_MAX = 64;
+const slots = new Slots(HASHES_AT_ONCE);
 let pending = 0;
 
 /** Limits concurrent hashes, so that very many sign-ins fill a queue and not the machine's memory and threads. */
 async function withSlot(work: () => Promise<Buffer>): Promise<Buffer> {
-  if (pending >= AT_ONCE + WAITING_MAX) throw unavailable('too many passwords are being checked');
+  if (pending >= HASHES_AT_ONCE + WAITING_HASHES_MAX) throw unavailable('too many passwords are being checked');
   pending += 1;
   const release = await slots.take();
   try {

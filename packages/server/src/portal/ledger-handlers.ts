@@ -25,7 +25,7 @@ const NOTE = 'text/plain; charset=utf-8';
 const SEQ_BOUNDS = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 const SIZE_BOUNDS = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 /** The maximum length of a rationale in the list, in code points. */
-const RATIONALE_SHOWN = 500;
+const RATIONALE_LENGTH_MAX = 500;
 
 /** The members of an entry's canonical text that are not columns. */
 interface EntryMembers {
@@ -140,5 +140,5 @@ async function headOf(tx: Transaction, log: LogName): Promise<{ rows: number } |
 
 function listed({ document, prev_hash: _, ...columns }: PortalEntry): ListedEntry {
   const { subject, rationale } = JSON.parse(document) as EntryMembers;
-  return { ...columns, subject, rationale: beginningOf(rationale ?? null, RATIONALE_SHOWN) };
+  return { ...columns, subject, rationale: beginningOf(rationale ?? null, RATIONALE_LENGTH_MAX) };
 }

@@ -12,7 +12,7 @@ import type { StoredSpan } from '../storage/portal/spans.ts';
 import { beginningOf } from './shown-text.ts';
 
 /** The largest length of an error in a row of the tree, in code points. */
-const ERROR_SHOWN = 2000;
+const ERROR_LENGTH_MAX = 2000;
 
 /**
  * The members of the contract that a payload contains. A payload also contains all members that the contract does not name. The page shows
@@ -62,7 +62,7 @@ export function spanRows(spans: readonly StoredSpan[], documents: readonly Submi
   );
   return spans.map(({ submission, ordinal, document_bytes: _, ...columns }, index) => {
     const span = spansBySubmission.get(submission)?.[ordinal];
-    const error = beginningOf(span?.error ?? null, ERROR_SHOWN);
+    const error = beginningOf(span?.error ?? null, ERROR_LENGTH_MAX);
     return {
       ...columns,
       parent_span_id: span?.parent_span_id ?? null,

@@ -38,7 +38,7 @@ export async function searchRuns(
 export const placeOf = ({ id, ordinal }: Pick<RunSummary, 'id' | 'ordinal'>): RunPlace => ({ id, ordinal: ordinal ?? 0 });
 
 /** The number of positions that are looked up at a time, in addition to those of a page. */
-const LOOKED_UP = 200;
+const EXTRA_POSITIONS = 200;
 
 async function runsByTraceId(
   tx: Transaction,
@@ -50,7 +50,7 @@ async function runsByTraceId(
   const range = idRange(filter);
   const { places, complete, newest } = await findRunsByTraceId(tx, { source: filter.source, text, range, after });
   const runs: RunSummary[] = [];
-  const step = limit + LOOKED_UP;
+  const step = limit + EXTRA_POSITIONS;
   for (let start = 0; start < places.length && runs.length < limit; start += step)
     runs.push(...(await listRunsAtPlaces(tx, filter, places.slice(start, start + step), after, limit)));
   if (complete || runs.length >= limit) return runs.slice(0, limit);

@@ -66,20 +66,20 @@ function statusesOf(bytes: Buffer): Promise<number[]> {
 }
 
 /** Five times as many requests as the server runs at a time for one connection. */
-const TIMES = 5 * ACTIVE_REQUESTS_MAX;
+const REQUESTS = 5 * ACTIVE_REQUESTS_MAX;
 
-describe(`${TIMES} pipelined requests on one connection`, () => {
+describe(`${REQUESTS} pipelined requests on one connection`, () => {
   test.each(EVERY_ROUTE)(
     `to $method $path run at most ${ACTIVE_REQUESTS_MAX} at a time, and each gets 503 or a status below 500`,
     async (route) => {
       activeRequests.most = 0;
       const one = requestTo(route);
       const last = requestTo(route, ['Connection: close']);
-      const statuses = await statusesOf(Buffer.concat([...Array<Buffer>(TIMES - 1).fill(one), last]));
+      const statuses = await statusesOf(Buffer.concat([...Array<Buffer>(REQUESTS - 1).fill(one), last]));
       expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
       expect(activeRequests.most).toBeGreaterThan(0);
       // The statuses vary, because a sign-out ends the session and sign-ins are limited.
-      expect(statuses).toHaveLength(TIMES);
+      expect(statuses).toHaveLength(REQUESTS);
       expect(statuses.filter((status) => status >= 500 && status !== 503)).toEqual([]);
     },
   );
