@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths, waitUntilLoaded } from './harness.ts';
 
-test('the page of a decision shows the exact times of the decision and its evidence in the time zone of the reader', async () => {
+test("the page of a decision shows the exact times of the decision and its evidence in the reader's time zone", async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'passing', pass_rate: 95 });
   const { decision_id } = await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });

@@ -90,7 +90,7 @@ test('the overview links to the open re-certifications, and shows a count that r
   expect(await page.getByLabel('Re-certification', { exact: true }).inputValue()).toBe('open');
 });
 
-test('the table of runs by day shows the number of runs and of runs with another outcome than success in the same format', async () => {
+test('the table of runs by day shows the number of runs and the number of unsuccessful runs in the same format', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'failure', agent_name: 'bot' });
   const { page } = await workspace.visit('viewer');

@@ -131,7 +131,7 @@ describe('FairTurns', () => {
     expect(queued).toHaveLength(5);
   });
 
-  test('rejects reads of an owner that has the maximum number of waiting reads, and still queues reads of others', async () => {
+  test('rejects reads of an owner with the maximum number of waiting reads, and still queues reads of other owners', async () => {
     const turns = new FairTurns(bounds);
     await Promise.all([turns.take('a'), turns.take('a'), turns.take('b')]);
     const ofA = Array.from({ length: 5 }, () => stateOf(turns.take('a')));

@@ -116,7 +116,7 @@ describe('retention', () => {
     expect(await verify('traces')).toEqual([0, '']);
   });
 
-  test('drops a trace when the period of each of its submissions is over, although the periods changed between two of them', async () => {
+  test('drops a trace when the periods of all its submissions are over, even if the period changed between submissions', async () => {
     const traces = ['forever-later', 'longer-later', 'same-later'];
     await keepFor({ traceDays: 365 });
     for (const each of traces) await sendTrace(each);
