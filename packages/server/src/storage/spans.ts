@@ -42,10 +42,10 @@ export const factsOfSpan = (span: Span): SpanFacts => ({
 const instantOf = (text: string | null | undefined): bigint | null => (text == null ? null : (parseDateTime(text) ?? null));
 
 /**
- * The facts of a submission's spans as text, which is stored with the submission. One row for each span would need more time than the rest
- * of the trace. The text is a JSON array with an inner array for each span. An inner array contains the columns of the view
- * `countersign.spans` from `span_id` to `ended_at`, without `submission` and `ordinal`. If the span has a `parentOfCall`, the inner array
- * ends with null and this parent. The null stands for `ordinal`: the view then uses the position of the span in the outer array.
+ * The facts of a submission's spans as text, which is stored with the submission. Storing one row for each span would cost more than
+ * storing the rest of the trace. The text is a JSON array with an inner array for each span. An inner array contains the columns of the
+ * view `countersign.spans` from `span_id` to `ended_at`, without `submission` and `ordinal`. If the span has a `parentOfCall`, the inner
+ * array ends with null and this parent. The null stands for `ordinal`: the view then uses the position of the span in the outer array.
  */
 export const spansText = (spans: readonly SpanFacts[]): string => `[${spans.map(spanText).join(',')}]`;
 
