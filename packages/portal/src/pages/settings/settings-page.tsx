@@ -40,12 +40,12 @@ export function SettingsPage() {
                 ]}
               />
             </Panel>
-            <RetentionPanel workspace={facts.id} isAdmin={admin} />
             {admin && (
               <Panel title="Rename" note="A new name is recorded in the audit ledger as workspace.renamed.">
                 <Rename facts={facts} />
               </Panel>
             )}
+            <RetentionPanel workspace={facts.id} isAdmin={admin} />
           </div>
         )}
       </LoadedContent>
