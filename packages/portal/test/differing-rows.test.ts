@@ -119,7 +119,7 @@ test('the pages of an approval and an incident report a row that differs from th
   expect(await page.getByRole('alert').count()).toBe(0);
   await server.database.sql(`UPDATE countersign.approvals SET rationale = 'all read' WHERE tenant_id = $1`, [id]);
   await page.reload();
-  const alert = page.getByRole('alert').filter({ hasText: 'changed outside Countersign' });
+  const alert = page.getByRole('alert').filter({ hasText: 'The audit ledger does not confirm this approval' });
   await alert.waitFor();
   expect(await alert.innerText()).toMatch(/The rationale is "all read", but entry \d+ of the audit ledger says "seen the runs"/);
 
@@ -128,5 +128,12 @@ test('the pages of an approval and an incident report a row that differs from th
   expect(await page.getByRole('alert').count()).toBe(0);
   await server.database.sql('DELETE FROM countersign.recertifications WHERE tenant_id = $1', [id]);
   await page.reload();
-  await page.getByRole('alert').filter({ hasText: 'The incident was changed outside Countersign' }).waitFor();
+  const incidentAlert = page.getByRole('alert').filter({ hasText: 'The audit ledger does not confirm this incident' });
+  await incidentAlert.waitFor();
+  await server.database.sql(
+    `UPDATE countersign.log_heads SET seq = seq + 1, tree_size = tree_size + 1 WHERE tenant_id = $1 AND log = 'audit'`,
+    [id],
+  );
+  await page.reload();
+  await incidentAlert.getByText('The head of the log audit').waitFor();
 });
