@@ -60,7 +60,6 @@ test('a page says that it may be out of date if the server accepts requests and 
   await banner.waitFor();
   await page.evaluate(RESTORE_TIME_LIMIT);
   await page.context().unrouteAll();
-  await page.getByRole('button', { name: 'Try again' }).first().click();
   await banner.waitFor({ state: 'detached' });
   await page.getByText('No agents yet').waitFor();
 });
