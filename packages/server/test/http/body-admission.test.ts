@@ -8,7 +8,7 @@ import { paths, type TestResponse, testServer } from '../harness/test-server.ts'
 /** The memory for request bodies. While no other tenant sends bodies, a tenant may use three quarters of it: enough for two bodies. */
 const READING_BYTES = 300_000;
 const BODY = Buffer.from(JSON.stringify({ trace_id: 'slow', metadata: { text: 'x'.repeat(99_900) } }));
-const CAPACITY = 2;
+const BODIES_AT_A_TIME = 2;
 const SENDERS = 12;
 
 const server = await testServer({ readingBytesMax: READING_BYTES, reportBytesMax: 150_000 });
@@ -18,7 +18,7 @@ const key = await server.key(await server.workspace());
 class SlowSender {
   readonly socket: Socket;
   readonly response: Promise<TestResponse>;
-  answer: TestResponse | undefined;
+  received: TestResponse | undefined;
 
   constructor(headers: readonly string[]) {
     this.socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' });
@@ -29,8 +29,8 @@ class SlowSender {
       this.socket.on('error', reject);
       this.socket.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
-        this.answer = parseResponses(Buffer.concat(chunks))[0]!;
-        resolve(this.answer);
+        this.received = parseResponses(Buffer.concat(chunks))[0]!;
+        resolve(this.received);
       });
     });
   }
@@ -50,8 +50,12 @@ describe('admission of bodies', () => {
     const slow = [declared(), declared()];
     await until('both are admitted', async () => (await readingBytes()) === 2 * BODY.length);
     const late = declared();
-    const answer = await late.response;
-    expect([answer.status, answer.headers.get('retry-after'), answer.headers.get('connection')]).toEqual([503, '1', 'close']);
+    const rejection = await late.response;
+    expect([rejection.status, rejection.headers.get('retry-after'), rejection.headers.get('connection')]).toEqual([
+      503,
+      '1',
+      'close',
+    ]);
     for (const sender of slow) sender.send(BODY);
     expect(await Promise.all(slow.map(async ({ response }) => (await response).status))).toEqual([200, 200]);
     for (const { socket } of [...slow, late]) socket.destroy();
@@ -62,14 +66,14 @@ describe('admission of bodies', () => {
     let left = SENDERS;
     while (left > 0) {
       const senders = Array.from({ length: left }, declared);
-      const open = Math.min(left, CAPACITY);
+      const open = Math.min(left, BODIES_AT_A_TIME);
       await until(
         'all other senders are rejected',
-        () => senders.filter(({ answer }) => answer !== undefined).length >= left - open,
+        () => senders.filter(({ received }) => received !== undefined).length >= left - open,
       );
-      const rejected = senders.filter(({ answer }) => answer !== undefined);
-      const admitted = senders.filter(({ answer }) => answer === undefined);
-      expect(rejected.map(({ answer }) => answer?.status)).toEqual(rejected.map(() => 503));
+      const rejected = senders.filter(({ received }) => received !== undefined);
+      const admitted = senders.filter(({ received }) => received === undefined);
+      expect(rejected.map(({ received }) => received?.status)).toEqual(rejected.map(() => 503));
       // The senders send pieces in turn, so the bodies arrive at the same time. No body may use memory that is reserved for another.
       for (let at = 0; at < BODY.length; at += 10_000) for (const sender of admitted) sender.send(BODY.subarray(at, at + 10_000));
       const responses = await Promise.all(admitted.map(({ response }) => response));
@@ -84,9 +88,9 @@ describe('admission of bodies', () => {
     const first = chunked();
     await until('the first step is reserved', async () => (await readingBytes()) === 64 * 1024);
     const responses = await Promise.all(
-      [chunked(), chunked(), chunked()].map(async (sender) => ({ sender, answer: await sender.response })),
+      [chunked(), chunked(), chunked()].map(async (sender) => ({ sender, response: await sender.response })),
     );
-    expect(responses.map(({ answer }) => [answer.status, answer.headers.get('connection')])).toEqual(
+    expect(responses.map(({ response }) => [response.status, response.headers.get('connection')])).toEqual(
       Array.from({ length: 3 }, () => [503, 'close']),
     );
     const other = declared();

@@ -37,7 +37,7 @@ test.each([
   },
 );
 
-test('the limit for one address counts all addresses of an IPv6 network of the size /64 as one', () => {
+test('the limit for one address counts all addresses of an IPv6 /64 network as one', () => {
   const connections = new Connections({ connectionsMax: 100, perAddressMax: 2, sendTimeoutMs: 1000 });
   const server = createServer();
   connections.watch(server, true);

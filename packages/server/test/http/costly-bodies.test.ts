@@ -13,16 +13,16 @@ const tenantId = await server.workspace();
 const key = await server.key(tenantId);
 
 const bounds = { valuesMax: 1000, namesMax: 1000 };
-const bound = (text: string) => exceededBound(Buffer.from(text), bounds, 1);
+const exceeded = (text: string) => exceededBound(Buffer.from(text), bounds, 1);
 const names = (count: number, name: (index: number) => string) =>
   `{${Array.from({ length: count }, (_, index) => `${JSON.stringify(name(index))}:1`).join()}}`;
 
 describe('the check of limits before JSON is parsed', () => {
   test('counts each comma, opening bracket and opening brace as a value', () => {
-    expect(bound(`[${'1,'.repeat(990)}1]`)).toBeUndefined();
-    expect(bound(`[${'1,'.repeat(1000)}1]`)).toBe('valuesMax');
-    expect(bound(`[${'{},'.repeat(600)}1]`)).toBe('valuesMax');
-    expect(bound('['.repeat(1001))).toBe('valuesMax');
+    expect(exceeded(`[${'1,'.repeat(990)}1]`)).toBeUndefined();
+    expect(exceeded(`[${'1,'.repeat(1000)}1]`)).toBe('valuesMax');
+    expect(exceeded(`[${'{},'.repeat(600)}1]`)).toBe('valuesMax');
+    expect(exceeded('['.repeat(1001))).toBe('valuesMax');
   });
 
   test('does not count the content of strings, even with escaped quotes, a final backslash or no closing quote', () => {
@@ -33,17 +33,17 @@ describe('the check of limits before JSON is parsed', () => {
       `${'x'.repeat(200)}\\`,
       '\\'.repeat(501),
     ])
-      expect(bound(JSON.stringify([text, text, 1]))).toBeUndefined();
-    expect(bound(`["${'a'.repeat(500)}`)).toBeUndefined();
+      expect(exceeded(JSON.stringify([text, text, 1]))).toBeUndefined();
+    expect(exceeded(`["${'a'.repeat(500)}`)).toBeUndefined();
   });
 
   test('counts each different name once, including long names', () => {
     const many = { valuesMax: 1_000_000, namesMax: 1000 };
-    const count = (text: string) => exceededBound(Buffer.from(text), many, 7);
-    expect(count(names(990, (index) => `n${index}`))).toBeUndefined();
-    expect(count(names(1100, (index) => `n${index}`))).toBe('namesMax');
-    expect(count(names(1100, (index) => `${index}${'x'.repeat(200)}`))).toBe('namesMax');
-    expect(count(`[${Array.from({ length: 5000 }, () => '{"id":1,"name":2}').join()}]`)).toBeUndefined();
+    const exceededNames = (text: string) => exceededBound(Buffer.from(text), many, 7);
+    expect(exceededNames(names(990, (index) => `n${index}`))).toBeUndefined();
+    expect(exceededNames(names(1100, (index) => `n${index}`))).toBe('namesMax');
+    expect(exceededNames(names(1100, (index) => `${index}${'x'.repeat(200)}`))).toBe('namesMax');
+    expect(exceededNames(`[${Array.from({ length: 5000 }, () => '{"id":1,"name":2}').join()}]`)).toBeUndefined();
   });
 });
 
@@ -134,28 +134,28 @@ const WRONG: [string, string][] = [
 ];
 
 describe('the worker thread for large bodies', () => {
-  const done = async () => Number(/^countersign_worker_bodies_done (\d+)/m.exec(await metricsOf(server.url))?.[1]);
+  const bodiesDone = async () => Number(/^countersign_worker_bodies_done (\d+)/m.exec(await metricsOf(server.url))?.[1]);
 
   test('stores a valid trace of 17 MB once, with its sums; a small trace does not use the thread', async () => {
     const body = JSON.stringify(realisticTrace('large'));
     expect(body.length).toBeGreaterThan(15_000_000);
-    const before = await done();
+    const before = await bodiesDone();
     const response = await server.post(paths.traces, key, body, { 'idempotency-key': 'large' });
     expect([response.status, response.body.spans_ingested, response.body.tokens, response.body.cost_usd]).toEqual([
       200, 500, 7500, 0.5,
     ]);
-    expect(await done()).toBe(before + 1);
+    expect(await bodiesDone()).toBe(before + 1);
     const again = await server.post(paths.traces, key, body, { 'idempotency-key': 'large' });
     expect([again.status, again.headers.get('idempotent-replayed'), again.body.id]).toEqual([200, 'true', response.body.id]);
     const stored = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
     expect(stored.filter((document) => document.toString() === body)).toHaveLength(1);
-    const doneBefore = await done();
+    const doneBefore = await bodiesDone();
     expect((await server.post(paths.traces, key, { trace_id: 'small' })).status).toBe(200);
-    expect(await done()).toBe(doneBefore);
+    expect(await bodiesDone()).toBe(doneBefore);
   });
 
   test('keeps 90 KB of telemetry with few values on the main thread and moves a body with many values to the worker', async () => {
-    const before = await done();
+    const before = await bodiesDone();
     const events = (count: number, name: string) =>
       Array.from({ length: count }, (_, index) => ({
         trace_id: `${name}-${index}`,
@@ -165,7 +165,7 @@ describe('the worker thread for large bodies', () => {
     const few = JSON.stringify({ events: events(200, 'a'.repeat(200)) });
     expect(few.length).toBeGreaterThan(90_000);
     expect((await server.post(paths.telemetry, key, few)).status).toBe(200);
-    expect(await done()).toBe(before);
+    expect(await bodiesDone()).toBe(before);
     const many = JSON.stringify({
       trace_id: 'many',
       outcome: 'success',
@@ -173,11 +173,11 @@ describe('the worker thread for large bodies', () => {
     });
     expect(many.length).toBeLessThan(256 * 1024);
     expect((await server.post(paths.telemetry, key, many)).status).toBe(200);
-    expect(await done()).toBe(before + 1);
+    expect(await bodiesDone()).toBe(before + 1);
   });
 
   test('reads large exports of metrics on the worker and a small one on the main thread, with the same form of response', async () => {
-    const before = await done();
+    const before = await bodiesDone();
     const send = (contentType: string, body: Uint8Array | string) =>
       fetch(`${server.url}/v1/metrics`, {
         method: 'POST',
@@ -188,17 +188,17 @@ describe('the worker thread for large bodies', () => {
     const metrics = (count: number) => JSON.stringify({ resourceMetrics: [{ scopeMetrics: [{ metrics: dataPoints(count) }] }] });
     const small = await send('application/json', metrics(3));
     expect([small.status, await small.text()]).toEqual([200, expect.stringContaining('"rejectedDataPoints":"3"')]);
-    expect(await done()).toBe(before);
+    expect(await bodiesDone()).toBe(before);
     const large = await send('application/json', metrics(90_000));
     expect([large.status, await large.text()]).toEqual([200, expect.stringContaining('"rejectedDataPoints":"90000"')]);
     expect((await send('application/x-protobuf', new Uint8Array(300_000))).status).toBe(400);
     expect((await send('application/json', metrics(100_001))).status).toBe(400);
-    expect(await done()).toBe(before + 3);
+    expect(await bodiesDone()).toBe(before + 3);
   });
 
   test('each endpoint reports the same errors from the worker as from the main thread', async () => {
     const padding = ' '.repeat(300_000);
-    const before = await done();
+    const before = await bodiesDone();
     const entry = { actor: 'ci', action: 'a.b', metadata: { nested: [1, 'two', null] } };
     const responses = [
       await server.post(paths.telemetry, key, JSON.stringify({ trace_id: 't', outcome: 'success' }) + padding),
@@ -212,7 +212,7 @@ describe('the worker thread for large bodies', () => {
       expect([large.status, large.body]).toEqual([small.status, small.body]);
       expect(small.status).toBe(422);
     }
-    expect(await done()).toBe(before + 4 + WRONG.length);
+    expect(await bodiesDone()).toBe(before + 4 + WRONG.length);
   });
 
   test('serves tenants in turn when one sends many bodies, and rejects only the bodies of that tenant when its queue is full', async () => {
@@ -274,10 +274,10 @@ describe('the worker thread for large bodies', () => {
 });
 
 /**
- * Sends only the head of a request, which declares a body of a megabyte. Returns the text received until the connection ends or `enough`
+ * Sends only the head of a request, which declares a body of a megabyte. Returns the text received until the connection ends or `isEnough`
  * returns true.
  */
-function receive(head: string[], enough: (text: string) => boolean, from = server): Promise<string> {
+function receive(head: string[], isEnough: (text: string) => boolean, from = server): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(from.url).port), '127.0.0.1');
     let text = '';
@@ -287,7 +287,7 @@ function receive(head: string[], enough: (text: string) => boolean, from = serve
     };
     socket.on('data', (chunk) => {
       text += chunk;
-      if (enough(text)) finish();
+      if (isEnough(text)) finish();
     });
     socket.on('end', finish);
     socket.on('error', reject);

@@ -27,7 +27,7 @@ async function statusFor(
   return response!.status;
 }
 
-const OWN = [
+const OWN_HOSTS = [
   'countersign.example.com',
   'countersign.example.com:443',
   'Countersign.Example.COM',
@@ -38,7 +38,7 @@ const OWN = [
   '127.0.0.53:7300',
   '[::1]:7300',
 ];
-const OTHERS = [
+const OTHER_HOSTS = [
   'evil.example',
   'countersign.example.com.evil.example',
   'evil.countersign.example.com',
@@ -50,11 +50,11 @@ const OTHERS = [
 ];
 
 describe('with COUNTERSIGN_PUBLIC_URL', () => {
-  test.each(OWN)('accepts a request for the host %s', async (host) => {
+  test.each(OWN_HOSTS)('accepts a request for the host %s', async (host) => {
     expect(await statusFor(named, host)).toBe(200);
   });
 
-  test.each(OTHERS)('responds with 421 to a request for the host "%s" on every path except the probes', async (host) => {
+  test.each(OTHER_HOSTS)('responds with 421 to a request for the host "%s" on every path except the probes', async (host) => {
     for (const path of ['/openapi.json', '/', '/metrics', paths.audit, '/api/portal/session', '/nothing'])
       expect([path, await statusFor(named, host, path)]).toEqual([path, 421]);
     for (const path of ['/livez', '/readyz']) expect([path, await statusFor(named, host, path)]).toEqual([path, 200]);
@@ -76,7 +76,7 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
     expect(await statusFor(named, 'evil.example', 'http://countersign.example.com/openapi.json')).toBe(200);
   });
 
-  test('checks X-Forwarded-Host only behind a proxy, and in addition to Host, because a page can set it', async () => {
+  test('behind a proxy only, checks X-Forwarded-Host too; Host must match as well, because a page can set X-Forwarded-Host', async () => {
     const forwarded = (server: TestServer, host: string, name: string) =>
       statusFor(server, host, '/openapi.json', [`X-Forwarded-Host: ${name}`]);
     expect(await forwarded(proxied, 'localhost', 'countersign.example.com')).toBe(200);
@@ -88,5 +88,5 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
 });
 
 test('without COUNTERSIGN_PUBLIC_URL and COUNTERSIGN_ALLOWED_HOSTS, the server accepts every well-formed or empty host', async () => {
-  for (const host of [...OWN, ...OTHERS]) expect([host, await statusFor(open, host)]).toEqual([host, 200]);
+  for (const host of [...OWN_HOSTS, ...OTHER_HOSTS]) expect([host, await statusFor(open, host)]).toEqual([host, 200]);
 });

@@ -7,8 +7,8 @@ import { paths, testServer } from '../harness/test-server.ts';
 const server = await testServer();
 const workspace = await server.workspace();
 
-/** Longer than LATE_MS of http/authenticate.ts, after which the server checks the key of a request again. */
-const LATE_MS = 1_200;
+/** Longer than LATE_MS of http/authenticate.ts. After LATE_MS, the server checks the key of a request again. */
+const PAUSE_MS = 1_200;
 
 /** Sends a request without the end of its body, waits, calls `meanwhile`, and sends the rest. Returns the status of the response. */
 async function sendLate(path: string, text: string, meanwhile: (prefix: string) => Promise<void>): Promise<number> {
@@ -19,24 +19,24 @@ async function sendLate(path: string, text: string, meanwhile: (prefix: string) 
     sent.on('error', reject).on('response', (response) => resolve(response.resume().statusCode!));
   });
   sent.write(text.slice(0, 3));
-  await sleep(LATE_MS);
+  await sleep(PAUSE_MS);
   await meanwhile(key.slice('aa_live_'.length).split('.')[0]!);
   sent.end(text.slice(3));
   return status;
 }
 
 const revoke = (prefix: string) => revokeKey(server.open.pool, workspace, prefix, 'operator');
-const entries = async () => (await server.database.sql('SELECT 1 FROM countersign.audit_entries')).length;
+const countEntries = async () => (await server.database.sql('SELECT 1 FROM countersign.audit_entries')).length;
 
 describe.each([
   { path: paths.audit, body: { actor: 'ci', action: 'key.used' }, stored: 1 },
   { path: '/v1/traces', body: { resourceSpans: [] }, stored: 0 },
 ])('a body for $path that arrives late', ({ path, body, stored }) => {
   test('is rejected if its key was revoked before the rest of the body arrived, and otherwise accepted', async () => {
-    const before = await entries();
+    const before = await countEntries();
     expect(await sendLate(path, JSON.stringify(body), revoke)).toBe(401);
-    expect(await entries()).toBe(before);
+    expect(await countEntries()).toBe(before);
     expect(await sendLate(path, JSON.stringify(body), async () => undefined)).toBe(200);
-    expect(await entries()).toBe(before + stored);
+    expect(await countEntries()).toBe(before + stored);
   });
 });

@@ -24,11 +24,11 @@ function* nodes(value: Json, at = '#'): Generator<[at: string, node: Json]> {
     yield* nodes(member, `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
 }
 
-const postsOf = (): [string, Json][] =>
+const postOperations = (): [string, Json][] =>
   Object.entries<Json>(document.paths).flatMap(([path, { post }]) => (post === undefined ? [] : [[path, post]]));
-const operationsOf = () => postsOf().filter(([path]) => !path.startsWith('/v1/'));
-const exportsOf = () => postsOf().filter(([path]) => path.startsWith('/v1/'));
-const readingsOf = (): [string, Json][] =>
+const jsonOperations = () => postOperations().filter(([path]) => !path.startsWith('/v1/'));
+const otlpOperations = () => postOperations().filter(([path]) => path.startsWith('/v1/'));
+const readEndpoints = (): [string, Json][] =>
   Object.entries<Json>(document.paths).flatMap(([path, { get }]) => (get === undefined ? [] : [[path, get]]));
 
 /** Follows a reference within the document. */
@@ -41,12 +41,12 @@ describe('the OpenAPI document', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/);
     expect(document.info).toMatchObject({ title: 'Countersign', version: '1.0.0', license: { identifier: 'Apache-2.0' } });
     expect(
-      operationsOf()
+      jsonOperations()
         .map(([path]) => path)
         .sort(),
     ).toEqual(Object.values(paths).sort());
     for (const item of Object.values<Json>(document.paths)) expect(Object.keys(item)).toHaveLength(1);
-    const all = [...postsOf(), ...readingsOf()];
+    const all = [...postOperations(), ...readEndpoints()];
     expect(new Set(all.map(([, { operationId }]) => operationId)).size).toBe(Object.keys(document.paths).length);
     expect(document.components.securitySchemes).toMatchObject({
       bearer: { type: 'http', scheme: 'bearer' },
@@ -107,7 +107,7 @@ describe('the OpenAPI document', () => {
   });
 
   test('describes body, examples, response, errors and headers of every ingest endpoint and the promotion check', () => {
-    for (const [path, post] of operationsOf()) {
+    for (const [path, post] of jsonOperations()) {
       const { schema, examples } = post.requestBody.content['application/json'];
       expect(post.requestBody.required).toBe(true);
       expect((schema.anyOf ?? [schema]).length).toBe(path === paths.telemetry ? 2 : 1);
@@ -133,8 +133,8 @@ describe('the OpenAPI document', () => {
     expect((await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot' })).status).toBe(200);
     expect((await server.post(paths.traces, key, { trace_id: 'run-1', agent_name: 'bot', spans: [] })).status).toBe(200);
     const { decision_id: decision } = (await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body;
-    expect(readingsOf().length).toBeGreaterThan(10);
-    for (const [path, get] of readingsOf()) {
+    expect(readEndpoints().length).toBeGreaterThan(10);
+    for (const [path, get] of readEndpoints()) {
       const requestPath = path.replace('{seq}', '1').replace('{id}', decision) + (/consistency/.test(path) ? '?first=0' : '');
       const read = (bearer?: string) =>
         fetch(server.url + requestPath, { headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` } });
@@ -147,21 +147,21 @@ describe('the OpenAPI document', () => {
       for (const { name, description } of get.parameters ?? []) expect([name, description.length > 10]).toEqual([name, true]);
     }
     const page = await (await fetch(`${server.url}/docs`)).text();
-    for (const [path] of readingsOf()) expect(page).toContain(path);
+    for (const [path] of readEndpoints()) expect(page).toContain(path);
   });
 
   test('lists six response headers exactly for the statuses that have them', () => {
-    for (const [path, operation] of [...postsOf(), ...readingsOf()]) {
+    for (const [path, operation] of [...postOperations(), ...readEndpoints()]) {
       const isOpen = operation.security?.length === 0;
       for (const [status, { headers }] of Object.entries<Json>(operation.responses)) {
         const listed = (name: string) => [path, status, name, Object.hasOwn(headers, name)];
-        const isCounted = !isOpen && !['400', '401', '405', '408', '421', '431'].includes(status);
+        const isRateLimited = !isOpen && !['400', '401', '405', '408', '421', '431'].includes(status);
         const expected = {
           'WWW-Authenticate': status === '401',
           Allow: status === '405',
           'Retry-After': status === '429' || status === '503',
-          RateLimit: isCounted,
-          'RateLimit-Policy': isCounted,
+          RateLimit: isRateLimited,
+          'RateLimit-Policy': isRateLimited,
           'Preference-Applied': path === paths.promotionCheck && status === '200',
         };
         for (const [name, has] of Object.entries(expected)) expect(listed(name)).toEqual([path, status, name, has]);
@@ -171,11 +171,11 @@ describe('the OpenAPI document', () => {
   });
 
   test('the OTLP endpoints respond as described in both media types', async () => {
-    expect(exportsOf().map(([path]) => path)).toEqual(['/v1/traces', '/v1/logs', '/v1/metrics']);
+    expect(otlpOperations().map(([path]) => path)).toEqual(['/v1/traces', '/v1/logs', '/v1/metrics']);
     const key = await server.key(await server.workspace());
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     const page = await (await fetch(`${server.url}/docs`)).text();
-    for (const [path, { requestBody, responses }] of exportsOf()) {
+    for (const [path, { requestBody, responses }] of otlpOperations()) {
       expect(page).toContain(path);
       for (const type of Object.keys(requestBody.content)) {
         const send = (body: string | Uint8Array<ArrayBuffer>, more: Record<string, string> = {}) =>
@@ -258,7 +258,7 @@ describe('the OpenAPI document', () => {
 
 test('the server accepts every example request, and its response has the members, types and constant values of the example', async () => {
   const key = await server.key(await server.workspace());
-  for (const [path, post] of operationsOf()) {
+  for (const [path, post] of jsonOperations()) {
     const requests = post.requestBody.content['application/json'].examples;
     const answers = post.responses[200].content['application/json'];
     for (const [name, { value }] of Object.entries<Json>(requests)) {
