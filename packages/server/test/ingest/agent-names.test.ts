@@ -244,8 +244,8 @@ describe('a new name that resembles a known one', () => {
     const housekeeping = startHousekeeping(server.open, { merge: async () => undefined }, pino({ level: 'silent' }));
     await vi.waitUntil(async () => (await missing()) === 0, { timeout: 30_000 });
     housekeeping.stop();
-    const itsKey = await server.key(tenant);
-    expect(warning(await evaluate('MANY 2499', {}, itsKey))).toContain('similar_to=many%202499');
+    const tenantKey = await server.key(tenant);
+    expect(warning(await evaluate('MANY 2499', {}, tenantKey))).toContain('similar_to=many%202499');
   });
 
   test('gets no warning about an agent of another workspace', async () => {

@@ -171,7 +171,7 @@ describe('the age of an evaluation', () => {
     expect(await check({ agent_name: 'jumped' })).toMatchObject({ allowed: false, reason: 'no_recent_evaluation' });
   });
 
-  test('the latest evaluation is the last recorded one, even if it ran earlier', async () => {
+  test('the latest evaluation is the last recorded one, even if another one ran later', async () => {
     await record({ agent_name: 'order', evaluated_at: hoursAgo(1), ...passing });
     const { body } = await record({ agent_name: 'order', evaluated_at: hoursAgo(5), ...passing });
     expect((await check({ agent_name: 'order' })).evaluation_id).toBe(body.id);
@@ -206,7 +206,7 @@ describe('the message of an allowed decision', () => {
       cases: { total: 5, passed: 1, failed: 4 },
       evaluated_at: hoursAgo(3.2),
     });
-    // Pipelines put dates and build numbers into names, but a suite is still one series.
+    // Names can contain dates and build numbers. All evaluations of a suite are still one series.
     for (const build of [41, 42]) await suite('quality', { name: `nightly quality, build ${build}`, evaluated_at: hoursAgo(60) });
     await suite('quality', { name: 'nightly quality' });
     expect((await check({ agent_name: 'suites' })).message).toBe(

@@ -110,18 +110,24 @@ describe('the audit ledger', () => {
     );
     expect(rows).toHaveLength(BODIES.length);
     for (const [index, { body, status, headers }] of responses.entries()) {
-      const before = index === 0 ? null : responses[index - 1]!.body.row_hash;
+      const prevHash = index === 0 ? null : responses[index - 1]!.body.row_hash;
       const { document, ...row } = rows[index]!;
       const entry = JSON.parse(document);
       expect([status, headers.get('countersign-ledger-seq')]).toEqual([200, String(index + 1)]);
-      expect(body).toEqual({ ok: true, id: entry.id, row_hash: rowHash(entry), prev_hash: before });
-      expect(row).toEqual({ seq: index + 1, row_hash: body.row_hash, prev_hash: before });
+      expect(body).toEqual({ ok: true, id: entry.id, row_hash: rowHash(entry), prev_hash: prevHash });
+      expect(row).toEqual({ seq: index + 1, row_hash: body.row_hash, prev_hash: prevHash });
       expect(document).toBe(jcs(entry));
       const { id, recorded_at, ...sentMembers } = entry;
       expect(recorded_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-      const nothing = { subject: null, rationale: null, framework: null, trace_id: null, agent_id: null, retention_until: null };
-      const ours = { version: 1, tenant_id: tenantId, seq: index + 1, recorded_by: `key:${key.slice(8, 20)}`, prev_hash: before };
-      expect(jcs(sentMembers)).toBe(jcs({ ...nothing, metadata: null, ...JSON.parse(BODIES[index]!), ...ours }));
+      const defaults = { subject: null, rationale: null, framework: null, trace_id: null, agent_id: null, retention_until: null };
+      const serverMembers = {
+        version: 1,
+        tenant_id: tenantId,
+        seq: index + 1,
+        recorded_by: `key:${key.slice(8, 20)}`,
+        prev_hash: prevHash,
+      };
+      expect(jcs(sentMembers)).toBe(jcs({ ...defaults, metadata: null, ...JSON.parse(BODIES[index]!), ...serverMembers }));
     }
   });
 

@@ -38,7 +38,7 @@ test('a submission to a long trace reads less than twice as many buffers as a su
       traceId,
       Array.from({ length: 100 }, (_, n) => ({ span_id: `${number}-${n}`, kind: 'llm', name: 'step', total_tokens: n })),
     );
-  /** The buffers read by ten submissions in a row. */
+  /** The number of buffers that ten submissions in a row read. */
   const readBy = async (first: number): Promise<number> => {
     const before = await buffersRead();
     for (let number = first; number < first + 10; number += 1) await submit(number);
@@ -69,20 +69,20 @@ test.each([1, 2, 3, 4])(
   'the sums of a trace equal the sums over its merged spans after random replacements: seed %i',
   async (seed) => {
     const chance = numbers(seed);
-    const below = (most: number) => Math.floor(chance.next().value * most);
+    const randomBelow = (limit: number) => Math.floor(chance.next().value * limit);
     const usage = () => ({
-      ...(below(2) === 0 ? { prompt_tokens: below(1000) } : {}),
-      ...(below(2) === 0 ? { completion_tokens: below(1000) } : {}),
-      ...(below(3) === 0 ? { total_tokens: below(5000) } : {}),
-      ...(below(2) === 0 ? { cost_usd: below(1_000_000) * 10 ** -below(12) } : {}),
+      ...(randomBelow(2) === 0 ? { prompt_tokens: randomBelow(1000) } : {}),
+      ...(randomBelow(2) === 0 ? { completion_tokens: randomBelow(1000) } : {}),
+      ...(randomBelow(3) === 0 ? { total_tokens: randomBelow(5000) } : {}),
+      ...(randomBelow(2) === 0 ? { cost_usd: randomBelow(1_000_000) * 10 ** -randomBelow(12) } : {}),
     });
     const traceId = randomUUID();
     for (let turn = 0; turn < 12; turn += 1) {
-      const ids = [...new Set(Array.from({ length: below(8) }, () => `${below(12)}`))];
-      const silent = below(4) === 0;
+      const ids = [...new Set(Array.from({ length: randomBelow(8) }, () => `${randomBelow(12)}`))];
+      const hasUsage = randomBelow(4) !== 0;
       const { id } = await send(
         traceId,
-        ids.map((span_id) => ({ span_id, kind: 'llm', name: 'step', ...(silent ? {} : usage()) })),
+        ids.map((span_id) => ({ span_id, kind: 'llm', name: 'step', ...(hasUsage ? usage() : {}) })),
       );
       const [stored] = await server.database.sql(SUMS_STORED, [tenantId, id]);
       const [expected] = await server.database.sql(SUMS_OF_VIEW, [tenantId, id]);

@@ -155,7 +155,7 @@ describe('promotion check', () => {
     expect([status, body.issues[0].code]).toEqual([422, 'agent_missing']);
   });
 
-  test('for an unknown ID without a name, the message does not suggest an evaluation, because the server would reject it', async () => {
+  test('for an unknown ID without a name, the message does not suggest recording an evaluation, which the server would reject', async () => {
     const id = randomUUID();
     expect((await check({ agent_id: id })).body.message).toBe(
       `No agent with the ID ${id} is known here; check the ID and the workspace of the key, or send agent_name.`,
@@ -223,7 +223,7 @@ describe('promotion check', () => {
     expect(body.evaluation.agent_name).toBe('at');
   });
 
-  test('accepts only a separate attestation preference: with or without parameters, and with no value or the value ""', async () => {
+  test('accepts the attestation preference only as a separate element of Prefer, without a value or with the value ""', async () => {
     const isAttested = async (prefer: string) =>
       (await server.post(paths.promotionCheck, key, { agent_name: 'ghost' }, { prefer })).headers.has('countersign-attestation');
     for (const prefer of [

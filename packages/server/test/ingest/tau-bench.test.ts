@@ -48,7 +48,7 @@ let server: TestServer;
 let tenantId: string;
 let key: string;
 let runs: PublishedRun[];
-let first: CommandResult;
+let firstImport: CommandResult;
 
 /** The result of a run of the importer. */
 interface CommandResult {
@@ -69,7 +69,7 @@ const runImport = (environment: Record<string, string>, ...args: string[]): Prom
   });
 
 const traceIdOf = ({ task_id, trial }: PublishedRun): string => `tau-bench-airline-${MODEL}-task-${task_id}-trial-${trial}`;
-const passRate = (of: PublishedRun[]): number => (100 * of.filter(({ reward }) => reward === 1).length) / of.length;
+const passRate = (group: PublishedRun[]): number => (100 * group.filter(({ reward }) => reward === 1).length) / group.length;
 const rows = <Row extends object>(text: string): Promise<Row[]> =>
   server.database.sql<Row & Record<string, unknown>>(text, [tenantId]);
 
@@ -78,14 +78,14 @@ beforeAll(async () => {
   server = await testServer();
   tenantId = await server.workspace();
   key = await server.key(tenantId);
-  first = await runImport({ COUNTERSIGN_API_KEY: key }, '--file', file, '--url', server.url);
+  firstImport = await runImport({ COUNTERSIGN_API_KEY: key }, '--file', file, '--url', server.url);
 });
 
 describe('imported runs in the format of τ-bench', () => {
   test('the importer exits with 0 and reports six traces', () => {
-    expect(first.code, first.stderr).toBe(0);
+    expect(firstImport.code, firstImport.stderr).toBe(0);
     expect(runs).toHaveLength(6);
-    expect(first.stderr).toContain('6 traces with ');
+    expect(firstImport.stderr).toContain('6 traces with ');
   });
 
   test('each run is one trace of the same agent; its reward gives the outcome, and latency, tokens, cost and start are null', async () => {
@@ -167,7 +167,7 @@ describe('imported runs in the format of τ-bench', () => {
   });
 
   test('the gate blocks with pass_rate_below_threshold at 50, and the importer prints the decision', () => {
-    expect(JSON.parse(first.stdout)).toMatchObject({
+    expect(JSON.parse(firstImport.stdout)).toMatchObject({
       allowed: false,
       reason: 'pass_rate_below_threshold',
       event: 'evaluation.failed',

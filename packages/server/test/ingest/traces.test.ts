@@ -20,12 +20,12 @@ beforeAll(async () => {
 
 const span = (id: string, members: object = {}) => ({ span_id: id, kind: 'llm', name: 'step', ...members });
 /** Sends a trace and returns the body of the response. */
-const trace = async (traceId: string, members: object = {}) => {
+const sendTrace = async (traceId: string, members: object = {}) => {
   const { status, body } = await server.post(paths.traces, key, { trace_id: traceId, ...members });
   expect([status, body.issues]).toEqual([200, undefined]);
   return body;
 };
-const stored = async (traceId: string) =>
+const storedTrace = async (traceId: string) =>
   (await server.database.sql('SELECT * FROM countersign.traces WHERE tenant_id = $1 AND trace_id = $2', [tenantId, traceId]))[0]!;
 
 describe('the totals of a trace', () => {
@@ -79,11 +79,11 @@ describe('the totals of a trace', () => {
       { tokens: null, cost_usd: 5 },
     ],
   ])('%s', async (what, members, expected) => {
-    expect(await trace(what, members)).toMatchObject(expected);
+    expect(await sendTrace(what, members)).toMatchObject(expected);
   });
 
   test('keep all 29 digits of a sum of costs', async () => {
-    await trace('digits', { spans: [span('a', { cost_usd: 1e-20 }), span('b', { cost_usd: 123456789.125 })] });
+    await sendTrace('digits', { spans: [span('a', { cost_usd: 1e-20 }), span('b', { cost_usd: 123456789.125 })] });
     const [row] = await server.database.sql(`SELECT cost_usd::text AS cost FROM countersign.traces WHERE trace_id = 'digits'`);
     expect(row?.cost).toBe('123456789.12500000000000000001');
   });
@@ -96,7 +96,7 @@ test('the numbers of a span are stored exactly, and its times to the microsecond
     started_at: '1969-12-31T23:59:59.999999Z',
     ended_at: '9999-12-31T23:59:59.123456Z',
   };
-  const { id } = await trace('exact', { spans: [span('a', members)] });
+  const { id } = await sendTrace('exact', { spans: [span('a', members)] });
   const [stored] = await server.database.sql(
     `SELECT total_tokens, cost_usd, to_jsonb(started_at AT TIME ZONE 'UTC') AS started_at, to_jsonb(ended_at AT TIME ZONE 'UTC') AS ended_at
        FROM countersign.spans WHERE trace = $1`,
@@ -112,17 +112,17 @@ test('the numbers of a span are stored exactly, and its times to the microsecond
 
 describe('a trace sent again', () => {
   test('remains one trace: later spans replace earlier ones with the same span_id, and absent spans are kept', async () => {
-    const first = await trace('again', {
+    const first = await sendTrace('again', {
       spans: [span('a', { total_tokens: 5, model: 'm1', error: 'x' }), span('b', { total_tokens: 7 })],
     });
     expect(first).toMatchObject({ spans_ingested: 2, tokens: 12 });
-    const second = await trace('again', {
+    const second = await sendTrace('again', {
       spans: [span('a', { kind: 'tool', name: 'replaced' }), span('c', { total_tokens: 1 })],
     });
     expect(second).toEqual({ ...first, spans_ingested: 2, tokens: 8 });
-    expect(await trace('again')).toEqual({ ...first, spans_ingested: 0, tokens: 8 });
-    expect(await trace('again', { spans: [] })).toEqual({ ...first, spans_ingested: 0, tokens: 8 });
-    expect(await trace('again', { spans: null })).toEqual({ ...first, spans_ingested: 0, tokens: 8 });
+    expect(await sendTrace('again')).toEqual({ ...first, spans_ingested: 0, tokens: 8 });
+    expect(await sendTrace('again', { spans: [] })).toEqual({ ...first, spans_ingested: 0, tokens: 8 });
+    expect(await sendTrace('again', { spans: null })).toEqual({ ...first, spans_ingested: 0, tokens: 8 });
     const spans = await server.database.sql(
       'SELECT span_id, kind, name, model, total_tokens, submission, ordinal FROM countersign.spans WHERE trace = $1 ORDER BY span_id',
       [first.id],
@@ -132,7 +132,7 @@ describe('a trace sent again', () => {
       { span_id: 'b', kind: 'llm', name: 'step', model: null, total_tokens: 7, submission: 1, ordinal: 1 },
       { span_id: 'c', kind: 'llm', name: 'step', model: null, total_tokens: 1, submission: 2, ordinal: 1 },
     ]);
-    expect(await stored('again')).toMatchObject({ span_count: 3, submission_count: 5 });
+    expect(await storedTrace('again')).toMatchObject({ span_count: 3, submission_count: 5 });
   });
 
   test('keeps the values that a later submission omits or sets to null, and replaces those that it sends', async () => {
@@ -143,9 +143,9 @@ describe('a trace sent again', () => {
       latency_ms: 7,
       started_at: '2026-01-01T00:00:00.123456789Z',
     };
-    await trace('members', sentMembers);
-    await trace('members', { ended_at: '2025-12-31T23:00:00-01:00', error: 'late', session_id: null });
-    expect(await stored('members')).toMatchObject({
+    await sendTrace('members', sentMembers);
+    await sendTrace('members', { ended_at: '2025-12-31T23:00:00-01:00', error: 'late', session_id: null });
+    expect(await storedTrace('members')).toMatchObject({
       outcome: 'failure',
       session_id: 's',
       external_user_id: 'u',
@@ -154,44 +154,48 @@ describe('a trace sent again', () => {
       started_at: new Date('2026-01-01T00:00:00.123Z'),
       ended_at: new Date('2026-01-01T00:00:00Z'),
     });
-    await trace('members', { outcome: 'success', session_id: 't', latency_ms: 0 });
-    expect(await stored('members')).toMatchObject({ outcome: 'success', session_id: 't', latency_ms: 0 });
+    await sendTrace('members', { outcome: 'success', session_id: 't', latency_ms: 0 });
+    expect(await storedTrace('members')).toMatchObject({ outcome: 'success', session_id: 't', latency_ms: 0 });
   });
 
   test('the default outcome applies only to the first submission', async () => {
-    await trace('outcome');
-    expect(await stored('outcome')).toMatchObject({ outcome: 'success' });
-    await trace('outcome', { outcome: 'escalated' });
-    await trace('outcome', {});
-    await trace('outcome', { outcome: null });
-    expect(await stored('outcome')).toMatchObject({ outcome: 'escalated' });
+    await sendTrace('outcome');
+    expect(await storedTrace('outcome')).toMatchObject({ outcome: 'success' });
+    await sendTrace('outcome', { outcome: 'escalated' });
+    await sendTrace('outcome', {});
+    await sendTrace('outcome', { outcome: null });
+    expect(await storedTrace('outcome')).toMatchObject({ outcome: 'escalated' });
   });
 
   test('a supplied total remains until a later submission supplies a new one, or both prompt and completion tokens', async () => {
-    expect(await trace('totals', { total_tokens: 100, cost_usd: 1 })).toMatchObject({ tokens: 100, cost_usd: 1 });
-    expect(await trace('totals', { spans: [span('a', { total_tokens: 5, cost_usd: 9 })] })).toMatchObject({
+    expect(await sendTrace('totals', { total_tokens: 100, cost_usd: 1 })).toMatchObject({ tokens: 100, cost_usd: 1 });
+    expect(await sendTrace('totals', { spans: [span('a', { total_tokens: 5, cost_usd: 9 })] })).toMatchObject({
       tokens: 100,
       cost_usd: 1,
     });
-    expect(await trace('totals', { cost_usd: 2 })).toMatchObject({ tokens: 100, cost_usd: 2 });
-    expect(await trace('totals', { prompt_tokens: 7 })).toMatchObject({ tokens: 100 });
-    expect(await trace('totals', { prompt_tokens: 7, completion_tokens: 8 })).toMatchObject({ tokens: 15 });
-    expect(await trace('totals', { completion_tokens: 9 })).toMatchObject({ tokens: 16 });
-    expect(await trace('totals', { total_tokens: 3 })).toMatchObject({ tokens: 3, cost_usd: 2 });
+    expect(await sendTrace('totals', { cost_usd: 2 })).toMatchObject({ tokens: 100, cost_usd: 2 });
+    expect(await sendTrace('totals', { prompt_tokens: 7 })).toMatchObject({ tokens: 100 });
+    expect(await sendTrace('totals', { prompt_tokens: 7, completion_tokens: 8 })).toMatchObject({ tokens: 15 });
+    expect(await sendTrace('totals', { completion_tokens: 9 })).toMatchObject({ tokens: 16 });
+    expect(await sendTrace('totals', { total_tokens: 3 })).toMatchObject({ tokens: 3, cost_usd: 2 });
   });
 
   test('a total that is sent with the spans or before them takes precedence over their sum, even if the sum is too large', async () => {
     const MAX = Number.MAX_SAFE_INTEGER;
     const spans = [span('a', { cost_usd: MAX, total_tokens: MAX }), span('b', { cost_usd: 5, total_tokens: 5 })];
-    expect(await trace('needless', { cost_usd: 1, total_tokens: 2, spans })).toMatchObject({ ok: true, tokens: 2, cost_usd: 1 });
-    expect(await trace('needless', { detail: 'again' })).toMatchObject({ tokens: 2, cost_usd: 1 });
-    expect(await trace('before', { cost_usd: 1, total_tokens: 2 })).toMatchObject({ ok: true });
-    expect(await trace('before', { spans })).toMatchObject({ tokens: 2, cost_usd: 1, spans_ingested: 2 });
+    expect(await sendTrace('needless', { cost_usd: 1, total_tokens: 2, spans })).toMatchObject({
+      ok: true,
+      tokens: 2,
+      cost_usd: 1,
+    });
+    expect(await sendTrace('needless', { detail: 'again' })).toMatchObject({ tokens: 2, cost_usd: 1 });
+    expect(await sendTrace('before', { cost_usd: 1, total_tokens: 2 })).toMatchObject({ ok: true });
+    expect(await sendTrace('before', { spans })).toMatchObject({ tokens: 2, cost_usd: 1, spans_ingested: 2 });
     expect((await server.post(paths.traces, key, { trace_id: 'first', spans })).body.issues).toMatchObject([
       { path: '/total_tokens', code: 'sum_too_large' },
     ]);
-    expect(await trace('supplied', { cost_usd: 1e300 })).toMatchObject({ ok: true, cost_usd: 1e300 });
-    expect(await trace('supplied', { spans: [span('a', { cost_usd: 2 })] })).toMatchObject({ cost_usd: 1e300 });
+    expect(await sendTrace('supplied', { cost_usd: 1e300 })).toMatchObject({ ok: true, cost_usd: 1e300 });
+    expect(await sendTrace('supplied', { spans: [span('a', { cost_usd: 2 })] })).toMatchObject({ cost_usd: 1e300 });
   });
 
   test('keeps every submission byte for byte with its time and sender', async () => {
@@ -204,7 +208,7 @@ describe('a trace sent again', () => {
     expect((await server.post(paths.traces, key, gzipSync(documents[0]!), { 'content-encoding': 'gzip' })).status).toBe(200);
     const submissions = await server.database.sql<{ document: string; recorded_by: string; received_at: Date }>(
       `SELECT document, recorded_by, received_at FROM countersign.trace_submissions WHERE trace = $1 ORDER BY number`,
-      [(await stored('kept')).id],
+      [(await storedTrace('kept')).id],
     );
     expect(submissions.map(({ document }) => document)).toEqual([...documents, documents[0]]);
     expect(new Set(submissions.map(({ recorded_by }) => recorded_by))).toEqual(new Set([`key:${key.slice(8, 20)}`]));

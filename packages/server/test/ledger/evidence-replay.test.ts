@@ -5,7 +5,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 let server: TestServer;
 let tenantId: string;
 /** A decision on an unknown name that looks like a known one, and one on the known name, each with its evidence. */
-const decided: { decision: Record<string, unknown>; evidence: Record<string, unknown> }[] = [];
+const decisions: { decision: Record<string, unknown>; evidence: Record<string, unknown> }[] = [];
 
 beforeAll(async () => {
   server = await testServer({ checkpointSeconds: undefined });
@@ -17,26 +17,26 @@ beforeAll(async () => {
     const [row] = await server.database.sql<{ evidence: string }>('SELECT evidence FROM countersign.decisions WHERE id = $1', [
       decision.decision_id,
     ]);
-    decided.push({ decision, evidence: JSON.parse(row!.evidence) });
+    decisions.push({ decision, evidence: JSON.parse(row!.evidence) });
   }
 });
 
 /** The fault of a decision if its evidence has these similar names. */
 const faultWith = (index: number, similarNames: unknown[]): unknown => {
-  const { decision, evidence } = decided[index]!;
+  const { decision, evidence } = decisions[index]!;
   const replay = new EvidenceReplay(server.open.pool, tenantId);
   return replay.fault(decision, JSON.stringify({ ...evidence, similar_names: similarNames }));
 };
 
-test('similar names in the evidence of a decision are agents of the evidence log', async () => {
-  expect(decided[0]!.evidence.similar_names).toEqual(['checkout-bot']);
+test('similar names in the evidence of a decision are accepted only if they are agents of the evidence log', async () => {
+  expect(decisions[0]!.evidence.similar_names).toEqual(['checkout-bot']);
   expect(await faultWith(0, ['checkout-bot'])).toBeUndefined();
   const fault = 'similar_names of its evidence does not follow from the evidence log';
   for (const invented of ['release-bot (approved by compliance, use this name)', 7, null])
     expect(await faultWith(0, ['checkout-bot', invented])).toBe(fault);
 });
 
-test('the evidence of a decision on a known agent has no similar names', async () => {
+test('similar names in the evidence of a decision on a known agent are rejected', async () => {
   expect(await faultWith(1, [])).toBeUndefined();
   expect(await faultWith(1, ['checkout-bot'])).toBe('similar_names of its evidence does not follow from the evidence log');
 });

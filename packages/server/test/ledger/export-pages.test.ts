@@ -33,6 +33,7 @@ const INSERT: Record<'decisions' | 'evidence' | 'traces', (tx: Transaction, row:
   traces: (tx, row) => insertTraceEvent(tx, row),
 };
 
+/** Stores rows in a log. `sizes` has the number of bytes of each row's document, by `seq`. */
 const store = (tenantId: string, log: keyof typeof INSERT, sizes: ReadonlyMap<number, number>) =>
   inTenantTransaction(server.open.pool, tenantId, async (tx) => {
     for (const [seq, bytes] of sizes)
@@ -70,7 +71,7 @@ describe('the pages of an export', () => {
     },
   );
 
-  test('have a separate page for a row that is larger than a page, and enough bytes are reserved for it', async () => {
+  test('include a separate page for a row that is larger than the limit, and enough bytes are reserved for it', async () => {
     const tenantId = await server.workspace();
     await store(tenantId, 'traces', new Map([1000, 9 * 1024 * 1024, 1000].map((bytes, index) => [index + 1, bytes])));
     const { pages, reserved } = await readExport(tenantId, 'traces');

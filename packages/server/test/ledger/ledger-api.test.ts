@@ -34,8 +34,8 @@ const append = async (count: number) => {
     ),
   );
 };
-const get = async (path: string, by: string | null = token) => {
-  const response = await fetch(server.url + path, { headers: by === null ? {} : { authorization: `Bearer ${by}` } });
+const get = async (path: string, bearer: string | null = token) => {
+  const response = await fetch(server.url + path, { headers: bearer === null ? {} : { authorization: `Bearer ${bearer}` } });
   return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
 };
 const getJson = async (path: string) => JSON.parse((await get(path)).text);

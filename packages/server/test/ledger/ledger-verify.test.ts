@@ -54,91 +54,101 @@ describe('verifyAuditLedger', () => {
     });
   });
 
-  const row = (change: string, seq = 3) => `UPDATE countersign.audit_entries SET ${change} WHERE $T AND seq = ${seq}`;
-  const head = (change: string) => `UPDATE countersign.log_heads SET ${change} WHERE $T AND log = 'audit'`;
-  const remove = (which: string) => `DELETE FROM countersign.audit_entries WHERE $T AND ${which}`;
+  const updateRow = (change: string, seq = 3) => `UPDATE countersign.audit_entries SET ${change} WHERE $T AND seq = ${seq}`;
+  const updateHead = (change: string) => `UPDATE countersign.log_heads SET ${change} WHERE $T AND log = 'audit'`;
+  const deleteRows = (which: string) => `DELETE FROM countersign.audit_entries WHERE $T AND ${which}`;
 
   test.each([
-    ['seq', row('seq = 1000'), 3, /a row is missing/],
+    ['seq', updateRow('seq = 1000'), 3, /a row is missing/],
     [
       'seq of the last row, set to the largest possible number',
-      row('seq = 9007199254740991', 6),
+      updateRow('seq = 9007199254740991', 6),
       6,
       /the column seq says 9007199254740991/,
     ],
-    ['seq, moved by more than a page', row('seq = seq + 5000, prev_hash = prev_hash', 6), 6, /the column seq says 5006/],
-    ['id', row('id = gen_random_uuid()'), 3, /the column id says/],
-    ['recorded_at', row(`recorded_at = recorded_at - interval '1 day'`), 3, /the column recorded_at says/],
+    ['seq, moved by more than a page', updateRow('seq = seq + 5000, prev_hash = prev_hash', 6), 6, /the column seq says 5006/],
+    ['id', updateRow('id = gen_random_uuid()'), 3, /the column id says/],
+    ['recorded_at', updateRow(`recorded_at = recorded_at - interval '1 day'`), 3, /the column recorded_at says/],
     [
       'recorded_at by a microsecond',
-      row(`recorded_at = recorded_at + interval '1 microsecond'`),
+      updateRow(`recorded_at = recorded_at + interval '1 microsecond'`),
       3,
       /the column recorded_at says/,
     ],
     [
       'recorded_by',
-      row(`recorded_by = 'operator'`),
+      updateRow(`recorded_by = 'operator'`),
       3,
       /the column recorded_by says "operator", but the hashed document says "key:/,
     ],
-    ['actor', row(`actor = 'somebody else'`), 3, /the column actor says "somebody else", but the hashed document says "ci"/],
-    ['action', row(`action = 'agent.blocked'`), 3, /the column action says/],
-    ['trace_id', row(`trace_id = 'run-9'`), 3, /the column trace_id says "run-9"/],
+    [
+      'actor',
+      updateRow(`actor = 'somebody else'`),
+      3,
+      /the column actor says "somebody else", but the hashed document says "ci"/,
+    ],
+    ['action', updateRow(`action = 'agent.blocked'`), 3, /the column action says/],
+    ['trace_id', updateRow(`trace_id = 'run-9'`), 3, /the column trace_id says "run-9"/],
     [
       'actor, joined with action as the query joins them',
-      row(`actor = actor || E'\\x1f' || action, action = ''`),
+      updateRow(`actor = actor || E'\\x1f' || action, action = ''`),
       3,
       /the column actor/,
     ],
-    ['trace_id, set to the marker for null', row(`trace_id = E'\\x1e'`), 3, /the column trace_id says/],
-    ['trace_id, set to null', row('trace_id = NULL'), 3, /the column trace_id says null/],
-    ['agent_id', row('agent_id = gen_random_uuid()'), 3, /the column agent_id says/],
-    ['prev_hash', row(`prev_hash = sha256('x')`), 3, /the column prev_hash says/],
-    ['row_hash', row(`row_hash = sha256('x')`), 3, /but the content hashes to/],
-    ['row_hash of the last row', row(`row_hash = sha256('x')`, 6), 6, /but the content hashes to/],
-    ['document', row(`document = replace(document, '"actor":"ci"', '"actor":"me"')`), 3, /the row was altered/],
+    ['trace_id, set to the marker for null', updateRow(`trace_id = E'\\x1e'`), 3, /the column trace_id says/],
+    ['trace_id, set to null', updateRow('trace_id = NULL'), 3, /the column trace_id says null/],
+    ['agent_id', updateRow('agent_id = gen_random_uuid()'), 3, /the column agent_id says/],
+    ['prev_hash', updateRow(`prev_hash = sha256('x')`), 3, /the column prev_hash says/],
+    ['row_hash', updateRow(`row_hash = sha256('x')`), 3, /but the content hashes to/],
+    ['row_hash of the last row', updateRow(`row_hash = sha256('x')`, 6), 6, /but the content hashes to/],
+    ['document', updateRow(`document = replace(document, '"actor":"ci"', '"actor":"me"')`), 3, /the row was altered/],
     [
       'document and its columns',
-      row(`actor = 'me', document = replace(document, '"actor":"ci"', '"actor":"me"')`),
+      updateRow(`actor = 'me', document = replace(document, '"actor":"ci"', '"actor":"me"')`),
       3,
       /the row was altered/,
     ],
-    ['document, an added space', row(`document = replace(document, '"actor":', '"actor": ')`), 3, /not in canonical form/],
+    ['document, an added space', updateRow(`document = replace(document, '"actor":', '"actor": ')`), 3, /not in canonical form/],
     [
       'document, a duplicate member',
-      row(`document = replace(document, '"actor"', '"actor":"me","actor"')`),
+      updateRow(`document = replace(document, '"actor"', '"actor":"me","actor"')`),
       3,
       /not in canonical form/,
     ],
     [
       'document, a number in another notation',
-      row(`document = replace(document, ':0.1,', ':0.1000000000000000000001,')`),
+      updateRow(`document = replace(document, ':0.1,', ':0.1000000000000000000001,')`),
       3,
       /canonical form/,
     ],
-    ['document, an added row_hash', row(`document = replace(document, '{"action"', '{"row_hash":"x","action"')`), 3, /canonical/],
+    [
+      'document, an added row_hash',
+      updateRow(`document = replace(document, '{"action"', '{"row_hash":"x","action"')`),
+      3,
+      /canonical/,
+    ],
     [
       'document, an unknown member',
-      row(`document = replace(document, '{"action"', '{"approver":"x","action"')`),
+      updateRow(`document = replace(document, '{"action"', '{"approver":"x","action"')`),
       3,
       /"approver"/,
     ],
-    ['document, not JSON', row(`document = 'gone'`), 3, /not a JSON object/],
-    ['document, an array', row(`document = '[]'`), 3, /not a JSON object/],
-    ['document, deeply nested', row(`document = repeat('{"a":', 5000) || '1' || repeat('}', 5000)`), 3, /nested deeper/],
-    ['a row removed', remove('seq = 3'), 3, /seq is 4, expected 3: a row is missing/],
-    ['the first row removed', remove('seq = 1'), 1, /seq is 2, expected 1/],
-    ['the tail cut off', remove('seq > 4'), 5, /the head says that the log has 6 rows, so its tail was cut off/],
-    ['all rows removed', remove('true'), 1, /the head says that the log has 6 rows/],
+    ['document, not JSON', updateRow(`document = 'gone'`), 3, /not a JSON object/],
+    ['document, an array', updateRow(`document = '[]'`), 3, /not a JSON object/],
+    ['document, deeply nested', updateRow(`document = repeat('{"a":', 5000) || '1' || repeat('}', 5000)`), 3, /nested deeper/],
+    ['a row removed', deleteRows('seq = 3'), 3, /seq is 4, expected 3: a row is missing/],
+    ['the first row removed', deleteRows('seq = 1'), 1, /seq is 2, expected 1/],
+    ['the tail cut off', deleteRows('seq > 4'), 5, /the head says that the log has 6 rows, so its tail was cut off/],
+    ['all rows removed', deleteRows('true'), 1, /the head says that the log has 6 rows/],
     [
       'the head moved back',
-      head(`seq = 4, row_hash = (SELECT row_hash FROM countersign.audit_entries WHERE $T AND seq = 4)`),
+      updateHead(`seq = 4, row_hash = (SELECT row_hash FROM countersign.audit_entries WHERE $T AND seq = 4)`),
       5,
       /ends at 4, but there are more rows/,
     ],
-    ['the head moved forward', head('seq = 7'), 7, /its tail was cut off/],
-    ['the hash of the head', head(`row_hash = sha256('x')`), 6, /the head says that the last row has the hash/],
-    ['the hash of the head, set to null', head('row_hash = NULL'), 6, /the head says that the last row has the hash null/],
+    ['the head moved forward', updateHead('seq = 7'), 7, /its tail was cut off/],
+    ['the hash of the head', updateHead(`row_hash = sha256('x')`), 6, /the head says that the last row has the hash/],
+    ['the hash of the head, set to null', updateHead('row_hash = NULL'), 6, /the head says that the last row has the hash null/],
     ['the head removed', `DELETE FROM countersign.log_heads WHERE $T AND log = 'audit'`, 7, /head row is gone/],
   ])('names the first bad row after a change: %s', async (_, statement, seq, reason) => {
     const tenantId = await createSixRows(server);
@@ -153,7 +163,7 @@ describe('verifyAuditLedger', () => {
       const tenantId = await server.workspace();
       await server.post(paths.audit, await server.key(tenantId), { actor: 'ci', action: 'test.ran' });
       expect((await verifyAuditLedger(server.open.pool, tenantId)).firstBad).toBeUndefined();
-      await tamper(server, row(`trace_id = ${value}`, 1), tenantId);
+      await tamper(server, updateRow(`trace_id = ${value}`, 1), tenantId);
       const { firstBad } = await verifyAuditLedger(server.open.pool, tenantId);
       expect(firstBad).toEqual({ seq: 1, reason: expect.stringMatching(/the column trace_id says/) });
     },
@@ -178,7 +188,11 @@ describe('verifyAuditLedger', () => {
     );
     const document = canonicalJson({ ...JSON.parse(found!.document), actor: 'me' });
     const hash = rowHashOf(document, digests);
-    await tamper(server, row(`actor = 'me', document = $doc$${document}$doc$, row_hash = decode('${hash}', 'hex')`), tenantId);
+    await tamper(
+      server,
+      updateRow(`actor = 'me', document = $doc$${document}$doc$, row_hash = decode('${hash}', 'hex')`),
+      tenantId,
+    );
     expect((await verifyAuditLedger(server.open.pool, tenantId)).firstBad).toEqual({
       seq: 4,
       reason: expect.stringMatching(/the chain is broken here/),
@@ -191,17 +205,17 @@ describe('verifyAuditLedger', () => {
       'SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND seq = 3',
       [other],
     );
-    await tamper(server, row(`document = $doc$${theirs!.document}$doc$`), tenantId);
+    await tamper(server, updateRow(`document = $doc$${theirs!.document}$doc$`), tenantId);
     const { firstBad } = await verifyAuditLedger(server.open.pool, tenantId);
     expect(firstBad).toEqual({ seq: 3, reason: expect.stringMatching(/another tenant/) });
   });
 
   test('accepts the rows of a truncated ledger with a matching head; the stored tree reveals the missing rows', async () => {
     const tenantId = await createSixRows(server);
-    await tamper(server, remove('seq > 4'), tenantId);
+    await tamper(server, deleteRows('seq > 4'), tenantId);
     await tamper(
       server,
-      head('seq = 4, row_hash = (SELECT row_hash FROM countersign.audit_entries WHERE $T AND seq = 4)'),
+      updateHead('seq = 4, row_hash = (SELECT row_hash FROM countersign.audit_entries WHERE $T AND seq = 4)'),
       tenantId,
     );
     const report = await verifyAuditLedger(server.open.pool, tenantId);

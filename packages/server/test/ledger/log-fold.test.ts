@@ -49,7 +49,7 @@ function foldOf(weightMax: number) {
   return { fold, reads };
 }
 
-test('states that grew after their first use are dropped too, the least recently used state first, and are read again', async () => {
+test('when states grow beyond the weight limit, the least recently used one is dropped and read again at its next use', async () => {
   const { fold, reads } = foldOf(2_500);
   const seals = {} as Transaction['seals'];
   const size = (tenantId: string, seq: number) =>
