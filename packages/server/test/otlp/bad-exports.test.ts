@@ -235,7 +235,7 @@ test.each([
   ['/v1/traces', { resourceSpans: null }, ''],
   ['/v1/traces', { resourceSpans: [], x: 1 }, ''],
 ])(
-  'a JSON body at %s without the list of its signal gets a message, except if it is empty or the list is null: %j',
+  'a JSON body at %s without the list of its signal gets a message, except if the body is empty or the list is null: %j',
   async (path, body, message) => {
     const response = await good.sendJson(body, path);
     expect([response.status, partialSuccessOf(response)]).toEqual([200, { rejected: 0, message }]);

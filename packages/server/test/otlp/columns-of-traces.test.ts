@@ -12,13 +12,13 @@ const folder = new URL('./recorded/', import.meta.url);
 let server: TestServer;
 let tenantId: string;
 let key: string;
-let exporting: Exporter;
+let otlpExporter: Exporter;
 
 beforeAll(async () => {
   server = await testServer({ checkpointSeconds: undefined });
   tenantId = await server.workspace();
   key = await server.key(tenantId);
-  exporting = exporter(server, key);
+  otlpExporter = exporter(server, key);
 });
 
 const findings = async () => {
@@ -31,7 +31,7 @@ test('exports of real instrumentations, with spans and log records, give no find
   const names = readdirSync(folder);
   for (const name of names)
     for (const { path, contentType, body } of JSON.parse(readFileSync(new URL(name, folder), 'utf8'))) {
-      const { status } = await exporting.send(Buffer.from(body, 'base64'), { 'content-type': contentType }, path);
+      const { status } = await otlpExporter.send(Buffer.from(body, 'base64'), { 'content-type': contentType }, path);
       expect(status).toBe(200);
     }
   expect(names.length).toBeGreaterThan(3);
@@ -96,11 +96,11 @@ const markedStep = fc.record({
 });
 
 test('random submissions in which the sender itself sets `countersign.may_repeat_parent` give no finding', async () => {
-  const sending = fc.record({
+  const requests = fc.record({
     traceId: fc.constantFrom('marked-a', 'marked-b'),
     steps: fc.uniqueArray(markedStep, { minLength: 1, maxLength: 4, selector: ({ number }) => number }),
   });
-  for (const { traceId, steps } of fc.sample(sending, { numRuns: 150, seed: 20261128 })) {
+  for (const { traceId, steps } of fc.sample(requests, { numRuns: 150, seed: 20261128 })) {
     const spans = steps.map(({ number, parent, total, cost }) => ({
       ...{ span_id: `${number}`, parent_span_id: `${parent}`, kind: 'llm', name: 'call', total_tokens: total, cost_usd: cost },
       metadata: { 'countersign.may_repeat_parent': true },
@@ -119,11 +119,11 @@ const call = fc.record({
 
 test('random exports of calls nested in calls, merged into three traces, give no finding', async () => {
   const traces = [newTrace(), newTrace(), newTrace()];
-  const sending = fc.record({
+  const requests = fc.record({
     traceId: fc.constantFrom(...traces),
     calls: fc.uniqueArray(call, { minLength: 1, maxLength: 3, selector: ({ number }) => number }),
   });
-  for (const { traceId, calls } of fc.sample(sending, { numRuns: 150, seed: 20261127 })) {
+  for (const { traceId, calls } of fc.sample(requests, { numRuns: 150, seed: 20261127 })) {
     const spans = calls.map(({ number, parent, kind, tokens: input }) => ({
       ...{ traceId, spanId: id(number), parentSpanId: id(parent) },
       attributes: {
@@ -131,7 +131,7 @@ test('random exports of calls nested in calls, merged into three traces, give no
         ...(input === null ? {} : { 'gen_ai.usage.input_tokens': input, 'gen_ai.usage.cost': input / 10 }),
       },
     }));
-    expect((await exporting.sendJson(jsonExport(spans))).status).toBe(200);
+    expect((await otlpExporter.sendJson(jsonExport(spans))).status).toBe(200);
   }
   const cleared = await server.database.sql(
     'SELECT FROM countersign.merged_spans WHERE tenant_id = $1 AND parent_of_call IS NOT NULL AND total_tokens IS NULL',

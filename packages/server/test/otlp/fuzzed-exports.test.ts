@@ -12,7 +12,7 @@ import { chatRun, newTrace, protobufExport } from './test-exports.ts';
 const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 4000);
 const SEED = Number(process.env.COUNTERSIGN_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** The largest number of requests to one workspace. */
-const ROUND = 1000;
+const ROUND_REQUESTS = 1000;
 const SENDERS = 16;
 const RPC_CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 413: 3, 415: 3, 503: 14 };
 
@@ -69,8 +69,8 @@ async function runRound(seed: number, count: number): Promise<void> {
   expect(stored.map(sha256).filter((each) => !accepted.has(each))).toEqual([]);
 }
 
-/** Sends valid exports to another workspace until `stop` is called. */
-function otherSender(send: ReturnType<typeof exporter>['send']) {
+/** Sends valid exports to another workspace until `stop` is called, which returns the sorted latencies in milliseconds. */
+function startOtherSender(send: ReturnType<typeof exporter>['send']) {
   let isStopped = false;
   const latencies: number[] = [];
   const done = (async () => {
@@ -94,8 +94,8 @@ test(`the server responds to fuzzed exports as OTLP requires, stores only accept
   timeout: 3_600_000,
 }, async () => {
   const workspace = await server.workspace();
-  const other = otherSender(exporter(server, await server.key(workspace)).send);
-  for (let sent = 0; sent < RUNS; sent += ROUND) await runRound(SEED + sent, Math.min(ROUND, RUNS - sent));
+  const other = startOtherSender(exporter(server, await server.key(workspace)).send);
+  for (let sent = 0; sent < RUNS; sent += ROUND_REQUESTS) await runRound(SEED + sent, Math.min(ROUND_REQUESTS, RUNS - sent));
   const latencies = await other.stop();
   // Every kind of response must occur, so that it is checked. Only 503 may be missing.
   expect([...statuses.keys()].sort()).toEqual(expect.arrayContaining([200, 400, 401, 413, 415]));

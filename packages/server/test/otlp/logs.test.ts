@@ -28,7 +28,7 @@ interface TestLog {
   spanId?: string;
   attributes?: Record<string, unknown>;
   body?: Record<string, unknown>;
-  at?: number;
+  offsetNanos?: number;
 }
 
 const logs = (...records: TestLog[]) => ({
@@ -36,10 +36,10 @@ const logs = (...records: TestLog[]) => ({
     {
       scopeLogs: [
         {
-          logRecords: records.map(({ attributes = {}, body, at = 0, ...record }) => ({
+          logRecords: records.map(({ attributes = {}, body, offsetNanos = 0, ...record }) => ({
             spanId: id(2),
             ...record,
-            timeUnixNano: String(1_700_000_000_000_000_000n + BigInt(at)),
+            timeUnixNano: String(1_700_000_000_000_000_000n + BigInt(offsetNanos)),
             attributes: pairs(attributes),
             ...(body === undefined ? {} : { body: { kvlistValue: { values: pairs(body) } } }),
           })),
@@ -50,8 +50,13 @@ const logs = (...records: TestLog[]) => ({
 });
 const conversation = (traceId: string) =>
   logs(
-    { traceId, eventName: 'gen_ai.choice', at: 2000, body: { index: 0, message: { role: 'assistant', content: 'Fine.' } } },
-    { traceId, eventName: 'gen_ai.user.message', at: 1000, body: { content: 'How are you?' } },
+    {
+      traceId,
+      eventName: 'gen_ai.choice',
+      offsetNanos: 2000,
+      body: { index: 0, message: { role: 'assistant', content: 'Fine.' } },
+    },
+    { traceId, eventName: 'gen_ai.user.message', offsetNanos: 1000, body: { content: 'How are you?' } },
   );
 const MESSAGES = [
   { role: 'user', content: 'How are you?' },

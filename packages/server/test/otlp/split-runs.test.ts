@@ -8,20 +8,20 @@ let server: TestServer;
 let workspace: string;
 let key: string;
 let viewer: PortalClient;
-let exporting: Exporter;
+let otlpExporter: Exporter;
 
 beforeAll(async () => {
   server = await testServer();
   workspace = await server.workspace();
   key = await server.key(workspace);
   viewer = await portalClient(server, workspace, 'viewer');
-  exporting = exporter(server, key);
+  otlpExporter = exporter(server, key);
 });
 
 const sendSpans = async (spans: readonly TestSpan[], resource: Record<string, unknown> = {}) =>
-  expect((await exporting.sendJson(jsonExport(spans, resource))).status).toBe(200);
+  expect((await otlpExporter.sendJson(jsonExport(spans, resource))).status).toBe(200);
 const runOf = async (traceId: string) => (await viewer.get('runs.list', { query: { text: traceId } })).items[0]!;
-const withOutcome = async (outcome: string) =>
+const traceIdsWithOutcome = async (outcome: string) =>
   (await viewer.get('runs.list', { query: { outcome } })).items.map(({ trace_id }) => trace_id);
 const agentNames = async () => (await viewer.get('agents.list')).items.map(({ name }) => name);
 const postTrace = async (body: object) => (await server.post(paths.traces, key, body)).status;
@@ -53,8 +53,8 @@ describe('a run that arrives in several exports', () => {
     await sendSpans([chatRun(traceId)[0]!], { 'service.name': 'provisional-service' });
     expect(await runOf(traceId)).toMatchObject({ outcome: null, agent: null, provisional_agent_name: 'provisional-service' });
     expect(await agentNames()).not.toContain('provisional-service');
-    expect(await withOutcome('arriving')).toContain(traceId);
-    expect(await withOutcome('success')).not.toContain(traceId);
+    expect(await traceIdsWithOutcome('arriving')).toContain(traceId);
+    expect(await traceIdsWithOutcome('success')).not.toContain(traceId);
     await sendSpans([chatRun(traceId)[1]!]);
     expect(await runOf(traceId)).toMatchObject({
       outcome: 'success',
@@ -63,7 +63,7 @@ describe('a run that arrives in several exports', () => {
       span_count: 2,
       total_tokens: 150,
     });
-    expect(await withOutcome('arriving')).not.toContain(traceId);
+    expect(await traceIdsWithOutcome('arriving')).not.toContain(traceId);
   });
 
   test('becomes incomplete 15 minutes after its last span if it has no root, and a late root sets its outcome', async () => {
@@ -73,7 +73,7 @@ describe('a run that arrives in several exports', () => {
     expect((await runOf(traceId)).outcome).toBe(null);
     await age(traceId, '10 seconds');
     expect((await runOf(traceId)).outcome).toBe('incomplete');
-    expect(await withOutcome('incomplete')).toEqual([traceId]);
+    expect(await traceIdsWithOutcome('incomplete')).toEqual([traceId]);
     const { days } = await viewer.get('overview.usage');
     expect(days.at(-1)!.unfinished).toBeGreaterThan(0);
     await sendSpans([child(traceId, 3)]);
@@ -98,7 +98,7 @@ describe('a model call that is reported by a span and by its child span', () => 
     ...child(traceId, number, { ...tokens, 'gen_ai.usage.cost': 0.5 }),
     parentSpanId: id(parent),
   });
-  const once = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120, cost_usd: '0.5' };
+  const totalsOfOneCall = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120, cost_usd: '0.5' };
 
   test('counts once if each span arrives in a separate export, in any order', async () => {
     for (const [first, second] of [
@@ -108,7 +108,7 @@ describe('a model call that is reported by a span and by its child span', () => 
       const traceId = newTrace();
       for (const number of [first!, second!]) await sendSpans([call(traceId, number, number - 1)]);
       await sendSpans([root(traceId, 'nested-bot')]);
-      expect(await runOf(traceId)).toMatchObject({ ...once, span_count: 3 });
+      expect(await runOf(traceId)).toMatchObject({ ...totalsOfOneCall, span_count: 3 });
     }
   });
 
@@ -117,7 +117,7 @@ describe('a model call that is reported by a span and by its child span', () => 
     const [outer, inner] = [call(traceId, 2, 1), call(traceId, 3, 2)];
     for (const spans of [[inner], [outer], [inner], [outer, root(traceId, 'again-bot')], [outer, inner], [inner]]) {
       await sendSpans([...spans, child(traceId, 9, { sent: Math.random() })]);
-      expect(await runOf(traceId)).toMatchObject(once);
+      expect(await runOf(traceId)).toMatchObject(totalsOfOneCall);
     }
   });
 
@@ -138,7 +138,7 @@ describe('a model call that is reported by a span and by its child span', () => 
     const traceId = newTrace();
     for (const group of groups) await sendSpans(group.map((number) => call(traceId, number, number - 1)));
     await sendSpans([root(traceId, 'nested-bot')]);
-    expect(await runOf(traceId)).toMatchObject(once);
+    expect(await runOf(traceId)).toMatchObject(totalsOfOneCall);
   });
 
   test('the calls below an agent span, or below a call without tokens, are all counted', async () => {

@@ -33,19 +33,26 @@ describe('the list of agents', () => {
     await evaluate('weak', { pass_rate: 12 });
     await server.post(paths.traces, key, { trace_id: 'seen', agent_name: 'never-evaluated' });
     const { items } = await viewer.get('agents.list');
-    const of = (name: string) => items.find((agent) => agent.name === name)!;
-    expect(of('fit')).toMatchObject({
+    const agentNamed = (name: string) => items.find((agent) => agent.name === name)!;
+    expect(agentNamed('fit')).toMatchObject({
       risk_level: 'low',
       open_recertifications: 0,
       latest_evaluation: { name: 'nightly', pass_rate: 95, approval: null },
       standing: { promotable: true, reason: 'all_conditions_met' },
     });
-    expect(of('weak').standing).toMatchObject({ promotable: false, reason: 'pass_rate_below_threshold' });
-    expect(of('never-evaluated')).toMatchObject({ latest_evaluation: null, standing: { reason: 'no_recent_evaluation' } });
+    expect(agentNamed('weak').standing).toMatchObject({ promotable: false, reason: 'pass_rate_below_threshold' });
+    expect(agentNamed('never-evaluated')).toMatchObject({
+      latest_evaluation: null,
+      standing: { reason: 'no_recent_evaluation' },
+    });
     for (const name of ['fit', 'weak', 'never-evaluated']) {
       const decided = await check(name);
-      expect([name, of(name).standing.promotable, of(name).standing.reason]).toEqual([name, decided.allowed, decided.reason]);
-      expect(of(name).last_seen_at).not.toBeNull();
+      expect([name, agentNamed(name).standing.promotable, agentNamed(name).standing.reason]).toEqual([
+        name,
+        decided.allowed,
+        decided.reason,
+      ]);
+      expect(agentNamed(name).last_seen_at).not.toBeNull();
     }
   });
 
@@ -61,8 +68,8 @@ describe('the list of agents', () => {
   });
 
   test('reports for each agent up to three similar agents, without the agent itself and without archived agents', async () => {
-    const alike = ['pay-bot', 'Pay-Bot', 'pаy-bot', 'PAY-BOT', 'pay-bоt'];
-    for (const name of alike) await evaluate(name);
+    const similarNames = ['pay-bot', 'Pay-Bot', 'pаy-bot', 'PAY-BOT', 'pay-bоt'];
+    for (const name of similarNames) await evaluate(name);
     const similar = async (name: string) => {
       const { similar_to } = await viewer.get('agents.read', { params: { agent: await idOf(name) } });
       return similar_to.map((agent) => agent.name);

@@ -40,7 +40,7 @@ function installNode(): string {
   return home;
 }
 
-/** Installs the packages of a program, or the shared ones. Returns the path of the interpreter. */
+/** Installs the isolated packages of a program if it has any, otherwise the shared packages. Returns the path of the interpreter. */
 function installPython(name: string): string {
   const isolated = ISOLATED_PYTHON_PACKAGES[name];
   const home = join(folder, isolated === undefined ? 'python' : name);
