@@ -97,9 +97,9 @@ describe('a cross-site request', () => {
 test('behind a proxy that forwards another host, requests from pages of the public URL count as same-origin', async () => {
   const proxied = await testServer({ database: server.database, behindProxy: true, publicUrl: 'https://portal.example.com' });
   const credentials = { email: 'ada@example.com', password: PASSWORD };
-  const from = (origin: string) => new Browser(proxied).call('POST', '/session', credentials, { origin });
-  expect(outcome(await from('https://portal.example.com'))).toBe('200 ok');
-  expect(outcome(await from('https://portal.example.com.evil.example'))).toBe('403 cross_origin');
+  const signInFrom = (origin: string) => new Browser(proxied).call('POST', '/session', credentials, { origin });
+  expect(outcome(await signInFrom('https://portal.example.com'))).toBe('200 ok');
+  expect(outcome(await signInFrom('https://portal.example.com.evil.example'))).toBe('403 cross_origin');
 });
 
 const SET_PUBLIC_URL = 'if a proxy changes the header Host, set COUNTERSIGN_PUBLIC_URL to the address that people use';

@@ -74,7 +74,7 @@ function blockThreads(): () => Promise<void> {
 }
 
 const pathOf = (name: RouteName): string => PORTAL_ROUTES[name].path.replace(':workspace', workspace);
-const plain = async (path: string): Promise<Buffer> => (await requestRaw(path)).bytes;
+const uncompressedBody = async (path: string): Promise<Buffer> => (await requestRaw(path)).bytes;
 
 describe("JSON responses of the portal's API", () => {
   test.each([
@@ -89,7 +89,7 @@ describe("JSON responses of the portal's API", () => {
       expect([status, headers['content-encoding'], headers.vary]).toEqual([200, encoding, 'accept-encoding']);
       expect(headers['content-type']).toBe('application/json; charset=utf-8');
       expect(Number(headers['content-length'])).toBe(bytes.length);
-      const content = await plain(list);
+      const content = await uncompressedBody(list);
       expect(decompress(bytes)).toEqual(content);
       expect(bytes.length).toBeLessThan(content.length * 0.5);
     },
@@ -206,13 +206,13 @@ describe('the table of routes', () => {
   test('excludes from compression every file, every response outside a workspace, and responses with a member named like a secret', () => {
     const names = new Set(uncompressed.map(([name]) => name));
     const secret = /^(key|decision_key|path|link|url|token|secret|password)$/;
-    const mustBe = routes.filter(
+    const mustBeExcluded = routes.filter(
       ([, { access, response }]) =>
         response === undefined ||
         ['anyone', 'person'].includes(access) ||
         Object.keys((response as TObject).properties).some((member) => secret.test(member)),
     );
-    expect(mustBe.map(([name]) => name).filter((name) => !names.has(name))).toEqual([]);
-    expect(mustBe.length).toBeGreaterThan(20);
+    expect(mustBeExcluded.map(([name]) => name).filter((name) => !names.has(name))).toEqual([]);
+    expect(mustBeExcluded.length).toBeGreaterThan(20);
   });
 });

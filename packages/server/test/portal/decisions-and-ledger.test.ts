@@ -34,9 +34,9 @@ describe('the list of decisions', () => {
     const list = async (query: Record<string, string> = {}) =>
       (await viewer.get('decisions.list', { query })).items.map(({ id }) => id);
     const all = (await viewer.get('decisions.list')).items;
-    const [ghost, no, yes] = all;
+    const [ghost, blockedBot, allowedBot] = all;
     expect(all.map(({ reason }) => reason)).toEqual(['no_recent_evaluation', 'pass_rate_below_threshold', 'all_conditions_met']);
-    expect(yes).toMatchObject({
+    expect(allowedBot).toMatchObject({
       id: allowed.decision_id,
       seq: 1,
       agent: { name: 'bot' },
@@ -44,18 +44,18 @@ describe('the list of decisions', () => {
       event: 'promotion.allowed',
     });
     expect(ghost).toMatchObject({ agent: null, asked_for: 'ghost', evaluation_id: null });
-    expect([no!.asked_for, yes!.asked_for]).toEqual([null, null]);
-    expect(await list({ agent_id: yes!.agent!.id })).toEqual([no!.id, yes!.id]);
-    expect(await list({ agent_id: yes!.agent!.id, allowed: 'false' })).toEqual([no!.id]);
-    expect(await list({ allowed: 'false' })).toEqual([ghost!.id, no!.id]);
-    expect(await list({ allowed: 'true' })).toEqual([yes!.id]);
+    expect([blockedBot!.asked_for, allowedBot!.asked_for]).toEqual([null, null]);
+    expect(await list({ agent_id: allowedBot!.agent!.id })).toEqual([blockedBot!.id, allowedBot!.id]);
+    expect(await list({ agent_id: allowedBot!.agent!.id, allowed: 'false' })).toEqual([blockedBot!.id]);
+    expect(await list({ allowed: 'false' })).toEqual([ghost!.id, blockedBot!.id]);
+    expect(await list({ allowed: 'true' })).toEqual([allowedBot!.id]);
     expect(await list({ allowed: 'true', reason: 'no_recent_evaluation' })).toEqual([]);
     expect(await list({ reason: 'no_recent_evaluation' })).toEqual([ghost!.id]);
-    expect(await list({ evaluation_id: yes!.evaluation_id! })).toEqual([no!.id, yes!.id]);
-    expect(await list({ from: no!.decided_at })).toEqual(expect.arrayContaining([ghost!.id, no!.id]));
-    expect(await list({ to: yes!.decided_at })).toEqual([]);
+    expect(await list({ evaluation_id: allowedBot!.evaluation_id! })).toEqual([blockedBot!.id, allowedBot!.id]);
+    expect(await list({ from: blockedBot!.decided_at })).toEqual(expect.arrayContaining([ghost!.id, blockedBot!.id]));
+    expect(await list({ to: allowedBot!.decided_at })).toEqual([]);
     const first = await viewer.get('decisions.list', { query: { allowed: 'false', limit: '1' } });
-    expect(await list({ allowed: 'false', limit: '1', cursor: first.next! })).toEqual([no!.id]);
+    expect(await list({ allowed: 'false', limit: '1', cursor: first.next! })).toEqual([blockedBot!.id]);
   });
 });
 

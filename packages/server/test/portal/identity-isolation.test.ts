@@ -22,10 +22,10 @@ beforeAll(async () => {
 afterAll(() => asServer.end());
 
 /** Sets the tenant and the person of the connection. */
-const actAs = async ({ tenant = '', of = '' }: { tenant?: string; of?: string }) => {
+const actAs = async ({ tenant = '', person = '' }: { tenant?: string; person?: string }) => {
   await asServer.query(`SELECT set_config('countersign.tenant_id', $1, false), set_config('countersign.person_id', $2, false)`, [
     tenant,
-    of,
+    person,
   ]);
 };
 const visibleMemberships = async () =>
@@ -47,12 +47,12 @@ describe('the table of memberships', () => {
   test('shows only the rows of the tenant, or only those of the person, to a query without a filter', async () => {
     await actAs({ tenant: workspaces[1] });
     expect((await visibleMemberships()).sort()).toEqual([`${workspaces[1]} ${ada.id}`, `${workspaces[1]} ${grace.id}`].sort());
-    await actAs({ of: grace.id });
+    await actAs({ person: grace.id });
     expect(await visibleMemberships()).toEqual([`${workspaces[1]} ${grace.id}`]);
   });
 
   test('on a connection with a person and without a tenant, rejects INSERT, and UPDATE and DELETE change no row', async () => {
-    await actAs({ of: grace.id });
+    await actAs({ person: grace.id });
     const insert = `INSERT INTO countersign.memberships (tenant_id, person_id, role, joined_at, seal)
       VALUES ($1, $2, 'admin', now(), sha256('') || '\\x00')`;
     expect(await code(asServer.query(insert, [workspaces[0], grace.id]))).toBe('42501');

@@ -24,7 +24,7 @@ const idOf = async (agent: string): Promise<string> =>
 const open = async (agent_id: string, more: object = {}): Promise<string> =>
   (await admin.get('incidents.open', { body: { agent_id, severity: 'high', description: 'it lied', recertify: true, ...more } }))
     .id;
-/** What the page of an incident shows about the evaluation on which its re-certification can be closed. */
+/** The digest that the page of an incident gives for closing its re-certification; zeros if the page gives none. */
 const seenAt = async (incident: string): Promise<string> =>
   (await approver.get('incidents.read', { params: { incident } })).closing?.seen ?? '0'.repeat(64);
 const close = (agent: string, seen = '0'.repeat(64)) =>

@@ -285,17 +285,17 @@ describe('the use of a link', () => {
     const failToConnect = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
     const [busy, lost] = [new Browser(server), new Browser(server)];
     const { pool, readPool } = server.open;
-    const reading = vi.spyOn(readPool, 'connect').mockImplementation(failToConnect);
+    const readSpy = vi.spyOn(readPool, 'connect').mockImplementation(failToConnect);
     const served = await accept(await invite('busy@example.com'), { name: 'Busy', password: PASSWORD }, busy);
-    reading.mockRestore();
+    readSpy.mockRestore();
     expect(outcome(served)).toBe('200 ok');
     const link = await invite('lost@example.com');
     const query = pool.query.bind(pool) as (config: unknown) => Promise<unknown>;
-    const finding = vi
+    const querySpy = vi
       .spyOn(pool as { query: typeof query }, 'query')
       .mockImplementation((config) => ((config as { name?: string }).name === 'find_session' ? failToConnect() : query(config)));
     const failed = await accept(link, { name: 'Lost', password: PASSWORD }, lost);
-    finding.mockRestore();
+    querySpy.mockRestore();
     expect(outcome(failed)).toBe('503 unavailable');
     expect((await lost.call('GET', '/session')).body).toMatchObject({
       person: { name: 'Lost' },

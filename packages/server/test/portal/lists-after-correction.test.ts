@@ -54,17 +54,17 @@ describe('a list filtered by time after the clock was corrected', () => {
     await new Promise((resolve) => setTimeout(resolve, 5));
     await write();
     const since = new Date(Date.parse(now) + 1).toISOString();
-    const soon = new Date(Date.parse(now) + 1_800_000).toISOString();
+    const halfAnHourLater = new Date(Date.parse(now) + 1_800_000).toISOString();
     // Row 7 of the audit ledger records the correction.
     expect(await numbers('ledger.list', { from: since })).toEqual([10, 9, 8]);
     expect(await numbers('ledger.list', { from: now })).toEqual([10, 9, 8, 7, 6, 5, 4]);
     expect(await numbers('ledger.list', { to: now })).toEqual([3, 2, 1]);
-    expect(await numbers('ledger.list', { to: soon })).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
-    expect(await numbers('ledger.list', { from: soon })).toEqual([]);
+    expect(await numbers('ledger.list', { to: halfAnHourLater })).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    expect(await numbers('ledger.list', { from: halfAnHourLater })).toEqual([]);
     expect(await numbers('decisions.list', { from: since })).toEqual([9, 8, 7]);
     expect(await numbers('decisions.list', { from: now })).toEqual([9, 8, 7, 6, 5, 4]);
     expect(await numbers('decisions.list', { to: now })).toEqual([3, 2, 1]);
-    expect(await numbers('decisions.list', { to: soon })).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    expect(await numbers('decisions.list', { to: halfAnHourLater })).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
   });
 
   test('ignores an entry clock.corrected that an ingestion key wrote', async () => {

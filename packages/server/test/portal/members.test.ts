@@ -18,11 +18,12 @@ beforeEach(async () => {
 });
 
 const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
-const member = (id: string) => `/workspaces/${workspace}/members/${id}`;
-const setRole = async (by: Person, of: Person, role: Role) => outcome(await by.browser.call('PATCH', member(of.id), { role }));
-const remove = async (by: Person, of: Person) => outcome(await by.browser.call('DELETE', member(of.id)));
+const memberPath = (id: string) => `/workspaces/${workspace}/members/${id}`;
+const setRole = async (by: Person, of: Person, role: Role) =>
+  outcome(await by.browser.call('PATCH', memberPath(of.id), { role }));
+const remove = async (by: Person, of: Person) => outcome(await by.browser.call('DELETE', memberPath(of.id)));
 const membersOutcome = async (who: Person) => outcome(await who.browser.call('GET', `/workspaces/${workspace}/members`));
-const admins = async () =>
+const adminCount = async () =>
   (
     await server.database.sql<{ n: number }>(
       `SELECT count(*)::int AS n FROM countersign.memberships WHERE tenant_id = $1 AND role = 'admin'`,
@@ -83,7 +84,7 @@ describe('roles and memberships', () => {
     const { path } = await addMember(server.open.pool, workspace, guest, 'operator');
     const { items } = (await admin.browser.call('GET', `/workspaces/${workspace}/members`)).body;
     const { person_id } = items.find(({ email }: { email: string }) => email === guest.email);
-    expect(outcome(await admin.browser.call('DELETE', member(person_id)))).toBe('200 ok');
+    expect(outcome(await admin.browser.call('DELETE', memberPath(person_id)))).toBe('200 ok');
     const token = path.split('#')[1];
     expect(outcome(await new Browser(server).call('POST', '/links/sign-in', { token }))).toBe('410 link_not_valid');
   });
@@ -95,8 +96,8 @@ describe('an admin whose role is being taken away', () => {
       'invite',
       (by: Person) => by.browser.call('POST', `/workspaces/${workspace}/invitations`, { email: 'x@example.com', role: 'admin' }),
     ],
-    ['demote the other admin', (by: Person) => by.browser.call('PATCH', member(admin.id), { role: 'viewer' })],
-    ['remove the other admin', (by: Person) => by.browser.call('DELETE', member(admin.id))],
+    ['demote the other admin', (by: Person) => by.browser.call('PATCH', memberPath(admin.id), { role: 'viewer' })],
+    ['remove the other admin', (by: Person) => by.browser.call('DELETE', memberPath(admin.id))],
   ])('cannot %s: the request waits and is rejected', async (_what, act) => {
     const second = await createPerson(server, { [workspace]: 'admin' });
     let response: Promise<TestResponse> | undefined;
@@ -116,7 +117,7 @@ describe('the last admin', () => {
     expect(await setRole(admin, admin, 'viewer')).toBe('409 refused');
     expect(await remove(admin, admin)).toBe('409 refused');
     expect(outcome(await admin.browser.call('DELETE', `/workspaces/${workspace}/membership`))).toBe('409 refused');
-    expect(await admins()).toBe(1);
+    expect(await adminCount()).toBe(1);
     expect(await ledgerEntries()).toEqual([]);
   });
 
@@ -132,8 +133,8 @@ describe('the last admin', () => {
       await createPerson(server, { [workspace]: 'admin' }),
     ];
     const outcomes = await Promise.all(all.map((by, index) => act(by, all[(index + 1) % all.length]!)));
-    expect(await admins()).toBeGreaterThan(0);
-    expect(outcomes.filter((response) => response === '200 ok').length).toBe(3 - (await admins()));
-    expect(await ledgerEntries()).toHaveLength(3 - (await admins()));
+    expect(await adminCount()).toBeGreaterThan(0);
+    expect(outcomes.filter((response) => response === '200 ok').length).toBe(3 - (await adminCount()));
+    expect(await ledgerEntries()).toHaveLength(3 - (await adminCount()));
   });
 });

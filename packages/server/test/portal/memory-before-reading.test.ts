@@ -63,7 +63,7 @@ const bytesRead = (): number =>
   );
 
 /** Bytes received from the database on read connections within half a second. */
-async function bytesReadSoon(): Promise<number> {
+async function bytesReadInHalfASecond(): Promise<number> {
   const before = bytesRead();
   await sleep(500);
   return bytesRead() - before;
@@ -105,7 +105,7 @@ test('the server rejects a read before it reads documents if there is not enough
   await expect.poll(answeringBytes, { timeout: 20_000 }).toBeGreaterThan(18 * MIB);
   // The accepted request reads 14 MB of compressed data, which the database sends as hexadecimal digits.
   await expect.poll(bytesRead, { timeout: 20_000 }).toBeGreaterThan(27_000_000);
-  await expect.poll(bytesReadSoon).toBe(0);
+  await expect.poll(bytesReadInHalfASecond).toBe(0);
   const before = bytesRead();
   const reserved = await answeringBytes();
   for (const [what, request] of Object.entries(READS)) {

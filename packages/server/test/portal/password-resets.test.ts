@@ -19,8 +19,9 @@ beforeEach(async () => {
 });
 
 const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
-const member = (id: string) => `/workspaces/${workspace}/members/${id}`;
-const setRole = async (by: Person, of: Person, role: Role) => outcome(await by.browser.call('PATCH', member(of.id), { role }));
+const memberPath = (id: string) => `/workspaces/${workspace}/members/${id}`;
+const setRole = async (by: Person, of: Person, role: Role) =>
+  outcome(await by.browser.call('PATCH', memberPath(of.id), { role }));
 const membersOutcome = async (who: Person) => outcome(await who.browser.call('GET', `/workspaces/${workspace}/members`));
 const ledgerEntries = () =>
   server.database.sql(
@@ -29,7 +30,7 @@ const ledgerEntries = () =>
   );
 
 describe('a password reset', () => {
-  const requestReset = (of: Person) => admin.browser.call('POST', `${member(of.id)}/password-reset`);
+  const requestReset = (of: Person) => admin.browser.call('POST', `${memberPath(of.id)}/password-reset`);
   const use = (path: string, password: string, browser = new Browser(server)) =>
     browser.call('POST', '/links/reset-password', { token: path.split('#')[1], password });
 
@@ -90,7 +91,7 @@ describe('a password reset', () => {
     );
     expect(outcome(await use(first, 'another good password'))).toBe('410 link_not_valid');
 
-    const link = await admin.browser.call('POST', `${member(second.id)}/password-reset`);
+    const link = await admin.browser.call('POST', `${memberPath(second.id)}/password-reset`);
     expect(await setRole(second, admin, 'viewer')).toBe('200 ok');
     expect(outcome(await use(link.body.path, 'another good password'))).toBe('410 link_not_valid');
   });
@@ -101,12 +102,18 @@ describe('a password reset', () => {
    */
   async function adminOfTwo() {
     const elsewhere = await server.workspace();
-    const both = await createPerson(server, { [workspace]: 'admin', [elsewhere]: 'admin' });
+    const adminOfBoth = await createPerson(server, { [workspace]: 'admin', [elsewhere]: 'admin' });
     const grace = await createPerson(server, { [workspace]: 'viewer', [elsewhere]: 'admin' });
     const second = await createPerson(server, { [elsewhere]: 'admin' });
     const demote = async () =>
-      outcome(await second.browser.call('PATCH', `/workspaces/${elsewhere}/members/${both.id}`, { role: 'viewer' }));
-    return { elsewhere, both, grace, demote, reset: () => both.browser.call('POST', `${member(grace.id)}/password-reset`) };
+      outcome(await second.browser.call('PATCH', `/workspaces/${elsewhere}/members/${adminOfBoth.id}`, { role: 'viewer' }));
+    return {
+      elsewhere,
+      adminOfBoth,
+      grace,
+      demote,
+      reset: () => adminOfBoth.browser.call('POST', `${memberPath(grace.id)}/password-reset`),
+    };
   }
 
   test('is invalid after the admin lost the role in another workspace of the person', async () => {
@@ -117,11 +124,11 @@ describe('a password reset', () => {
   });
 
   test('is refused while the admin loses the role in another workspace of the person', async () => {
-    const { elsewhere, both, reset } = await adminOfTwo();
+    const { elsewhere, adminOfBoth, reset } = await adminOfTwo();
     let response: Promise<TestResponse> | undefined;
     await inTenantTransaction(server.open.pool, elsewhere, async (tx) => {
-      await changeRoleOf(tx, both.id, 'viewer');
-      await lockAccount(tx, both.id);
+      await changeRoleOf(tx, adminOfBoth.id, 'viewer');
+      await lockAccount(tx, adminOfBoth.id);
       response = reset();
       await Promise.race([response, waitForBlockedStatements(server.database)]);
     });

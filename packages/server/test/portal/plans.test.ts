@@ -7,7 +7,7 @@ import { recordStatements, type SentStatement } from '../fixtures/recorded-state
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
-const MANY = {
+const FIRST_WORKSPACE_ROWS = {
   agents: 300,
   traces: 60_000,
   telemetry: 40_000,
@@ -19,7 +19,14 @@ const MANY = {
 };
 
 /** The numbers of rows in the second workspace: smaller for the large tables. */
-const SECOND = { ...MANY, traces: 5000, telemetry: 5000, evaluations: 5000, decisions: 5000, entries: 5000 };
+const SECOND_WORKSPACE_ROWS = {
+  ...FIRST_WORKSPACE_ROWS,
+  traces: 5000,
+  telemetry: 5000,
+  evaluations: 5000,
+  decisions: 5000,
+  entries: 5000,
+};
 
 /**
  * The limit of rows that one statement may touch, including rows that a filter removes. It is below the size of the large tables, which
@@ -39,9 +46,9 @@ const values: Record<string, string[]> = {};
 beforeAll(async () => {
   server = await testServer();
   workspace = await server.workspace();
-  await insertManyRecords(server.database.sql, workspace, MANY);
+  await insertManyRecords(server.database.sql, workspace, FIRST_WORKSPACE_ROWS);
   // A statement that uses an index without the tenant as its first column also reads the rows of this second workspace.
-  await insertManyRecords(server.database.sql, await server.workspace(), SECOND);
+  await insertManyRecords(server.database.sql, await server.workspace(), SECOND_WORKSPACE_ROWS);
   sent = recordStatements(server.open.readPool);
   admin = await portalClient(server, workspace, 'admin');
   asServer = new pg.Client(server.database.server);
@@ -94,7 +101,7 @@ async function workOf({
   const total = (some: Plan[]) => Math.round(some.reduce((sum, node) => sum + rowsOf(node), 0));
   const scans = nodes.filter((node) => node['Relation Name'] !== undefined);
   // run_id_segments has one row for about 500 runs.
-  const small = ['agents', 'ingestion_keys', 'key_last_use', 'key_events', 'log_heads', 'run_id_segments'];
+  const smallTables = ['agents', 'ingestion_keys', 'key_last_use', 'key_events', 'log_heads', 'run_id_segments'];
   return {
     touched: total(scans),
     sorted: Math.max(
@@ -103,7 +110,9 @@ async function workOf({
     ),
     scanned: scans
       // PostgreSQL 15 also shows scans that it knows to be empty.
-      .filter((node) => node['Node Type'] === 'Seq Scan' && node['Actual Loops'] > 0 && !small.includes(node['Relation Name']!))
+      .filter(
+        (node) => node['Node Type'] === 'Seq Scan' && node['Actual Loops'] > 0 && !smallTables.includes(node['Relation Name']!),
+      )
       .map((node) => node['Relation Name']!),
   };
 }

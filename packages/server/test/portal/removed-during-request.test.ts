@@ -39,10 +39,22 @@ async function workspaceWithRecords() {
   await admin.get('incidents.open', { body: incident });
   const waiting = await mintKey(pool, workspace, { name: 'w', scopes: ['audit'], expiresAt: null }, 'operator');
   const { prefix } = parseIngestionKey(waiting)!;
-  const dk = (await admin.get('signing.read')).decision_keys[0]!.key_id;
+  const decisionKeyId = (await admin.get('signing.read')).decision_keys[0]!.key_id;
   await admin.get('invitations.create', { body: { email: 'waits@example.com', role: 'viewer' } });
   const invitation = (await admin.get('invitations.list')).items[0]!.id;
-  return { workspace, member: member.id, evaluation, approved, decision, withdrawal, agent, incident, prefix, dk, invitation };
+  return {
+    workspace,
+    member: member.id,
+    evaluation,
+    approved,
+    decision,
+    withdrawal,
+    agent,
+    incident,
+    prefix,
+    decisionKeyId,
+    invitation,
+  };
 }
 
 type WorkspaceWithRecords = Awaited<ReturnType<typeof workspaceWithRecords>>;
@@ -95,9 +107,9 @@ const ACTS: Partial<Record<RouteName, (at: WorkspaceWithRecords) => RequestInput
   'keys.rotate': ({ prefix }) => ({ params: { prefix } }),
   'keys.revoke': ({ prefix }) => ({ params: { prefix } }),
   'keys.change_scopes': ({ prefix }) => ({ params: { prefix }, body: { scopes: ['telemetry'] } }),
-  'decision_keys.show': ({ dk: key }) => ({ params: { key } }),
+  'decision_keys.show': ({ decisionKeyId: key }) => ({ params: { key } }),
   'decision_keys.rotate': () => ({}),
-  'decision_keys.retire': ({ dk: key }) => ({ params: { key } }),
+  'decision_keys.retire': ({ decisionKeyId: key }) => ({ params: { key } }),
 };
 const NAMES = Object.keys(ACTS) as RouteName[];
 

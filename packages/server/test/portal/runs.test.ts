@@ -18,30 +18,31 @@ beforeAll(async () => {
 });
 
 /** Sends a trace and returns its ID. */
-const trace = async (body: object): Promise<string> => {
+const sendTrace = async (body: object): Promise<string> => {
   const { status, body: response } = await server.post(paths.traces, key, body);
   expect(status).toBe(200);
   return response.id;
 };
-const telemetry = async (...events: object[]) => expect((await server.post(paths.telemetry, key, { events })).status).toBe(200);
+const sendTelemetry = async (...events: object[]) =>
+  expect((await server.post(paths.telemetry, key, { events })).status).toBe(200);
 const list = async (query: Record<string, string> = {}) => (await viewer.get('runs.list', { query })).items;
 const traceIds = async (query: Record<string, string>) => (await list(query)).map(({ trace_id }) => trace_id);
 
 describe('the list of runs', () => {
   beforeAll(async () => {
-    await trace({
+    await sendTrace({
       trace_id: 'list-1',
       agent_name: 'clerk',
       session_id: 'monday',
       cost_usd: 0.1,
       spans: [{ span_id: 'a', kind: 'llm', name: 'n', total_tokens: 7 }],
     });
-    await telemetry(
+    await sendTelemetry(
       { trace_id: 'list-2', outcome: 'success', agent_name: 'clerk', model: 'm-1', tool_count: 2, session_id: 'monday' },
       { trace_id: 'list-3', outcome: 'odd', agent_name: 'Other Clerk' },
     );
-    await trace({ trace_id: 'list-4', outcome: 'failure', error: 'broke' });
-    await trace({ trace_id: 'list-5', outcome: 'failure', agent_name: 'clerk' });
+    await sendTrace({ trace_id: 'list-4', outcome: 'failure', error: 'broke' });
+    await sendTrace({ trace_id: 'list-5', outcome: 'failure', agent_name: 'clerk' });
   });
 
   test('contains traces and telemetry events, newest first, each with its reported values', async () => {
@@ -89,8 +90,8 @@ describe('the list of runs', () => {
 
   test('returns each trace and telemetry event once and in order over all pages', async () => {
     for (let number = 0; number < 4; number += 1) {
-      await trace({ trace_id: `page-${number}-trace` });
-      await telemetry(
+      await sendTrace({ trace_id: `page-${number}-trace` });
+      await sendTelemetry(
         { trace_id: `page-${number}-a`, outcome: 'x' },
         { trace_id: `page-${number}-b`, outcome: 'x' },
         { trace_id: `page-${number}-c`, outcome: 'x' },
@@ -112,8 +113,8 @@ describe('the list of runs', () => {
 
   test('finds a run by any part of its ID in any letter case; wildcards match literally', async () => {
     const odd = ['🦉-1', '🦉', '\u{10ffff}a', '\ud7ffx', 'A%b', 'A_b', 'Ünï-Code'];
-    for (const trace_id of odd) await trace({ trace_id });
-    await telemetry({ trace_id: 'In-The-MIDDLE-Of', outcome: 'x' });
+    for (const trace_id of odd) await sendTrace({ trace_id });
+    await sendTelemetry({ trace_id: 'In-The-MIDDLE-Of', outcome: 'x' });
     for (const trace_id of odd) expect(await traceIds({ text: trace_id })).toContain(trace_id);
     expect(await traceIds({ text: '🦉' })).toEqual(['🦉', '🦉-1']);
     expect(await traceIds({ text: 'a%' })).toEqual(['A%b']);
@@ -204,10 +205,10 @@ describe('the search by a part of the ID', () => {
 
 describe('one trace', () => {
   test('is merged from its submissions, and lists them and the telemetry events of the same run', async () => {
-    const id = await trace({ trace_id: 'merged', agent_name: 'clerk', detail: 'first', metadata: { a: 1 }, spans: [] });
-    await trace({ trace_id: 'merged', outcome: 'escalated', detail: 'second', error: 'late', latency_ms: 12 });
-    await trace({ trace_id: 'merged', cost_usd: 1.5, detail: null });
-    await telemetry({ trace_id: 'merged', outcome: 'done' }, { trace_id: 'another', outcome: 'done' });
+    const id = await sendTrace({ trace_id: 'merged', agent_name: 'clerk', detail: 'first', metadata: { a: 1 }, spans: [] });
+    await sendTrace({ trace_id: 'merged', outcome: 'escalated', detail: 'second', error: 'late', latency_ms: 12 });
+    await sendTrace({ trace_id: 'merged', cost_usd: 1.5, detail: null });
+    await sendTelemetry({ trace_id: 'merged', outcome: 'done' }, { trace_id: 'another', outcome: 'done' });
     const read = await viewer.get('runs.trace', { params: { trace: id } });
     expect(read).toMatchObject({
       id,
@@ -227,7 +228,7 @@ describe('one trace', () => {
 
   test('has the times that were sent, even the earliest and the latest time that a date-time allows', async () => {
     const at = { started_at: '0001-01-01T00:00:00Z', ended_at: '9999-12-31T23:59:59.999999999Z' };
-    const id = await trace({ trace_id: 'limits', ...at, spans: [{ span_id: 'a', kind: 'llm', name: 'n', ...at }] });
+    const id = await sendTrace({ trace_id: 'limits', ...at, spans: [{ span_id: 'a', kind: 'llm', name: 'n', ...at }] });
     const shown = { started_at: '0001-01-01T00:00:00.000Z', ended_at: '9999-12-31T23:59:59.999Z' };
     expect(await viewer.get('runs.trace', { params: { trace: id } })).toMatchObject(shown);
     expect((await viewer.get('runs.spans', { params: { trace: id } })).items[0]).toMatchObject(shown);
@@ -247,7 +248,7 @@ describe('the steps of a trace', () => {
   const span = (span_id: string, more: object = {}) => ({ span_id, kind: 'llm', name: `step ${span_id}`, ...more });
 
   test('are merged, sorted by their last arrival, and returned with parent, usage, error and has_payload', async () => {
-    const id = await trace({
+    const id = await sendTrace({
       trace_id: 'steps',
       spans: [
         span('root', { kind: 'agent' }),
@@ -265,7 +266,7 @@ describe('the steps of a trace', () => {
         }),
       ],
     });
-    await trace({
+    await sendTrace({
       trace_id: 'steps',
       spans: [span('replaced', { parent_span_id: 'call', error: 'x'.repeat(2500), status: 'error' })],
     });
@@ -303,7 +304,7 @@ describe('the steps of a trace', () => {
       error: 'boom',
       metadata: { k: 'v' },
     };
-    const id = await trace({
+    const id = await sendTrace({
       trace_id: 'opened',
       spans: [span('other'), span('s/1 ?#', { ...sentMembers, temperature: 0.3, note: null })],
     });
@@ -318,7 +319,7 @@ describe('the steps of a trace', () => {
     let id = '';
     for (let part = 0; part < 3; part += 1) {
       const spans = Array.from({ length: 500 }, (_, index) => span(`${part}-${String(index).padStart(3, '0')}`));
-      id = await trace({ trace_id: 'long', spans });
+      id = await sendTrace({ trace_id: 'long', spans });
     }
     const first = await viewer.get('runs.spans', { params: { trace: id } });
     expect(first.items).toHaveLength(1000);
@@ -333,7 +334,7 @@ describe('the steps of a trace', () => {
     const heavy = 'x'.repeat(3 * 1024 * 1024);
     let id = '';
     for (const part of ['a', 'b', 'c'])
-      id = await trace({ trace_id: 'heavy', spans: [span(part, { output: heavy }), span(`${part}2`)] });
+      id = await sendTrace({ trace_id: 'heavy', spans: [span(part, { output: heavy }), span(`${part}2`)] });
     const first = await viewer.get('runs.spans', { params: { trace: id } });
     expect(first.items.map(({ span_id }) => span_id)).toEqual(['a', 'a2', 'b', 'b2']);
     const second = await viewer.get('runs.spans', { params: { trace: id }, query: { cursor: first.next! } });
@@ -349,9 +350,9 @@ describe('the steps of a trace', () => {
 
 describe('one telemetry event', () => {
   test('returns everything that was sent, from a batch or alone, and links to the trace of the same run', async () => {
-    const id = await trace({ trace_id: 'both' });
+    const id = await sendTrace({ trace_id: 'both' });
     const sentMembers = { input: 1, output: [2], messages: [{ role: 'user', content: 'hi' }], metadata: { m: 1 } };
-    await telemetry(
+    await sendTelemetry(
       { trace_id: 'first', outcome: 'x' },
       {
         trace_id: 'both',

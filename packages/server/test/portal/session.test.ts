@@ -61,7 +61,7 @@ describe('sign-in and sign-out', () => {
 test('cleanup deletes exactly what has expired', async () => {
   const { pool } = server.open;
   await workspaceSetUpLink(pool, workspace);
-  const [live, dead] = [await createPerson(server), await createPerson(server)];
+  const [active, expired] = [await createPerson(server), await createPerson(server)];
   await new Browser(server).call('POST', '/session', { email: 'nobody@example.com', password: 'not the password' });
   const counts = async () =>
     (
@@ -69,14 +69,14 @@ test('cleanup deletes exactly what has expired', async () => {
         `SELECT (SELECT count(*)::int FROM countersign.sessions WHERE person_id = ANY ($1)) AS sessions,
                 (SELECT count(*)::int FROM countersign.one_time_links) AS links,
                 (SELECT count(*)::int FROM countersign.sign_in_attempts) AS tries`,
-        [[live.id, dead.id]],
+        [[active.id, expired.id]],
       )
     )[0];
   const cleanUp = () => Promise.all([deleteExpiredSessions(pool), deleteExpiredLinks(pool), deletePastAttempts(pool)]);
   const before = await counts();
   await cleanUp();
   expect(await counts()).toEqual(before);
-  await server.database.sql(`UPDATE countersign.sessions SET expires_at = clock_timestamp() WHERE person_id = $1`, [dead.id]);
+  await server.database.sql(`UPDATE countersign.sessions SET expires_at = clock_timestamp() WHERE person_id = $1`, [expired.id]);
   await server.database.sql(`UPDATE countersign.one_time_links SET expires_at = clock_timestamp()`);
   await server.database.sql(`UPDATE countersign.sign_in_attempts SET window_began_at = window_began_at - interval '2 days'`);
   await cleanUp();

@@ -13,7 +13,7 @@ describe('a body of a caller who is not signed in', () => {
       .split('')
       .map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
       .join('');
-  const longest = () => {
+  const longestBody = () => {
     const [label, email] = [escaped('\u{1f600}'.repeat(512)), escaped(`${'a'.repeat(64)}@${'b'.repeat(181)}.example`)];
     const form = { token: escaped(token), password: escaped('x'.repeat(1024)), name: label, email, workspace_name: label };
     return `{${Object.entries(form)
@@ -22,7 +22,7 @@ describe('a body of a caller who is not signed in', () => {
   };
 
   test('can contain the longest valid input with every character escaped', async () => {
-    expect(outcome(await new Browser(server).call('POST', '/links/set-up', longest()))).toBe('410 link_not_valid');
+    expect(outcome(await new Browser(server).call('POST', '/links/set-up', longestBody()))).toBe('410 link_not_valid');
   });
 
   test('is limited to 32 KiB, compressed or not, because anyone can send one', async () => {
