@@ -95,13 +95,13 @@ describe('retention of altered rows', () => {
     expect(await verify('traces')).toEqual([0, '']);
   });
 
-  test('the search for dropped traces goes on where the last one ended, so that it reads a long log once', async () => {
+  test('each search for dropped traces continues where the previous one ended, so that a long log is read once', async () => {
     await eraseRuns((ids) => ids);
     const verifier = openRolePool(workspace.server.database.server, workspace.server.open, 'verify');
     const sent = recordStatements(verifier, 'read_trace_events');
     expect((await verifyTraces(verifier, workspace.tenantId)).findings).toEqual([]);
     await verifier.end();
-    // The first 20 events recorded the runs, so a search that begins anew reads a page after one of them.
+    // The first 20 events recorded the runs, so a search that starts over reads a page that begins after one of them.
     const again = sent.filter(({ values }) => Number(values[1]) > 0 && Number(values[1]) < 20);
     expect(again.length).toBeLessThanOrEqual(1);
   });

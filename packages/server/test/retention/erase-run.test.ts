@@ -121,14 +121,15 @@ describe('runs erase', () => {
       '{"trace_id":"one", "outcome":"success", "metadata":{"id":9007199254740993,"rate":0.10,"zero":-0,"a":1,"a":"[{"}}',
       '{"trace_id":"three","outcome":"success","detail":"\\"}],","input":[[1e400,{}],12345678901234567890]}',
     ];
-    const withFirst = (events: string, first: string) => `{ "${events}" : [ ${others[0]},${first} , ${others[1]}], "note":[1] }`;
-    const body = withFirst('event\\u0073', '{"trace_id":"person ada","outcome":"success"}');
+    const bodyWith = (listName: string, middleEvent: string) =>
+      `{ "${listName}" : [ ${others[0]},${middleEvent} , ${others[1]}], "note":[1] }`;
+    const body = bodyWith('event\\u0073', '{"trace_id":"person ada","outcome":"success"}');
     expect((await server.post(paths.telemetry, key, body)).status).toBe(200);
     const hidden = `{"events":[{"trace_id":"person ada","outcome":"success"}],${body.slice(1)}`;
     expect((await server.post(paths.telemetry, key, hidden)).status).toBe(200);
     expect((await erase('person ada')).status).toBe(0);
     const stored = await sql('SELECT document FROM countersign.telemetry_submissions WHERE tenant_id = $1 ORDER BY id');
-    const kept = withFirst('event\\u0073', 'null');
+    const kept = bodyWith('event\\u0073', 'null');
     expect(stored).toEqual([{ document: kept }, { document: `{"events":null,${kept.slice(1)}` }]);
   });
 

@@ -74,7 +74,7 @@ describe('retention in the portal', () => {
     expect((await set({ telemetry_days: 365 })).status).toBe(200);
   });
 
-  test('reads the ledger once for changes at the same time', async () => {
+  test('reads the ledger once for concurrent changes', async () => {
     const pages = recordStatements(server.open.pool, 'read_audit_page');
     const setDays = (traceDays: number) =>
       setRetention(server.open.pool, tenantId, { traceDays, isShortConfirmed: false }, 'operator');

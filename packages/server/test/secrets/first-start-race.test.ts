@@ -25,12 +25,12 @@ function racingPool(step: () => Promise<unknown>): Pool {
   const query = pool.query.bind(pool) as (text: string, values?: unknown[]) => Promise<QueryResult>;
   let isFirst = true;
   const racingQuery = async (text: string, values?: unknown[]) => {
-    const answer = await query(text, values);
+    const result = await query(text, values);
     if (isFirst) {
       isFirst = false;
       await step();
     }
-    return answer;
+    return result;
   };
   return Object.assign(pool, { query: racingQuery });
 }

@@ -109,7 +109,7 @@ describe('rotation of the decision key', () => {
       const [first] = await listDecisionKeys(tx);
       await markDecisionKeyRetired(tx, first!.keyId);
       // The server has not read the decision log of this workspace yet, so the check reads the HeadStore before it locks the logs. It must
-      // read the decision key only after that.
+      // read the decision key only after it has locked them.
       response = server.post(paths.promotionCheck, sender, { agent_name: 'bot' });
       await waitForBlockedStatements(server.database);
     });
@@ -173,7 +173,8 @@ describe('the signing key of the embedded database', () => {
   const data = DataFolder.migrated();
   afterAll(() => data.clear());
   const secret = (name: string) => join(data.path, 'secrets', name);
-  const endOf = async (...args: string[]) => {
+  /** The exit code and the error output of a command. */
+  const resultOf = async (...args: string[]) => {
     const command = new CommandProcess(args, data.environment);
     return [await command.ended, command.stderr];
   };
@@ -184,13 +185,13 @@ describe('the signing key of the embedded database', () => {
     const token = await outputOf(['tokens', 'mint', '--workspace', 'acme', '--name', 'auditor'], data.environment);
     const get = async (path: string) =>
       (await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })).text();
-    const append = () =>
+    const decide = () =>
       fetch(server.url + paths.promotionCheck, {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
         body: '{"agent_name":"bot"}',
       }).then((response) => response.json() as Promise<{ decision_id: string }>);
-    const checkpoint = () => append().then(async () => signatures(await get('/api/ledger/audit/checkpoint')));
+    const checkpoint = () => decide().then(async () => signatures(await get('/api/ledger/audit/checkpoint')));
     const vkeys = async () => (await outputOf(['signing-key', 'show', '--vkey'], data.environment)).split('\n');
 
     expect(await checkpoint()).toHaveLength(1);
@@ -202,10 +203,10 @@ describe('the signing key of the embedded database', () => {
     // The command opens the database twice and reports unknown variables once.
     expect(rotation.stderr.match(/unknown variable: COUNTERSIGN_PROT/g)).toHaveLength(1);
     expect(await vkeys()).toEqual([first, expect.stringMatching(/^countersign\//)]);
-    expect(await endOf('signing-key', 'rotate')).toEqual([9, expect.stringMatching(/run `signing-key retire` first/)]);
+    expect(await resultOf('signing-key', 'rotate')).toEqual([9, expect.stringMatching(/run `signing-key retire` first/)]);
     expect(await checkpoint()).toHaveLength(1);
     const kidOf = async (place: number) => JSON.parse(await outputOf(['signing-key', 'show'], data.environment)).keys[place].kid;
-    expect(await endOf('signing-key', 'retire', await kidOf(0))).toEqual([
+    expect(await resultOf('signing-key', 'retire', await kidOf(0))).toEqual([
       9,
       expect.stringMatching(/restart every server first/),
     ]);
@@ -213,7 +214,7 @@ describe('the signing key of the embedded database', () => {
     await server.end('SIGTERM');
     server = await ServerProcess.start(data.environment);
     expect(await checkpoint()).toHaveLength(2);
-    const { decision_id } = await append();
+    const { decision_id } = await decide();
     const attestation = JSON.parse(await get(`/api/ledger/decisions/${decision_id}/attestation`));
     expect(attestation.signatures).toHaveLength(2);
     const [file, note] = [join(folder, 'acme.ndjson'), join(folder, 'note')];
@@ -226,7 +227,7 @@ describe('the signing key of the embedded database', () => {
       ).toMatch(/^valid/);
 
     const { keys } = JSON.parse(await outputOf(['signing-key', 'show'], data.environment));
-    expect(await endOf('signing-key', 'retire', keys[1].kid)).toEqual([9, expect.stringMatching(/in use/)]);
+    expect(await resultOf('signing-key', 'retire', keys[1].kid)).toEqual([9, expect.stringMatching(/in use/)]);
     await outputOf(['signing-key', 'retire', keys[0].kid], data.environment);
     expect(existsSync(secret('signing-key-previous.pem'))).toBe(false);
     await server.end('SIGTERM');

@@ -29,10 +29,10 @@ async function evaluate(agent: string, body: object = {}): Promise<string> {
 }
 
 const check = async (agent: string) => (await server.post(paths.promotionCheck, key, { agent_name: agent })).body;
-const risk = (agent: string, level: 'high' | 'low') => setRiskLevel(server.open.pool, tenantId, { agent, level }, 'operator');
+const setRisk = (agent: string, level: 'high' | 'low') => setRiskLevel(server.open.pool, tenantId, { agent, level }, 'operator');
 const decide = (evaluationId: string, status: 'approved' | 'rejected', rationale = 'looked at it') =>
   decideEvaluation(server.open.pool, tenantId, { evaluationId, status, rationale }, 'operator');
-const incident = (agent: string, more: { recertify?: boolean; description?: string } = {}) =>
+const openIncidentFor = (agent: string, more: { recertify?: boolean; description?: string } = {}) =>
   openIncident(
     server.open.pool,
     tenantId,
@@ -53,9 +53,9 @@ async function entriesOf(agent: string): Promise<Record<string, unknown>[]> {
 
 /** The number of rows in the tables of governance acts. */
 async function rowCounts(): Promise<unknown> {
-  const of = (table: string) => `(SELECT count(*) FROM countersign.${table})`;
+  const countOf = (table: string) => `(SELECT count(*) FROM countersign.${table})`;
   const tables = ['audit_entries', 'approvals', 'incidents', 'recertifications'];
-  return server.database.sql(`SELECT ${tables.map((table) => `${of(table)} AS ${table}`).join(', ')}`);
+  return server.database.sql(`SELECT ${tables.map((table) => `${countOf(table)} AS ${table}`).join(', ')}`);
 }
 
 async function expectRefusedAndUnchanged(
@@ -76,8 +76,8 @@ async function expectRefusedAndUnchanged(
 describe('risk level', () => {
   test('is set with a ledger entry that names the operator or the person; an unchanged level adds no entry', async () => {
     await evaluate('risky');
-    expect(await risk('risky', 'high')).toBe(true);
-    expect(await risk('risky', 'high')).toBe(false);
+    expect(await setRisk('risky', 'high')).toBe(true);
+    expect(await setRisk('risky', 'high')).toBe(false);
     const { id: personId } = await createPerson(server, { [tenantId]: 'approver' });
     const actor = { personId, role: 'approver' } as const;
     expect(await setRiskLevel(server.open.pool, tenantId, { agent: 'risky', level: 'low' }, actor)).toBe(true);
@@ -91,7 +91,7 @@ describe('risk level', () => {
 
   test('cannot be set for an agent that is unknown in the workspace', async () => {
     await evaluate('only-here');
-    await expectRefusedAndUnchanged(() => risk('ghost', 'high'), /no agent named "ghost"/);
+    await expectRefusedAndUnchanged(() => setRisk('ghost', 'high'), /no agent named "ghost"/);
     const other = await server.workspace();
     await expectRefusedAndUnchanged(
       () => setRiskLevel(server.open.pool, other, { agent: 'only-here', level: 'high' }, 'operator'),
@@ -102,9 +102,9 @@ describe('risk level', () => {
   test('decides whether the next check requires an approval', async () => {
     await evaluate('switched');
     expect((await check('switched')).allowed).toBe(true);
-    await risk('switched', 'high');
+    await setRisk('switched', 'high');
     expect(await check('switched')).toMatchObject({ allowed: false, reason: 'approval_required', event: 'approval.required' });
-    await risk('switched', 'low');
+    await setRisk('switched', 'low');
     expect((await check('switched')).allowed).toBe(true);
   });
 });
@@ -112,7 +112,7 @@ describe('risk level', () => {
 describe('approval', () => {
   test('applies to one evaluation, and the next evaluation needs its own approval', async () => {
     const first = await evaluate('approved');
-    await risk('approved', 'high');
+    await setRisk('approved', 'high');
     await check('approved');
     await decide(first, 'approved', 'read the 20 transcripts');
     expect(await check('approved')).toMatchObject({ allowed: true, evaluation_id: first });
@@ -130,7 +130,7 @@ describe('approval', () => {
 
   test('can be given before a promotion check has requested it', async () => {
     const id = await evaluate('early');
-    await risk('early', 'high');
+    await setRisk('early', 'high');
     await decide(id, 'approved');
     expect((await check('early')).allowed).toBe(true);
     const [row] = await server.database.sql('SELECT * FROM countersign.approvals WHERE evaluation_id = $1', [id]);
@@ -140,7 +140,7 @@ describe('approval', () => {
 
   test('can be revoked by a rejection, which is final', async () => {
     const id = await evaluate('taken-back');
-    await risk('taken-back', 'high');
+    await setRisk('taken-back', 'high');
     await decide(id, 'approved');
     await expectRefusedAndUnchanged(() => decide(id, 'approved'), /is approved already, so nothing was changed/);
     await decide(id, 'rejected', 'a second look');
@@ -157,7 +157,7 @@ describe('approval', () => {
     await expectRefusedAndUnchanged(() => decide(body.id, 'approved'), /belongs to no agent/);
     const low = await evaluate('harmless');
     await expectRefusedAndUnchanged(() => decide(low, 'approved'), /"harmless" is not high-risk.*set its risk level to high/);
-    await risk('harmless', 'high');
+    await setRisk('harmless', 'high');
     const other = await server.workspace();
     await expectRefusedAndUnchanged(
       () => decideEvaluation(server.open.pool, other, { evaluationId: low, status: 'approved', rationale: 'x' }, 'operator'),
@@ -167,7 +167,7 @@ describe('approval', () => {
 
   test('given eight times concurrently succeeds once and writes one ledger entry', async () => {
     const id = await evaluate('contested');
-    await risk('contested', 'high');
+    await setRisk('contested', 'high');
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => decide(id, 'approved')));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(RuleViolationError);
@@ -178,7 +178,7 @@ describe('approval', () => {
 describe('incident and re-certification', () => {
   test('an incident without re-certification does not affect decisions', async () => {
     await evaluate('scolded');
-    const id = await incident('scolded', { recertify: false });
+    const id = await openIncidentFor('scolded', { recertify: false });
     expect((await check('scolded')).allowed).toBe(true);
     expect((await entriesOf('scolded')).at(-1)).toMatchObject({
       action: 'incident.created',
@@ -190,7 +190,7 @@ describe('incident and re-certification', () => {
 
   test('a re-certification blocks the gate until a later passing evaluation exists and a person closes it', async () => {
     await evaluate('bot');
-    const first = await incident('bot');
+    const first = await openIncidentFor('bot');
     expect(await check('bot')).toMatchObject({ allowed: false, reason: 'recertification_open', event: 'promotion.blocked' });
     await expectRefusedAndUnchanged(
       () => close('bot'),
@@ -199,7 +199,7 @@ describe('incident and re-certification', () => {
     await evaluate('bot', { status: 'failing' });
     await expectRefusedAndUnchanged(() => close('bot'), /is failing, not passing/);
     await evaluate('bot');
-    const second = await incident('bot');
+    const second = await openIncidentFor('bot');
     await expectRefusedAndUnchanged(() => close('bot'), /was recorded before one of the incidents was opened/);
     const passing = await evaluate('bot');
     expect((await check('bot')).reason).toBe('recertification_open');
@@ -215,7 +215,7 @@ describe('incident and re-certification', () => {
 
   test('a re-certification cannot be closed while the latest evaluation is failing, running or scheduled', async () => {
     await evaluate('relapsed');
-    await incident('relapsed');
+    await openIncidentFor('relapsed');
     await evaluate('relapsed');
     for (const status of ['failing', 'running', 'scheduled']) {
       await evaluate('relapsed', { status });
@@ -227,7 +227,7 @@ describe('incident and re-certification', () => {
 
   test('a re-certification cannot be closed on an evaluation without a pass rate, which the gate rejects too', async () => {
     await evaluate('rateless');
-    await incident('rateless');
+    await openIncidentFor('rateless');
     await evaluate('rateless', { pass_rate: undefined });
     await expectRefusedAndUnchanged(
       () => close('rateless'),
@@ -239,20 +239,20 @@ describe('incident and re-certification', () => {
 
   test('a re-certification of an agent without evaluations cannot be closed', async () => {
     await server.post(paths.traces, key, { trace_id: 't-1', agent_name: 'never-evaluated' });
-    await incident('never-evaluated');
+    await openIncidentFor('never-evaluated');
     await expectRefusedAndUnchanged(() => close('never-evaluated'), /has no evaluation at all/);
   });
 
   test('closing a re-certification does not affect other agents; an incident of an unknown agent is refused', async () => {
     await evaluate('guilty');
     await evaluate('bystander');
-    await incident('guilty');
-    await incident('bystander');
+    await openIncidentFor('guilty');
+    await openIncidentFor('bystander');
     await evaluate('guilty');
     await close('guilty');
     expect((await check('guilty')).allowed).toBe(true);
     expect((await check('bystander')).reason).toBe('recertification_open');
-    await expectRefusedAndUnchanged(() => incident('nobody'), /no agent named "nobody"/);
+    await expectRefusedAndUnchanged(() => openIncidentFor('nobody'), /no agent named "nobody"/);
   });
 });
 
@@ -267,20 +267,20 @@ describe('texts written by people', () => {
     ['with a lone surrogate', `a${half}`, /surrogate/],
   ])('are rejected as a rationale or description, and nothing is written: %s', async (_, text, message) => {
     const id = await evaluate('worded');
-    await risk('worded', 'high');
-    await incident('worded');
+    await setRisk('worded', 'high');
+    await openIncidentFor('worded');
     await expectRefusedAndUnchanged(() => decide(id, 'approved', text), message, InvalidInputError);
     await expectRefusedAndUnchanged(() => close('worded', text), message, InvalidInputError);
-    await expectRefusedAndUnchanged(() => incident('worded', { description: text }), message, InvalidInputError);
+    await expectRefusedAndUnchanged(() => openIncidentFor('worded', { description: text }), message, InvalidInputError);
   });
 
   test('are stored unchanged in the ledger if they contain other unusual characters', async () => {
     const text = '🦉'.repeat(65_000) + ' "quoted" \\ \u0001\u2028\u202e é e\u0301 <b> \r\n\t';
     const id = await evaluate('verbatim');
-    await risk('verbatim', 'high');
+    await setRisk('verbatim', 'high');
     await decide(id, 'approved', text);
     expect((await entriesOf('verbatim')).at(-1)?.rationale).toBe(text);
-    await incident('verbatim', { description: text });
+    await openIncidentFor('verbatim', { description: text });
     expect((await entriesOf('verbatim')).at(-1)?.rationale).toBe(text);
   });
 
@@ -296,8 +296,8 @@ describe('texts written by people', () => {
     for (const act of [
       () => createWorkspace(pool, name),
       () => mintKey(pool, tenantId, options, 'operator'),
-      () => risk(name, 'high'),
-      () => incident(name),
+      () => setRisk(name, 'high'),
+      () => openIncidentFor(name),
       () => close(name),
     ]) {
       await expect(act()).rejects.toBeInstanceOf(InvalidInputError);
@@ -311,8 +311,8 @@ test('concurrent acts, audit entries and checks leave a valid chain and cause no
   const work = agents.flatMap((agent) => [
     ...Array.from({ length: 10 }, () => server.post(paths.audit, key, { actor: 'ci', action: 'build.done', subject: agent })),
     ...Array.from({ length: 5 }, () => check(agent)),
-    risk(agent, 'high').then(() => risk(agent, 'low')),
-    incident(agent).then(async () => {
+    setRisk(agent, 'high').then(() => setRisk(agent, 'low')),
+    openIncidentFor(agent).then(async () => {
       await evaluate(agent);
       await close(agent);
     }),
