@@ -18,8 +18,9 @@ done
 hosts=$(helm template release "$chart" --namespace governance --set environment.COUNTERSIGN_ALLOWED_HOSTS=agents.example.com |
   grep -A1 'name: COUNTERSIGN_ALLOWED_HOSTS' | grep value: | sort -u)
 names='release-countersign,release-countersign.governance,release-countersign.governance.svc'
-if [ "${hosts#*value: }" != "\"$names,release-countersign.governance.svc.cluster.local,agents.example.com\"" ]; then
-  echo "check-chart: the allowed hosts are $hosts" >&2
+expected="\"$names,release-countersign.governance.svc.cluster.local,agents.example.com\""
+if [ "${hosts#*value: }" != "$expected" ]; then
+  echo "check-chart: the allowed hosts are ${hosts#*value: }, but must be $expected" >&2
   exit 1
 fi
 # Rendering must fail without the required value existingSecret.

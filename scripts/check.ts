@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../', import.meta.url));
 
 /** The options of a type check. The compiler stores its results, so the next run checks only what a change can affect. */
-const typesOf = (project: string, name: string): string[] => [
+const typeCheckOptions = (project: string, name: string): string[] => [
   ...['--noEmit', '-p', project],
   ...['--incremental', '--tsBuildInfoFile', `node_modules/.cache/${name}.tsbuildinfo`],
 ];
@@ -12,8 +12,8 @@ const typesOf = (project: string, name: string): string[] => [
 /** The checks of the whole tree: the name of each, and the command in node_modules that runs it. */
 const CHECKS: [name: string, command: string, ...args: string[]][] = [
   // Not .bin/tsc: two versions of the compiler are installed.
-  ['types', 'typescript/bin/tsc', ...typesOf('.', 'types')],
-  ['types of the pages', 'typescript/bin/tsc', ...typesOf('packages/portal', 'types-of-pages')],
+  ['types', 'typescript/bin/tsc', ...typeCheckOptions('.', 'types')],
+  ['types of the pages', 'typescript/bin/tsc', ...typeCheckOptions('packages/portal', 'types-of-pages')],
   ['lint and format', '.bin/biome', 'check', '--error-on-warnings', '.'],
 ];
 

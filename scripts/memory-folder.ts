@@ -13,7 +13,7 @@ const FREE_BYTES_MIN = 3 * 1024 ** 3;
 const FOLDER_NAME = /^countersign-(\d+)$/;
 
 /** The file in the folder that contains the PID of the process that runs the tests. */
-const USER_FILE = 'user.pid';
+const PID_FILE = 'user.pid';
 
 /**
  * Creates a folder in memory for the temporary files of the tests. The tests create and remove hundreds of databases of 300 files each,
@@ -23,7 +23,7 @@ const USER_FILE = 'user.pid';
  */
 export function createMemoryFolder(): string | undefined {
   try {
-    removeAbandoned();
+    removeAbandonedFolders();
     const { bavail, bsize } = statfsSync(MEMORY);
     if (bavail * bsize < FREE_BYTES_MIN || process.availableMemory() < FREE_BYTES_MIN) return undefined;
     const folder = join(MEMORY, `countersign-${process.pid}`);
@@ -38,15 +38,15 @@ export function createMemoryFolder(): string | undefined {
 }
 
 /** Records the process that runs the tests. Other runs remove the folder only after this process and the folder's creator have ended. */
-export function recordUser(folder: string, pid: number): void {
-  writeFileSync(join(folder, USER_FILE), String(pid));
+export function recordTestProcess(folder: string, pid: number): void {
+  writeFileSync(join(folder, PID_FILE), String(pid));
 }
 
-function removeAbandoned(): void {
+function removeAbandonedFolders(): void {
   for (const name of readdirSync(MEMORY)) {
     const creator = FOLDER_NAME.exec(name)?.[1];
     const folder = join(MEMORY, name);
-    if (creator === undefined || [Number(creator), ...usersOf(folder)].some(isAlive)) continue;
+    if (creator === undefined || [Number(creator), ...testProcessesOf(folder)].some(isAlive)) continue;
     try {
       rmSync(folder, { recursive: true, force: true });
     } catch {
@@ -55,9 +55,9 @@ function removeAbandoned(): void {
   }
 }
 
-function usersOf(folder: string): number[] {
+function testProcessesOf(folder: string): number[] {
   try {
-    return [Number.parseInt(readFileSync(join(folder, USER_FILE), 'utf8'), 10)];
+    return [Number.parseInt(readFileSync(join(folder, PID_FILE), 'utf8'), 10)];
   } catch {
     return []; // the creator was killed before it started the tests
   }

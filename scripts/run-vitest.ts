@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createMemoryFolder, recordUser } from './memory-folder.ts';
+import { createMemoryFolder, recordTestProcess } from './memory-folder.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
@@ -32,7 +32,7 @@ export async function runVitest(args: readonly string[]): Promise<TestRun> {
     env: { ...process.env, ...(inMemory === undefined ? {} : { TMPDIR: inMemory }) },
   });
   try {
-    if (inMemory !== undefined && child.pid !== undefined) recordUser(inMemory, child.pid);
+    if (inMemory !== undefined && child.pid !== undefined) recordTestProcess(inMemory, child.pid);
     const status = await statusOf(child);
     return { status, counts: countsOf(results) };
   } finally {

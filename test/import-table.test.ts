@@ -150,7 +150,7 @@ interface Import {
   file: string;
   /** A path of the repository, or the unchanged specifier. */
   target: string;
-  typeOnly: boolean;
+  isTypeOnly: boolean;
 }
 
 /** The imports of a file. Relative imports, and imports of core and the embedded database, become paths of the repository. */
@@ -164,7 +164,7 @@ function importsOf(file: string): Import[] {
       : specifier
           .replace(/^@countersign\/core\/(.*)$/, 'packages/core/src/$1.ts')
           .replace(/^@countersign\/embedded-database$/, 'packages/embedded-database/src/index.ts');
-    return { file, target, typeOnly: type !== undefined };
+    return { file, target, isTypeOnly: type !== undefined };
   });
 }
 
@@ -174,8 +174,8 @@ const filesOf = (folder: string): string[] => globSync(`${folder}/**/*.{ts,tsx}`
 function loadedModules(file: string, seen = new Set<string>()): string[] {
   if (seen.has(file)) return [];
   seen.add(file);
-  return importsOf(file).flatMap(({ target, typeOnly }) =>
-    typeOnly ? [] : target.startsWith('packages/') ? loadedModules(target, seen) : [target],
+  return importsOf(file).flatMap(({ target, isTypeOnly }) =>
+    isTypeOnly ? [] : target.startsWith('packages/') ? loadedModules(target, seen) : [target],
   );
 }
 
@@ -216,7 +216,7 @@ describe('import rules of ARCHITECTURE.md', () => {
   test.each(TYPE_ONLY_DRIVER)('%s imports the driver only for its types', (folder) => {
     const wrong = filesOf(folder)
       .flatMap(importsOf)
-      .filter(({ target, typeOnly }) => target === 'pg' && !typeOnly);
+      .filter(({ target, isTypeOnly }) => target === 'pg' && !isTypeOnly);
     expect(wrong.map(({ file }) => file)).toEqual([]);
   });
 
@@ -239,7 +239,7 @@ describe('import rules of ARCHITECTURE.md', () => {
   test('the pages import the contract and the routes only for their types, so browsers load no schemas', () => {
     const wrong = filesOf('packages/portal/src')
       .flatMap(importsOf)
-      .filter(({ target, typeOnly }) => /^packages\/core\/src\/(contract|portal)\//.test(target) && !typeOnly);
+      .filter(({ target, isTypeOnly }) => /^packages\/core\/src\/(contract|portal)\//.test(target) && !isTypeOnly);
     expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
   });
 
@@ -285,9 +285,9 @@ describe('import rules of ARCHITECTURE.md', () => {
   test('no two folders below src import each other at run time', () => {
     const edges = new Map<string, Set<string>>();
     for (const file of filesOf('packages/*/src')) {
-      for (const { target, typeOnly } of importsOf(file)) {
+      for (const { target, isTypeOnly } of importsOf(file)) {
         const [from, to] = [dirname(file), dirname(target)];
-        if (typeOnly || from === to || !target.startsWith('packages/') || !/src\/./.test(to)) continue;
+        if (isTypeOnly || from === to || !target.startsWith('packages/') || !/src\/./.test(to)) continue;
         edges.set(from, (edges.get(from) ?? new Set()).add(to));
       }
     }

@@ -41,7 +41,7 @@ const write = (name: string, text: string) => {
 const node = async (path: string) => (await run(process.execPath, [path], { cwd: folder, env: environment })).stdout.trim();
 
 /** A program that uses the client, without the import of the client. It is valid in ES modules and in CommonJS. */
-const HOST = `
+const PROGRAM_BODY = `
 const countersign = new Countersign({ baseUrl: process.env.COUNTERSIGN_URL, apiKey: process.env.COUNTERSIGN_API_KEY });
 async function main() {
   await countersign.evaluations.record({ name: 'nightly', agent_name: 'bot', pass_rate: 92.5 });
@@ -54,8 +54,8 @@ async function main() {
 }
 main();
 `;
-const DONE = '{"allowed":true,"refused":true,"spans":1,"queued":0,"sent":300,"rejected":0,"dropped":0}';
-const ESM = `import { Countersign, ValidationError } from '@countersign/client';${HOST}`;
+const EXPECTED_OUTPUT = '{"allowed":true,"refused":true,"spans":1,"queued":0,"sent":300,"rejected":0,"dropped":0}';
+const ESM_PROGRAM = `import { Countersign, ValidationError } from '@countersign/client';${PROGRAM_BODY}`;
 
 describe('packed client', () => {
   test('contains built JavaScript, declarations, README and licenses, and has no dependencies', () => {
@@ -98,16 +98,16 @@ describe('packed client', () => {
     await expect(countersign('gate', '--agent', 'packed', '--min-pass-rate', '100')).rejects.toMatchObject({ code: 1 });
   });
 
-  test('runs as an ES module', async () => expect(await node(write('host.mjs', ESM))).toBe(DONE));
+  test('runs as an ES module', async () => expect(await node(write('host.mjs', ESM_PROGRAM))).toBe(EXPECTED_OUTPUT));
 
   test('runs with require', async () => {
-    const path = write('host.cjs', `const { Countersign, ValidationError } = require('@countersign/client');${HOST}`);
-    expect(await node(path)).toBe(DONE);
+    const path = write('host.cjs', `const { Countersign, ValidationError } = require('@countersign/client');${PROGRAM_BODY}`);
+    expect(await node(path)).toBe(EXPECTED_OUTPUT);
   });
 
   test.each(['esm', 'cjs'] as const)('runs when bundled as %s for any platform', async (format) => {
     const outfile = join(folder, `bundled.${format === 'esm' ? 'mjs' : 'cjs'}`);
-    const entry = write('bundled-host.js', ESM);
+    const entry = write('bundled-host.js', ESM_PROGRAM);
     const { warnings } = await build({
       entryPoints: [entry],
       outfile,
@@ -117,7 +117,7 @@ describe('packed client', () => {
       logLevel: 'silent',
     });
     expect(warnings).toEqual([]);
-    expect(await node(outfile)).toBe(DONE);
+    expect(await node(outfile)).toBe(EXPECTED_OUTPUT);
   });
 
   test('has types that compile in strict mode for ES modules, CommonJS and bundlers, with and without Node types', async () => {
@@ -130,7 +130,7 @@ describe('packed client', () => {
     const sources = blocks.map(({ code }, place) =>
       write(`snippet-${place}.mts`, code.includes('new Countersign(') ? code : `${prelude!.code}\n${code}`),
     );
-    const plain = write('plain.mts', PLAIN_HOST);
+    const plain = write('plain.mts', TYPES_PROGRAM);
     const required = write(
       'required.cts',
       `import { Countersign } from '@countersign/client';\nexport const make = (): Countersign => new Countersign({ baseUrl: 'https://x.example', apiKey: 'k' });\n`,
@@ -163,7 +163,7 @@ describe('packed client', () => {
     const [oldest] = /^\d+\.\d+/.exec(version)!;
     expect(JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')).engines.typescript).toBe(`>=${oldest}`);
     expect(readFileSync(join(installed, 'README.md'), 'utf8')).toContain(`TypeScript ${oldest} or later`);
-    const plain = write('plain-5-2.mts', PLAIN_HOST);
+    const plain = write('plain-5-2.mts', TYPES_PROGRAM);
     for (const library of ['dom', 'webworker']) {
       const compilerOptions = {
         ...{ module: 'nodenext', target: 'es2022', lib: ['es2022', library], types: [], noEmit: true },
@@ -190,7 +190,7 @@ describe('packed client', () => {
 });
 
 /** A program that is compiled and not run, with valid uses and expected type errors. */
-const PLAIN_HOST = `
+const TYPES_PROGRAM = `
 import { Countersign, receiptOf, type PromotionDecision, type TelemetryEvent } from '@countersign/client';
 await using countersign = new Countersign({ baseUrl: new URL('https://x.example'), apiKey: async () => 'k', fetch });
 const event: TelemetryEvent = { trace_id: 'a', outcome: 'success', latency_ms: undefined, messages: [{ role: 'user', content: null }] };

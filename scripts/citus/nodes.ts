@@ -76,7 +76,7 @@ export function nodesByAddress(urls: string): CitusNodes {
     };
   });
   if (coordinator === undefined || workers.length === 0)
-    throw new Error('CITUS_NODES needs a coordinator and at least one worker');
+    throw new Error('CITUS_NODES must have the URLs of a coordinator and at least one worker, separated by commas');
   const crash = () => Promise.reject(new Error('only nodes that were started here can be killed'));
   return { coordinator, workers, pidOf: () => undefined, crash, stop: async () => undefined };
 }

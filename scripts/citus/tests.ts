@@ -73,7 +73,7 @@ export const SKIPPED_ON_CITUS: readonly SkippedTest[] = [
   },
   {
     test: 'all queries read something without row-level security and without their tenant filter',
-    reason: 'shows that the previous test can fail; skipped with it',
+    reason: 'shows only that the test above, which is skipped, can fail',
   },
   { test: 'a submission to a long trace reads less than twice as many buffers', reason: 'counts the buffers of one PostgreSQL' },
 ];
