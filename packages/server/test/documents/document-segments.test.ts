@@ -69,7 +69,7 @@ describe('documents in compressed segments', () => {
     expect(responses.map(({ status }) => status)).toEqual(bodies.map(() => 200));
     const files = await Promise.all(
       responses.map(({ body }) =>
-        viewer.file('runs.submission', { params: { trace: (body as { id: string }).id, number: '1' } }),
+        viewer.download('runs.submission', { params: { trace: (body as { id: string }).id, number: '1' } }),
       ),
     );
     expect(files.map(({ text }) => text)).toEqual(bodies);
@@ -104,7 +104,7 @@ describe('documents in compressed segments', () => {
     const [stored] = await storedDocuments(server.database.sql, 'otlp_exports', tenantId);
     expect(JSON.parse(stored!.toString())).toEqual(JSON.parse(JSON.stringify(body)));
     const { items } = await viewer.get('runs.list', { query: { text: traceId } });
-    const file = await viewer.file('runs.submission', { params: { trace: items[0]!.id, number: '1' } });
+    const file = await viewer.download('runs.submission', { params: { trace: items[0]!.id, number: '1' } });
     expect(file.text).toBe(stored!.toString());
     const sizes = await segments();
     expect(sizes).toHaveLength(2);

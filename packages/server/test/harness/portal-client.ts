@@ -23,7 +23,7 @@ export interface PortalClient {
   /** Calls a route of any method. Expects status 200 and a body that matches the route's schema, and returns the body. */
   get<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<ResponseOf<RouteOf<N>>>;
   /** Downloads a file, expects status 200, and returns the text and the headers. */
-  file<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<{ text: string; headers: Headers }>;
+  download<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<{ text: string; headers: Headers }>;
 }
 
 /** Expects a body to match the route's schema. */
@@ -54,7 +54,7 @@ export async function portalClient(server: TestServer, workspace: string, role: 
       expectSchemaOf(name, body);
       return body;
     },
-    file: async (name, args = {}) => {
+    download: async (name, args = {}) => {
       const response = await fetch(`${browser.url}/api/portal${pathOf(name, args)}`, { headers: { cookie: browser.cookie! } });
       expect(response.status).toBe(200);
       return { text: await response.text(), headers: response.headers };

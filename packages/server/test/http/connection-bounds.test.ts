@@ -9,7 +9,7 @@ test.each([
   ['in total', { connectionsMax: 5 }],
   ['from one address', { connectionsPerAddressMax: 5 }],
 ])(
-  'at the limit of connections %s, a new connection gets 503 and is closed; after an open one ends, another is accepted',
+  'at the limit of connections %s, a new connection gets 503 and is closed; after an open connection ends, a new one is accepted',
   async (_what, bound) => {
     const server = await testServer(bound);
     const port = Number(new URL(server.url).port);

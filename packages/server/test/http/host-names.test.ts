@@ -76,7 +76,7 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
     expect(await statusFor(named, 'evil.example', 'http://countersign.example.com/openapi.json')).toBe(200);
   });
 
-  test('behind a proxy only, checks X-Forwarded-Host too; Host must match as well, because a page can set X-Forwarded-Host', async () => {
+  test('behind a proxy, both Host and X-Forwarded-Host must match; without a proxy, X-Forwarded-Host is ignored', async () => {
     const forwarded = (server: TestServer, host: string, name: string) =>
       statusFor(server, host, '/openapi.json', [`X-Forwarded-Host: ${name}`]);
     expect(await forwarded(proxied, 'localhost', 'countersign.example.com')).toBe(200);

@@ -189,7 +189,7 @@ describe('imported runs in the format of τ-bench', () => {
     expect(await counts()).toEqual(before);
   });
 
-  // Otherwise a sender with another key could send a known evaluation in advance, and the importer would record nothing.
+  // A sender with another key must not be able to prevent an evaluation of the importer by sending the same evaluation in advance.
   test('importing with another ingestion key of the workspace records the evaluations again', async () => {
     const other = await server.key(tenantId);
     const { code, stderr } = await runImport({ COUNTERSIGN_API_KEY: other }, '--file', file, '--url', server.url);

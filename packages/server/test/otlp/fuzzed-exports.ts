@@ -58,7 +58,7 @@ export function metricsExport(points: number): Uint8Array {
   return field(1, field(2, Buffer.concat([metric(SUM), metric(HISTOGRAM)])));
 }
 
-const text = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 const OK_OR_BAD_REQUEST = [200, 400];
 
 const mutatedProtobuf = fc
@@ -75,7 +75,7 @@ const mutatedJson = fc.record({ path: fc.constantFrom(...PATHS), changes: byteCh
   what: 'mutated JSON',
   path,
   headers: { 'content-type': JSON_TYPE },
-  body: mutatedBytes(text(VALID[path]().json), changes),
+  body: mutatedBytes(jsonBytes(VALID[path]().json), changes),
   statuses: OK_OR_BAD_REQUEST,
 }));
 
@@ -83,7 +83,7 @@ const otherJson = fc.record({ path: fc.constantFrom(...PATHS), value: otlpLikeJs
   what: 'other JSON',
   path,
   headers: { 'content-type': JSON_TYPE },
-  body: text(value),
+  body: jsonBytes(value),
   statuses: OK_OR_BAD_REQUEST,
 }));
 
@@ -191,7 +191,7 @@ const valid = fc
   .record({ path: fc.constantFrom(...PATHS), isJson: fc.boolean(), isGzip: fc.boolean() })
   .map(({ path, isJson, isGzip }) => {
     const { protobuf, json } = VALID[path]();
-    const body = isJson ? text(json) : protobuf;
+    const body = isJson ? jsonBytes(json) : protobuf;
     return {
       what: 'a valid export',
       path,

@@ -85,7 +85,7 @@ describe('POST /v1/traces', () => {
       expect(submissions).toMatchObject([
         { number: 1, bytes: body.length, media_type: 'application/x-protobuf', redacted: false },
       ]);
-      const { text } = await viewer.file('runs.submission', { params: { trace, number: '1' } });
+      const { text } = await viewer.download('runs.submission', { params: { trace, number: '1' } });
       expect(text).toBe(Buffer.from(body).toString('utf8'));
     }
   });
@@ -146,7 +146,7 @@ describe('POST /v1/traces', () => {
     expect(external_user_id).toBe(null);
     const { submissions } = await viewer.get('runs.trace', { params: { trace } });
     expect(submissions).toMatchObject([{ redacted: true }]);
-    const { text } = await viewer.file('runs.submission', { params: { trace, number: '1' } });
+    const { text } = await viewer.download('runs.submission', { params: { trace, number: '1' } });
     expect(text).toContain('*'.repeat('jane@example.com'.length));
     expect(text).not.toContain('jane@');
     for (const table of ['trace_submissions', 'otlp_exports'] as const) {
@@ -156,7 +156,7 @@ describe('POST /v1/traces', () => {
     }
   });
 
-  test('overwrites an email address in a user ID that is longer than a label', async () => {
+  test('overwrites an email address in a user ID that is longer than the contract allows', async () => {
     const userId = `${'x '.repeat(2000)}jane@example.org`;
     const { status, bytes } = await sendJson(jsonExport([{ ...chatRun(newTrace())[1]!, attributes: { 'user.id': userId } }]));
     expect([status, bytes.toString()]).toEqual([200, expect.stringContaining('A user ID that contained an email address')]);

@@ -66,12 +66,12 @@ describe('one decision', () => {
     expect(read.decision).toEqual(blocked);
     expect(JSON.parse(read.document)).toEqual(blocked);
     expect(read).toMatchObject({ altered: null, attestation: { payloadType: 'application/vnd.in-toto+json' } });
-    const { text, headers } = await viewer.file('decisions.document', { params });
+    const { text, headers } = await viewer.download('decisions.document', { params });
     expect(text).toBe(read.document);
     expect(headers.get('content-disposition')).toContain('attachment');
     expect(createHash('sha256').update(read.evidence).digest('hex')).toBe(read.decision.evidence_sha256);
-    expect((await viewer.file('decisions.evidence', { params })).text).toBe(read.evidence);
-    expect(JSON.parse((await viewer.file('decisions.attestation', { params })).text)).toEqual(read.attestation);
+    expect((await viewer.download('decisions.evidence', { params })).text).toBe(read.evidence);
+    expect(JSON.parse((await viewer.download('decisions.attestation', { params })).text)).toEqual(read.attestation);
     const { decision_keys } = await viewer.get('signing.read');
     const shown = await admin.get('decision_keys.show', { params: { key: decision_keys[0]!.key_id } });
     expect(decisionFault(JSON.parse(read.document), Buffer.from(shown.decision_key, 'hex'), digests)).toBeUndefined();
@@ -149,12 +149,12 @@ describe('the ledger', () => {
     const head = await viewer.get('ledger.head');
     const verifier = new ChainVerifier(digests, head.tenant_id);
     for (let from = 1; from <= head.seq; from += 10) {
-      const { text, headers } = await viewer.file('ledger.export', { query: { from: String(from), to: String(from + 9) } });
+      const { text, headers } = await viewer.download('ledger.export', { query: { from: String(from), to: String(from + 9) } });
       expect(headers.get('content-type')).toBe('application/x-ndjson; charset=utf-8');
       for (const line of text.trimEnd().split('\n')) expect(verifier.next(JSON.parse(line))).toBeUndefined();
     }
     expect(verifier.head).toEqual({ seq: head.seq, rowHash: head.row_hash });
-    expect((await viewer.file('ledger.export')).text.trimEnd().split('\n')).toHaveLength(head.seq);
+    expect((await viewer.download('ledger.export')).text.trimEnd().split('\n')).toHaveLength(head.seq);
   });
 
   test('is not exported from a higher to a lower number', async () => {
@@ -166,7 +166,7 @@ describe('the ledger', () => {
   });
 
   test('is listed with its size and latest checkpoint, together with the other logs', async () => {
-    const { text: note } = await viewer.file('logs.checkpoint', { params: { log: 'audit' } });
+    const { text: note } = await viewer.download('logs.checkpoint', { params: { log: 'audit' } });
     const { seq } = await viewer.get('ledger.head');
     const { items } = await viewer.get('logs.list');
     const stored = await server.database.sql<{ log: string; rows: number }>(
@@ -183,9 +183,9 @@ describe('the ledger', () => {
 
   test('returns the checkpoint and proofs of a log, and rejects positions beyond its size', async () => {
     for (const log of ['audit', 'decisions', 'evidence', 'keys']) {
-      const { text: note } = await viewer.file('logs.checkpoint', { params: { log } });
+      const { text: note } = await viewer.download('logs.checkpoint', { params: { log } });
       const size = Number(note.split('\n')[1]);
-      const { text: proof } = await viewer.file('logs.inclusion', { params: { log, seq: '1' } });
+      const { text: proof } = await viewer.download('logs.inclusion', { params: { log, seq: '1' } });
       expect(proof.startsWith('c2sp.org/tlog-proof@v1\nindex 0\n')).toBe(true);
       expect(await viewer.get('logs.consistency', { params: { log }, query: { first: '1' } })).toMatchObject({
         log,

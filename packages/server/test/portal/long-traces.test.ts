@@ -8,9 +8,9 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 const SUBMISSIONS = 80;
 const SPANS = 150;
 /** The maximum number of steps read for a page of 1,000. Statements read whole submissions, so they also read steps of other pages. */
-const READ_BY_PAGE_MAX = 4000;
+const STEPS_READ_BY_PAGE_MAX = 4000;
 /** The maximum number of steps read from one trace to list an agent's models: the steps of the latest 50 submissions of the trace. */
-const READ_BY_MODELS_MAX = 50 * SPANS;
+const STEPS_READ_BY_MODELS_MAX = 50 * SPANS;
 
 let server: TestServer;
 let workspace: string;
@@ -111,12 +111,13 @@ test('the server reads only a part of a long trace for a page of steps, one step
   expect(status).toBe(200);
   const models = await stepsReadBy(() => viewer.get('evaluations.read', { params: { evaluation: body.id } }));
   const steps = { second, one, models };
-  expect({ ...steps, bounded: second > 0 && second <= READ_BY_PAGE_MAX && one <= SPANS && models <= READ_BY_MODELS_MAX }).toEqual(
-    {
-      ...steps,
-      bounded: true,
-    },
-  );
+  expect({
+    ...steps,
+    bounded: second > 0 && second <= STEPS_READ_BY_PAGE_MAX && one <= SPANS && models <= STEPS_READ_BY_MODELS_MAX,
+  }).toEqual({
+    ...steps,
+    bounded: true,
+  });
 
   // An expression such as `fields ->> 0` is not leakproof. With row-level security, PostgreSQL 15.20 does not use it as an index condition.
   expect(lookups).toHaveLength(inject('cluster').citus === undefined ? 3 : 0);

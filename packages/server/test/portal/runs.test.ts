@@ -237,7 +237,7 @@ describe('one trace', () => {
   test('returns a submission byte for byte, including numbers and escapes that JSON readers lose', async () => {
     const sent = '{"trace_id":"bytes", "metadata":{"n":12345678901234567890,"s":"\\u0000\\ud800"},"spans":[] }';
     const { body } = await server.post(paths.traces, key, sent);
-    const { text, headers } = await viewer.file('runs.submission', { params: { trace: body.id, number: '1' } });
+    const { text, headers } = await viewer.download('runs.submission', { params: { trace: body.id, number: '1' } });
     expect(text).toBe(sent);
     expect(headers.get('content-disposition')).toBe(`attachment; filename="trace-${body.id}-1.json"`);
     expect((await viewer.callRoute('runs.submission', { params: { trace: body.id, number: '2' } })).status).toBe(404);
@@ -378,7 +378,7 @@ describe('one telemetry event', () => {
       recorded_by: `key:${key.slice(8, 20)}`,
       payload: { ...sentMembers, others: { region: 'eu' } },
     });
-    const { text } = await viewer.file('runs.event_submission', { params: { submission: run!.id } });
+    const { text } = await viewer.download('runs.event_submission', { params: { submission: run!.id } });
     expect(JSON.parse(text).events).toHaveLength(2);
     expect((await viewer.callRoute('runs.event', { params: { ...params, ordinal: '2' } })).status).toBe(404);
     await server.post(paths.telemetry, key, { trace_id: 'alone', outcome: 'x', detail: 'single' });

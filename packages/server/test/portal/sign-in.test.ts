@@ -94,7 +94,7 @@ describe('the limit of sign-in attempts', () => {
     expect(seconds > 800 && seconds <= 900).toBe(true);
   });
 
-  test('ends with its window', async () => {
+  test('ends after 15 minutes', async () => {
     for (let number = 0; number < 11; number += 1) await attempt('ada@example.com', WRONG);
     expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('429 rate_limited');
     await server.database.sql(

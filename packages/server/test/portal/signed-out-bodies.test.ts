@@ -8,14 +8,23 @@ const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? '
 
 describe('a body of a caller who is not signed in', () => {
   const token = 'A'.repeat(43);
-  const escaped = (text: string) =>
+  const escapeCharacters = (text: string) =>
     text
       .split('')
       .map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
       .join('');
   const longestBody = () => {
-    const [label, email] = [escaped('\u{1f600}'.repeat(512)), escaped(`${'a'.repeat(64)}@${'b'.repeat(181)}.example`)];
-    const form = { token: escaped(token), password: escaped('x'.repeat(1024)), name: label, email, workspace_name: label };
+    const [label, email] = [
+      escapeCharacters('\u{1f600}'.repeat(512)),
+      escapeCharacters(`${'a'.repeat(64)}@${'b'.repeat(181)}.example`),
+    ];
+    const form = {
+      token: escapeCharacters(token),
+      password: escapeCharacters('x'.repeat(1024)),
+      name: label,
+      email,
+      workspace_name: label,
+    };
     return `{${Object.entries(form)
       .map(([member, text]) => `"${member}":"${text}"`)
       .join(',')}}`;

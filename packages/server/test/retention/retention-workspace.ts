@@ -60,7 +60,7 @@ export class RetentionWorkspace {
   readonly sendTelemetry = async (...traceIds: string[]) =>
     expect((await this.server.post(paths.telemetry, this.key, { events: traceIds.map(event) })).status).toBe(200);
 
-  /** The number of rows that a table has of the workspace. */
+  /** The number of the workspace's rows in a table. */
   readonly count = async (table: string) =>
     (await this.sql<{ n: number }>(`SELECT count(*) AS n FROM countersign.${table} WHERE tenant_id = $1`, [this.tenantId]))[0]!.n;
 

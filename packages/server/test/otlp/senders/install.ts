@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { COLLECTOR_MODULES, COLLECTOR_VERSION, ISOLATED_PYTHON_PACKAGES, NODE_PACKAGES, PYTHON_PACKAGES } from './versions.ts';
 
-const here = fileURLToPath(new URL('./', import.meta.url));
+const sendersFolder = fileURLToPath(new URL('./', import.meta.url));
 const folder = join(tmpdir(), 'countersign-otlp-senders');
 
 /** A program of this folder, and the command that runs it. */
@@ -18,7 +18,7 @@ export interface SenderProgram {
 export const PROGRAMS = { js: programNames('js', '.cjs'), python: programNames('python', '.py') };
 
 function programNames(part: string, ending: string): string[] {
-  const files = readdirSync(here + part).filter((file) => file.endsWith(ending) && !file.startsWith('agent'));
+  const files = readdirSync(sendersFolder + part).filter((file) => file.endsWith(ending) && !file.startsWith('agent'));
   return files.map((file) => file.slice(0, -ending.length));
 }
 
@@ -26,7 +26,7 @@ let nodeHome: string | undefined;
 
 /** Installs what a program needs, and returns how to run it. */
 export function installProgram(name: string): SenderProgram {
-  if (PROGRAMS.python.includes(name)) return { command: installPython(name), file: `${here}python/${name}.py` };
+  if (PROGRAMS.python.includes(name)) return { command: installPython(name), file: `${sendersFolder}python/${name}.py` };
   nodeHome ??= installNode();
   return { command: process.execPath, file: join(nodeHome, `${name}.cjs`) };
 }
@@ -34,7 +34,7 @@ export function installProgram(name: string): SenderProgram {
 function installNode(): string {
   const home = join(folder, 'js');
   mkdirSync(home, { recursive: true });
-  for (const file of readdirSync(`${here}js`)) copyFileSync(`${here}js/${file}`, join(home, file));
+  for (const file of readdirSync(`${sendersFolder}js`)) copyFileSync(`${sendersFolder}js/${file}`, join(home, file));
   writeFileSync(join(home, 'package.json'), JSON.stringify({ private: true, dependencies: NODE_PACKAGES }));
   run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], home);
   return home;

@@ -41,10 +41,10 @@ async function record(name: string, { program, environment = {}, isCollected = f
   if (exports.length > 0) writeFileSync(`${recorded}${name}.json`, `${JSON.stringify(exports, null, 2)}\n`);
 }
 
-const chosen = process.argv.slice(2);
+const chosenNames = process.argv.slice(2);
 const model = await startModel();
 mkdirSync(recorded, { recursive: true });
 for (const [name, recording] of Object.entries(RECORDINGS)) {
-  if (chosen.length === 0 || chosen.includes(name)) await record(name, recording, model.url);
+  if (chosenNames.length === 0 || chosenNames.includes(name)) await record(name, recording, model.url);
 }
 model.stop();

@@ -6,10 +6,10 @@ import { startModel } from './sender-process.ts';
  * Tries an OpenTelemetry Collector with a real server: `sh scripts/run.sh packages/server/test/otlp/senders/try-collector.ts [NAME ...]`.
  * Prints what was observed, and exits with 1 if a trial failed. Needs the same programs as record.ts; `npm test` does not run it.
  */
-const chosen = process.argv.slice(2);
+const chosenNames = process.argv.slice(2);
 const model = await startModel();
 for (const [name, trial] of Object.entries(COLLECTOR_TRIALS)) {
-  if (chosen.length > 0 && !chosen.includes(name)) continue;
+  if (chosenNames.length > 0 && !chosenNames.includes(name)) continue;
   const target = await Target.start('127.0.0.1', trial.server);
   try {
     process.stdout.write(`${name} (${trial.what}): ${await runTrial(trial, target, model.url)}\n`);
