@@ -8,7 +8,7 @@ import { runChecks } from './check.ts';
 import { runVitest } from './run-vitest.ts';
 import { TEST_TIERS } from './test-tiers.ts';
 
-const chosen = withProjects(process.argv.slice(2));
+const vitestArguments = withProjects(process.argv.slice(2));
 
 /** Programs that some tests need and npm cannot install. Without this check, each of those tests would fail with an unclear message. */
 const PREREQUISITES = [
@@ -26,8 +26,8 @@ for (const { command, args, remedy } of PREREQUISITES) {
   }
 }
 
-const checks = chosen.length === 0 ? runChecks() : { passed: [], failed: [] };
-const { status, counts } = await runVitest(chosen);
+const checks = vitestArguments.length === 0 ? runChecks() : { passed: [], failed: [] };
+const { status, counts } = await runVitest(vitestArguments);
 
 const failed = counts.failed + checks.failed.length;
 if (checks.failed.length > 0) process.stderr.write(`failed checks: ${checks.failed.join(', ')} (see above)\n`);

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { check, checkEndpoints, checkFromOutside, checkLogs } from './container-checks.ts';
 
-/** The user of the image. */
-const USER = 10_001;
+/** The ID of the user and of the group that run the image. */
+const USER_ID = 10_001;
 
 /** Runs commands of an image with a read-only root, an unprivileged user and one volume. */
 class Image {
@@ -29,7 +29,7 @@ class Image {
     };
     const settings = Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]);
     const rights = ['--unshare-pid', '--as-pid-1', '--cap-drop', 'ALL', '--die-with-parent', '--chdir', '/'];
-    const user = ['setpriv', `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups', '--no-new-privs'];
+    const user = ['setpriv', `--reuid=${USER_ID}`, `--regid=${USER_ID}`, '--clear-groups', '--no-new-privs'];
     return [
       ...mounts,
       '--clearenv',
@@ -73,7 +73,7 @@ async function becomesReady(image: Image): Promise<boolean> {
 
 async function tryImage(image: Image): Promise<void> {
   check('the root file system is read-only', image.run('touch', '/opt/countersign/x').stderr.includes('Read-only file system'));
-  check('the user is unprivileged', image.output('id', '-u') === String(USER));
+  check('the user is unprivileged', image.output('id', '-u') === String(USER_ID));
   check('the health check fails without a server', image.run('healthcheck').status === 1);
   const server = image.start('countersign-server', 'serve');
   let serverOutput = '';
@@ -91,7 +91,7 @@ async function tryImage(image: Image): Promise<void> {
 }
 
 const volume = mkdtempSync(join(tmpdir(), 'countersign-image-'));
-chownSync(volume, USER, USER);
+chownSync(volume, USER_ID, USER_ID);
 chmodSync(volume, 0o700);
 try {
   await tryImage(new Image(process.argv[2]!, volume));

@@ -77,7 +77,7 @@ export function nodesByAddress(urls: string): CitusNodes {
   });
   if (coordinator === undefined || workers.length === 0)
     throw new Error('CITUS_NODES must have the URLs of a coordinator and at least one worker, separated by commas');
-  const crash = () => Promise.reject(new Error('only nodes that were started here can be killed'));
+  const crash = () => Promise.reject(new Error('only nodes that this process started can be killed'));
   return { coordinator, workers, pidOf: () => undefined, crash, stop: async () => undefined };
 }
 

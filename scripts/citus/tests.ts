@@ -78,9 +78,9 @@ export const SKIPPED_ON_CITUS: readonly SkippedTest[] = [
   { test: 'a submission to a long trace reads less than twice as many buffers', reason: 'counts the buffers of one PostgreSQL' },
 ];
 
-const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+const escapeRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 const files = SKIPPED_ON_CITUS.flatMap((each) => each.files ?? []);
-const tests = SKIPPED_ON_CITUS.flatMap((each) => (each.test === undefined ? [] : escaped(each.test)));
+const tests = SKIPPED_ON_CITUS.flatMap((each) => (each.test === undefined ? [] : escapeRegExp(each.test)));
 
 /** What runs on Citus: the suite of the server without the skipped tests, and the tests that run only on Citus. */
 export const CITUS_TESTS = {
