@@ -18,7 +18,7 @@ const causeFaults = (...args: string[]) =>
 const READ_ONLY: [name: string, ...args: string[]] = ['read-only-folder', '--rounds', '1', '--servers', '1'];
 
 /** Faults with options for short runs. docs/reliability.md has the results of long runs. */
-const SHORT: [name: string, ...args: string[]][] = [
+const SHORT_RUNS: [name: string, ...args: string[]][] = [
   ['kills', '--rounds', '4', '--servers', '2'],
   ['several-servers', '--seconds', '6', '--servers', '2'],
   ['database-outages', '--rounds', '3', '--servers', '1'],
@@ -40,7 +40,7 @@ describe('npm run faults', () => {
     expect(stderr).toContain('--only takes kills');
   });
 
-  test.each(SHORT)('%s: every promise holds in a short run', { timeout: 300_000 }, (name, ...args) => {
+  test.each(SHORT_RUNS)('%s: every promise holds in a short run', { timeout: 300_000 }, (name, ...args) => {
     const { status, stdout, stderr } = causeFaults('--only', name, ...args);
     expect(status, stderr).toBe(0);
     expect(stdout).toContain('| 0 | holds |');

@@ -37,12 +37,12 @@ interface Verdict {
 }
 
 const folder = fileURLToPath(new URL('../examples/verify/hostile/', import.meta.url));
-const at = (name: string): string => join(folder, name);
-const text = (name: string): string => readFileSync(at(name), 'utf8');
+const pathOf = (name: string): string => join(folder, name);
+const text = (name: string): string => readFileSync(pathOf(name), 'utf8');
 const { cases } = JSON.parse(text('manifest.json')) as { cases: Case[] };
 const logs = cases.filter(({ kind }) => kind !== 'attestation' && kind !== 'decision');
 const documents = cases.filter(({ kind }) => kind === 'attestation' || kind === 'decision');
-const keyOf = ({ key = 'first.vkey' }: Case): string => at(key);
+const keyOf = ({ key = 'first.vkey' }: Case): string => pathOf(key);
 
 /** The command of the client takes a trust file with a separate option. */
 const keyOptionOf = ({ key }: Case, keyOption: string): string =>
@@ -55,9 +55,9 @@ function exportOptions(each: Case, tenantOption: string, keyOption: string): str
     ...['--log', kind, '--json'],
     ...(tenant === undefined ? [] : [tenantOption, tenant]),
     ...(head === undefined ? [] : ['--head', head]),
-    ...(audit === undefined ? [] : ['--audit', at(audit)]),
-    ...(replay === undefined ? [] : ['--replay', at(replay)]),
-    ...(checkpoint === undefined ? [] : ['--checkpoint', at(checkpoint), keyOptionOf(each, keyOption), keyOf(each)]),
+    ...(audit === undefined ? [] : ['--audit', pathOf(audit)]),
+    ...(replay === undefined ? [] : ['--replay', pathOf(replay)]),
+    ...(checkpoint === undefined ? [] : ['--checkpoint', pathOf(checkpoint), keyOptionOf(each, keyOption), keyOf(each)]),
   ];
 }
 
@@ -89,7 +89,7 @@ describe('the verifiers in TypeScript', () => {
       'ledger',
       'verify',
       '--file',
-      at(each.file),
+      pathOf(each.file),
       ...exportOptions(each, '--tenant', '--key'),
     );
     const verdict = verdictOf(status, out, ({ first_bad: bad }: { first_bad?: { seq: number } }) => bad?.seq);
@@ -101,7 +101,7 @@ describe('the verifiers in TypeScript', () => {
     const { status, out } = await runCli([
       'verify',
       'ledger',
-      at(each.file),
+      pathOf(each.file),
       ...exportOptions(each, '--workspace', '--verify-key'),
     ]);
     const verdict = verdictOf(status, out, ({ seq }: { seq?: number }) => seq);
@@ -113,15 +113,15 @@ describe('the verifiers in TypeScript', () => {
     ['broken', 'audit-extra-member.ndjson', [1, expect.stringMatching(/^broken: the audit ledger/), '']],
     ['of another log', 'keys-whole.ndjson', [2, '', expect.stringContaining('--audit must be the export of the audit ledger')]],
   ])('the server and the client report an export given with --audit that is %s', async (_what, audit, result) => {
-    const options = ['--log', 'decisions', '--audit', at(audit)];
-    const server = await runCommand({}, 'ledger', 'verify', '--file', at('decisions-whole.ndjson'), ...options);
-    const client = await runCli(['verify', 'ledger', at('decisions-whole.ndjson'), ...options]);
+    const options = ['--log', 'decisions', '--audit', pathOf(audit)];
+    const server = await runCommand({}, 'ledger', 'verify', '--file', pathOf('decisions-whole.ndjson'), ...options);
+    const client = await runCli(['verify', 'ledger', pathOf('decisions-whole.ndjson'), ...options]);
     for (const { status, out, err } of [server, client]) expect([status, out, err]).toEqual(result);
   });
 
   test.each(documents)('the client returns the verdict of the manifest for $name', async (each) => {
-    const key = each.kind === 'decision' ? at('decision.key') : keyOf(each);
-    const { status } = await runCli(['verify', 'decision', at(each.file), '--verify-key', key]);
+    const key = each.kind === 'decision' ? pathOf('decision.key') : keyOf(each);
+    const { status } = await runCli(['verify', 'decision', pathOf(each.file), '--verify-key', key]);
     expect(verdictOf(status, '{}', () => undefined)).toEqual(expected(each));
   });
 

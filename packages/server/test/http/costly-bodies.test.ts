@@ -118,7 +118,7 @@ const realisticTrace = (traceId: string) => ({
 });
 
 /** Invalid bodies that `prepareBody` rejects for different reasons. */
-const WRONG: [string, string][] = [
+const INVALID_BODIES: [string, string][] = [
   [paths.traces, '{"trace_id":7,"spans":[{"kind":"x"}]}'],
   [paths.traces, '{"trace_id":"a","spans":[{"span_id":"s","kind":"tool","name":"n"},{"span_id":"s","kind":"tool","name":"n"}]}'],
   [paths.traces, `{"trace_id":"a","metadata":{"a":${'['.repeat(1000)}${']'.repeat(1000)}}}`],
@@ -207,12 +207,12 @@ describe('the worker thread for large bodies', () => {
       await server.post(paths.promotionCheck, key, JSON.stringify({ agent_name: 'a' }) + padding),
     ];
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    for (const [path, wrong] of WRONG) {
+    for (const [path, wrong] of INVALID_BODIES) {
       const [small, large] = [await server.post(path, key, wrong), await server.post(path, key, padding + wrong)];
       expect([large.status, large.body]).toEqual([small.status, small.body]);
       expect(small.status).toBe(422);
     }
-    expect(await bodiesDone()).toBe(before + 4 + WRONG.length);
+    expect(await bodiesDone()).toBe(before + 4 + INVALID_BODIES.length);
   });
 
   test('serves tenants in turn when one sends many bodies, and rejects only the bodies of that tenant when its queue is full', async () => {

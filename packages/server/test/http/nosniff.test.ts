@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 /** Sends a request and returns the header X-Content-Type-Options. The response may have any status. */
-const nosniff = async (path: string, init: RequestInit) => {
+const contentTypeOptionsOf = async (path: string, init: RequestInit) => {
   const response = await fetch(server.url + path, { redirect: 'manual', ...init });
   await response.arrayBuffer();
   return response.headers.get('x-content-type-options');
@@ -35,8 +35,8 @@ describe('X-Content-Type-Options: nosniff', () => {
     const body = method === 'GET' || method === 'DELETE' ? {} : { body: '{}' };
     const found = [];
     for (const init of [{ method }, { method, headers, ...body }, { method: 'OPTIONS' }, { method: 'HEAD' }])
-      found.push(await nosniff(filled, init));
-    found.push(await nosniff(filled, { headers: { accept: 'text/html' } }));
+      found.push(await contentTypeOptionsOf(filled, init));
+    found.push(await contentTypeOptionsOf(filled, { headers: { accept: 'text/html' } }));
     expect(found).toEqual(Array(5).fill('nosniff'));
   });
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 
 /** Requests that register agents: name, path, JSON Pointer of the object that names the agent, and a function that returns the body. */
-const REGISTERING = [
+const REGISTERING_REQUESTS = [
   ['a trace', paths.traces, '', (agent_name: string) => ({ trace_id: randomUUID(), agent_name })],
   ['a telemetry event', paths.telemetry, '', (agent_name: string) => ({ ...event(), agent_name })],
   [
@@ -64,7 +64,7 @@ const BAD_NAMES = [
 ] as const;
 
 describe('the format of new names', () => {
-  test.each(REGISTERING)(
+  test.each(REGISTERING_REQUESTS)(
     '%s with an invalid name gets a 422 that explains the fault, and registers no agent',
     async (_, path, at, body) => {
       const before = (await agents()).length;
@@ -87,10 +87,10 @@ describe('the format of new names', () => {
   });
 
   test('does not apply to names that were registered before the rules existed: every endpoint accepts them', async () => {
-    for (const [index, [, , , body]] of REGISTERING.entries()) {
+    for (const [index, [, , , body]] of REGISTERING_REQUESTS.entries()) {
       const name = ` old\u200b e\u0301 ${index} `;
       await storeUncheckedAgent(name);
-      expect((await server.post(REGISTERING[index]![1], key, body(name))).status).toBe(200);
+      expect((await server.post(REGISTERING_REQUESTS[index]![1], key, body(name))).status).toBe(200);
       expect((await check({ agent_name: name })).body.agent_id).not.toBeNull();
     }
   });
@@ -145,7 +145,7 @@ describe('a promotion check with an unknown name', () => {
 });
 
 describe('a new name that resembles a known one', () => {
-  test.each(REGISTERING)(
+  test.each(REGISTERING_REQUESTS)(
     'registers a new agent when sent in %s, and the response has a warning that names the known agent',
     async (what, path, _, body) => {
       const known = `${what} agent`;

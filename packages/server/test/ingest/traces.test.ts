@@ -231,15 +231,15 @@ test('a batch finds its traces by their keys and does not scan a workspace that 
     [tenant],
   );
   await delay(2_000); // After this time, connections discard plans that they made for empty tables (database/planner.ts).
-  const fetched = sql<{ n: number }>(
+  const countFetchedTuples = sql<{ n: number }>(
     'fetched',
     `SELECT sum(idx_tup_fetch + seq_tup_read)::int AS n FROM pg_stat_xact_user_tables WHERE relname IN ('traces', 'trace_submissions', 'merged_spans', 'merged_traces')`,
   );
   await inTenantTransaction(server.open.pool, tenant, async (tx) => {
     const costOf = async (work: () => Promise<unknown>): Promise<number> => {
-      const [before] = await tx.run(fetched, []);
+      const [before] = await tx.run(countFetchedTuples, []);
       await work();
-      return (await tx.run(fetched, []))[0]!.n - before!.n;
+      return (await tx.run(countFetchedTuples, []))[0]!.n - before!.n;
     };
     let known: KnownTrace[] = [];
     const locking = await costOf(async () => {

@@ -57,9 +57,9 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Exit code and output of the server's command and of the Python verifier. */
-const replayWithBoth = async (events: string, decided = decisions): Promise<[number | null, string][]> => {
-  const ours = await runCommand({}, 'ledger', 'verify', '--file', decided, '--log', 'decisions', '--replay', events);
-  const theirs = await runVerifier(['decisions', decided, '--replay', events]);
+const replayWithBoth = async (events: string, decisionsFile = decisions): Promise<[number | null, string][]> => {
+  const ours = await runCommand({}, 'ledger', 'verify', '--file', decisionsFile, '--log', 'decisions', '--replay', events);
+  const theirs = await runVerifier(['decisions', decisionsFile, '--replay', events]);
   return [
     [ours.status, ours.out],
     [theirs.status, theirs.out],
@@ -75,8 +75,8 @@ test('both verifiers name the decision whose evidence event was changed', async 
   expect(text).toContain('"status":"approved"');
   const changed = join(folder, 'changed.ndjson');
   writeFileSync(changed, text.replace('"status":"approved"', '"status":"rejected"'));
-  const why = /^broken at .*seq 7\)?: allowed does not follow from/;
-  for (const verdict of await replayWithBoth(changed)) expect(verdict).toEqual([1, expect.stringMatching(why)]);
+  const reason = /^broken at .*seq 7\)?: allowed does not follow from/;
+  for (const verdict of await replayWithBoth(changed)) expect(verdict).toEqual([1, expect.stringMatching(reason)]);
   writeFileSync(changed, text.replace('"pass_rate":10,', '"pass_rate":100,').replace('"status":"failing"', '"status":"passing"'));
   for (const verdict of await replayWithBoth(changed))
     expect(verdict).toEqual([1, expect.stringMatching(/^broken at .*seq 8\)?: /)]);

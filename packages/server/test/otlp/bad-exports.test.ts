@@ -19,12 +19,12 @@ import { chatRun, id, jsonExport, newTrace, protobufExport } from './test-export
 
 let server: TestServer;
 let workspace: string;
-let good: Exporter;
+let otlpExporter: Exporter;
 
 beforeAll(async () => {
   server = await testServer();
   workspace = await server.workspace();
-  good = exporter(server, await server.key(workspace));
+  otlpExporter = exporter(server, await server.key(workspace));
 });
 
 const countRows = async () =>
@@ -53,34 +53,34 @@ const INVALID_ARGUMENT = 3;
 const trace = (): Uint8Array => protobufExport(chatRun(newTrace()));
 describe('a rejected OTLP request', () => {
   test.each<[string, () => Promise<ExportResponse>, number, RegExp]>([
-    ['a text that is not protobuf', () => good.send(Buffer.from('hello, world'), PROTOBUF), 400, /not protobuf of OTLP/],
-    ['truncated protobuf', () => good.send(trace().subarray(0, -7), PROTOBUF), 400, /cut off/],
-    ['protobuf sent as JSON', () => good.send(trace(), JSON_TYPE), 400, /not UTF-8|not JSON/],
-    ['JSON sent as protobuf', () => good.send('{"resourceSpans":[]}', PROTOBUF), 400, /not protobuf of OTLP/],
-    ['truncated JSON', () => good.send('{"resourceSpans":[', JSON_TYPE), 400, /cut off/],
+    ['a text that is not protobuf', () => otlpExporter.send(Buffer.from('hello, world'), PROTOBUF), 400, /not protobuf of OTLP/],
+    ['truncated protobuf', () => otlpExporter.send(trace().subarray(0, -7), PROTOBUF), 400, /cut off/],
+    ['protobuf sent as JSON', () => otlpExporter.send(trace(), JSON_TYPE), 400, /not UTF-8|not JSON/],
+    ['JSON sent as protobuf', () => otlpExporter.send('{"resourceSpans":[]}', PROTOBUF), 400, /not protobuf of OTLP/],
+    ['truncated JSON', () => otlpExporter.send('{"resourceSpans":[', JSON_TYPE), 400, /cut off/],
     [
       'JSON of another structure',
-      () => good.sendJson({ resourceSpans: [{ scopeSpans: {} }] }),
+      () => otlpExporter.sendJson({ resourceSpans: [{ scopeSpans: {} }] }),
       400,
       /\/resourceSpans\/0\/scopeSpans must be an array/,
     ],
-    ['a JSON array', () => good.sendJson([]), 400, /must be an object/],
+    ['a JSON array', () => otlpExporter.sendJson([]), 400, /must be an object/],
     [
       'an invalid time',
-      () => good.sendJson({ resourceSpans: [{ scopeSpans: [{ spans: [{ startTimeUnixNano: 'x' }] }] }] }),
+      () => otlpExporter.sendJson({ resourceSpans: [{ scopeSpans: [{ spans: [{ startTimeUnixNano: 'x' }] }] }] }),
       400,
       /startTimeUnixNano must be nanoseconds/,
     ],
     [
       'a time that is an object',
-      () => good.sendJson({ resourceSpans: [{ scopeSpans: [{ spans: [{ startTimeUnixNano: { toString: 1 } }] }] }] }),
+      () => otlpExporter.sendJson({ resourceSpans: [{ scopeSpans: [{ spans: [{ startTimeUnixNano: { toString: 1 } }] }] }] }),
       400,
       /startTimeUnixNano must be nanoseconds/,
     ],
     [
       'a list that is given twice',
       () =>
-        good.send(
+        otlpExporter.send(
           `{"resourceSpans":[${JSON.stringify(jsonExport(chatRun(newTrace())).resourceSpans[0])}],"resourceSpans":[]}`,
           JSON_TYPE,
         ),
@@ -89,100 +89,105 @@ describe('a rejected OTLP request', () => {
     ],
     [
       'a member of a record that is given twice',
-      () => good.send('{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{},"body":{}}]}]}]}', JSON_TYPE, '/v1/logs'),
+      () => otlpExporter.send('{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{},"body":{}}]}]}]}', JSON_TYPE, '/v1/logs'),
       400,
       /"body" is given twice/,
     ],
-    ['deeply nested JSON', () => good.send(deepJsonAttribute(400), JSON_TYPE), 400, /nested more deeply/],
-    ['deeply nested protobuf', () => good.send(deepProtobufAttribute(400), PROTOBUF), 400, /nested more deeply/],
+    ['deeply nested JSON', () => otlpExporter.send(deepJsonAttribute(400), JSON_TYPE), 400, /nested more deeply/],
+    ['deeply nested protobuf', () => otlpExporter.send(deepProtobufAttribute(400), PROTOBUF), 400, /nested more deeply/],
     [
       'too many attributes, compressed',
-      () => good.send(gzipSync(manyAttributes()), { ...PROTOBUF, 'content-encoding': 'gzip' }),
+      () => otlpExporter.send(gzipSync(manyAttributes()), { ...PROTOBUF, 'content-encoding': 'gzip' }),
       413,
       /expands to more than/,
     ],
     [
       'too many attributes, not compressed',
-      () => good.send(manyAttributes(), PROTOBUF),
+      () => otlpExporter.send(manyAttributes(), PROTOBUF),
       400,
       /more than 500000 attributes, list elements or bodies/,
     ],
     [
       'too many attributes without a value',
-      () => good.send(manyNames(), PROTOBUF),
+      () => otlpExporter.send(manyNames(), PROTOBUF),
       400,
       /more than 500000 attributes, list elements or bodies/,
     ],
-    ['too many repeated lists', () => good.send(repeatedLists(500_000), PROTOBUF), 400, /more than 500000 attributes/],
-    ['too many repeated objects', () => good.send(repeatedObjects(500_000), PROTOBUF), 400, /more than 500000 attributes/],
+    ['too many repeated lists', () => otlpExporter.send(repeatedLists(500_000), PROTOBUF), 400, /more than 500000 attributes/],
+    [
+      'too many repeated objects',
+      () => otlpExporter.send(repeatedObjects(500_000), PROTOBUF),
+      400,
+      /more than 500000 attributes/,
+    ],
     [
       'repeated lists below the limit, in a span without IDs',
-      () => good.send(repeatedLists(64_000), PROTOBUF),
+      () => otlpExporter.send(repeatedLists(64_000), PROTOBUF),
       400,
       /no span \(of 1\)/,
     ],
     [
       'repeated objects below the limit, in a span without IDs',
-      () => good.send(repeatedObjects(64_000), PROTOBUF),
+      () => otlpExporter.send(repeatedObjects(64_000), PROTOBUF),
       400,
       /no span \(of 1\)/,
     ],
     [
       'a long scope name for many spans',
-      () => good.sendJson(copiedScope(1_000_000, 600)),
+      () => otlpExporter.sendJson(copiedScope(1_000_000, 600)),
       400,
       /repeats .* fewer traces or spans/,
     ],
     [
       'a scope name for many spans, in a small body',
-      () => good.sendJson(copiedScope(100_000, 600)),
+      () => otlpExporter.sendJson(copiedScope(100_000, 600)),
       400,
       /repeats .* fewer traces or spans/,
     ],
     [
       'a long resource attribute for many traces',
-      () => good.sendJson(copiedResource(1_000_000, 100)),
+      () => otlpExporter.sendJson(copiedResource(1_000_000, 100)),
       400,
       /repeats .* fewer traces or spans/,
     ],
     [
       'spans of too many traces',
-      () => good.send(manyTraces(10_001), PROTOBUF),
+      () => otlpExporter.send(manyTraces(10_001), PROTOBUF),
       400,
       /spans of 10001 traces, and at most 10000 are allowed; send less at once/,
     ],
     [
       'a span without IDs',
-      () => good.send(protobufExport([{ traceId: '', spanId: '' }]), PROTOBUF),
+      () => otlpExporter.send(protobufExport([{ traceId: '', spanId: '' }]), PROTOBUF),
       400,
       /no span \(of 1\) has a valid trace_id/,
     ],
     [
       'IDs that consist of zeros',
-      () => good.sendJson(jsonExport([{ traceId: '0'.repeat(32), spanId: '0'.repeat(16) }])),
+      () => otlpExporter.sendJson(jsonExport([{ traceId: '0'.repeat(32), spanId: '0'.repeat(16) }])),
       400,
       /no span \(of 1\)/,
     ],
-    ['a body that is not gzip', () => good.send(trace(), { ...PROTOBUF, 'content-encoding': 'gzip' }), 400, /not gzip/],
+    ['a body that is not gzip', () => otlpExporter.send(trace(), { ...PROTOBUF, 'content-encoding': 'gzip' }), 400, /not gzip/],
     [
       'an unsupported encoding',
-      () => good.send(trace(), { ...PROTOBUF, 'content-encoding': 'zstd' }),
+      () => otlpExporter.send(trace(), { ...PROTOBUF, 'content-encoding': 'zstd' }),
       415,
       /"zstd" is not supported; use gzip, deflate or none/,
     ],
     [
       'another media type',
-      () => good.send(trace(), { 'content-type': 'text/plain' }),
+      () => otlpExporter.send(trace(), { 'content-type': 'text/plain' }),
       415,
       /application\/x-protobuf or application\/json/,
     ],
     [
       'a gzip bomb',
-      () => good.send(gzipSync(Buffer.alloc(30 * 1024 * 1024)), { ...PROTOBUF, 'content-encoding': 'gzip' }),
+      () => otlpExporter.send(gzipSync(Buffer.alloc(30 * 1024 * 1024)), { ...PROTOBUF, 'content-encoding': 'gzip' }),
       413,
       /expands to more than/,
     ],
-    ['a body that is too large', () => good.send(Buffer.alloc(21 * 1024 * 1024, 0x0a), PROTOBUF), 413, /at most/],
+    ['a body that is too large', () => otlpExporter.send(Buffer.alloc(21 * 1024 * 1024, 0x0a), PROTOBUF), 413, /at most/],
   ])('with %s gets a google.rpc.Status, and the server stores nothing', async (_, post, httpStatus, message) => {
     const before = await countRows();
     const response = await post();
@@ -237,7 +242,7 @@ test.each([
 ])(
   'a JSON body at %s without the list of its signal gets a message, except if the body is empty or the list is null: %j',
   async (path, body, message) => {
-    const response = await good.sendJson(body, path);
+    const response = await otlpExporter.sendJson(body, path);
     expect([response.status, partialSuccessOf(response)]).toEqual([200, { rejected: 0, message }]);
   },
 );
@@ -267,7 +272,7 @@ test('an export may have log records of at most 10,000 traces', () => {
 test('the server stores an attribute whose JSON text has millions of values, without parsing the text', async () => {
   const text = `[${'{},'.repeat(6_900_000)}{}]`;
   const span = { traceId: newTrace(), spanId: id(1), attributes: { 'ai.prompt.messages': text } };
-  expect((await good.sendJson(jsonExport([span]))).status).toBe(200);
+  expect((await otlpExporter.sendJson(jsonExport([span]))).status).toBe(200);
 });
 
 test('an export that does not fit into the queue gets a 503 with Retry-After', async () => {

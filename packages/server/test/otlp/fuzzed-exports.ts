@@ -27,7 +27,7 @@ const PROTOBUF = 'application/x-protobuf';
 const JSON_TYPE = 'application/json';
 
 /** A valid body for each path. */
-const VALID: Readonly<Record<Path, () => { protobuf: Uint8Array; json: object }>> = {
+const VALID_BODIES: Readonly<Record<Path, () => { protobuf: Uint8Array; json: object }>> = {
   '/v1/traces': () => {
     const spans = chatRun(newTrace());
     return { protobuf: protobufExport(spans), json: jsonExport(spans) };
@@ -67,7 +67,7 @@ const mutatedProtobuf = fc
     what: 'mutated protobuf',
     path: sentTo ?? path,
     headers: { 'content-type': PROTOBUF },
-    body: mutatedBytes(VALID[path]().protobuf, changes),
+    body: mutatedBytes(VALID_BODIES[path]().protobuf, changes),
     statuses: OK_OR_BAD_REQUEST,
   }));
 
@@ -75,7 +75,7 @@ const mutatedJson = fc.record({ path: fc.constantFrom(...PATHS), changes: byteCh
   what: 'mutated JSON',
   path,
   headers: { 'content-type': JSON_TYPE },
-  body: mutatedBytes(jsonBytes(VALID[path]().json), changes),
+  body: mutatedBytes(jsonBytes(VALID_BODIES[path]().json), changes),
   statuses: OK_OR_BAD_REQUEST,
 }));
 
@@ -100,7 +100,7 @@ const replacedValue = fc
       what: `the value ${place} replaced by ${JSON.stringify(value)}`,
       path,
       headers: { 'content-type': JSON_TYPE },
-      body: Buffer.from(JSON.stringify(VALID[path]().json, (_, each) => (number++ === place ? value : each))),
+      body: Buffer.from(JSON.stringify(VALID_BODIES[path]().json, (_, each) => (number++ === place ? value : each))),
       statuses: OK_OR_BAD_REQUEST,
     };
   });
@@ -116,7 +116,7 @@ const brokenCompression = fc
     what: `broken ${encoding}`,
     path,
     headers: { 'content-type': PROTOBUF, 'content-encoding': encoding },
-    body: mutatedBytes(compress(VALID[path]().protobuf), changes),
+    body: mutatedBytes(compress(VALID_BODIES[path]().protobuf), changes),
     statuses: [...OK_OR_BAD_REQUEST, 413],
   }));
 
@@ -136,7 +136,7 @@ const wrongHeaders = fc
     what: `headers ${JSON.stringify(headers)}`,
     path,
     headers: headers as Record<string, string>,
-    body: VALID[path]().protobuf,
+    body: VALID_BODIES[path]().protobuf,
     statuses: [415],
   }));
 
@@ -146,7 +146,7 @@ const wrongKey = fc
     what: 'a wrong key',
     path,
     headers: { 'content-type': PROTOBUF, 'x-service-key': key },
-    body: VALID[path]().protobuf,
+    body: VALID_BODIES[path]().protobuf,
     statuses: [401],
   }));
 
@@ -190,7 +190,7 @@ const costlyValues = fc.constantFrom(...COSTLY_BODIES).map((body) => ({
 const valid = fc
   .record({ path: fc.constantFrom(...PATHS), isJson: fc.boolean(), isGzip: fc.boolean() })
   .map(({ path, isJson, isGzip }) => {
-    const { protobuf, json } = VALID[path]();
+    const { protobuf, json } = VALID_BODIES[path]();
     const body = isJson ? jsonBytes(json) : protobuf;
     return {
       what: 'a valid export',

@@ -3,7 +3,7 @@ import type { SpanRow } from '@countersign/core/portal/run-routes';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
-import { COLLECTED, CONTENT_SETTINGS } from './senders/versions.ts';
+import { COLLECTED_PROGRAMS, CONTENT_SETTINGS } from './senders/versions.ts';
 import { exporter } from './sending.ts';
 
 // Exports of real instrumentations, recorded by senders/record.ts. Each program had the same conversation: a question, a call
@@ -160,7 +160,7 @@ const comparable = (messages: unknown): unknown =>
 const CALL = { type: 'function', function: { name: 'weather', arguments: { city: 'Bern' } } };
 
 /** The name of the program that made a recording. */
-const programOf = (name: string): string => CONTENT_SETTINGS[name]?.program ?? COLLECTED[name]?.program ?? name;
+const programOf = (name: string): string => CONTENT_SETTINGS[name]?.program ?? COLLECTED_PROGRAMS[name]?.program ?? name;
 
 /** The steps of a recording. They are the same with other settings for content, and with a Collector. */
 const stepsOf = (name: string) => {
@@ -170,7 +170,7 @@ const stepsOf = (name: string) => {
 const SILENT = Object.keys(CONTENT_SETTINGS).filter((name) => name.endsWith('-silent'));
 const COMPLETE = [
   ...Object.keys(STEPS),
-  ...Object.keys(COLLECTED),
+  ...Object.keys(COLLECTED_PROGRAMS),
   ...Object.keys(CONTENT_SETTINGS).filter((name) => !SILENT.includes(name)),
 ];
 

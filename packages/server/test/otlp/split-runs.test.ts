@@ -27,7 +27,7 @@ const agentNames = async () => (await viewer.get('agents.list')).items.map(({ na
 const postTrace = async (body: object) => (await server.post(paths.traces, key, body)).status;
 
 /** Moves the time of a trace's last span back by an interval. */
-const age = (traceId: string, interval: string) =>
+const moveLastSpanBack = (traceId: string, interval: string) =>
   server.database.sql(
     `UPDATE countersign.traces SET last_span_at = last_span_at - $3::interval WHERE tenant_id = $1 AND trace_id = $2`,
     [workspace, traceId, interval],
@@ -69,9 +69,9 @@ describe('a run that arrives in several exports', () => {
   test('becomes incomplete 15 minutes after its last span if it has no root, and a late root sets its outcome', async () => {
     const traceId = newTrace();
     await sendSpans([child(traceId, 2)]);
-    await age(traceId, '14 minutes 50 seconds');
+    await moveLastSpanBack(traceId, '14 minutes 50 seconds');
     expect((await runOf(traceId)).outcome).toBe(null);
-    await age(traceId, '10 seconds');
+    await moveLastSpanBack(traceId, '10 seconds');
     expect((await runOf(traceId)).outcome).toBe('incomplete');
     expect(await traceIdsWithOutcome('incomplete')).toEqual([traceId]);
     const { days } = await viewer.get('overview.usage');
@@ -86,7 +86,7 @@ describe('a run that arrives in several exports', () => {
     const traceId = newTrace();
     const remote = { parentSpanId: id(99), flags: 0x301 };
     await sendSpans([root(traceId, 'remote-bot', remote)]);
-    await age(traceId, '16 minutes');
+    await moveLastSpanBack(traceId, '16 minutes');
     expect(await runOf(traceId)).toMatchObject({ outcome: 'incomplete', agent: null, provisional_agent_name: 'remote-bot' });
     expect(await agentNames()).not.toContain('remote-bot');
   });

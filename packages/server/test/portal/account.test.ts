@@ -23,7 +23,7 @@ beforeEach(async () => {
   ada = await createPerson(server, {}, `ada-${number}@example.com`);
 });
 
-const NEW = 'another good password';
+const NEW_PASSWORD = 'another good password';
 const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 const signIn = async (email: string, password = PASSWORD, at = server) => {
   const browser = new Browser(at);
@@ -37,17 +37,17 @@ describe("changing one's own password", () => {
   test("ends every session on every server except the caller's new one, and the old password stops working", async () => {
     const elsewhere = (await signIn(ada.email, PASSWORD, other)).browser;
     const before = ada.browser.cookie;
-    expect(outcome(await change(ada.browser, PASSWORD, NEW))).toBe('200 ok');
+    expect(outcome(await change(ada.browser, PASSWORD, NEW_PASSWORD))).toBe('200 ok');
     expect(ada.browser.cookie).not.toBe(before);
     expect(await sessionOutcome(ada.browser)).toBe('200 ok');
     expect(await sessionOutcome(elsewhere)).toBe('401 not_signed_in');
     expect(await sessionOutcome(new Browser(server, before))).toBe('401 not_signed_in');
     expect((await signIn(ada.email)).outcome).toBe('401 sign_in_failed');
-    expect((await signIn(ada.email, NEW)).outcome).toBe('200 ok');
+    expect((await signIn(ada.email, NEW_PASSWORD)).outcome).toBe('200 ok');
   });
 
   test('requires the current password and a new one that is long enough, and otherwise changes nothing', async () => {
-    expect(outcome(await change(ada.browser, 'not the password', NEW))).toBe('401 sign_in_failed');
+    expect(outcome(await change(ada.browser, 'not the password', NEW_PASSWORD))).toBe('401 sign_in_failed');
     const short = await change(ada.browser, PASSWORD, 'elevenchars');
     expect([short.status, short.body.issues]).toMatchObject([
       422,
@@ -59,7 +59,7 @@ describe("changing one's own password", () => {
 
   test('leaves no session that was started with the old password, even if sign-ins run concurrently', async () => {
     for (let round = 0; round < 3; round += 1) {
-      const [from, to] = round % 2 === 0 ? [PASSWORD, NEW] : [NEW, PASSWORD];
+      const [from, to] = round % 2 === 0 ? [PASSWORD, NEW_PASSWORD] : [NEW_PASSWORD, PASSWORD];
       const signingIn = Array.from({ length: 6 }, (_, index) => signIn(ada.email, from, index % 2 === 0 ? server : other));
       const changed = await change(ada.browser, from, to);
       expect(outcome(changed)).toBe('200 ok');
@@ -71,7 +71,7 @@ describe("changing one's own password", () => {
   });
 
   test('makes a concurrent sign-in with the old password wait and then rejects it', async () => {
-    const hash = await hashPassword(NEW);
+    const hash = await hashPassword(NEW_PASSWORD);
     let signingIn: ReturnType<typeof signIn> | undefined;
     await inPersonTransaction(server.open.pool, ada.id, async (tx) => {
       await lockAccount(tx, ada.id);
@@ -86,7 +86,10 @@ describe("changing one's own password", () => {
 
   test('succeeds only once when two changes run concurrently', async () => {
     const second = (await signIn(ada.email)).browser;
-    const outcomes = await Promise.all([change(ada.browser, PASSWORD, NEW), change(second, PASSWORD, `${NEW} 2`)]);
+    const outcomes = await Promise.all([
+      change(ada.browser, PASSWORD, NEW_PASSWORD),
+      change(second, PASSWORD, `${NEW_PASSWORD} 2`),
+    ]);
     expect(outcomes.map(outcome).sort()).toEqual(['200 ok', '401 sign_in_failed']);
   });
 });

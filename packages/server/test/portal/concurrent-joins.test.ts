@@ -19,7 +19,7 @@ beforeAll(async () => {
   server = await testServer();
 });
 
-const NEW = 'another good password';
+const NEW_PASSWORD = 'another good password';
 const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 const tokenOf = ({ path }: { path: string }) => path.split('#')[1]!;
 const use = (purpose: string, link: { path: string }, form: object) =>
@@ -35,7 +35,9 @@ describe('the set-up link of the first start', () => {
     const guest = { email: 'guest@example.com', name: 'Guest', role: 'viewer' } as const;
     await addMember(pool, workspace, guest, 'operator');
     expect(outcome(await use('show', first, {}))).toBe('200 ok');
-    expect(outcome(await use('reset-password', await resetLinkByOperator(pool, guest.email), { password: NEW }))).toBe('200 ok');
+    expect(outcome(await use('reset-password', await resetLinkByOperator(pool, guest.email), { password: NEW_PASSWORD }))).toBe(
+      '200 ok',
+    );
     expect(outcome(await use('show', first, {}))).toBe('410 link_not_valid');
     admin = await createPerson(server, { [workspace]: 'admin' });
   });
@@ -64,7 +66,7 @@ describe('`members add`', () => {
       await server.database.sql<{ id: string }>('SELECT id FROM countersign.people WHERE email = $1', [person.email])
     )[0]!.id;
     const other = await server.workspace();
-    const hash = await hashPassword(NEW);
+    const hash = await hashPassword(NEW_PASSWORD);
     let adding: Promise<unknown> | undefined;
     await inPersonTransaction(pool, id, async (tx) => {
       await lockAccount(tx, id);
@@ -82,7 +84,7 @@ describe('a changed password', () => {
     const make = async () =>
       (await admin.browser.call('POST', `/workspaces/${workspace}/members/${grace.id}/password-reset`)).body as { path: string };
     const [one, two, three] = [await make(), await make(), await make()];
-    expect(outcome(await use('reset-password', one, { password: NEW }))).toBe('200 ok');
+    expect(outcome(await use('reset-password', one, { password: NEW_PASSWORD }))).toBe('200 ok');
     expect(outcome(await use('reset-password', two, { password: PASSWORD }))).toBe('410 link_not_valid');
     expect(outcome(await use('show', three, {}))).toBe('410 link_not_valid');
   });
@@ -90,7 +92,7 @@ describe('a changed password', () => {
   test('is required to accept an invitation, even if a request with the old password arrived before the change was committed', async () => {
     const grace = await createPerson(server);
     const invitation = await invite(admin, workspace, grace.email);
-    const hash = await hashPassword(NEW);
+    const hash = await hashPassword(NEW_PASSWORD);
     let response: Promise<TestResponse> | undefined;
     await inPersonTransaction(server.open.pool, grace.id, async (tx) => {
       await lockAccount(tx, grace.id);
@@ -99,7 +101,7 @@ describe('a changed password', () => {
       await Promise.race([response, waitForBlockedStatements(server.database)]);
     });
     expect(outcome(await response!)).toBe('401 sign_in_failed');
-    expect(outcome(await use('accept-invitation', invitation, { password: NEW }))).toBe('200 ok');
+    expect(outcome(await use('accept-invitation', invitation, { password: NEW_PASSWORD }))).toBe('200 ok');
   });
 });
 
@@ -107,7 +109,7 @@ describe('wrong passwords', () => {
   test('on invitations and in password changes count toward the same limit', async () => {
     const grace = await createPerson(server);
     const invitation = await invite(admin, workspace, grace.email);
-    const change = { current_password: 'not the password', new_password: NEW };
+    const change = { current_password: 'not the password', new_password: NEW_PASSWORD };
     const outcomes: string[] = [];
     for (let number = 0; number < 6; number += 1) {
       outcomes.push(outcome(await use('accept-invitation', invitation, { password: 'not the password' })));
@@ -125,13 +127,14 @@ describe('a new person', () => {
     const email = 'newcomer@example.com';
     const links = [await invite(admin, workspace, email), await invite(other, elsewhere, email)];
     const responses = await Promise.all(
-      links.map((link, number) => use('accept-invitation', link, { name: 'New', password: `${NEW} ${number}` })),
+      links.map((link, number) => use('accept-invitation', link, { name: 'New', password: `${NEW_PASSWORD} ${number}` })),
     );
     expect(responses.map(outcome).sort()).toEqual(['200 ok', '401 sign_in_failed']);
     const first = responses.findIndex(({ status }) => status === 200);
-    const signIn = (number: number) => new Browser(server).call('POST', '/session', { email, password: `${NEW} ${number}` });
+    const signIn = (number: number) =>
+      new Browser(server).call('POST', '/session', { email, password: `${NEW_PASSWORD} ${number}` });
     expect([outcome(await signIn(first)), outcome(await signIn(1 - first))]).toEqual(['200 ok', '401 sign_in_failed']);
-    expect(outcome(await use('accept-invitation', links[1 - first]!, { password: `${NEW} ${first}` }))).toBe('200 ok');
+    expect(outcome(await use('accept-invitation', links[1 - first]!, { password: `${NEW_PASSWORD} ${first}` }))).toBe('200 ok');
   });
 });
 

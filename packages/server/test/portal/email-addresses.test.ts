@@ -16,7 +16,7 @@ beforeAll(async () => {
 const rejectionOf = ({ status, body }: TestResponse) => [status, body.issues.map(({ path }: { path: string }) => path)];
 
 /** An address that grows when it is lowercased: each İ becomes an i and a combining dot. */
-const GROWING = `a@${'\u0130'.repeat(200)}.example`;
+const GROWING_ADDRESS = `a@${'\u0130'.repeat(200)}.example`;
 
 describe('an email address', () => {
   test.each([
@@ -30,7 +30,7 @@ describe('an email address', () => {
     ['a combining grapheme joiner in the domain', 'a@exam\u034fple.com'],
     ['half a surrogate pair', 'a\ud800@example.com'],
     ['a separator after normalization', 'a@b\u037e.example'],
-    ['too many characters after lowercasing', GROWING],
+    ['too many characters after lowercasing', GROWING_ADDRESS],
   ])('with %s is rejected at its field on sign-in and invitation', async (_what, email) => {
     const signIn = await new Browser(server).call('POST', '/session', { email, password: PASSWORD });
     expect(rejectionOf(signIn)).toEqual([422, ['/email']]);

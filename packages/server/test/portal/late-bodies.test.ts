@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 const outcome = ({ status, body }: Pick<TestResponse, 'status' | 'body'>) => `${status} ${body.error ?? 'ok'}`;
-const MINTED = { kind: 'live', name: 'late', scopes: ['audit'] };
+const KEY_TO_MINT = { kind: 'live', name: 'late', scopes: ['audit'] };
 const keysPath = () => `/workspaces/${workspace}/keys`;
 
 /**
@@ -48,7 +48,7 @@ describe('an act whose body arrives after the caller was authorized', () => {
   test('is rejected when the admin was removed in between, and creates nothing', async () => {
     const elsewhere = await server.workspace();
     const second = await createPerson(server, { [workspace]: 'admin', [elsewhere]: 'viewer' });
-    const finish = await startRequest(second.browser, 'POST', keysPath(), MINTED);
+    const finish = await startRequest(second.browser, 'POST', keysPath(), KEY_TO_MINT);
     expect(outcome(await admin.browser.call('DELETE', `/workspaces/${workspace}/members/${second.id}`))).toBe('200 ok');
     expect(await finish()).toBe('404 not_found');
     expect(await server.database.sql('SELECT 1 FROM countersign.ingestion_keys WHERE tenant_id = $1', [workspace])).toEqual([]);
@@ -56,7 +56,7 @@ describe('an act whose body arrives after the caller was authorized', () => {
 
   test('is rejected when the role was changed in between', async () => {
     const second = await createPerson(server, { [workspace]: 'admin' });
-    const finish = await startRequest(second.browser, 'POST', keysPath(), MINTED);
+    const finish = await startRequest(second.browser, 'POST', keysPath(), KEY_TO_MINT);
     await admin.browser.call('PATCH', `/workspaces/${workspace}/members/${second.id}`, { role: 'approver' });
     expect(await finish()).toBe('403 forbidden');
   });
@@ -68,14 +68,14 @@ describe('an act whose body arrives after the caller was authorized', () => {
     expect(await rename()).toBe('401 not_signed_in');
 
     const grace = await createPerson(server, { [workspace]: 'admin' });
-    const mint = await startRequest(grace.browser, 'POST', keysPath(), MINTED);
+    const mint = await startRequest(grace.browser, 'POST', keysPath(), KEY_TO_MINT);
     const passwords = { current_password: PASSWORD, new_password: 'another good password' };
     expect(outcome(await grace.browser.call('POST', '/account/password', passwords))).toBe('200 ok');
     expect(await mint()).toBe('401 not_signed_in');
   });
 
   test('succeeds when nothing has changed', async () => {
-    const finish = await startRequest(admin.browser, 'POST', keysPath(), MINTED);
+    const finish = await startRequest(admin.browser, 'POST', keysPath(), KEY_TO_MINT);
     expect(await finish()).toBe('200 ok');
   });
 });

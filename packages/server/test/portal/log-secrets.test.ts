@@ -18,7 +18,7 @@ beforeEach(() => {
   lines.length = 0;
 });
 
-const NEW = 'another good password';
+const NEW_PASSWORD = 'another good password';
 
 /** Expects that lines were logged and that none contains any of the texts. */
 function expectNotLogged(secrets: readonly (string | undefined)[]): void {
@@ -32,7 +32,7 @@ function expectNotLogged(secrets: readonly (string | undefined)[]): void {
 
 test('the server logs no password, cookie, one-time link, key or email address at level trace', async () => {
   const workspacePath = `/workspaces/${workspace}`;
-  const secrets: (string | undefined)[] = [PASSWORD, NEW, 'wrong password', 'ada@example.com', 'grace@example.com'];
+  const secrets: (string | undefined)[] = [PASSWORD, NEW_PASSWORD, 'wrong password', 'ada@example.com', 'grace@example.com'];
   const browser = new Browser(server);
   await browser.call('POST', '/session', { email: 'ada@example.com', password: 'wrong password' });
   await browser.call('POST', '/session', { email: 'ada@example.com', password: PASSWORD });
@@ -43,7 +43,7 @@ test('the server logs no password, cookie, one-time link, key or email address a
   const token = invited.path.split('#')[1];
   await new Browser(server).call('POST', '/links/show', { token });
   for (let twice = 0; twice < 2; twice += 1)
-    await new Browser(server).call('POST', '/links/accept-invitation', { token, name: 'Grace', password: NEW });
+    await new Browser(server).call('POST', '/links/accept-invitation', { token, name: 'Grace', password: NEW_PASSWORD });
   const { body: minted } = await browser.call('POST', `${workspacePath}/keys`, { kind: 'live', name: 'k', scopes: ['audit'] });
   await server.post(paths.audit, minted.key, { actor: 'a', action: 'b' });
   await server.post(paths.audit, minted.key.slice(0, -1), { actor: 'a', action: 'b' });
@@ -60,10 +60,10 @@ test('the server logs the name of a violated database constraint and not the val
     role: 'viewer',
   });
   await server.database.sql(`ALTER TABLE countersign.people ADD CONSTRAINT no_eve CHECK (email NOT LIKE 'eve@%')`);
-  const form = { token: body.path.split('#')[1], name: 'Eve', password: NEW };
+  const form = { token: body.path.split('#')[1], name: 'Eve', password: NEW_PASSWORD };
   const { status } = await new Browser(server).call('POST', '/links/accept-invitation', form);
   await server.database.sql('ALTER TABLE countersign.people DROP CONSTRAINT no_eve');
   expect(status).toBe(500);
   expect(lines.join('')).toContain('no_eve');
-  expectNotLogged(['$argon2id$', 'eve@example.com', NEW]);
+  expectNotLogged(['$argon2id$', 'eve@example.com', NEW_PASSWORD]);
 });

@@ -86,17 +86,17 @@ describe('access of every caller to every route', () => {
 
   test('a cookie with a forged session, without a session or with another name is rejected', async () => {
     const [, route] = routes.find(([name]) => name === 'members.list')!;
-    const live = browsers.admin.cookie!;
+    const validCookie = browsers.admin.cookie!;
     for (const cookie of [
       `countersign=${'A'.repeat(43)}`,
       'countersign=',
-      `x${live}`,
-      `__Host-${live}`,
-      `${live}x`,
-      `other=${live}`,
+      `x${validCookie}`,
+      `__Host-${validCookie}`,
+      `${validCookie}x`,
+      `other=${validCookie}`,
     ])
       expect([cookie, await probeAccess(route, new Browser(server, cookie))]).toEqual([cookie, '401 not_signed_in']);
-    expect(await probeAccess(route, new Browser(server, `theme=dark; ${live}`))).toBe('let through');
+    expect(await probeAccess(route, new Browser(server, `theme=dark; ${validCookie}`))).toBe('let through');
   });
 
   test('an unknown and an invalid workspace ID get the same response `not_found`', async () => {

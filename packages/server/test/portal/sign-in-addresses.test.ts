@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 beforeEach(() => proxied.database.sql('DELETE FROM countersign.sign_in_attempts'));
 
-const WRONG = 'not the password';
+const WRONG_PASSWORD = 'not the password';
 const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 
 /** Tries to sign in through the proxy from an address. */
@@ -30,11 +30,11 @@ async function countChecked(tries: (number: number) => Promise<string>): Promise
 describe('the limit of sign-in attempts per address', () => {
   test('locks no account and stores nothing about accounts after it is reached', async () => {
     const rows = () => proxied.database.sql<{ n: number }>('SELECT count(*)::int AS n FROM countersign.sign_in_attempts');
-    expect(await countChecked((number) => attempt(`person-${number}@example.com`, WRONG))).toBe(50);
+    expect(await countChecked((number) => attempt(`person-${number}@example.com`, WRONG_PASSWORD))).toBe(50);
     const before = await rows();
     for (let number = 0; number < 12; number += 1) {
-      expect(await attempt('ada@example.com', WRONG)).toBe('429 rate_limited');
-      expect(await attempt(`more-${number}@example.com`, WRONG)).toBe('429 rate_limited');
+      expect(await attempt('ada@example.com', WRONG_PASSWORD)).toBe('429 rate_limited');
+      expect(await attempt(`more-${number}@example.com`, WRONG_PASSWORD)).toBe('429 rate_limited');
     }
     expect(await rows()).toEqual(before);
     expect(await attempt('ada@example.com', PASSWORD, '203.0.113.8')).toBe('200 ok');
@@ -43,7 +43,7 @@ describe('the limit of sign-in attempts per address', () => {
   test('cannot be bypassed by forwarding headers if the server is not behind a proxy', async () => {
     const attemptFrom = async (number: number) => {
       const headers = { 'x-forwarded-for': `203.0.113.${number}`, forwarded: `for=203.0.113.${number}` };
-      const form = { email: `person-${number}@example.com`, password: WRONG };
+      const form = { email: `person-${number}@example.com`, password: WRONG_PASSWORD };
       return outcome(await new Browser(direct).call('POST', '/session', form, headers));
     };
     expect(await countChecked(attemptFrom)).toBe(50);
@@ -51,7 +51,7 @@ describe('the limit of sign-in attempts per address', () => {
 
   test('cannot be bypassed behind a proxy by other forwarded addresses or ports', async () => {
     const from = (number: number) => `203.0.113.${number}, 198.51.100.77:${4000 + number}`;
-    expect(await countChecked((number) => attempt(`person-${number}@example.com`, WRONG, from(number)))).toBe(50);
+    expect(await countChecked((number) => attempt(`person-${number}@example.com`, WRONG_PASSWORD, from(number)))).toBe(50);
   });
 
   test.each([

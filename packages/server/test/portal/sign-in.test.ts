@@ -50,14 +50,14 @@ const attempt = (email: string, password: string, { at = server, from = '203.0.1
     },
   );
 const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
-const WRONG = 'not the password';
+const WRONG_PASSWORD = 'not the password';
 
 describe('the existence of an account', () => {
   test('is not revealed: no account, no password and a wrong password get the same response at the same cost', async () => {
     const responses = [];
     for (const email of ['ada@example.com', 'nobody@example.com', 'guest@example.com']) {
       work.length = 0;
-      const { status, headers, body } = await attempt(email, WRONG);
+      const { status, headers, body } = await attempt(email, WRONG_PASSWORD);
       const comparableHeaders = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name));
       responses.push({ status, body, comparableHeaders, work: [...work] });
     }
@@ -73,7 +73,7 @@ describe('the existence of an account', () => {
       ['nobody@example.com', '203.0.113.9'],
     ] as const) {
       const outcomes = [];
-      for (let number = 0; number < 12; number += 1) outcomes.push(outcome(await attempt(email, WRONG, { from })));
+      for (let number = 0; number < 12; number += 1) outcomes.push(outcome(await attempt(email, WRONG_PASSWORD, { from })));
       expect(outcomes).toEqual([...Array(10).fill('401 sign_in_failed'), ...Array(2).fill('429 rate_limited')]);
     }
   });
@@ -82,7 +82,7 @@ describe('the existence of an account', () => {
 describe('the limit of sign-in attempts', () => {
   test('is shared by servers and concurrent attempts, and no password is checked beyond it', async () => {
     const tries = Array.from({ length: 24 }, (_, number) =>
-      attempt('ada@example.com', WRONG, { at: number % 2 === 0 ? server : otherServer, from: `203.0.113.${number}` }),
+      attempt('ada@example.com', WRONG_PASSWORD, { at: number % 2 === 0 ? server : otherServer, from: `203.0.113.${number}` }),
     );
     const outcomes = (await Promise.all(tries)).map(outcome);
     expect(outcomes.filter((each) => each === '401 sign_in_failed')).toHaveLength(10);
@@ -95,7 +95,7 @@ describe('the limit of sign-in attempts', () => {
   });
 
   test('ends after 15 minutes', async () => {
-    for (let number = 0; number < 11; number += 1) await attempt('ada@example.com', WRONG);
+    for (let number = 0; number < 11; number += 1) await attempt('ada@example.com', WRONG_PASSWORD);
     expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('429 rate_limited');
     await server.database.sql(
       `UPDATE countersign.sign_in_attempts SET window_began_at = window_began_at - interval '15 minutes'`,
@@ -104,7 +104,7 @@ describe('the limit of sign-in attempts', () => {
   });
 
   test('ends at once if its window began while a clock was ahead', async () => {
-    for (let number = 0; number < 11; number += 1) await attempt('ada@example.com', WRONG);
+    for (let number = 0; number < 11; number += 1) await attempt('ada@example.com', WRONG_PASSWORD);
     await server.database.sql(`UPDATE countersign.sign_in_attempts SET window_began_at = window_began_at + interval '1 year'`);
     expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
   });
@@ -116,7 +116,7 @@ describe('the limit of sign-in attempts', () => {
 
   test('applies to an address across accounts after fifty attempts, and an IPv6 /64 network counts as one address', async () => {
     const spray = (number: number) =>
-      attempt(`person-${number}@example.com`, WRONG, { from: `2001:db8:1:2:${number.toString(16)}::1` });
+      attempt(`person-${number}@example.com`, WRONG_PASSWORD, { from: `2001:db8:1:2:${number.toString(16)}::1` });
     const outcomes = (await Promise.all(Array.from({ length: 55 }, (_, number) => spray(number)))).map(outcome);
     expect(outcomes.filter((each) => each === '401 sign_in_failed')).toHaveLength(50);
     expect(outcome(await attempt('ada@example.com', PASSWORD, { from: '2001:db8:1:2::ffff' }))).toBe('429 rate_limited');
@@ -202,7 +202,7 @@ describe('a password', () => {
     const storedHash = async () =>
       (await server.database.sql<{ password: string }>('SELECT password FROM countersign.people WHERE id = $1', [grace.id]))[0]!
         .password;
-    await attempt('grace@example.com', WRONG);
+    await attempt('grace@example.com', WRONG_PASSWORD);
     expect(await storedHash()).toBe(old);
     const both = await Promise.all([
       attempt('grace@example.com', 'password'),

@@ -37,7 +37,7 @@ describe.each(VERSIONS)('the upgrade of a database of version %s', (version) => 
   const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
   let database: TestDatabase;
   let environment: Record<string, string>;
-  let restored: CommandResult;
+  let restoreResult: CommandResult;
   let server: ServerProcess;
   let browser: Browser;
   /** The path of the workspace in the portal's API. */
@@ -48,7 +48,7 @@ describe.each(VERSIONS)('the upgrade of a database of version %s', (version) => 
     const secrets = join(scratch, 'secrets');
     const addresses = { DATABASE_URL: socketUrl(database.server), COUNTERSIGN_MIGRATE_DATABASE_URL: socketUrl(database.owner) };
     const input = ['--input', join(DATABASES, `${version}.backup`), '--with-secrets', '--secrets-output', secrets];
-    restored = await runCommand({ ...addresses, COUNTERSIGN_BACKUP_PASSPHRASE: PASSPHRASE }, 'restore', ...input);
+    restoreResult = await runCommand({ ...addresses, COUNTERSIGN_BACKUP_PASSPHRASE: PASSPHRASE }, 'restore', ...input);
     environment = {
       ...addresses,
       COUNTERSIGN_MASTER_SECRET_FILE: join(secrets, 'master-secret'),
@@ -75,7 +75,7 @@ describe.each(VERSIONS)('the upgrade of a database of version %s', (version) => 
   };
 
   test('every later migration runs, every log is valid, and the schema matches the current version', async () => {
-    expect(restored).toMatchObject({ status: 0, out: expect.stringMatching(/^valid: 10 logs/) });
+    expect(restoreResult).toMatchObject({ status: 0, out: expect.stringMatching(/^valid: 10 logs/) });
     const applied = await database.sql<{ name: string }>('SELECT name FROM countersign.migrations ORDER BY name');
     expect(applied.map(({ name }) => name)).toEqual(knownMigrations());
     const { migrations } = await manifestOf(version);

@@ -13,13 +13,13 @@ export interface CountingProxy {
 /** Starts a proxy in front of a server. While the server is not reachable, the proxy closes connections without a response. */
 export async function countingProxy(target: string): Promise<CountingProxy> {
   const statuses = new Map<number, number>();
-  let lost = 0;
+  let responsesToLose = 0;
   const server = createServer((request, response) => {
     const { method, headers, url } = request;
     const forwarded = connect(target + url!, { method, headers, agent: false }, (answer) => {
       const status = answer.statusCode!;
-      if (lost > 0) {
-        lost -= 1;
+      if (responsesToLose > 0) {
+        responsesToLose -= 1;
         answer.resume();
         response.destroy();
         return;
@@ -32,5 +32,5 @@ export async function countingProxy(target: string): Promise<CountingProxy> {
     request.pipe(forwarded);
   });
   const url = await listen(server);
-  return { url, statuses, lose: (responses) => (lost += responses), stop: () => stop(server) };
+  return { url, statuses, lose: (responses) => (responsesToLose += responses), stop: () => stop(server) };
 }

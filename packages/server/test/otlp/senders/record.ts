@@ -4,7 +4,7 @@ import { startCollector } from './collector.ts';
 import { installProgram, PROGRAMS } from './install.ts';
 import { type RecordedExport, recordingReceiver } from './recording-receiver.ts';
 import { listen, runSender, startModel, stop } from './sender-process.ts';
-import { COLLECTED, CONTENT_SETTINGS } from './versions.ts';
+import { COLLECTED_PROGRAMS, CONTENT_SETTINGS } from './versions.ts';
 
 /**
  * Records the exports of real instrumentations: `sh scripts/run.sh packages/server/test/otlp/senders/record.ts [NAME ...]`. The script
@@ -12,7 +12,7 @@ import { COLLECTED, CONTENT_SETTINGS } from './versions.ts';
  * NAME it makes all recordings. Some programs export through a Collector. The exports are written to `../recorded`, and the tests replay
  * them. Needs npm, python3, Go and their registries; `npm test` does not run it.
  */
-const recorded = fileURLToPath(new URL('../recorded/', import.meta.url));
+const recordedFolder = fileURLToPath(new URL('../recorded/', import.meta.url));
 
 /** A recording: its program, its environment variables, and whether the program exports through a Collector. */
 interface Recording {
@@ -24,7 +24,7 @@ interface Recording {
 const RECORDINGS: Readonly<Record<string, Recording>> = {
   ...Object.fromEntries([...PROGRAMS.js, ...PROGRAMS.python].map((program) => [program, { program }])),
   ...CONTENT_SETTINGS,
-  ...Object.fromEntries(Object.entries(COLLECTED).map(([name, each]) => [name, { ...each, isCollected: true }])),
+  ...Object.fromEntries(Object.entries(COLLECTED_PROGRAMS).map(([name, each]) => [name, { ...each, isCollected: true }])),
 };
 
 async function record(name: string, { program, environment = {}, isCollected = false }: Recording, model: string): Promise<void> {
@@ -38,12 +38,12 @@ async function record(name: string, { program, environment = {}, isCollected = f
   await collector?.stop();
   stop(receiver);
   process.stderr.write(`${name}: ended with ${status}, ${exports.length} exports\n`);
-  if (exports.length > 0) writeFileSync(`${recorded}${name}.json`, `${JSON.stringify(exports, null, 2)}\n`);
+  if (exports.length > 0) writeFileSync(`${recordedFolder}${name}.json`, `${JSON.stringify(exports, null, 2)}\n`);
 }
 
 const chosenNames = process.argv.slice(2);
 const model = await startModel();
-mkdirSync(recorded, { recursive: true });
+mkdirSync(recordedFolder, { recursive: true });
 for (const [name, recording] of Object.entries(RECORDINGS)) {
   if (chosenNames.length === 0 || chosenNames.includes(name)) await record(name, recording, model.url);
 }
