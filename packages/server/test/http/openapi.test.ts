@@ -180,7 +180,7 @@ describe('the OpenAPI document', () => {
       for (const type of Object.keys(requestBody.content)) {
         const send = (body: string | Uint8Array<ArrayBuffer>, more: Record<string, string> = {}) =>
           fetch(server.url + path, { method: 'POST', body, headers: { 'content-type': type, 'x-service-key': key, ...more } });
-        const answers = await Promise.all([
+        const received = await Promise.all([
           send(type === 'application/json' ? '{}' : new Uint8Array()),
           send('no export'),
           send('{}', { 'x-service-key': 'nobody' }),
@@ -188,8 +188,8 @@ describe('the OpenAPI document', () => {
           send('{}', { 'content-type': 'text/plain' }),
           fetch(server.url + path, { method: 'PUT' }),
         ]);
-        expect([path, type, answers.map(({ status }) => status)]).toEqual([path, type, [200, 400, 401, 415, 415, 405]]);
-        for (const response of answers) {
+        expect([path, type, received.map(({ status }) => status)]).toEqual([path, type, [200, 400, 401, 415, 415, 405]]);
+        for (const response of received) {
           const describedContent = responses[response.status].content;
           const contentType = response.headers.get('content-type')!.replace('; charset=utf-8', '');
           expect(Object.keys(describedContent)).toContain(contentType);
@@ -260,15 +260,15 @@ test('the server accepts every example request, and its response has the members
   const key = await server.key(await server.workspace());
   for (const [path, post] of jsonOperations()) {
     const requests = post.requestBody.content['application/json'].examples;
-    const answers = post.responses[200].content['application/json'];
+    const described = post.responses[200].content['application/json'];
     for (const [name, { value }] of Object.entries<Json>(requests)) {
       const { status, headers, body } = await server.post(path, key, value);
-      const shown = answers.examples[name].value;
+      const shown = described.examples[name].value;
       expect([path, name, status, body.error]).toEqual([path, name, 200, undefined]);
       expect(shape(body)).toEqual(shape(shown));
       expect(constantValues(body)).toEqual(constantValues(shown));
-      for (const member of resolve(answers.schema).required) expect(Object.keys(body)).toContain(member);
-      expect(Object.keys(resolve(answers.schema).properties)).toEqual(expect.arrayContaining(Object.keys(body)));
+      for (const member of resolve(described.schema).required) expect(Object.keys(body)).toContain(member);
+      expect(Object.keys(resolve(described.schema).properties)).toEqual(expect.arrayContaining(Object.keys(body)));
       expect(headers.get('countersign-ledger-seq')).toBe(path === paths.audit ? '1' : null);
     }
   }

@@ -37,6 +37,7 @@ export class RetentionWorkspace {
 
   readonly inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString();
 
+  /** Drops what is due this many days from now. */
   readonly drop = (days: number, options: DropOptions = {}) =>
     dropDueRecords(this.pool, this.tenantId, { now: this.inDays(days), ...options });
 

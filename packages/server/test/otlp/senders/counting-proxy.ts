@@ -16,17 +16,17 @@ export async function countingProxy(target: string): Promise<CountingProxy> {
   let responsesToLose = 0;
   const server = createServer((request, response) => {
     const { method, headers, url } = request;
-    const forwarded = connect(target + url!, { method, headers, agent: false }, (answer) => {
-      const status = answer.statusCode!;
+    const forwarded = connect(target + url!, { method, headers, agent: false }, (serverResponse) => {
+      const status = serverResponse.statusCode!;
       if (responsesToLose > 0) {
         responsesToLose -= 1;
-        answer.resume();
+        serverResponse.resume();
         response.destroy();
         return;
       }
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
-      response.writeHead(status, answer.headers);
-      answer.pipe(response);
+      response.writeHead(status, serverResponse.headers);
+      serverResponse.pipe(response);
     });
     forwarded.on('error', () => response.destroy());
     request.pipe(forwarded);
