@@ -48,8 +48,9 @@ export const DetailedEvaluation = Type.Object(
     pass_rate: optional(
       percentage({
         description:
-          'Share of passed cases, in percent; by default computed from cases. If both are sent, they must agree to within 0.1, ' +
-          'and the lower one counts. Without cases.passed, pass_rate may be at most 0.1 above the share of scored cases.',
+          'Share of passed cases, in percent; by default computed from cases. If both are sent, they may differ by at most 0.1 ' +
+          'percentage points, and the lower one counts. Without cases.passed, pass_rate may be at most 0.1 percentage points above the ' +
+          'share of scored cases.',
         examples: [92.5],
       }),
     ),

@@ -67,7 +67,7 @@ function rateIssues({ pass_rate: rate, skipped_excluded: excluded }: Body, cases
   return [
     contradiction(
       '/pass_rate',
-      `pass_rate is ${rate}, but ${comparison}; the difference may be at most 0.1. Correct one, or leave pass_rate out`,
+      `pass_rate is ${rate}, but ${comparison}; the difference may be at most 0.1 percentage points. Correct one, or leave pass_rate out`,
     ),
   ];
 }

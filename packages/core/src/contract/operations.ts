@@ -138,7 +138,7 @@ const recordDetailedEvaluation: Operation<DetailedEvaluation, DetailedEvaluation
   scope: 'evaluations',
   summary: 'Record the outcome of an evaluation run with its cases, time and suite',
   description:
-    'The evaluation is stored with those of `/api/public/evaluations`. ' +
+    'The evaluation is stored together with the evaluations from `/api/public/evaluations`. ' +
     "An agent's latest evaluation is the one recorded last, through either endpoint. " +
     'Its age counts from `evaluated_at` or the time of recording, whichever is earlier. An `evaluated_at` more than 5 minutes in the ' +
     'future is rejected with 422.',

@@ -64,14 +64,14 @@ export type TelemetryBatch = Static<typeof TelemetryBatch>;
 /** Body of POST /api/public/telemetry: one event, or a batch. */
 export type Telemetry = TelemetryEvent | TelemetryBatch;
 
-/** Returns the schema that a body must match: that of a batch if the body has `events` other than null. */
+/** Returns the schema that a body must match: TelemetryBatch if it has `events` other than null, else TelemetryEvent. */
 export const telemetryForm = (body: unknown): typeof TelemetryEvent | typeof TelemetryBatch => {
   const events =
     typeof body === 'object' && body !== null && Object.hasOwn(body, 'events') ? (body as { events: unknown }).events : null;
   return events === null ? TelemetryEvent : TelemetryBatch;
 };
 
-/** Returns the events of a valid body: those of a batch, or the single event. */
+/** Returns the events of a valid body: the events of a batch, or the single event. */
 export const telemetryEvents = (body: Telemetry): TelemetryEvent[] =>
   'events' in body && body.events ? body.events : [body as TelemetryEvent];
 
