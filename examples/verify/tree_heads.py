@@ -26,7 +26,7 @@ def read_heads(text):
         parameters = {found.group(1): found.group(2) for found in re.finditer(_PARAMETER, member.group(2))}
         if member.group(1) in heads:
             raise Invalid([('bad_head', f'the log {shown(member.group(1))} is listed twice')])
-        heads[member.group(1)] = _head(member.group(1), parameters)
+        heads[member.group(1)] = _read_head(member.group(1), parameters)
         comma = re.compile('[ \t]*,[ \t]*').match(value, member.end())
         if member.end() == len(value):
             return heads
@@ -35,7 +35,7 @@ def read_heads(text):
         at = comma.end()
 
 
-def _head(log, parameters):
+def _read_head(log, parameters):
     size, root = parameters.get('size') or '', parameters.get('root') or ''
     data = note.from_base64(root[1:-1]) if root[:1] == ':' else None
     if not note.SIZE.fullmatch(size) or data is None or len(data) != 32:

@@ -4,7 +4,7 @@ import { RETRY_DEFAULTS, type RetryOptions } from './http/retry-pace.ts';
 import { readKey, type TransportSettings } from './http/transport.ts';
 import { type OptionNames, rejectUnknownOption } from './known-options.ts';
 import { Log, type Logger } from './log.ts';
-import { positive } from './positive-option.ts';
+import { positiveOption } from './positive-option.ts';
 import { environmentVariable } from './runtime/environment.ts';
 import type { TelemetryOptions } from './telemetry/telemetry-options.ts';
 import type { TracingOptions } from './tracing/tracing-options.ts';
@@ -76,12 +76,12 @@ export function readOptions(options: ClientOptions): TransportSettings {
     apiKey: typeof apiKey === 'function' ? apiKey : () => apiKey,
     // A method call would set `this`, which the platform's fetch rejects.
     fetch: (url, request) => fetchOption(url, request),
-    timeoutMs: positive('timeoutMs', options.timeoutMs, TIMEOUT_MS_DEFAULT),
-    deadlineMs: positive('deadlineMs', options.deadlineMs, DEADLINE_MS_DEFAULT),
+    timeoutMs: positiveOption('timeoutMs', options.timeoutMs, TIMEOUT_MS_DEFAULT),
+    deadlineMs: positiveOption('deadlineMs', options.deadlineMs, DEADLINE_MS_DEFAULT),
     retries: {
-      attemptsMax: positive('retries.attemptsMax', retries.attemptsMax, RETRY_DEFAULTS.attemptsMax),
-      pauseMs: positive('retries.pauseMs', retries.pauseMs, RETRY_DEFAULTS.pauseMs),
-      pauseMsMax: positive('retries.pauseMsMax', retries.pauseMsMax, RETRY_DEFAULTS.pauseMsMax),
+      attemptsMax: positiveOption('retries.attemptsMax', retries.attemptsMax, RETRY_DEFAULTS.attemptsMax),
+      pauseMs: positiveOption('retries.pauseMs', retries.pauseMs, RETRY_DEFAULTS.pauseMs),
+      pauseMsMax: positiveOption('retries.pauseMsMax', retries.pauseMsMax, RETRY_DEFAULTS.pauseMsMax),
     },
     log: new Log(options.logger),
   };

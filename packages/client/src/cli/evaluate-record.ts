@@ -168,7 +168,7 @@ function detailsOfFile(session: Session, file: ResultsFile | undefined): Partial
   };
 }
 
-/** The details from options. They override those of a file. */
+/** The details from options. They override the details from a file. */
 function detailsOf(given: EvaluationOptions): Partial<DetailedEvaluation> {
   const text = (name: keyof typeof OPTIONS) => given[name] as string | undefined;
   const [at, suite, artifact, runUrl] = [text('evaluated-at'), text('suite'), text('artifact'), text('run-url')];

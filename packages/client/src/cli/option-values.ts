@@ -3,13 +3,13 @@ import { wrongUse } from './exit-codes.ts';
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Reads a duration such as `500ms`, `30s`, `30m` or `2h`, of at most 7 days. Returns milliseconds, at least `minimum`. */
-export function readDuration(option: string, text: string, minimum = 1): number {
+/** Reads a duration such as `500ms`, `30s`, `30m` or `2h`, of at most 7 days. Returns milliseconds, at least `minimumMs`. */
+export function readDuration(option: string, text: string, minimumMs = 1): number {
   const [, amount = '', unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? [];
   const ms = Number(amount) * (UNITS[unit] ?? Number.NaN);
-  if (ms >= minimum && ms <= 7 * 24 * UNITS.h!) return ms;
+  if (ms >= minimumMs && ms <= 7 * 24 * UNITS.h!) return ms;
   throw wrongUse(
-    `${option} takes a time such as 30s, 30m or 2h, ${minimum > 0 ? 'above 0 and ' : ''}at most 7 days; got ${JSON.stringify(text)}`,
+    `${option} takes a time such as 30s, 30m or 2h, ${minimumMs > 0 ? 'above 0 and ' : ''}at most 7 days; got ${JSON.stringify(text)}`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { isIdempotencyKey } from '@countersign/core/domain/idempotency-key';
 import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
 import type { Log } from '../log.ts';
-import { positive } from '../positive-option.ts';
+import { positiveOption } from '../positive-option.ts';
 import { VERSION } from '../version.ts';
 import { type Endpoint, isResponseOf } from './endpoints.ts';
 import { ApiError, ConfigurationError, ConnectionError, CountersignError } from './errors.ts';
@@ -63,8 +63,8 @@ export class Transport {
   async post<Result extends object>(endpoint: Endpoint, bodyOf: () => string, options: SendOptions = {}): Promise<Result> {
     const body = bodyOf();
     const { retries, log } = this.#settings;
-    const attemptMsMax = positive('timeoutMs', options.timeoutMs, this.#settings.timeoutMs);
-    const endsAt = performance.now() + positive('deadlineMs', options.deadlineMs, this.#settings.deadlineMs);
+    const attemptMsMax = positiveOption('timeoutMs', options.timeoutMs, this.#settings.timeoutMs);
+    const endsAt = performance.now() + positiveOption('deadlineMs', options.deadlineMs, this.#settings.deadlineMs);
     const idempotencyKey = readIdempotencyKey(options.idempotencyKey ?? crypto.randomUUID());
     const attemptsMax = Math.min(retries.attemptsMax, options.attemptsMax ?? Number.POSITIVE_INFINITY);
     for (let attempt = 1; ; attempt += 1) {

@@ -68,7 +68,7 @@ function totalOf(run: Members, name: 'testPassed' | 'testFailed'): number | unde
   throw notThisFormat('deepeval', `${name} is not a count`);
 }
 
-/** Whether all deciding metrics have passed. Flaky metrics do not decide. */
+/** Whether all metrics passed. Flaky metrics do not count. A metric without `success` passed if it has no `error`. */
 const havePassed = (metrics: unknown): boolean =>
   !Array.isArray(metrics) ||
   metrics.every((each) => {

@@ -8,7 +8,7 @@ const SUM_ERROR = 1e-6;
 /** The samples that a JSON log lists, one for each epoch. The header of an archive lists none. */
 export const samplesOf = ({ samples }: Members): readonly unknown[] => (Array.isArray(samples) ? samples : []);
 
-/** The planned runs of a log, and those that passed by its results. */
+/** The number of planned runs of a log, and of runs that passed according to its results. */
 interface CountedRuns {
   total: number;
   passed: number;

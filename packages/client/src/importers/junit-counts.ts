@@ -17,9 +17,9 @@ export function countsOf(report: Element): JUnitCounts {
 
 export const isSuite = ({ name }: Element): boolean => name === 'testsuite';
 
-function suiteCounts(suite: Element, byNodeTest: boolean): JUnitCounts {
+function suiteCounts(suite: Element, isByNodeTest: boolean): JUnitCounts {
   const parts = suite.elements.flatMap((each) => {
-    if (isSuite(each)) return [suiteCounts(each, byNodeTest)];
+    if (isSuite(each)) return [suiteCounts(each, isByNodeTest)];
     requireNoCases(each);
     return each.name === 'testcase' ? [caseCounts(each)] : wholeSuiteCounts(each);
   });
@@ -28,7 +28,9 @@ function suiteCounts(suite: Element, byNodeTest: boolean): JUnitCounts {
   const { tests = sum.total, failures, errors, skipped, disabled, warnings } = totals;
   const notPassed = failures + errors + skipped + disabled + warnings;
   const counts =
-    byNodeTest && countParts(totals, parts) ? sum : limitedTo(sum, nameOf(suite), Math.max(tests, notPassed), tests - notPassed);
+    isByNodeTest && areTotalsOfParts(totals, parts)
+      ? sum
+      : limitedTo(sum, nameOf(suite), Math.max(tests, notPassed), tests - notPassed);
   return withSuiteState(suite, nameOf(suite), counts);
 }
 
@@ -36,7 +38,7 @@ function suiteCounts(suite: Element, byNodeTest: boolean): JUnitCounts {
  * Whether totals count the parts directly in a suite, and no more failed or skipped ones than the suite lists. node:test counts a suite
  * within a suite as one test, which failed or was skipped if a case in it was. Older versions of Node also count a failed suite as skipped.
  */
-function countParts(totals: Totals, parts: readonly JUnitCounts[]): boolean {
+function areTotalsOfParts(totals: Totals, parts: readonly JUnitCounts[]): boolean {
   const failed = parts.filter((part) => part.failed + part.errored > 0).length;
   const notPassed = parts.filter((part) => part.failed + part.errored + part.skipped > 0).length;
   return (
@@ -69,7 +71,7 @@ function limitedTo(listed: JUnitCounts, where: string, tests: number, passedMax:
   };
 }
 
-/** The totals of a suite. A total that it does not have is 0, except for `tests`. */
+/** The totals of a suite. A missing total is 0, but a missing `tests` is undefined. */
 type Totals = Record<(typeof NOT_PASSED)[number], number> & { tests?: number };
 
 /**

@@ -9,7 +9,7 @@ export interface JUnitMoment {
   hasIgnoredTimestamps: boolean;
 }
 
-/** The earliest time among the timestamps of a report, whatever their prefixes and capitals are. */
+/** The earliest time in the `timestamp` attributes of a report, whatever the prefix and the capitals of their names are. */
 export function jUnitMoment(report: Element): JUnitMoment {
   const moments: (string | undefined)[] = [];
   const pending = [report];

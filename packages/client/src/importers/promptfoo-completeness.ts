@@ -61,9 +61,9 @@ function rowsOf({ tests, scenarios, defaultTest = {} }: Members): number | undef
 
 function rowsOfTest(test: unknown, defaults: Members): number | undefined {
   if (!isObject(test) || isUncertain(test) || isUncertain(defaults)) return undefined;
-  const [vars, usual] = [test.vars ?? {}, defaults.vars ?? {}];
-  if (!isObject(vars) || !isObject(usual)) return undefined;
-  const all = { ...usual, ...vars };
+  const [vars, defaultVars] = [test.vars ?? {}, defaults.vars ?? {}];
+  if (!isObject(vars) || !isObject(defaultVars)) return undefined;
+  const all = { ...defaultVars, ...vars };
   if (Object.values(all).some((value) => typeof value === 'string' && value.startsWith('file://'))) return undefined;
   const isExpansionDisabled = [test, defaults].some(({ options }) => memberOf(options, 'disableVarExpansion') === true);
   if (isExpansionDisabled) return 1;

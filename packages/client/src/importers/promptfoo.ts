@@ -99,14 +99,14 @@ function worstOf(counts: Statistics, byPrompt: Pick<Statistics, 'total' | 'passe
       `results.stats counts ${counts.total} cases and results.results lists none: the file was filtered or cut off, or promptfoo wrote it with --no-write; run promptfoo again, without this option`,
     );
   const total = Math.max(counts.total, byPrompt.total, cases.length);
-  const passed = Math.min(counts.passed, byPrompt.passed, distinct(cases.filter(hasPassed)));
+  const passed = Math.min(counts.passed, byPrompt.passed, countDistinct(cases.filter(hasPassed)));
   const doubtful = total - passed - counts.failed - counts.errored;
-  const repeated = cases.length - distinct(cases);
+  const repeated = cases.length - countDistinct(cases);
   return { total, passed, failed: counts.failed, errored: counts.errored + doubtful, doubtful, repeated };
 }
 
-/** The number of results that differ in test, prompt or provider. A provider with its own prompts can share the numbers of another one. */
-const distinct = (results: readonly unknown[]): number => new Set(results.map(identityOf)).size;
+/** The number of results that differ in test, prompt or provider. Providers with their own prompts can use the same prompt numbers. */
+const countDistinct = (results: readonly unknown[]): number => new Set(results.map(identityOf)).size;
 
 /** The test, prompt and provider of a result as a text; the result itself if it has no numbers. */
 function identityOf(result: unknown): unknown {

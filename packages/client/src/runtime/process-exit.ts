@@ -14,7 +14,7 @@ const runTasks = (): void => {
  * Runs a task when the process is about to exit by itself, but not after `process.exit()` or a signal. The process waits for work that
  * the task starts. All clients share one listener. Returns a function that cancels the task.
  */
-export function beforeExit(task: () => void): () => void {
+export function runBeforeExit(task: () => void): () => void {
   const { process } = globalThis as { process?: Partial<EndingProcess> };
   if (typeof process?.on !== 'function' || typeof process.off !== 'function') return () => undefined;
   if (tasks.size === 0) process.on('beforeExit', runTasks);

@@ -29,7 +29,7 @@ export const isUnexplainedFailure = (error: unknown): boolean =>
   error instanceof ApiError && !STATUSES_NOT_ABOUT_CONTENT.has(error.status);
 
 /** Decides what happens to a batch after an error. */
-export function afterFailure(batch: Batch, error: unknown): BatchOutcome {
+export function outcomeOfFailure(batch: Batch, error: unknown): BatchOutcome {
   if (error instanceof ValidationError) return withoutWrongEvents(batch, error);
   if (error instanceof PayloadTooLargeError) return splitBatch(batch, error);
   if (!isUnexplainedFailure(error)) return sendLater(batch);

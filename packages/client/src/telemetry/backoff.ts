@@ -10,7 +10,7 @@ export class Backoff {
   #notBefore = 0;
 
   /** Records a failed round. Further failures during the pause belong to the same outage, so they do not double the next pause. */
-  failed(retryAfterMs = 0): void {
+  recordFailure(retryAfterMs = 0): void {
     const now = performance.now();
     if (this.msLeft === 0) {
       const bound = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** this.#failures);
@@ -21,7 +21,7 @@ export class Backoff {
   }
 
   /** Records a success and resets the pause. */
-  succeeded(): void {
+  recordSuccess(): void {
     this.#failures = 0;
     this.resumeNow();
   }

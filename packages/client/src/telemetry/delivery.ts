@@ -2,10 +2,10 @@ import { ENDPOINTS } from '../http/endpoints.ts';
 import { ApiError, CountersignError } from '../http/errors.ts';
 import { ROUND_ATTEMPTS_MAX } from '../http/retry-pace.ts';
 import type { Transport } from '../http/transport.ts';
-import { beforeExit } from '../runtime/process-exit.ts';
+import { runBeforeExit } from '../runtime/process-exit.ts';
 import { backgroundTimer, runSoon, timerMs } from '../runtime/timers.ts';
 import type { TelemetryAccepted } from '../wire/contract.ts';
-import { afterFailure } from './after-failure.ts';
+import { outcomeOfFailure } from './after-failure.ts';
 import { Backoff } from './backoff.ts';
 import { type Batch, batchBody, batchesOf } from './batch.ts';
 import { DeliveryCounts } from './delivery-counts.ts';
@@ -144,7 +144,7 @@ export class Delivery {
 
   #succeeded(): void {
     if (this.#backoff.isHealthy) return;
-    this.#backoff.succeeded();
+    this.#backoff.recordSuccess();
     this.#runAfterPause();
   }
 
@@ -156,7 +156,7 @@ export class Delivery {
   }
 
   #failed(batch: Batch, error: unknown): void {
-    const { rejected, again, dropped, mustWait } = afterFailure(batch, error);
+    const { rejected, again, dropped, mustWait } = outcomeOfFailure(batch, error);
     this.#batches.unshift(...again);
     this.counts.rejected += rejected.length;
     this.counts.abandoned += dropped;
@@ -165,7 +165,7 @@ export class Delivery {
     for (const { text, issues } of rejected) this.#reports.rejected({ event: JSON.parse(text), issues, requestId });
     if (!mustWait) return;
     this.#cancelTimer();
-    this.#backoff.failed(error instanceof ApiError ? error.retryAfterMs : undefined);
+    this.#backoff.recordFailure(error instanceof ApiError ? error.retryAfterMs : undefined);
     if (again.length > 0 && error instanceof CountersignError) this.#reports.unsent({ error, queued: this.counts.stats.queued });
   }
 
@@ -198,7 +198,7 @@ export class Delivery {
 
   /** Schedules the next send: of an incomplete batch after the interval, and of waiting batches after the pause. */
   #scheduleSend(): void {
-    this.#cancelExitTask ??= beforeExit(() => void this.end(this.#settings.exitDeadlineMs));
+    this.#cancelExitTask ??= runBeforeExit(() => void this.end(this.#settings.exitDeadlineMs));
     this.#stopTimer ??= backgroundTimer(
       () => {
         this.#stopTimer = undefined;

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../http/errors.ts';
 import { type OptionNames, rejectUnknownOption } from '../known-options.ts';
-import { positive } from '../positive-option.ts';
+import { positiveOption } from '../positive-option.ts';
 import type { BatchBounds, QueueBounds } from './event-queue.ts';
 import type { TelemetryCallbacks } from './telemetry-reports.ts';
 
@@ -54,20 +54,20 @@ const SERVICE_EVENTS_MAX = 200;
 /** Checks the options. Throws a ConfigurationError that names the wrong one. */
 export function readTelemetryOptions(options: TelemetryOptions = {}): TelemetrySettings {
   rejectUnknownOption('telemetry.', options, NAMES);
-  const eventsMax = positive('telemetry.batchEventsMax', options.batchEventsMax, SERVICE_EVENTS_MAX);
+  const eventsMax = positiveOption('telemetry.batchEventsMax', options.batchEventsMax, SERVICE_EVENTS_MAX);
   if (eventsMax > SERVICE_EVENTS_MAX || !Number.isInteger(eventsMax))
     throw new ConfigurationError(
       `telemetry.batchEventsMax must be a whole number from 1 to ${SERVICE_EVENTS_MAX}, got ${eventsMax}`,
     );
   return {
-    batch: { eventsMax, bytesMax: positive('telemetry.batchBytesMax', options.batchBytesMax, 1_000_000) },
+    batch: { eventsMax, bytesMax: positiveOption('telemetry.batchBytesMax', options.batchBytesMax, 1_000_000) },
     queue: {
-      eventsMax: positive('telemetry.queueEventsMax', options.queueEventsMax, 50_000),
-      unitsMax: positive('telemetry.queueCharactersMax', options.queueCharactersMax, 32_000_000),
+      eventsMax: positiveOption('telemetry.queueEventsMax', options.queueEventsMax, 50_000),
+      unitsMax: positiveOption('telemetry.queueCharactersMax', options.queueCharactersMax, 32_000_000),
     },
-    flushIntervalMs: positive('telemetry.flushIntervalMs', options.flushIntervalMs, 1000),
-    requestsMax: positive('telemetry.requestsMax', options.requestsMax, 16),
-    exitDeadlineMs: positive('telemetry.exitDeadlineMs', options.exitDeadlineMs, 10_000),
+    flushIntervalMs: positiveOption('telemetry.flushIntervalMs', options.flushIntervalMs, 1000),
+    requestsMax: positiveOption('telemetry.requestsMax', options.requestsMax, 16),
+    exitDeadlineMs: positiveOption('telemetry.exitDeadlineMs', options.exitDeadlineMs, 10_000),
     callbacks: options,
   };
 }

@@ -1,4 +1,4 @@
-import { beforeExit } from '../runtime/process-exit.ts';
+import { runBeforeExit } from '../runtime/process-exit.ts';
 import type { TraceAccepted } from '../wire/contract.ts';
 import type { RunDocuments } from './run-documents.ts';
 import type { RunOwner, TraceRun } from './trace-run.ts';
@@ -25,7 +25,7 @@ export class OpenRuns implements RunOwner {
   /** Tracks a run until it ends. */
   add(run: TraceRun): void {
     this.#open.add(run);
-    this.#cancelExitTask ??= beforeExit(() => this.#exitTask());
+    this.#cancelExitTask ??= runBeforeExit(() => this.#exitTask());
     const [oldest] = this.#open;
     if (this.#open.size > OPEN_MAX && oldest !== undefined) this.#open.delete(oldest);
   }

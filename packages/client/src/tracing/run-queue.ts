@@ -1,7 +1,7 @@
 import { ApiError, CountersignError } from '../http/errors.ts';
 import { ROUND_ATTEMPTS_MAX } from '../http/retry-pace.ts';
 import type { SendOptions } from '../http/transport.ts';
-import { beforeExit } from '../runtime/process-exit.ts';
+import { runBeforeExit } from '../runtime/process-exit.ts';
 import { backgroundTimer, timerMs } from '../runtime/timers.ts';
 import { isPermanent, isUnexplainedFailure, UNEXPLAINED_FAILURES_MAX } from '../telemetry/after-failure.ts';
 import { Backoff } from '../telemetry/backoff.ts';
@@ -81,7 +81,7 @@ export class RunQueue {
       const number = this.counts.accepted;
       this.#queued.push({ number, documents, idempotencyKey: crypto.randomUUID(), unexplainedFailures: 0, settle });
     });
-    this.#cancelExitTask ??= beforeExit(() => this.#settings.exitTask());
+    this.#cancelExitTask ??= runBeforeExit(() => this.#settings.exitTask());
     this.#run();
     return responseWithin(sent, this.#settings.deadlineMs);
   }
@@ -135,7 +135,7 @@ export class RunQueue {
       const options = { idempotencyKey, signal: controller.signal, attemptsMax: ROUND_ATTEMPTS_MAX };
       const response = await this.#post(run.documents, options);
       this.counts.sent += 1;
-      this.#backoff.succeeded();
+      this.#backoff.recordSuccess();
       run.settle(response);
     } catch (error) {
       this.#failed(run, error);
@@ -152,7 +152,7 @@ export class RunQueue {
       this.#reports.rejected(run.documents, error);
       return;
     }
-    this.#backoff.failed(error instanceof ApiError ? error.retryAfterMs : undefined);
+    this.#backoff.recordFailure(error instanceof ApiError ? error.retryAfterMs : undefined);
     if (isUnexplainedFailure(error)) run.unexplainedFailures += 1;
     if (run.unexplainedFailures >= UNEXPLAINED_FAILURES_MAX) {
       this.#drop(run, 'refused');

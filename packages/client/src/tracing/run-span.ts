@@ -76,7 +76,7 @@ export class RunSpan {
 
   /** Runs work as a step within this one: see `TraceRun.span`. */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
-    return this.startSpan(start).around(work);
+    return this.startSpan(start).runWork(work);
   }
 
   /** Ends the step and stores its record. A second call has no effect. */
@@ -89,7 +89,7 @@ export class RunSpan {
   }
 
   /** @internal Runs work inside this span. Ends the span when the work returns or throws, or its promise settles. */
-  around<T>(work: (span: RunSpan) => T): T {
+  runWork<T>(work: (span: RunSpan) => T): T {
     const failed = (thrown: unknown): never => {
       this.fail(thrown).end();
       throw thrown;
@@ -110,8 +110,8 @@ export class RunSpan {
     }
   }
 
-  /** @internal The record of a span that was not ended before its run. */
-  unfinished(): Record<string, unknown> {
+  /** @internal Ends a span that was not ended before its run, and returns its record. */
+  endAsUnfinished(): Record<string, unknown> {
     this.#hasEnded = true;
     const document = this.set({ status: 'unfinished' }).#document(this.#watch.start);
     this.#details = {};

@@ -79,7 +79,7 @@ export class TraceRun {
    * work receives, or if the runtime has AsyncLocalStorage.
    */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
-    return this.startSpan(start).around(work);
+    return this.startSpan(start).runWork(work);
   }
 
   /** Runs work so that `traces.span` adds its steps to this run. Without AsyncLocalStorage this works only until the first `await`. */
@@ -98,7 +98,7 @@ export class TraceRun {
   }
 
   /** @internal Runs work and ends the run with it. Returns the result of the work, or throws its error again. */
-  around<T>(work: (run: TraceRun) => T): T {
+  runWork<T>(work: (run: TraceRun) => T): T {
     const failed = (thrown: unknown): never => {
       void this.fail(thrown).end();
       throw thrown;
@@ -138,7 +138,7 @@ export class TraceRun {
 
   /** Builds the documents and releases their sources: asynchronous work that was started in the run can keep the run in memory. */
   #documents(): RunDocuments {
-    for (const span of this.#spans.values()) if (span instanceof RunSpan) this.keep(span, span.unfinished());
+    for (const span of this.#spans.values()) if (span instanceof RunSpan) this.keep(span, span.endAsUnfinished());
     const whole = { trace_id: this.traceId, ...this.#watch.stop(), ...this.#details };
     const head = boundedDocument(whole, this.#limits.spanCharactersMax);
     const spans = [...this.#spans.values()].filter((span) => typeof span === 'string');

@@ -85,7 +85,7 @@ export class Traces {
    * for it.
    */
   run<T>(start: RunStart, work: (run: TraceRun) => T): T {
-    return this.start(start).around(work);
+    return this.start(start).runWork(work);
   }
 
   /** The caller's open span; undefined outside of spans and, on runtimes without AsyncLocalStorage, after the first `await`. */
@@ -176,11 +176,11 @@ const keyOf = (index: number, { idempotencyKey: key }: CallOptions): string | un
 
 /** Throws if the trace needs several requests and the Idempotency-Key of the last one would be too long. Nothing has been sent yet. */
 function requireShortKey(requests: number, options: CallOptions): void {
-  const tooLong = (keyOf(requests - 1, options)?.length ?? 0) - IDEMPOTENCY_KEY_LENGTH_MAX;
-  if (requests === 1 || tooLong <= 0) return;
-  const most = options.idempotencyKey!.length - tooLong;
+  const excess = (keyOf(requests - 1, options)?.length ?? 0) - IDEMPOTENCY_KEY_LENGTH_MAX;
+  if (requests === 1 || excess <= 0) return;
+  const lengthMax = options.idempotencyKey!.length - excess;
   throw new ConfigurationError(
-    `idempotencyKey must have at most ${most} characters for this trace, which needs ${requests} requests`,
+    `idempotencyKey must have at most ${lengthMax} characters for this trace, which needs ${requests} requests`,
   );
 }
 

@@ -1,5 +1,5 @@
 import { type OptionNames, rejectUnknownOption } from '../known-options.ts';
-import { positive } from '../positive-option.ts';
+import { positiveOption } from '../positive-option.ts';
 import type { TraceCallbacks } from './trace-reports.ts';
 
 /** How runs are built and sent. */
@@ -35,11 +35,11 @@ export interface TracingLimits {
 export function readTracingLimits(options: TracingOptions = {}): TracingLimits {
   rejectUnknownOption('traces.', options, NAMES);
   return {
-    spansMax: positive('traces.spansMax', options.spansMax, 5000),
-    spanCharactersMax: positive('traces.spanCharactersMax', options.spanCharactersMax, 1_000_000),
-    runCharactersMax: positive('traces.runCharactersMax', options.runCharactersMax, 32_000_000),
-    queueBytesMax: positive('traces.queueBytesMax', options.queueBytesMax, 100_000_000),
-    requestsMax: positive('traces.requestsMax', options.requestsMax, 16),
+    spansMax: positiveOption('traces.spansMax', options.spansMax, 5000),
+    spanCharactersMax: positiveOption('traces.spanCharactersMax', options.spanCharactersMax, 1_000_000),
+    runCharactersMax: positiveOption('traces.runCharactersMax', options.runCharactersMax, 32_000_000),
+    queueBytesMax: positiveOption('traces.queueBytesMax', options.queueBytesMax, 100_000_000),
+    requestsMax: positiveOption('traces.requestsMax', options.requestsMax, 16),
   };
 }
 

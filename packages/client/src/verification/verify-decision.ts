@@ -56,7 +56,7 @@ function sharedFault(decision: Record<string, unknown>, { decisionKey }: SharedT
   const keys = [decisionKey].flat().map(readDecisionKey);
   if (keys.length === 0) throw new ConfigurationError('verifying a decision needs a decisionKey');
   const faults = keys.map((key) => {
-    const result = canonical(() => decisionFault(decision, key, digests));
+    const result = resultOrFault(() => decisionFault(decision, key, digests));
     return 'fault' in result ? result.fault : result.value;
   });
   return faults.includes(undefined) ? undefined : faults[0];
@@ -78,7 +78,7 @@ function readText(text: string): { value: unknown } | { fault: string } {
 }
 
 /** The result of work on a decision's canonical form, or a fault if the decision has none. */
-function canonical<T>(work: () => T): { value: T } | { fault: string } {
+function resultOrFault<T>(work: () => T): { value: T } | { fault: string } {
   try {
     return { value: work() };
   } catch (error) {

@@ -14,7 +14,7 @@ export interface NameProblem {
  */
 export function agentNameProblems(name: string): NameProblem[] {
   if (PLAIN.test(name)) return [];
-  return [...invisible(name), ...whiteSpaceAtEnds(name), ...notNormalized(name)];
+  return [...invisibleProblems(name), ...whiteSpaceProblems(name), ...normalizationProblems(name)];
 }
 
 /** Whether a name has faults. Faster than `agentNameProblems` for long names of joined emoji (see `hasInvisibleOutsideEmoji`). */
@@ -38,7 +38,7 @@ const PLAIN = /^[!-~](?:[ -~]*[!-~])?$/;
 /** The maximum number of positions in a message. */
 const PLACES_MAX = 5;
 
-function invisible(name: string): NameProblem[] {
+function invisibleProblems(name: string): NameProblem[] {
   const found = invisibleCharacters(name);
   if (found.length === 0) return [];
   const places = found.slice(0, PLACES_MAX).map(({ at, character }) => placeOf(name, at, character));
@@ -46,7 +46,7 @@ function invisible(name: string): NameProblem[] {
   return [{ code: 'invisible_character', message: `contains invisible characters: ${places.join(', ')}${more}` }];
 }
 
-function whiteSpaceAtEnds(name: string): NameProblem[] {
+function whiteSpaceProblems(name: string): NameProblem[] {
   const characters = [...name];
   const ends: string[] = [];
   if (isWhiteSpace(characters[0])) ends.push(placeOf(name, 0, characters[0]!));
@@ -58,7 +58,7 @@ function whiteSpaceAtEnds(name: string): NameProblem[] {
 
 const isWhiteSpace = (character: string | undefined): boolean => character !== undefined && /^\p{White_Space}$/u.test(character);
 
-function notNormalized(name: string): NameProblem[] {
+function normalizationProblems(name: string): NameProblem[] {
   const normalized = name.normalize('NFC');
   if (normalized === name) return [];
   const expected = [...normalized];
