@@ -15,7 +15,7 @@ export const kills: Fault = {
   what: 'kill -9 in turn of the servers, of PostgreSQL, of both at once, and of one of several servers, while 8 senders write',
   promise: [
     `a record is acknowledged by every server within ${RECOVERY_SECONDS_MAX} s of a kill`,
-    `and by one that still runs within ${OTHERS_SECONDS_MAX} s`,
+    `and by a server that still runs within ${OTHERS_SECONDS_MAX} s`,
   ].join(', '),
   supportsCitus: true,
   run: async ({ rounds, servers, onCitus }) => {

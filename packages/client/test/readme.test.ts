@@ -110,7 +110,7 @@ describe('snippets of the README', () => {
     await expect(run(code)).rejects.toThrow(/^row 1: .*altered/);
   });
 
-  test('are the first one and ten others, which the tests above run', () => {
+  test('are eleven, and the tests above run all of them', () => {
     expect(blocks.length).toBe(10);
   });
 });

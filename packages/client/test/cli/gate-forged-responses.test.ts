@@ -161,7 +161,7 @@ describe('gate with forged responses', () => {
       ['--agent-id', '0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f'],
     ));
 
-  test('rejects a decision whose threshold, age of the evaluation or harness does not match the request', async () => {
+  test('rejects a decision whose threshold, maximum age or harness differs from the request', async () => {
     await gate.expectUndecided(
       gate.forward(
         (text) => text,

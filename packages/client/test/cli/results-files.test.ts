@@ -150,7 +150,7 @@ describe('errors of evaluate record', () => {
     expect((await stored(out)).sent.completeness).toBe('partial');
   });
 
-  test('suggest --status failing, which records a failing evaluation without a pass rate', async () => {
+  test('suggest --name and --status failing, which record a failing evaluation without a pass rate', async () => {
     const { status, out } = await record(['--name', 'nightly', '--status', 'failing']);
     expect(status).toBe(0);
     expect(await stored(out)).toMatchObject({ status: 'failing', pass_rate: null });

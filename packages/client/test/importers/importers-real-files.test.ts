@@ -49,11 +49,14 @@ describe('if a report contradicts its totals, the worse value counts', () => {
     }
   });
 
-  test.each(['fail', 'cancelled', 'skipped', 'todo'])('node:test: a count of `%s` in the last totals is not passed', (name) => {
-    const text = Buffer.from(resultsFile('node-test-nested.xml')).toString();
-    const { cases } = importJUnit(Buffer.from(text.replace(`<!-- ${name} 0 -->`, `<!-- ${name} 2 -->`)));
-    expect(cases).toMatchObject({ total: 7, passed: 3, errored: 4 });
-  });
+  test.each(['fail', 'cancelled', 'skipped', 'todo'])(
+    'node:test: cases that the final totals count as `%s` count as not passed',
+    (name) => {
+      const text = Buffer.from(resultsFile('node-test-nested.xml')).toString();
+      const { cases } = importJUnit(Buffer.from(text.replace(`<!-- ${name} 0 -->`, `<!-- ${name} 2 -->`)));
+      expect(cases).toMatchObject({ total: 7, passed: 3, errored: 4 });
+    },
+  );
 
   test('totals that are not numbers are rejected', () => {
     const report = '<testsuite name="s" tests="2" failures="NaN"><testcase/><testcase/></testsuite>';

@@ -88,8 +88,8 @@ describe('promptfoo', () => {
     });
   });
 
-  // promptfoo gives two results the same numbers if a provider has its own prompts.
-  test('counts two passed cases with the same numbers and different providers', () => {
+  // promptfoo gives two results the same test and prompt numbers if a provider has its own prompts.
+  test('counts two passed cases with the same test and prompt numbers but different providers', () => {
     const file = changedResultsFile('promptfoo.json', ({ results }) => {
       Object.assign(results.results[1], { testIdx: 0, success: true, provider: { id: 'other' } });
     });

@@ -24,7 +24,7 @@ const clientOf = (options: ClientOptions = {}) =>
     ...options,
   });
 const event = { trace_id: 'run-1', outcome: 'success' } as const;
-const after =
+const respondAfter =
   (ms: number, handler: ResponseHandler): ResponseHandler =>
   (response, request) =>
     void setTimeout(() => void handler(response, request), ms);
@@ -33,7 +33,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 describe('a time that is longer than a timer supports', () => {
   test('lets close() wait for the responses', async () => {
     const client = clientOf();
-    server.setHandlers(after(200, respond.good()));
+    server.setHandlers(respondAfter(200, respond.good()));
     client.telemetry.emit(event);
     void client.traces.start({ agent_name: 'bot' }).end();
     await client.close({ deadlineMs: Number.POSITIVE_INFINITY });
@@ -42,7 +42,7 @@ describe('a time that is longer than a timer supports', () => {
 
   test('lets an attempt take as long as the response needs', async () => {
     const limits = { timeoutMs: Number.POSITIVE_INFINITY, deadlineMs: Number.POSITIVE_INFINITY };
-    server.setHandlers(after(200, respond.good()));
+    server.setHandlers(respondAfter(200, respond.good()));
     const recorded = await clientOf(limits).evaluations.record({ name: 'nightly' }, { signal: AbortSignal.timeout(5000) });
     expect(receiptOf(recorded)?.attempts).toBe(1);
   });
