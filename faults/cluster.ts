@@ -110,7 +110,7 @@ export class Cluster {
 
   /**
    * Kills servers with SIGKILL, all at once. Returns when they have exited.
-   * @param killsDatabase whether PostgreSQL is killed with them. On Citus, one node is killed after them and started again.
+   * @param killsDatabase whether PostgreSQL is killed too. On Citus, one node is killed after the servers and started again.
    */
   async kill(members: readonly Member[], killsDatabase = false): Promise<void> {
     const pids = members.map(({ process }) => process!.pid);

@@ -30,18 +30,18 @@ class KeptHeadsOfALedger(VerifierTest):
         self.export = self.file(export(golden_rows()), 'export')
         self.kept = [self.file(text, f'size-{size}') for size, text in enumerate(self.notes)]
 
-    def with_all(self):
+    def all_checkpoints(self):
         return [argument for path in self.kept for argument in ('--checkpoint', path)]
 
     def test_a_valid_ledger_matches_every_kept_checkpoint(self):
-        result = self.good('ledger', self.export, *self.with_all(), '--key', self.KEY, '--tenant', TENANT)
+        result = self.good('ledger', self.export, *self.all_checkpoints(), '--key', self.KEY, '--tenant', TENANT)
         self.assertEqual([(head['size'], head['verdict']) for head in result['kept']], [(size, 'met') for size in range(7)])
         self.assertEqual(bytes.fromhex(self.golden['logs'][0]['roots'][6]), note.from_base64(result['root']))
         (signer,) = result['kept'][6]['signed_by']
         self.assertEqual((signer['verifier_key'], signer['kid']), (self.KEY, self.golden['keys'][0]['kid']))
 
     def test_without_a_key_the_root_is_still_compared(self):
-        self.assertEqual(self.good('ledger', self.export, *self.with_all())['kept'][6]['signed_by'], [])
+        self.assertEqual(self.good('ledger', self.export, *self.all_checkpoints())['kept'][6]['signed_by'], [])
         self.bad('checkpoint_not_met', 'ledger', self.file(export(self.rewritten())), '--checkpoint', self.kept[6])
 
     def test_the_option_key_takes_a_file_of_keys_or_a_jwks_and_can_be_repeated(self):
@@ -90,7 +90,7 @@ class KeptHeadsOfALedger(VerifierTest):
     def test_a_chain_rewritten_with_correct_hashes_is_detected(self):
         forged = self.file(export(self.rewritten()))
         self.good('ledger', forged)  # the chain alone does not reveal it
-        result = self.bad(['checkpoint_not_met'] * 4, 'ledger', forged, *self.with_all(), '--key', self.KEY)
+        result = self.bad(['checkpoint_not_met'] * 4, 'ledger', forged, *self.all_checkpoints(), '--key', self.KEY)
         message = result['problems'][0]['message']
         self.assertIn('the chain was rewritten, or this checkpoint is of another ledger', message)
         self.assertIn('(size 3) does not match', message)
@@ -186,12 +186,12 @@ class KeptHeadsOfALedger(VerifierTest):
         strangers = self.file(checkpoint(self.ORIGIN, tree_data(golden_rows()), SEEDS['stranger']))
         self.bad('unknown_signer', 'ledger', self.export, '--checkpoint', strangers, '--key', self.KEY)
         # One invalid checkpoint among valid ones makes the result broken.
-        self.bad('unknown_signer', 'ledger', self.export, *self.with_all(), '--checkpoint', strangers, '--key', self.KEY)
+        self.bad('unknown_signer', 'ledger', self.export, *self.all_checkpoints(), '--checkpoint', strangers, '--key', self.KEY)
 
     def test_a_broken_row_is_reported_with_the_verdicts_on_checkpoints_before_it(self):
         rows = golden_rows()
         rows[3]['subject'] = 'changed'
-        result = self.bad('row_hash_mismatch', 'ledger', self.file(export(rows)), *self.with_all(), '--key', self.KEY)
+        result = self.bad('row_hash_mismatch', 'ledger', self.file(export(rows)), *self.all_checkpoints(), '--key', self.KEY)
         self.assertEqual((result['first_bad']['seq'], result['entries_whole_before']), (4, 3))
         self.assertEqual([head['verdict'] for head in result['kept']], ['met'] * 4 + ['not_reached'] * 3)
 

@@ -112,7 +112,7 @@ def _parser():
             command.add_argument('--audit', metavar='FILE', help=what)
         if name == 'decisions':
             command.add_argument('--replay', metavar='FILE', help='the export of the evidence log; recompute every decision from it')
-        _signing_key(command, required=False)
+        _add_signing_key(command, required=False)
 
     command = add_command('proof', check_proof.check_inclusion, 'Check that a row, decision or event is in its log.')
     command.add_argument('file', metavar='FILE', help='the inclusion proof (tlog-proof); - for standard input')
@@ -120,7 +120,7 @@ def _parser():
     proved.add_argument('--row-hash', metavar='HEX64', help='row_hash of a row, response_sha256 of a decision, or leaf data of an event')
     proved.add_argument('--entry', metavar='F', help='the row, decision or event itself, as JSON')
     command.add_argument('--origin', metavar='O', help='the expected log, such as countersign/<tenant ID>')
-    _signing_key(command)
+    _add_signing_key(command)
 
     what = 'Check that a log only grew between a kept checkpoint and a later one.'
     command = add_command('consistency', check_proof.check_consistency, what)
@@ -128,12 +128,12 @@ def _parser():
     first = command.add_mutually_exclusive_group(required=True)
     first.add_argument('--first', metavar='KEPT', help='the earlier checkpoint, which you kept')
     first.add_argument('--head', metavar='HEADER', help='the earlier head, from a kept Countersign-Checkpoint header')
-    _signing_key(command)
+    _add_signing_key(command)
 
     what = 'Check the attestation of a promotion decision. Valid does not mean allowed.'
     command = add_command('attestation', check_proof.check_attestation, what)
     command.add_argument('file', metavar='FILE', help='the DSSE envelope; - for standard input')
-    _signing_key(command)
+    _add_signing_key(command)
 
     command = add_command('decision', check_decision, 'Check the digest and signature of a decision. Valid does not mean allowed.')
     command.add_argument('file', metavar='FILE', help='the response of the promotion check; - for standard input')
@@ -150,7 +150,7 @@ def _parser():
     return parser
 
 
-def _signing_key(command, required=True):
+def _add_signing_key(command, required=True):
     what = "the instance's public key: a verifier key (name+id+base64), or a file with such keys, a JWKS or a trust file; may be repeated"
     command.add_argument('--key', metavar='KEY', action='append', required=required, help=what)
 

@@ -85,7 +85,7 @@ test('VERSION is the version of the package', () => {
 
 describe('environment variables', () => {
   afterEach(() => vi.unstubAllEnvs());
-  const sent = async (options?: ClientOptions) => {
+  const sendEntry = async (options?: ClientOptions) => {
     const respond = async () => new Response('{"ok":true}', { headers: { 'content-type': 'application/json' } });
     const { fetch, sent } = countingFetch(respond);
     await new Countersign({ fetch, ...options }).audit.append({ actor: 'a', action: 'b.c' });
@@ -95,9 +95,9 @@ describe('environment variables', () => {
   test('set the address and the key, and options override them', async () => {
     vi.stubEnv('COUNTERSIGN_URL', 'https://countersign.example');
     vi.stubEnv('COUNTERSIGN_API_KEY', `${apiKey}\n`);
-    expect(await sent()).toEqual(['https://countersign.example/api/public/audit', `Bearer ${apiKey}`]);
+    expect(await sendEntry()).toEqual(['https://countersign.example/api/public/audit', `Bearer ${apiKey}`]);
     const other = apiKey.replace('5f0c', '0000');
-    expect(await sent({ baseUrl: 'https://other.example', apiKey: other })).toEqual([
+    expect(await sendEntry({ baseUrl: 'https://other.example', apiKey: other })).toEqual([
       'https://other.example/api/public/audit',
       `Bearer ${other}`,
     ]);

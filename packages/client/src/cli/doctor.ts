@@ -51,7 +51,7 @@ function readScopes(given = 'governance'): string[] {
 
 type DoctorOptions = ConnectionOptions & TrustOptions;
 
-const ofWorkspace = ({ workspace }: TrustSettings): string =>
+const workspaceText = ({ workspace }: TrustSettings): string =>
   workspace === undefined ? '' : `; decisions must be of workspace ${workspace}`;
 
 /** Runs the checks in order. A check that depends on a failed one is skipped. */
@@ -77,7 +77,7 @@ async function runChecks(session: Session, values: DoctorOptions, requiredScopes
       requireWorkspace(settings);
       return settings;
     },
-    (settings) => (hasKeys(settings) ? `readable${ofWorkspace(settings)}` : 'none given: signatures are not checked'),
+    (settings) => (hasKeys(settings) ? `readable${workspaceText(settings)}` : 'none given: signatures are not checked'),
     results,
     (settings) => (hasKeys(settings) ? true : null),
   );
@@ -97,8 +97,8 @@ async function runChecks(session: Session, values: DoctorOptions, requiredScopes
 }
 
 /**
- * Adds the result of the work to `results`. A CommandError is a failed check. Its remedy is the part of its message after `; `, or else in
- * REMEDIES.
+ * Adds the result of the work to `results`, and returns the value of the work. A CommandError is a failed check without a value. Its remedy
+ * is the part of its message after `; `, or else in REMEDIES.
  */
 async function attempt<T>(
   what: string,

@@ -53,7 +53,7 @@ export function readMoment(option: string, text: string): string {
   throw wrongUse(`${option} takes a time with its time zone, such as 2026-11-20T09:30:00Z; got ${JSON.stringify(text)}`);
 }
 
-/** One of a list. */
+/** One of `values`. */
 export function readOneOf<const T extends string>(option: string, text: string, values: readonly T[]): T {
   const found = values.find((value) => value === text);
   if (found !== undefined) return found;

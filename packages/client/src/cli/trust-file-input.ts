@@ -23,7 +23,7 @@ export const SUCCESSION_CHECKS: SuccessionChecks = { sha256, verify: verifyEd255
  * Throws a CommandError if it cannot be read or is not a valid trust file.
  */
 export function readTrustFileInput(session: Session, option: string | undefined): TrustFileInput | undefined {
-  const location = option ?? session.variable('COUNTERSIGN_TRUST_FILE') ?? inVariable(session, 'COUNTERSIGN_TRUST');
+  const location = option ?? session.variable('COUNTERSIGN_TRUST_FILE') ?? variableLocation(session, 'COUNTERSIGN_TRUST');
   if (location === undefined) return undefined;
   const name = location.startsWith('env:') ? location.slice(4) : undefined;
   const text = name === undefined ? readTextFile(location, KEY_BYTES_MAX) : (session.terminal.environment[name] ?? '');
@@ -34,7 +34,7 @@ export function readTrustFileInput(session: Session, option: string | undefined)
   return { ...content, source };
 }
 
-const inVariable = (session: Session, name: string): string | undefined =>
+const variableLocation = (session: Session, name: string): string | undefined =>
   session.variable(name) === undefined ? undefined : `env:${name}`;
 
 /** The time limit for reading the published keys. */

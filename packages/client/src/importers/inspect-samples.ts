@@ -30,13 +30,13 @@ export function provenPasses(log: Members, spec: Members, metric: ChosenMetric, 
     .filter((sample) => areErrorsScored || memberOf(sample, 'error') == null)
     .map((sample) => (metric.meanOf === undefined ? 1 : largestValue(scoreValue(sample, metric.meanOf))));
   const proven = values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
-  const most = proven + values.filter((value) => value === undefined).length;
-  const error = SUM_ERROR * samples.length;
-  if (passed > most + error)
+  const passedMax = proven + values.filter((value) => value === undefined).length;
+  const tolerance = SUM_ERROR * samples.length;
+  if (passed > passedMax + tolerance)
     throw contradictionError(
-      `its results give ${rounded(passed)} passed samples (${metric.name} ${metric.value}), but its samples give at most ${rounded(most)}`,
+      `its results give ${rounded(passed)} passed samples (${metric.name} ${metric.value}), but its samples give at most ${rounded(passedMax)}`,
     );
-  return passed > proven + error ? proven : passed;
+  return passed > proven + tolerance ? proven : passed;
 }
 
 const contradictionError = (why: string): ImportError =>

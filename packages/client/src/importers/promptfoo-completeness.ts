@@ -102,5 +102,6 @@ const isInline = (prompts: unknown): boolean =>
   Array.isArray(prompts) &&
   prompts.every((each) => typeof each === 'string' && /\s/.test(each) && !/^\w+:|[*]|\.\w{1,5}(:\w+)?$/.test(each));
 
+/** Whether every provider is given by its name and none by a file. */
 const areNamed = (providers: unknown): boolean =>
   Array.isArray(providers) && providers.every((each) => typeof each === 'string' && !each.startsWith('file://'));

@@ -31,7 +31,7 @@ export class EventQueue {
     return this.#texts.length - this.#first;
   }
 
-  /** Whether a text fits. Events that were taken and have no outcome yet (`inFlight`) count towards the events, not the units. */
+  /** Whether a text fits. Events that were taken and have no outcome yet (`inFlight`) count towards `eventsMax`, but not towards `unitsMax`. */
   hasRoom(units: number, inFlight: number): boolean {
     const { eventsMax, unitsMax } = this.#bounds;
     return this.size + inFlight < eventsMax && this.#units + units <= unitsMax;
