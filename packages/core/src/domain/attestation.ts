@@ -50,7 +50,7 @@ export function preAuthenticationEncoding(payloadType: string, payload: Uint8Arr
   return bytes;
 }
 
-/** Signs a decision, exactly as it was returned, with each signer. The caller passes all live keys. */
+/** Signs a decision, exactly as it was returned, by each signer. The caller passes the signers of all live keys. */
 export function attestDecision<D extends AttestableDecision>(decision: D, signers: readonly AttestationSigner[]): Envelope {
   const payload = payloadOf(decision);
   const message = preAuthenticationEncoding(PAYLOAD_TYPE, payload);
@@ -85,9 +85,9 @@ export function envelopeOfHeader(decision: AttestableDecision, header: string): 
     const [, keyid, sig] = /^\s*"([A-Za-z0-9_-]{1,64})";sig=:([A-Za-z0-9+/]{1,128}={0,2}):\s*$/.exec(member) ?? [];
     return keyid === undefined || sig === undefined ? undefined : { keyid, sig };
   });
-  const whole = signatures.filter((signature) => signature !== undefined);
-  if (whole.length !== signatures.length) return undefined;
-  return { payload: toBase64(payloadOf(decision)), payloadType: PAYLOAD_TYPE, signatures: whole };
+  const parsed = signatures.filter((signature) => signature !== undefined);
+  if (parsed.length !== signatures.length) return undefined;
+  return { payload: toBase64(payloadOf(decision)), payloadType: PAYLOAD_TYPE, signatures: parsed };
 }
 
 /** A public key as a JWK (RFC 8037), with its thumbprint as its ID (RFC 7638). */

@@ -7,11 +7,11 @@ const LINE_FEED = 0x0a;
  * Yields the lines of a byte stream, without line feeds. The lines that end in one chunk come in one array, because awaiting each line
  * would cost as much as parsing it. For a line beyond the limit, 'too long' is yielded, and nothing after it. So a file that
  * is not an export cannot fill the memory.
- * @param max the maximum length of a line in bytes, including the line feed.
+ * @param bytesMax the maximum length of a line in bytes, including the line feed.
  */
 export async function* boundedLines(
   bytes: AsyncIterable<Uint8Array>,
-  max: number = LINE_BYTES_MAX,
+  bytesMax: number = LINE_BYTES_MAX,
 ): AsyncGenerator<(Uint8Array | 'too long')[]> {
   let parts: Uint8Array[] = [];
   let length = 0;
@@ -19,7 +19,7 @@ export async function* boundedLines(
     const lines: (Uint8Array | 'too long')[] = [];
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
-      if (length + end + 1 - start > max) return yield [...lines, 'too long'];
+      if (length + end + 1 - start > bytesMax) return yield [...lines, 'too long'];
       parts.push(chunk.subarray(start, end));
       lines.push(join(parts));
       parts = [];
@@ -28,7 +28,7 @@ export async function* boundedLines(
     }
     if (lines.length > 0) yield lines;
     length += chunk.length - start;
-    if (length > max) return yield ['too long'];
+    if (length > bytesMax) return yield ['too long'];
     if (start < chunk.length) parts.push(chunk.subarray(start));
   }
   if (length > 0) yield [join(parts)];

@@ -56,8 +56,8 @@ function isPlain(object: object): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** The canonical text of any value. @param member writes the members of an object and the items of an array. */
-function write(value: unknown, member: (value: unknown) => string = write): string {
+/** The canonical text of any value. @param writeMember writes the members of an object and the items of an array. */
+function write(value: unknown, writeMember: (value: unknown) => string = write): string {
   switch (typeof value) {
     case 'string':
       return canonicalString(value);
@@ -67,7 +67,9 @@ function write(value: unknown, member: (value: unknown) => string = write): stri
       return value ? 'true' : 'false';
     case 'object':
       if (value === null) return 'null';
-      return Array.isArray(value) ? canonicalArray(value, member) : canonicalObject(value as Record<string, unknown>, member);
+      return Array.isArray(value)
+        ? canonicalArray(value, writeMember)
+        : canonicalObject(value as Record<string, unknown>, writeMember);
     default:
       throw new NotCanonicalError(`JSON has no ${typeof value}`);
   }
@@ -92,24 +94,24 @@ function canonicalNumber(number: number): string {
 }
 
 /** Reads the items by index: methods such as map() would skip a hole, which is undefined and must throw. */
-function canonicalArray(items: unknown[], member: (value: unknown) => string): string {
+function canonicalArray(items: unknown[], writeMember: (value: unknown) => string): string {
   let text = '[';
   for (let index = 0; index < items.length; index += 1) {
     if (index > 0) text += ',';
-    text += member(items[index]);
+    text += writeMember(items[index]);
   }
   return text + ']';
 }
 
 /** Sorts members by UTF-16 code units (RFC 8785, section 3.2.3), the order of sort() and `>=` for strings. */
-function canonicalObject(object: Record<string, unknown>, member: (value: unknown) => string): string {
+function canonicalObject(object: Record<string, unknown>, writeMember: (value: unknown) => string): string {
   if (!isPlain(object)) throw new NotCanonicalError('only plain objects have a canonical form');
   const names = Object.keys(object);
   if (!isSorted(names)) names.sort();
   let text = '{';
   for (const name of names) {
     if (text.length > 1) text += ',';
-    text += canonicalName(name) + member(object[name]);
+    text += canonicalName(name) + writeMember(object[name]);
   }
   return text + '}';
 }

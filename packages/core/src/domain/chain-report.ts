@@ -1,7 +1,7 @@
 import type { AcceptedRestore } from './accepted-restore.ts';
 import type { ClockCorrection } from './clock-correction.ts';
 
-/** The maximum nesting of a row that verifiers read. The service accepts at most half as much in audit entries. */
+/** The maximum nesting of a row that verifiers read. The service accepts audit entries with at most half of this nesting. */
 export const NESTING_MAX = 200;
 
 /** The first fault in a log's rows. */
@@ -25,7 +25,7 @@ export interface Contradiction {
 
 /** Traces that were dropped because of their age or on request, according to the trace log. */
 export interface DroppedTraces {
-  /** How many traces. */
+  /** The number of these traces. */
   traces: number;
   /** When traces were last dropped: UTC with milliseconds. */
   lastAt: string;

@@ -65,7 +65,7 @@ export class ChainVerifier {
   #lastRecordedAt: string | undefined;
   readonly #digests: Pick<Digests, 'sha256Hex'>;
 
-  /** @param tenantId the expected tenant; by default that of the first row. */
+  /** @param tenantId the expected tenant; by default the tenant of the first row. */
   constructor(digests: Pick<Digests, 'sha256Hex'>, tenantId?: string) {
     this.#digests = digests;
     this.tenantId = tenantId;

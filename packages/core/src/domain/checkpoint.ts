@@ -30,7 +30,7 @@ export const noteKeyName = (instanceId: string): string => `countersign/${instan
 /** The text of a checkpoint, which is signed. */
 export const checkpointText = ({ origin, size, root }: TreeHead): string => `${origin}\n${size}\n${toBase64(root)}\n`;
 
-/** The checkpoint of a head, signed with each signer. */
+/** The checkpoint of a head, signed by each signer. */
 export const signCheckpoint = (head: TreeHead, signers: readonly NoteSigner[], sha256: Sha256): string =>
   signNote(checkpointText(head), signers, sha256);
 

@@ -17,7 +17,7 @@ export interface DatabaseReading {
 /**
  * Why the clocks cannot be used.
  * `jumped`: the system clock moved relative to the monotonic clock. `apart`: the database's clock differs from the system clock.
- * `settling`: the clocks agree again, but not yet for CLOCK_SETTLING_MS.
+ * `settling`: the clocks agree again, but for less than CLOCK_SETTLING_MS.
  */
 export interface ClockFault {
   kind: 'jumped' | 'apart' | 'settling';

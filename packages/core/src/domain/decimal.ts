@@ -30,9 +30,9 @@ function parseDecimal(text: string): Decimal {
 
 function add(left: Decimal, right: Decimal): Decimal {
   const scale = Math.max(left.scale, right.scale);
-  const at = (decimal: Decimal) =>
+  const digitsAtScale = (decimal: Decimal) =>
     decimal.scale === scale ? decimal.digits : decimal.digits * 10n ** BigInt(scale - decimal.scale);
-  return { digits: at(left) + at(right), scale };
+  return { digits: digitsAtScale(left) + digitsAtScale(right), scale };
 }
 
 function decimalText({ digits, scale }: Decimal): string {

@@ -98,11 +98,11 @@ function replayFault(state: EvidenceState, decision: Record<string, unknown>, te
     { ...found, other_evaluations: [], read_at: String(timestamp).replace('Z', '000Z') },
     [],
   );
-  return differenceFrom(decision, document) ?? inventedName(state, decision);
+  return differenceFrom(decision, document) ?? inventedNameFault(state, decision);
 }
 
-/** Says which name the message of a decision suggests although no registered agent has it; undefined if there is none. */
-function inventedName(state: EvidenceState, { message }: Record<string, unknown>): string | undefined {
+/** The fault if the message of a decision suggests a name that no registered agent has; undefined otherwise. */
+function inventedNameFault(state: EvidenceState, { message }: Record<string, unknown>): string | undefined {
   const isKnown = (shown: string) =>
     state.agentNamed(shown) !== undefined || [...state.agents()].some(({ name }) => showsName(shown, name));
   const invented = suggestedNames(message).find((shown) => !isKnown(shown));
@@ -136,7 +136,7 @@ function evidenceFor(state: EvidenceState, decision: Record<string, unknown>) {
 
 /**
  * Returns undefined if the decision equals the verdict with one of its age limits. Otherwise returns how it differs from the verdict with
- * the first one.
+ * the first limit.
  */
 function differenceFrom(decision: Record<string, unknown>, document: EvidenceDocument): string | undefined {
   // The request is an input here, so it is not compared.

@@ -223,7 +223,7 @@ export const evaluationOfEvent = (event: RecordedEvaluation & EvidenceEvent): Kn
 /** Adds an evaluation, which is now the agent's latest. Returns by how much `evaluationCount` grows. */
 function addEvaluation(agent: AgentState, evaluation: KnownEvaluation): number {
   const { byHarness, bySeries } = agent;
-  const before = byHarness.size + bySeries.size;
+  const countBefore = byHarness.size + bySeries.size;
   agent.latest = evaluation;
   if (evaluation.harnessId !== null) byHarness.set(evaluation.harnessId, evaluation);
   const series = JSON.stringify([evaluation.suite ?? evaluation.name, evaluation.harnessId]);
@@ -232,7 +232,7 @@ function addEvaluation(agent: AgentState, evaluation: KnownEvaluation): number {
   bySeries.set(series, evaluation);
   // Senders choose the names of series, so their number is unlimited. The oldest series is removed, because no decision names it.
   if (bySeries.size > SERIES_MAX) bySeries.delete(bySeries.keys().next().value!);
-  return byHarness.size + bySeries.size - before;
+  return byHarness.size + bySeries.size - countBefore;
 }
 
 /** Sets the approval of an evaluation. Does nothing if promotion checks cannot use the evaluation: its approval has no effect. */

@@ -11,7 +11,8 @@ export function parseLine(text: string, what = 'the line'): { row: unknown } | {
   const parsed = parse(text, what);
   if ('fault' in parsed) return parsed;
   if (isExactly(parsed.row, text)) return parsed;
-  // JSON parsers differ on which of two members with the same name they keep, and on inexact numbers. One hash could stand for two values.
+  // JSON parsers differ on which of two members with the same name they keep, and on inexact numbers. So they could read different values
+  // from one hashed text.
   const [inexact] = inexactnessOf(text);
   if (inexact === undefined) return parsed;
   // The last clause of the message is a remedy for senders, which does not apply to a stored text.

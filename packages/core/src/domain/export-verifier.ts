@@ -26,7 +26,7 @@ export interface ExportExpectation {
   corrections?: readonly ClockCorrection[] | undefined;
   /** The accepted restores in the audit ledger (ChainReport.restores). Not used for an export of the audit ledger, which contains them. */
   restores?: readonly AcceptedRestore[] | undefined;
-  /** The tenant of the supplied audit ledger; the rows must have the same. Undefined if no ledger was supplied, or it names no tenant. */
+  /** The tenant of the supplied audit ledger, which the rows must name too. Undefined if no ledger was supplied, or it names no tenant. */
   auditTenantId?: string | undefined;
   /** The expected tenant; by default the tenant of the first row that names one. */
   tenantId?: string | undefined;

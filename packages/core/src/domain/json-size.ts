@@ -22,19 +22,19 @@ export function exceededBound(
   const foundNames = new Uint8Array(NAME_BITS / 8);
   let values = 1;
   let names = 0;
-  let lastString = 0;
+  let lastStringHash = 0;
   for (let at = 0; at < document.length; at += 1) {
     const byte = document[at]!;
     if (byte === QUOTE) {
       const end = stringEnd(document, at);
-      lastString = hashOf(document, at + 1, end, seed);
+      lastStringHash = hashOf(document, at + 1, end, seed);
       at = end;
     } else if (byte === COMMA || byte === BRACKET || byte === BRACE) {
       values += 1;
       if (values > valuesMax) return 'valuesMax';
     } else if (byte === COLON) {
-      const bit = 1 << (lastString & 7);
-      const place = (lastString >>> 3) % foundNames.length;
+      const bit = 1 << (lastStringHash & 7);
+      const place = (lastStringHash >>> 3) % foundNames.length;
       if ((foundNames[place]! & bit) !== 0) continue;
       foundNames[place]! |= bit;
       names += 1;

@@ -41,11 +41,12 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
  */
 export function consistencyRanges(first: number, second: number): LeafRange[] {
   if (!(Number.isSafeInteger(first) && first >= 0 && first <= second))
-    throw new RangeError(`a tree of ${first} leaves is not a prefix of one of ${second}`);
+    throw new RangeError(`a tree of ${first} leaves is not a prefix of a tree of ${second} leaves`);
   if (first === 0 || first === second) return [];
   const ranges: LeafRange[] = [];
   let [start, end] = [0, second];
-  let whole = true; // Whether the subtree still starts at leaf 0. If it does at the end, it is the first tree, whose root the verifier has.
+  // If this is still true after the loop, the subtree is the first tree. The verifier has its root, so the proof does not contain it.
+  let startsAtFirstLeaf = true;
   while (end !== first) {
     const split = start + largestPowerBelow(end - start);
     if (first <= split) {
@@ -54,10 +55,10 @@ export function consistencyRanges(first: number, second: number): LeafRange[] {
     } else {
       ranges.push({ start, end: split });
       start = split;
-      whole = false;
+      startsAtFirstLeaf = false;
     }
   }
-  if (!whole) ranges.push({ start, end });
+  if (!startsAtFirstLeaf) ranges.push({ start, end });
   return ranges.reverse();
 }
 

@@ -4,7 +4,7 @@ import { CONFUSABLES } from './confusables-data.ts';
  * The keys for comparing names. Two names look alike if their skeletons by Unicode Technical Standard #39 are equal, ignoring case, runs of
  * white space and widths (docs/decisions/0040). A change of the keys needs a migration that removes the stored digests.
  *
- * This needs two keys, because a capital letter and its small letter have different look-alikes. Capital I looks
+ * Two keys are needed, because a capital letter and its small letter have different look-alikes. Capital I looks
  * like l, but small i does not. Capital Cyrillic Н looks like H, but small н does not look like h.
  */
 export interface NameSkeletons {
@@ -78,10 +78,10 @@ const WIDTHS = [
 /** This hyphen is in neither the table nor the ranges. */
 const MONGOLIAN_HYPHEN = '\u1806';
 
-/** The table replaces the full-width hyphen by a Japanese long vowel mark. It counts as a hyphen, like the other forms of ASCII characters. */
+/** The table replaces this hyphen by a Japanese long vowel mark. Instead, a hyphen replaces it, as with other forms of ASCII characters. */
 const FULL_WIDTH_HYPHEN = '\uff0d';
 
-/** Adds the forms from `first` to `last` that the table leaves out: each one is replaced as its ordinary form is. */
+/** Adds the forms from `first` to `last` that the table leaves out. Each form gets the replacement of its ordinary form. */
 function addWidths(read: Map<string, string>, first: number, last: number): void {
   for (let codePoint = first; codePoint <= last; codePoint += 1) {
     const form = String.fromCodePoint(codePoint);

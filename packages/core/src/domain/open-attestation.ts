@@ -59,7 +59,7 @@ export function openAttestation(
 }
 
 /**
- * Whether a key is live, or was retired at `timestamp` or later. A key whose `retired_at` is not an instant counts as retired earlier.
+ * Whether a key is live, or was retired at `timestamp` or later. A key whose `retired_at` is not an instant counts as retired before that.
  * Instants are compared as text, because their form allows days that do not exist.
  */
 const isLiveAt = (timestamp: string, { retiredAt }: AttestationKey): boolean =>

@@ -45,7 +45,7 @@ export function keyId({ name, publicKey }: NoteKey, sha256: Sha256): Uint8Array 
 }
 
 /**
- * Returns the note of a text, signed with each signer.
+ * Returns the note of a text, signed by each signer.
  * @throws RangeError if the text does not end in a newline or has other control characters, or a signer's name is not valid
  */
 export function signNote(text: string, signers: readonly NoteSigner[], sha256: Sha256): string {

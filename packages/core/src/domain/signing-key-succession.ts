@@ -85,7 +85,7 @@ export function listedSuccessionFault(listed: readonly unknown[], checks: Succes
   return undefined;
 }
 
-/** The keys of a list, except those that the reader trusts already. */
+/** The proven and the unproven keys of a list. Keys that the reader already trusts are left out. */
 export interface SuccessionResult {
   /** Keys that a chain of signatures from a trusted key proves, each after its predecessor. */
   proven: ListedKey[];

@@ -7,10 +7,10 @@ const SUGGESTION = /; did you mean ((?:"[^"]*"(?: or )?)+)\?$/;
  */
 const SEARCHED_LENGTH = 1_000;
 
-/** A message shows a longer name as one character fewer than this, and an ellipsis. */
+/** The maximum number of code points of a name in a message. A longer name is cut to one fewer, and an ellipsis follows. */
 const SHOWN_LENGTH_MAX = 60;
 
-/** The names that the message of a decision suggests, as shown there; none for any other message. */
+/** The names that the message of a decision suggests, as the message shows them; empty if it suggests none. */
 export function suggestedNames(message: unknown): string[] {
   const quoted = typeof message === 'string' ? SUGGESTION.exec(endOf(message))?.[1] : undefined;
   return quoted === undefined ? [] : [...quoted.matchAll(/"([^"]*)"/g)].map(([, name = '']) => name);

@@ -23,7 +23,7 @@ export class TreeVerifier {
   /** The origins of the signed heads, by source. */
   readonly #signedOrigins = new Map<string, string>();
   #largestMatching: KeptHead | undefined;
-  #first: Contradiction | undefined;
+  #firstContradiction: Contradiction | undefined;
   /** The head that the first contradiction is about, if any. */
   #firstHead: KeptHead | undefined;
 
@@ -31,7 +31,7 @@ export class TreeVerifier {
     this.#tree = new Frontier(sha256);
     this.add(heads);
     for (const { source, origin } of heads) if (origin !== undefined) this.#signedOrigins.set(source, origin);
-    this.#first ??= forkIn(heads);
+    this.#firstContradiction ??= forkIn(heads);
   }
 
   /** The number of rows so far. */
@@ -53,8 +53,8 @@ export class TreeVerifier {
 
   /** Records a contradiction. Only the first one is reported. @param head the head that it is about; undefined if there is none. */
   contradict(contradiction: Contradiction, head?: KeptHead): void {
-    if (this.#first === undefined) this.#firstHead = head;
-    this.#first ??= contradiction;
+    if (this.#firstContradiction === undefined) this.#firstHead = head;
+    this.#firstContradiction ??= contradiction;
   }
 
   /**
@@ -65,8 +65,8 @@ export class TreeVerifier {
   end(log: TreeLog, tenantId: string | undefined, restores: readonly AcceptedRestore[] = []): Contradiction | undefined {
     const otherLog = this.#otherLog(log, tenantId);
     if (otherLog !== undefined) return otherLog;
-    const head = this.#first === undefined ? this.#pending.at(-1) : this.#firstHead;
-    const found = this.#first ?? this.#cutOff();
+    const head = this.#firstContradiction === undefined ? this.#pending.at(-1) : this.#firstHead;
+    const found = this.#firstContradiction ?? this.#cutOff();
     if (found === undefined || head === undefined) return found;
     return { ...found, reason: found.reason + restoreRemark(head, log, restores) };
   }

@@ -14,7 +14,7 @@ export interface TrustFile {
   workspace: { id: string; name: string };
   /** The address of the service. It is a hint that no reader verifies, because a gate may use a proxy. */
   url: string;
-  /** JWKs with `note_key`; a retired one has `retired_at`. */
+  /** JWKs with `note_key`; a retired key has `retired_at`. */
   keys: readonly object[];
 }
 
@@ -40,7 +40,7 @@ export interface TrustFileKey {
   retiredAt: string | undefined;
 }
 
-/** Whether a text is a trust file and not a JWKS: it has the member `version`. The rest is not checked. */
+/** Whether a text is a trust file and not a JWKS: it has the member `version`. Its other members are not checked. */
 export const isTrustFile = (text: string): boolean => {
   const parsed = parseLine(text);
   return 'row' in parsed && typeof parsed.row === 'object' && parsed.row !== null && 'version' in parsed.row;

@@ -16,7 +16,7 @@ const COPIED_CHARACTERS_MAX = 64 * 1024 * 1024;
  * @throws MalformedExportError if the copies are too large.
  */
 export function requireFewCopies(records: SpanRecord[], bodyBytes: number): SpanRecord[] {
-  const most = Math.min(COPIED_CHARACTERS_MAX, Math.max(ACCEPTED_CHARACTERS, bodyBytes * COPIED_PER_BYTE_MAX));
+  const charactersMax = Math.min(COPIED_CHARACTERS_MAX, Math.max(ACCEPTED_CHARACTERS, bodyBytes * COPIED_PER_BYTE_MAX));
   const tracesOf = new Map<Attributes, Set<string>>();
   const sizes = new Map<Attributes | string, number>();
   let characters = 0;
@@ -31,11 +31,11 @@ export function requireFewCopies(records: SpanRecord[], bodyBytes: number): Span
     tracesOf.set(resource, traces);
     if (!traces.has(traceId)) add(resource);
     traces.add(traceId);
-    if (characters > most) throw new MalformedExportError(tooLarge(most), '');
+    if (characters > charactersMax) throw new MalformedExportError(tooLargeMessage(charactersMax), '');
   }
   return records;
 }
 
-const tooLarge = (most: number): string =>
+const tooLargeMessage = (charactersMax: number): string =>
   'each trace repeats the attributes of its resource, and each span the name of its scope: together more than ' +
-  `${most} characters; send fewer traces or spans at once, or shorter attributes and names`;
+  `${charactersMax} characters; send fewer traces or spans at once, or shorter attributes and names`;

@@ -24,5 +24,5 @@ export function addToCount(counts: ExportCounts, what: keyof ExportCounts, numbe
 }
 
 /** The message for a body above a limit: what is wrong, and what to do. */
-export const tooMany = (what: keyof ExportCounts): string =>
+export const tooManyMessage = (what: keyof ExportCounts): string =>
   `the body has more than ${LIMITS[what]} ${NAMES[what]}; send less at once`;

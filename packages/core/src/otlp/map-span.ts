@@ -11,7 +11,7 @@ import type { SpanRecord, Value } from './records.ts';
 /** The member of `metadata` that marks a conversation from span events. Messages from log records replace such a conversation. */
 export const MESSAGES_FROM = 'countersign.messages_from';
 
-/** The name of a step whose span has none. */
+/** The name of a step if its span has no name. */
 const UNNAMED = 'unnamed';
 const STATUS_ERROR = 2;
 

@@ -43,14 +43,14 @@ function mapTrace(traceId: string, records: readonly SpanRecord[]): MappedTrace 
   const calls = callsWithUsage(records, matches);
   const spans = records.map((record, index) => mapSpan(record, matches[index], calls.has(record.parentSpanId ?? '')));
   markCallsBelowOthers(spans, calls);
-  const invoked = earliest(records.filter((_, index) => matches[index]?.kind === 'agent'));
-  const agent = agentOf(root, invoked);
-  const inOrder = root === undefined ? records : [root, ...records];
+  const firstAgentSpan = earliestSpan(records.filter((_, index) => matches[index]?.kind === 'agent'));
+  const agent = agentOf(root, firstAgentSpan);
+  const rootFirst = root === undefined ? records : [root, ...records];
   const trace: MappedTrace['trace'] = { trace_id: traceId, spans };
   if (agent !== undefined) trace.agent_name = agent.name;
-  const session = firstOf('session_id', inOrder);
+  const session = firstValueOf('session_id', rootFirst);
   if (session !== undefined) trace.session_id = session;
-  const user = firstOf('external_user_id', inOrder);
+  const user = firstValueOf('external_user_id', rootFirst);
   if (user !== undefined) trace.external_user_id = user;
   if (root !== undefined) Object.assign(trace, rootFacts(root));
   const resource = (root ?? records[0])?.resource;
@@ -105,11 +105,14 @@ function rootFacts(root: SpanRecord): Partial<Trace> {
   };
 }
 
-function agentOf(root: SpanRecord | undefined, invoked: SpanRecord | undefined): { name: string; rank: AgentRank } | undefined {
+function agentOf(
+  root: SpanRecord | undefined,
+  firstAgentSpan: SpanRecord | undefined,
+): { name: string; rank: AgentRank } | undefined {
   const ofRoot = root === undefined ? undefined : valueOfField('agent_name', root.attributes);
   if (ofRoot !== undefined) return { name: ofRoot.value as string, rank: AGENT_RANK.root };
-  const ofInvoked = invoked === undefined ? undefined : valueOfField('agent_name', invoked.attributes);
-  if (ofInvoked !== undefined) return { name: ofInvoked.value as string, rank: AGENT_RANK.invokedAgent };
+  const ofAgentSpan = firstAgentSpan === undefined ? undefined : valueOfField('agent_name', firstAgentSpan.attributes);
+  if (ofAgentSpan !== undefined) return { name: ofAgentSpan.value as string, rank: AGENT_RANK.invokedAgent };
   const service = root === undefined ? undefined : serviceName(root.resource);
   return service === undefined ? undefined : { name: service, rank: AGENT_RANK.serviceOfRoot };
 }
@@ -130,7 +133,7 @@ function serviceName(resource: Attributes): string | undefined {
 }
 
 /** The first value of a field in the spans, otherwise in the resource of the first span. */
-function firstOf(field: 'session_id' | 'external_user_id', records: readonly SpanRecord[]): string | undefined {
+function firstValueOf(field: 'session_id' | 'external_user_id', records: readonly SpanRecord[]): string | undefined {
   for (const { attributes } of records) {
     const found = valueOfField(field, attributes);
     if (found !== undefined) return found.value as string;
@@ -140,7 +143,7 @@ function firstOf(field: 'session_id' | 'external_user_id', records: readonly Spa
 }
 
 /** The span that started first. Spans without a start time count as the last. */
-function earliest(records: readonly SpanRecord[]): SpanRecord | undefined {
+function earliestSpan(records: readonly SpanRecord[]): SpanRecord | undefined {
   return records.reduce<SpanRecord | undefined>(
     (first, each) => (first === undefined || (each.start ?? TIME_MAX) < (first.start ?? TIME_MAX) ? each : first),
     undefined,

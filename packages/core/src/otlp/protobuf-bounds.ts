@@ -1,4 +1,4 @@
-import { addToCount, type ExportCounts, noCounts, tooMany } from './export-counts.ts';
+import { addToCount, type ExportCounts, noCounts, tooManyMessage } from './export-counts.ts';
 import { DEPTH_MAX, MalformedExportError } from './records.ts';
 
 /** A message type: its message fields by number, and the count that it increases. */
@@ -59,7 +59,7 @@ interface Range {
 
 function walk(bytes: Uint8Array, shape: Shape, { at, end, depth }: Range, counts: ExportCounts): void {
   if (depth > DEPTH_MAX) throw malformedError(`the body is nested more deeply than ${DEPTH_MAX} levels; flatten it`, at);
-  if (shape.counts !== undefined && !addToCount(counts, shape.counts)) throw malformedError(tooMany(shape.counts), at);
+  if (shape.counts !== undefined && !addToCount(counts, shape.counts)) throw malformedError(tooManyMessage(shape.counts), at);
   let hasMessage = false;
   const cursor = { at };
   while (cursor.at < end) {
@@ -76,7 +76,8 @@ function walk(bytes: Uint8Array, shape: Shape, { at, end, depth }: Range, counts
       const fieldShape = shape.fields[field];
       if (cursor.at + length > end) throw malformedError('the body is not protobuf of OTLP: it is cut off', start);
       if (fieldShape !== undefined) {
-        if (hasMessage && shape.hasOneMessage && !addToCount(counts, 'values')) throw malformedError(tooMany('values'), start);
+        if (hasMessage && shape.hasOneMessage && !addToCount(counts, 'values'))
+          throw malformedError(tooManyMessage('values'), start);
         hasMessage = true;
         walk(bytes, fieldShape, { at: cursor.at, end: cursor.at + length, depth: depth + 1 }, counts);
       }

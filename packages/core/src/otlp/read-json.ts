@@ -1,4 +1,4 @@
-import { addToCount, type ExportCounts, noCounts, tooMany } from './export-counts.ts';
+import { addToCount, type ExportCounts, noCounts, tooManyMessage } from './export-counts.ts';
 import {
   type Attributes,
   hasRemoteParent,
@@ -79,7 +79,7 @@ function forEachRecord(
     for (const [inScope, atScope] of listOf(group, ofScope, at)) {
       const inner = objectOf(inScope.scope ?? {}, `${atScope}/scope`);
       const scope = text(inner.name, `${atScope}/scope/name`);
-      // No record contains the attributes of its scope. They are counted as in the reader of protobuf.
+      // No record contains the attributes of its scope. They are read only to count them, as the reader of protobuf does.
       attributesOf(inner.attributes, `${atScope}/scope/attributes`, counts);
       for (const [record, atRecord] of listOf(inScope, ofRecord, atScope))
         visit(record, { at: atRecord, resource, scope, counts });
@@ -88,11 +88,11 @@ function forEachRecord(
 }
 
 function countRecord(counts: ExportCounts, at: string, number = 1): void {
-  if (!addToCount(counts, 'records', number)) throw new MalformedExportError(tooMany('records'), at);
+  if (!addToCount(counts, 'records', number)) throw new MalformedExportError(tooManyMessage('records'), at);
 }
 
 function countValue(counts: ExportCounts, at: string): void {
-  if (!addToCount(counts, 'values')) throw new MalformedExportError(tooMany('values'), at);
+  if (!addToCount(counts, 'values')) throw new MalformedExportError(tooManyMessage('values'), at);
 }
 
 function spanRecord(span: Json, { at, resource, scope, counts }: RecordPlace): SpanRecord {

@@ -11,7 +11,7 @@ import {
 } from './records.ts';
 import { WireReader } from './wire-reader.ts';
 
-// The tags are those of opentelemetry/proto at v1.9.0. A field with another wire type is skipped like an unknown field. Records are read
+// opentelemetry/proto v1.9.0 defines the tags. A field with another wire type is skipped like an unknown field. Records are read
 // without generated code, which would create objects first and is slower (docs/performance.md).
 
 /** The spans of an ExportTraceServiceRequest, in order. Throws MalformedExportError. */

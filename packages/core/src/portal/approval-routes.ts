@@ -79,7 +79,7 @@ export const ApprovalDetail = Type.Object({
       Type.Null(),
     ],
     {
-      description: "The one of the agent's earlier evaluations that was approved last; null if none is approved.",
+      description: "Of the agent's earlier evaluations, the one that was approved last; null if none is approved.",
     },
   ),
   changes: Type.Array(Change, { description: 'What changed since the last approved evaluation; empty without one.' }),

@@ -33,7 +33,7 @@ export interface PortalRoute {
   compressed: boolean;
   /**
    * Set if the route works while the disk of the database is nearly full. Such a route removes rights, replaces keys, lets people sign in,
-   * or blocks agents. Other routes with a method other than GET are rejected then.
+   * or blocks agents. Then all other routes are rejected, except those with the method GET.
    */
   usesReserve?: true;
   /** A short description of what the route does. */
@@ -52,7 +52,7 @@ export type ParameterOf<Path extends string> = Path extends `${string}:${infer N
     ? Name
     : never;
 
-type StaticOf<S, Otherwise> = S extends TSchema ? Static<S> : Otherwise;
+type StaticOf<S, Fallback> = S extends TSchema ? Static<S> : Fallback;
 
 /** The types of the path parameters, the query, the body and the response of a route. */
 export type ParametersOf<R extends PortalRoute> = Record<ParameterOf<R['path']>, string>;

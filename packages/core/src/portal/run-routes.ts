@@ -119,7 +119,7 @@ export const EventDetail = Type.Object({
   status: nullable(label({ description: 'Its status.' })),
   model: nullable(label({ description: 'The model.' })),
   provider: nullable(label({ description: 'The model provider.' })),
-  tool_count: nullable(count({ description: 'Tool calls of the run.' })),
+  tool_count: nullable(count({ description: 'The number of tool calls that the event reports.' })),
   detail: nullable(text({ description: 'What the run was about.' })),
   recorded_by: label({ description: 'Who sent it: key:<prefix>.' }),
   payload: Payload,

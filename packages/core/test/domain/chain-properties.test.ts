@@ -131,8 +131,9 @@ describe('kept Countersign-Checkpoint header', () => {
 
   test('is parsed with its heads in any order, with or without its name, and with unknown parameters', () => {
     fc.assert(
-      fc.property(size, root, size, root, (size, one, more, other) => {
-        const [audit, decisions] = [unsignedHeadText('audit', size, one), unsignedHeadText('decisions', more, other)];
+      fc.property(size, root, size, root, (auditSize, auditRoot, decisionsSize, decisionsRoot) => {
+        const audit = unsignedHeadText('audit', auditSize, auditRoot);
+        const decisions = unsignedHeadText('decisions', decisionsSize, decisionsRoot);
         for (const header of [
           `${audit}, ${decisions}`,
           `Countersign-Checkpoint: ${decisions},${audit}`,
@@ -140,8 +141,8 @@ describe('kept Countersign-Checkpoint header', () => {
           `${audit};note="a,b;c";more=1.5, ${decisions}, x.Y/Z;size=0;root=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:`,
         ]) {
           const heads = parseUnsignedHeads(header);
-          expect(heads?.get('audit')).toEqual({ size, root: Uint8Array.from(one) });
-          expect(heads?.get('decisions')).toEqual({ size: more, root: Uint8Array.from(other) });
+          expect(heads?.get('audit')).toEqual({ size: auditSize, root: Uint8Array.from(auditRoot) });
+          expect(heads?.get('decisions')).toEqual({ size: decisionsSize, root: Uint8Array.from(decisionsRoot) });
         }
       }),
     );

@@ -102,7 +102,7 @@ describe('checkpoints (C2SP tlog-checkpoint) and proofs (C2SP tlog-proof)', () =
     }
   });
 
-  test('parses the proofs that it formats, with or without extra data, and rejects malformed ones', () => {
+  test('parses formatted proofs, with or without extra data, and rejects malformed proofs', () => {
     const proof = {
       index: 7,
       hashes: [sha256(new Uint8Array([2])), sha256(new Uint8Array([3]))],

@@ -117,8 +117,13 @@ const linked = fc
   })
   .map(({ metadata, ...entry }) => {
     const recorded_at = '2026-11-20T09:30:00.000Z';
-    const whose = { tenant_id: TENANT, id: '22222222-2222-4222-8222-222222222222', recorded_at, recorded_by: 'key:5f0c2a9be671' };
-    const unlinked = { ...whose, framework: null, retention_until: null, ...entry, metadata: metadata && { ...metadata } };
+    const common = {
+      tenant_id: TENANT,
+      id: '22222222-2222-4222-8222-222222222222',
+      recorded_at,
+      recorded_by: 'key:5f0c2a9be671',
+    };
+    const unlinked = { ...common, framework: null, retention_until: null, ...entry, metadata: metadata && { ...metadata } };
     return linkEntries({ seq: 0, rowHash: null }, [unlinked], digests)[0]!;
   });
 

@@ -82,7 +82,7 @@ describe('inexactness of JSON', () => {
     expect(issuesIn('{"a":"\\\\ud800"}')).toEqual([]);
   });
 
-  test('finds the first change by parsing, even behind many lone surrogates and zeros, which stay the same', () => {
+  test('finds the first change by parsing, even after many lone surrogates and zeros, which stay the same', () => {
     const same = Array(200).fill('"\\ud83d",-0').join();
     expect(firstChangeByParsing(`[${same}]`)).toBeUndefined();
     expect(firstChangeByParsing('[0.10000000000000001,33.333333333333336000,1.0000000000000000001e3]')).toBeUndefined();

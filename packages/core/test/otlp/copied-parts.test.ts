@@ -13,14 +13,16 @@ test.each([
   ['the name of a scope: one for each span', () => ({ scope })],
   ['the attributes of a resource: one for each trace', (index: number) => ({ resource, traceId: String(index) })],
 ])('limits the copies of %s', (_what, members) => {
-  for (const [bodyBytes, most] of [
+  for (const [bodyBytes, charactersMax] of [
     [1000, 1024 * 1024],
     [100_000, 6_400_000],
     [20_000_000, 64 * 1024 * 1024],
   ] as const) {
-    const few = spans(Math.floor(most / (LENGTH + 10)), members);
+    const few = spans(Math.floor(charactersMax / (LENGTH + 10)), members);
     expect(requireFewCopies(few, bodyBytes)).toBe(few);
-    expect(() => requireFewCopies(spans(Math.ceil(most / LENGTH) + 1, members), bodyBytes)).toThrow(MalformedExportError);
+    expect(() => requireFewCopies(spans(Math.ceil(charactersMax / LENGTH) + 1, members), bodyBytes)).toThrow(
+      MalformedExportError,
+    );
   }
 });
 

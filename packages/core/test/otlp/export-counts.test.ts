@@ -36,9 +36,9 @@ const LOGS: Count = (request) => {
 function countsOf(count: (counts: ExportCounts) => void): ExportCounts {
   const counts = noCounts();
   count(counts);
-  const before = VALUES_MAX - counts.values;
-  count({ records: 0, values: before });
-  if (counts.values > 0) expect(() => count({ records: 0, values: before + 1 })).toThrow(MalformedExportError);
+  const valuesBefore = VALUES_MAX - counts.values;
+  count({ records: 0, values: valuesBefore });
+  if (counts.values > 0) expect(() => count({ records: 0, values: valuesBefore + 1 })).toThrow(MalformedExportError);
   return counts;
 }
 

@@ -8,14 +8,14 @@ const listText = (values: number): string => `[${'1,'.repeat(values - 2)}1]`;
 
 describe('JSON text in attributes', () => {
   test('with more values than the limit stays text', () => {
-    const most = listText(JSON_TEXT_VALUES_MAX);
-    const more = listText(JSON_TEXT_VALUES_MAX + 10);
-    expect(parsingWithinLimit(() => fromJson(most))).toHaveLength(JSON_TEXT_VALUES_MAX - 1);
-    expect(parsingWithinLimit(() => fromJson(more))).toBe(more);
-    expect(fromJson(more)).toBe(more);
+    const textAtLimit = listText(JSON_TEXT_VALUES_MAX);
+    const textAboveLimit = listText(JSON_TEXT_VALUES_MAX + 10);
+    expect(parsingWithinLimit(() => fromJson(textAtLimit))).toHaveLength(JSON_TEXT_VALUES_MAX - 1);
+    expect(parsingWithinLimit(() => fromJson(textAboveLimit))).toBe(textAboveLimit);
+    expect(fromJson(textAboveLimit)).toBe(textAboveLimit);
   });
 
-  test('is limited for all texts of an export together', () => {
+  test('has one limit of values for all texts of an export together', () => {
     const text = listText(JSON_TEXT_VALUES_MAX / 2);
     const spans = Array.from({ length: 10 }, (_, index) => record({ 'input.value': text }, { spanId: String(index) }));
     const [mapped] = mapTraces(spans);

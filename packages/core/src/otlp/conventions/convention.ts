@@ -33,7 +33,7 @@ export interface Rule {
   kinds?: readonly SpanKind[];
   /** Whether the value is always JSON text, so that a string has quotation marks. */
   isJson?: true;
-  /** The source of the rule. */
+  /** The URL of the specification or code that the rule is taken from. */
   source: string;
 }
 

@@ -12,15 +12,15 @@ const JSON_DEPTH_MAX = 100;
 export const JSON_TEXT_VALUES_MAX = 1_000_000;
 
 /** The size of the JSON texts parsed so far. */
-interface Parsed {
+interface ParsedSize {
   /** The characters of the texts whose values were not counted. */
   characters: number;
   /** The values of the other texts. */
   values: number;
 }
 
-/** The texts parsed so far by the current `parsingWithinLimit`. Mapping is synchronous, so there is at most one. */
-let current: Parsed | undefined;
+/** The texts parsed so far by the current `parsingWithinLimit`. Mapping is synchronous, so at most one call is active. */
+let current: ParsedSize | undefined;
 
 /** Runs work, and limits the number of values in all JSON texts that it parses. A nested call shares the limit of the outer call. */
 export function parsingWithinLimit<T>(work: () => T): T {
@@ -74,8 +74,8 @@ const BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const BRACE = 0x7b;
 
-/** The approximate number of values in a text that may be JSON, from its commas and opening brackets; undefined if it exceeds `most`. */
-function countValues(text: string, most: number): number | undefined {
+/** The approximate number of values in a text that may be JSON, by its commas and opening brackets; undefined above `valuesMax`. */
+function countValues(text: string, valuesMax: number): number | undefined {
   let values = 1;
   for (let at = 0; at < text.length; at += 1) {
     const char = text.charCodeAt(at);
@@ -83,7 +83,7 @@ function countValues(text: string, most: number): number | undefined {
       for (at += 1; at < text.length && text.charCodeAt(at) !== QUOTE; at += 1) if (text.charCodeAt(at) === BACKSLASH) at += 1;
     } else if (char === COMMA || char === BRACKET || char === BRACE) {
       values += 1;
-      if (values > most) return undefined;
+      if (values > valuesMax) return undefined;
     }
   }
   return values;
