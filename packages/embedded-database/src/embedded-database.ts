@@ -103,11 +103,16 @@ export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions):
   }
 
   watch();
-  const as = (user: string): ConnectionSettings => ({ host: lease.host, port: lease.port, user, database: databaseName });
+  const settingsFor = (user: string): ConnectionSettings => ({
+    host: lease.host,
+    port: lease.port,
+    user,
+    database: databaseName,
+  });
   return {
-    owner: as(roles.owner),
-    server: as(roles.server),
-    superuser: as(roles.superuser),
+    owner: settingsFor(roles.owner),
+    server: settingsFor(roles.server),
+    superuser: settingsFor(roles.superuser),
     dataDir: folder.dataDir,
     release: () => {
       released ??= release();

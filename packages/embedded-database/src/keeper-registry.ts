@@ -8,7 +8,7 @@ import { connectToSocket } from './socket-connection.ts';
  * The registration of a keeper for a data folder. The registry is a sequence of numbered folders `lease-<n>`; each names the socket of
  * one keeper. The highest number is current, and its keeper is alive as long as the socket accepts connections.
  *
- * A keeper takes over by renaming its own folder to the next number after a dead keeper's. A rename onto a folder that is not empty fails,
+ * A keeper takes over from a dead keeper by renaming its own folder to the next number. A rename onto a folder that is not empty fails,
  * so only one keeper wins. A lock file or a socket with a fixed name would have to be removed when it is stale. That could remove the file
  * of a successor instead. The highest number is never removed, even at a clean stop: it makes the next number unique. A keeper that is not
  * registered yet is called a candidate.
@@ -32,18 +32,18 @@ interface Entry {
 
 /** The keeper that registered last, alive or dead. */
 export function newestRegistration(keeperDir: string): Registration | undefined {
-  let missing = 0;
+  let numberWithoutFile = 0;
   for (;;) {
     const number = Math.max(0, ...registeredNumbers(keeperDir));
     if (number === 0) return undefined;
     // A folder without its file lost it in a crash of the machine, which also ended its keeper.
-    if (number === missing) return { number, socketPath: undefined };
+    if (number === numberWithoutFile) return { number, socketPath: undefined };
     try {
       return { number, socketPath: socketOf(keeperDir, readFileSync(join(keeperDir, `lease-${number}`, 'keeper.json'), 'utf8')) };
     } catch (error) {
       if (errno(error) !== 'ENOENT') throw error;
       // The folder was probably superseded and removed between the two calls, so read again.
-      missing = number;
+      numberWithoutFile = number;
     }
   }
 }
@@ -73,8 +73,8 @@ export function register(keeperDir: string, socketPath: string, dead: Registrati
   const number = (dead?.number ?? 0) + 1;
   const prepared = mkdtempSync(join(keeperDir, 'lease-new-'));
   try {
-    const inside = dirname(socketPath) === keeperDir;
-    const entry: Entry = { folder: identityOf(keeperDir), socket: inside ? basename(socketPath) : socketPath };
+    const isInside = dirname(socketPath) === keeperDir;
+    const entry: Entry = { folder: identityOf(keeperDir), socket: isInside ? basename(socketPath) : socketPath };
     writeFileSync(join(prepared, 'keeper.json'), JSON.stringify(entry));
     renameSync(prepared, join(keeperDir, `lease-${number}`));
   } catch (error) {

@@ -47,7 +47,7 @@ async function runKeeper(configuration: KeeperConfiguration): Promise<void> {
   setTimeout(() => process.exit(), failureNoticeMs).unref();
 }
 
-/** Runs PostgreSQL from the first lease to the last. */
+/** Runs PostgreSQL until no lease is left. */
 async function supervise(configuration: KeeperConfiguration, keeper: RegisteredKeeper, clients: KeeperClients): Promise<void> {
   const notify = (line: string) => {
     log(line);

@@ -30,14 +30,14 @@ const unneededKeeperTimeoutMs = 5_000;
 
 /**
  * Connects to the keeper of the folder, or starts one. Resolves when PostgreSQL accepts connections.
- * @param canceled ends the wait; the promise then rejects
+ * @param cancelSignal ends the wait; the promise then rejects
  * @throws EmbeddedDatabaseError if the keeper reports a failure, too many keepers failed, or the log cannot be written
  */
 export async function acquireLease(
   folder: DataFolder,
   configuration: Omit<KeeperConfiguration, 'dataDir' | 'account'>,
   notify: (line: string) => void,
-  canceled: AbortSignal = new AbortController().signal,
+  cancelSignal: AbortSignal = new AbortController().signal,
 ): Promise<Lease> {
   let failures = 0;
   let starting: Promise<void> | undefined;
@@ -58,9 +58,9 @@ export async function acquireLease(
   async function connectOrStart(): Promise<Lease> {
     for (;;) {
       const socket = await connectToKeeper(folder.dataDir);
-      const lease = socket === undefined ? undefined : await openLease(socket, notify, canceled);
+      const lease = socket === undefined ? undefined : await openLease(socket, notify, cancelSignal);
       if (lease !== undefined) return lease;
-      canceled.throwIfAborted();
+      cancelSignal.throwIfAborted();
       if (failures >= startAttemptsMax) {
         const log = logFile(folder.dataDir);
         throw new EmbeddedDatabaseError(
@@ -104,16 +104,16 @@ async function connectToKeeper(dataDir: string): Promise<Socket | undefined> {
  * Waits until the keeper is ready. Resolves with undefined if the connection closed first: the keeper ended, or the wait was canceled.
  * Rejects if the keeper reports that it failed.
  */
-function openLease(socket: Socket, notify: (line: string) => void, canceled: AbortSignal): Promise<Lease | undefined> {
+function openLease(socket: Socket, notify: (line: string) => void, cancelSignal: AbortSignal): Promise<Lease | undefined> {
   return new Promise((resolve, reject) => {
     const lost = new Promise<void>((gone) => socket.once('close', () => gone()));
     const cancel = () => void release();
     void lost.then(() => {
-      canceled.removeEventListener('abort', cancel);
+      cancelSignal.removeEventListener('abort', cancel);
       resolve(undefined);
     });
-    if (canceled.aborted) cancel();
-    else canceled.addEventListener('abort', cancel);
+    if (cancelSignal.aborted) cancel();
+    else cancelSignal.addEventListener('abort', cancel);
     socket.on('error', () => {});
     onKeeperMessage(socket, (message) => {
       if (message.kind === 'say') notify(message.line);
@@ -122,8 +122,8 @@ function openLease(socket: Socket, notify: (line: string) => void, canceled: Abo
         reject(new EmbeddedDatabaseError(message.code, message.message));
       } else {
         // From here on, the owner of the lease releases it. A lease must not keep an idle process alive.
-        canceled.removeEventListener('abort', cancel);
-        if (!canceled.aborted) socket.unref();
+        cancelSignal.removeEventListener('abort', cancel);
+        if (!cancelSignal.aborted) socket.unref();
         resolve({ host: message.host, port: message.port, lost, release });
       }
     });

@@ -99,7 +99,7 @@ async function waitUntilNone(find: () => PostgresProcess[], timeoutMs: number): 
 }
 
 /**
- * The processes of a PostgreSQL on this cluster. The cluster is their working directory. On systems other than Linux, only the postmaster.
+ * The processes of a PostgreSQL whose working directory is this cluster. On systems other than Linux, only the postmaster is found.
  */
 function processesIn(cluster: string): PostgresProcess[] {
   if (process.platform !== 'linux') return postmasterByLockFile(cluster);

@@ -1,7 +1,7 @@
 import { EmbeddedDatabaseError } from './embedded-database-error.ts';
 import { lastLines } from './log-file.ts';
 
-/** A PostgreSQL that accepted connections and ran for this time has worked. Its failure is the first in a new row. */
+/** If PostgreSQL accepted connections and ran for this time, it has worked. The failures in a row are then counted from one again. */
 const minimumWorkMs = 10_000;
 
 /** The pauses after the first failures in a row. */
@@ -48,20 +48,20 @@ export class RestartPolicy {
 
   /**
    * Counts a failure. Returns the pause before the next start, and the line to report, if any.
-   * @param how how PostgreSQL ended
+   * @param ending how PostgreSQL ended
    * @param startedAt when it was started, in milliseconds since 1970
    * @throws EmbeddedDatabaseError if the keeper must give up
    */
-  recordFailure(how: string, startedAt: number): { pauseMs: number; report: string | undefined } {
+  recordFailure(ending: string, startedAt: number): { pauseMs: number; report: string | undefined } {
     const hasWorked = this.#isReady && Date.now() - startedAt >= minimumWorkMs;
     this.#isReady = false;
     this.#failures = hasWorked ? 1 : this.#failures + 1;
     const pauseMs = pausesMs[this.#failures - 1];
-    if (pauseMs !== undefined) return { pauseMs, report: `PostgreSQL has ended (${how}): starting it again in ${pauseMs} ms` };
-    if (!this.hasBeenReady) throw new EmbeddedDatabaseError('start_failed', this.describe(how));
+    if (pauseMs !== undefined) return { pauseMs, report: `PostgreSQL has ended (${ending}): starting it again in ${pauseMs} ms` };
+    if (!this.hasBeenReady) throw new EmbeddedDatabaseError('start_failed', this.describe(ending));
     if (Date.now() < this.#reportAt) return { pauseMs: longestPauseMs, report: undefined };
     this.#reportAt = Date.now() + reportEveryMs;
-    return { pauseMs: longestPauseMs, report: `${this.describe(how)}\ntrying again every ${longestPauseMs} ms` };
+    return { pauseMs: longestPauseMs, report: `${this.describe(ending)}\ntrying again every ${longestPauseMs} ms` };
   }
 
   /** Sets the number of failures to zero, after a clean stop. */
@@ -71,7 +71,7 @@ export class RestartPolicy {
   }
 
   /** The message for people: how PostgreSQL ended, and the end of its log. */
-  describe(how: string): string {
-    return `PostgreSQL does not stay up (${how}); the end of ${this.#logFile}:\n${lastLines(this.#logFile, 5)}`;
+  describe(ending: string): string {
+    return `PostgreSQL does not stay up (${ending}); the end of ${this.#logFile}:\n${lastLines(this.#logFile, 5)}`;
   }
 }

@@ -6,7 +6,7 @@ import type { Account } from './database-account.ts';
 import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
 
 /** The longest path of a Unix socket in bytes: 107 on Linux, 103 on macOS. */
-const longestSocketPath = 103;
+const longestSocketPathBytes = 103;
 
 /** The longest path of a socket below a socket folder. */
 const longestName = '/socket/.s.PGSQL.5432';
@@ -19,7 +19,7 @@ const longestName = '/socket/.s.PGSQL.5432';
 export function socketFolders(dataDir: string): string[] {
   const name = `countersign-${folderHash(dataDir)}`;
   return [...new Set([keeperFolder(dataDir), join(tmpdir(), name), join('/tmp', name)])].filter(
-    (folder) => Buffer.byteLength(folder + longestName) <= longestSocketPath,
+    (folder) => Buffer.byteLength(folder + longestName) <= longestSocketPathBytes,
   );
 }
 

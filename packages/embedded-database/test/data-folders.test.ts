@@ -147,12 +147,12 @@ test.runIf(isRoot)(
     await root.release();
 
     // Alice still owns the database when root starts it: root must own nothing in the folder.
-    const again = await acquireEmbeddedDatabase({ dataDir, notify: silent });
+    const reacquired = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     expect(processesOf(dataDir).keepers.map(({ uid }) => uid)).toEqual([alice.uid]);
-    await again.release();
-    const later = folders.hold(dataDir, { uid: alice.uid, gid: alice.gid });
-    await later.waitFor('acquired');
-    await later.release();
+    await reacquired.release();
+    const aliceHolder = folders.hold(dataDir, { uid: alice.uid, gid: alice.gid });
+    await aliceHolder.waitFor('acquired');
+    await aliceHolder.release();
   },
 );
 

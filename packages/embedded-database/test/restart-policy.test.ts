@@ -10,7 +10,7 @@ test('gives up at the fourth failure in a row if PostgreSQL never accepted conne
   expect(() => policy.recordFailure('exit code 1', longAgo())).toThrow('PostgreSQL does not stay up (exit code 1)');
 });
 
-test('counts from one again after PostgreSQL accepted connections and ran for ten seconds', () => {
+test('counts failures from one again after PostgreSQL accepted connections and ran for ten seconds', () => {
   const policy = new RestartPolicy('/nowhere/postgres.log');
   policy.recordReady();
   for (let failure = 1; failure <= 5; failure += 1) policy.recordFailure('SIGKILL', longAgo());

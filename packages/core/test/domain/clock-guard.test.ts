@@ -139,7 +139,7 @@ describe("jump of the database's clock", () => {
   });
 });
 
-test('whatever jumps happened, differing clocks and a server clock that jumped ahead are faults at once; correct clocks become safe', () => {
+test('whatever the jumps, differing clocks and a server clock that jumped ahead are faults at once; correct clocks become safe', () => {
   const step = fc.record({
     wall: fc.integer({ min: -2 * HOUR_MS, max: 2 * HOUR_MS }),
     database: fc.integer({ min: -2 * HOUR_MS, max: 2 * HOUR_MS }),
