@@ -69,11 +69,16 @@ test.each([
 
 test('a successful response that is not JSON is a retryable problem of the server, with the request ID', async () => {
   const page = new Response('<!doctype html>', { headers: { 'x-request-id': 'req-7' } });
-  await expect(readBody(page)).rejects.toMatchObject({ kind: 'server', code: 'unreadable', requestId: 'req-7', retryable: true });
+  await expect(readBody(page)).rejects.toMatchObject({
+    kind: 'server',
+    code: 'unreadable',
+    requestId: 'req-7',
+    isRetryable: true,
+  });
 });
 
 test('an error of the page itself is not shown as a lost connection and offers no retry', () => {
-  expect(toProblem(new TypeError('x is undefined'))).toMatchObject({ kind: 'page', retryable: false });
+  expect(toProblem(new TypeError('x is undefined'))).toMatchObject({ kind: 'page', isRetryable: false });
 });
 
 test('several messages of the server are shown as separate sentences', async () => {

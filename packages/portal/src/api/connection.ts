@@ -1,13 +1,13 @@
 type Listener = () => void;
 
 /** Whether the last call got no complete response, or status 502 or 504 from a proxy. Meanwhile, lost-connection.tsx shows a banner. */
-let lost = false;
+let isConnectionLost = false;
 const listeners = new Set<Listener>();
 
 /** Records whether the server responded to a call. */
-export function recordConnection(responded: boolean): void {
-  if (lost === !responded) return;
-  lost = !responded;
+export function recordConnection(hasResponded: boolean): void {
+  if (isConnectionLost === !hasResponded) return;
+  isConnectionLost = !hasResponded;
   for (const listener of listeners) listener();
 }
 
@@ -17,5 +17,5 @@ export const connection = {
     listeners.add(listener);
     return () => listeners.delete(listener);
   },
-  isLost: (): boolean => lost,
+  isLost: (): boolean => isConnectionLost,
 };

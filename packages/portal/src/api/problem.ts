@@ -45,7 +45,7 @@ export class Problem extends Error {
   }
 
   /** Whether to try the same call again, because the cause may be temporary. */
-  get retryable(): boolean {
+  get isRetryable(): boolean {
     return this.kind === 'lost' || this.kind === 'server' || this.kind === 'limited';
   }
 }

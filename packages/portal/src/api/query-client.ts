@@ -28,7 +28,7 @@ export const queryClient = new QueryClient({
       // A server on this machine is reachable without a network, so the browser's online state is ignored.
       networkMode: 'always',
       staleTime: 5_000,
-      retry: (failures, error) => failures < 2 && toProblem(error).retryable,
+      retry: (failures, error) => failures < 2 && toProblem(error).isRetryable,
       retryDelay: (failures) => 400 * 2 ** failures,
     },
     mutations: { networkMode: 'always', retry: false },

@@ -72,8 +72,8 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
 /** The data of the chart: the times in seconds, then a column for each line, then one column for the other points. */
 function alignedData(rated: readonly RatedPoint[], { lines, others }: RateSeriesSet): uPlot.AlignedData {
   const column = (points: readonly RatedPoint[]) => {
-    const own = new Set(points);
-    return rated.map((point) => (own.has(point) ? point.pass_rate : null));
+    const ownPoints = new Set(points);
+    return rated.map((point) => (ownPoints.has(point) ? point.pass_rate : null));
   };
   return [rated.map(({ at }) => at / 1000), ...lines.map(({ points }) => column(points)), column(others.points)];
 }

@@ -36,8 +36,8 @@ export const passRatePlot =
           size: 26,
           grid: { show: false },
           splits: (plot) => {
-            const distance = ((range.to - range.from) * LABEL_DISTANCE_PX) / Math.max(plot.width, LABEL_DISTANCE_PX);
-            return labeledMoments(moments, distance, label).map((at) => at / 1000);
+            const distanceMs = ((range.to - range.from) * LABEL_DISTANCE_PX) / Math.max(plot.width, LABEL_DISTANCE_PX);
+            return labeledMoments(moments, distanceMs, label).map((at) => at / 1000);
           },
           values: (_plot, splits) => splits.map((moment) => label(moment * 1000)),
         },

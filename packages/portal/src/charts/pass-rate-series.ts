@@ -50,13 +50,13 @@ export function seriesOf(points: readonly RatedPoint[], linesMax: number): RateS
 
 /**
  * Selects the times of points that an axis labels. `moments` are in ascending order, in milliseconds since 1970. Adjacent labels differ,
- * and their times are at least `distance` milliseconds apart.
+ * and their times are at least `distanceMs` apart.
  */
-export function labeledMoments(moments: readonly number[], distance: number, label: (at: number) => string): number[] {
+export function labeledMoments(moments: readonly number[], distanceMs: number, label: (at: number) => string): number[] {
   const labeled: number[] = [];
   for (const at of moments) {
-    const before = labeled.at(-1);
-    if (before === undefined || (at - before >= distance && label(at) !== label(before))) labeled.push(at);
+    const previous = labeled.at(-1);
+    if (previous === undefined || (at - previous >= distanceMs && label(at) !== label(previous))) labeled.push(at);
   }
   return labeled;
 }

@@ -42,13 +42,13 @@ const visibleName = (member: { name: string } | undefined): string | undefined =
 /** Shows a key by its name, or by its prefix if no name is loaded. Admins get a link to the page of the keys. */
 function KeyActor({ prefix }: { prefix: string }) {
   const { workspace } = useWorkspace();
-  const admin = useHasRole('admin');
+  const isAdmin = useHasRole('admin');
   const name = useQuery(keyNameQuery(workspace.id, prefix)).data?.name;
   const shown = name === undefined ? <code>{prefix}</code> : <TruncatedText text={name} hint={`${name}, key ${prefix}`} />;
   return (
     <span className="nowrap">
       key{' '}
-      {admin ? (
+      {isAdmin ? (
         <Link to="/w/$workspace/keys" params={{ workspace: workspace.id }}>
           {shown}
         </Link>

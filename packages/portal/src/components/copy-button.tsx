@@ -3,14 +3,14 @@ import { useEffect, useState } from 'react';
 import { toast } from '../toasts/toasts.tsx';
 import styles from './copy-button.module.css';
 
-const SHOWN_MS = 1_600;
+const COPIED_SHOWN_MS = 1_600;
 
 /** A button that copies `text`. Its accessible name is "Copy" and `what`. The optional `label` is shown next to the icon. */
 export function CopyButton({ text, what, label }: { text: string; what: string; label?: string }) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
-    const timer = setTimeout(() => setCopied(false), SHOWN_MS);
+    const timer = setTimeout(() => setCopied(false), COPIED_SHOWN_MS);
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = async () => {

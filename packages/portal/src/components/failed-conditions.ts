@@ -15,11 +15,11 @@ export interface CheckedEvaluation {
  * `high_risk_approval` if there is no evaluation, and `pass_rate` if the evaluation is unfinished and has no pass rate.
  */
 export function failedConditions(checks: readonly ConditionCheck[], evaluation: CheckedEvaluation | null) {
-  const unfinished = evaluation === null || evaluation.status === 'running' || evaluation.status === 'scheduled';
+  const isUnfinished = evaluation === null || evaluation.status === 'running' || evaluation.status === 'scheduled';
   return checks
     .filter(({ passed, condition, reason }) => {
       if (passed) return false;
-      if (condition === 'pass_rate') return !(unfinished && (evaluation?.pass_rate ?? null) === null);
+      if (condition === 'pass_rate') return !(isUnfinished && (evaluation?.pass_rate ?? null) === null);
       return !(reason === 'approval_required' && evaluation === null);
     })
     .map((check) => ({ ...check, label: reasonLabel(check, evaluation) }));

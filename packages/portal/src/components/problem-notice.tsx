@@ -27,7 +27,7 @@ export function ProblemNotice({ problem: error, retry }: { problem: unknown; ret
           Request ID <code>{problem.requestId}</code>. Use it to find the error in the server log.
         </p>
       )}
-      {problem.retryable && retry !== undefined && (
+      {problem.isRetryable && retry !== undefined && (
         <Button variant="default" size="xs" onClick={retry}>
           Try again
         </Button>

@@ -12,8 +12,8 @@ const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: '
 /** A time relative to `now` (milliseconds since 1970) in whole units: `3 min. ago`, `in 2 days`. Less than a minute is `just now`. */
 export function formatRelativeTime(at: string, now: number): string {
   const seconds = (Date.parse(at) - now) / 1000;
-  for (const [unit, length] of UNITS) {
-    if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit);
+  for (const [unit, unitSeconds] of UNITS) {
+    if (Math.abs(seconds) >= unitSeconds) return relative.format(Math.trunc(seconds / unitSeconds), unit);
   }
   return 'just now';
 }

@@ -8,7 +8,7 @@ import { useWorkspace } from '../api/session.ts';
 import { activeFilterClass } from './filter-bar.tsx';
 import type { Filters } from './use-filters.ts';
 
-const TYPING_MS = 250;
+const TYPING_PAUSE_MS = 250;
 
 /** A field that selects an agent by name. The server searches, so the field works with any number of agents. `small` is for filters. */
 export function AgentSelect(props: {
@@ -22,7 +22,7 @@ export function AgentSelect(props: {
   const { value, onChange, label, error, small = false, required = false } = props;
   const { workspace } = useWorkspace();
   const [searchText, setSearchText] = useState('');
-  const [search] = useDebouncedValue(searchText.trim(), TYPING_MS);
+  const [search] = useDebouncedValue(searchText.trim(), TYPING_PAUSE_MS);
   const matches = useQuery({
     queryKey: ['agents', workspace.id, 'select', search],
     queryFn: ({ signal }) =>
@@ -53,7 +53,7 @@ export function AgentSelect(props: {
         onChange(next);
       }}
       searchable
-      // A form focuses the field after an error. The list would cover the other errors.
+      // A form focuses the field after an error. An open list would cover the other errors.
       openOnFocus={false}
       clearable={small}
       clearButtonProps={{ 'aria-label': 'All agents' }}

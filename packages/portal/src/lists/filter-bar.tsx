@@ -10,14 +10,14 @@ const COLLAPSED_ABOVE = 3;
 
 /** The filters above a list. */
 export function FilterBar({ filters, children }: { filters: Filters<string>; children: ReactNode }) {
-  const [open, setOpen] = useState(false);
-  const many = Children.count(children) > COLLAPSED_ABOVE;
+  const [isOpen, setIsOpen] = useState(false);
+  const isCollapsible = Children.count(children) > COLLAPSED_ABOVE;
   return (
-    <search className={styles.bar} data-collapsed={(many && !open) || undefined}>
+    <search className={styles.bar} data-collapsed={(isCollapsible && !isOpen) || undefined}>
       {children}
-      {many && (
-        <button type="button" className={styles.more} aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? 'Fewer filters' : 'More filters'}
+      {isCollapsible && (
+        <button type="button" className={styles.more} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+          {isOpen ? 'Fewer filters' : 'More filters'}
         </button>
       )}
       {filters.hasValues && (
@@ -32,11 +32,11 @@ export function FilterBar({ filters, children }: { filters: Filters<string>; chi
 /** The class of a filter that is set. Phones always show it, because it says why the list is short. */
 export const activeFilterClass = styles.set as string;
 
-const TYPING_MS = 350;
+const TYPING_PAUSE_MS = 350;
 
 /**
- * The text in the field of a filter. TYPING_MS after the last change of the text, `toValue` converts the text to the value of the filter.
- * So the text can differ from this value, for example while the text is an incomplete ID.
+ * The text in the field of a filter. TYPING_PAUSE_MS after the last change, `toValue` converts the text to the value of the filter. So the
+ * text can differ from this value, for example while the text is an incomplete ID.
  */
 function useTypedFilter<N extends string>(filters: Filters<N>, name: N, toValue: (input: string) => string) {
   const current = filters.values[name] ?? '';
@@ -46,7 +46,7 @@ function useTypedFilter<N extends string>(filters: Filters<N>, name: N, toValue:
     applied.current = toValue(text);
     filters.set({ [name]: applied.current || undefined } as never);
   };
-  const applySoon = useDebouncedCallback(apply, TYPING_MS);
+  const applySoon = useDebouncedCallback(apply, TYPING_PAUSE_MS);
   useEffect(() => {
     // A value that this field applied returns through the URL, possibly late. It must not replace newer input.
     if (current === applied.current) return;
@@ -68,7 +68,7 @@ function useTypedFilter<N extends string>(filters: Filters<N>, name: N, toValue:
   };
 }
 
-/** A free-text filter. It is applied TYPING_MS after the last change. An incomplete ID is not applied. */
+/** A free-text filter. It is applied TYPING_PAUSE_MS after the last change. An incomplete ID is not applied. */
 export function FilterText<N extends string>({
   filters,
   name,

@@ -83,11 +83,11 @@ function ChangePassword() {
       await queries.invalidateQueries({ queryKey: ['sessions'] });
     },
   });
-  const wrong = mutation.isError && toProblem(mutation.error).kind === 'wrong-password';
+  const isWrongPassword = mutation.isError && toProblem(mutation.error).kind === 'wrong-password';
   return (
     <Form
       onSubmit={() => mutation.mutate()}
-      error={wrong ? undefined : mutation.error}
+      error={isWrongPassword ? undefined : mutation.error}
       fields={['current_password', 'new_password']}
       pending={mutation.isPending}
       submit="Change password"
@@ -97,8 +97,8 @@ function ChangePassword() {
         autoComplete="current-password"
         value={current}
         onChange={({ currentTarget }) => setCurrent(currentTarget.value)}
-        error={wrong ? 'Wrong password.' : fieldError(mutation.error, 'current_password')}
-        aria-invalid={(wrong ? 'Wrong password.' : fieldError(mutation.error, 'current_password')) !== undefined}
+        error={isWrongPassword ? 'Wrong password.' : fieldError(mutation.error, 'current_password')}
+        aria-invalid={(isWrongPassword ? 'Wrong password.' : fieldError(mutation.error, 'current_password')) !== undefined}
         visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the current password' }}
       />
       <PasswordInput
@@ -118,7 +118,7 @@ function ChangePassword() {
 function Sessions() {
   const queries = useQueryClient();
   const sessions = useQuery({ queryKey: ['sessions'], queryFn: ({ signal }) => call('sessions.list', { signal }) });
-  const end = useMutation({
+  const endSession = useMutation({
     mutationFn: (session: string) => call('sessions.end', { params: { session } }),
     onSuccess: async () => {
       toast.done('Session ended.');
@@ -160,7 +160,7 @@ function Sessions() {
                 current ? (
                   <span className="faint">–</span>
                 ) : (
-                  <Button variant="default" size="compact-xs" onClick={() => end.mutate(id)}>
+                  <Button variant="default" size="compact-xs" onClick={() => endSession.mutate(id)}>
                     End
                   </Button>
                 ),

@@ -13,7 +13,7 @@ import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { fieldError, formError } from '../../forms/field-errors.ts';
 import styles from './agent-page.module.css';
 
-const TYPING_MS = 350;
+const TYPING_PAUSE_MS = 350;
 
 /**
  * A panel that runs promotion checks with criteria from its fields. Nothing is recorded. After a change of the criteria, it shows no verdict
@@ -25,7 +25,7 @@ export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'>
     min_pass_rate: 80,
     max_age_hours: 72,
   });
-  const [debouncedCriteria] = useDebouncedValue(criteria, TYPING_MS);
+  const [debouncedCriteria] = useDebouncedValue(criteria, TYPING_PAUSE_MS);
   const query = Object.fromEntries(
     Object.entries(debouncedCriteria).flatMap(([name, value]) => (value === '' ? [] : [[name, String(value)]])),
   );
