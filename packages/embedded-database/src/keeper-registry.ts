@@ -83,29 +83,29 @@ export function register(keeperDir: string, socketPath: string, dead: Registrati
     if (['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(errno(error) ?? '')) return undefined;
     throw error;
   }
-  const mine = { number, socketPath };
-  if (isNewest(keeperDir, mine)) return mine;
+  const registration = { number, socketPath };
+  if (isNewest(keeperDir, registration)) return registration;
   // The number was free only because the registration with this number was superseded and removed in between.
   rmSync(join(keeperDir, `lease-${number}`), { recursive: true, force: true });
   return undefined;
 }
 
 /** Whether this registration is still the newest. */
-export function isNewest(keeperDir: string, mine: Registration): boolean {
-  return Math.max(0, ...registeredNumbers(keeperDir)) === mine.number;
+export function isNewest(keeperDir: string, registration: Registration): boolean {
+  return Math.max(0, ...registeredNumbers(keeperDir)) === registration.number;
 }
 
 /** Removes the files of earlier keepers, and of candidates that died or lost. Only the registered keeper may call this. */
-export function clearSuperseded(keeperDir: string, socketDir: string, mine: Registration): void {
+export function clearSuperseded(keeperDir: string, socketDir: string, registration: Registration): void {
   for (const name of readdirSync(keeperDir)) {
     const number = numberOf(name);
-    if ((number !== undefined && number < mine.number) || name.startsWith('lease-new-')) {
+    if ((number !== undefined && number < registration.number) || name.startsWith('lease-new-')) {
       rmSync(join(keeperDir, name), { recursive: true, force: true });
     }
   }
   for (const name of readdirSync(socketDir)) {
     // A candidate whose socket is removed here cannot register, because its number is taken.
-    if (/^keeper-.*\.sock$/.test(name) && name !== basename(mine.socketPath ?? ''))
+    if (/^keeper-.*\.sock$/.test(name) && name !== basename(registration.socketPath ?? ''))
       rmSync(join(socketDir, name), { force: true });
   }
 }

@@ -63,9 +63,9 @@ export function checkpointMismatch(note: string, log: TreeLog): string | undefin
   const end = note.indexOf('\n\n');
   const head = end === -1 ? undefined : parseCheckpointText(note.slice(0, end + 1));
   if (head === undefined) return 'is not a checkpoint';
-  const own = /^countersign\/[^/]+(?:\/([a-z]+))?$/.exec(head.origin);
-  const kind = own?.[1] ?? 'audit';
-  return own === null || kind === log ? undefined : `is a checkpoint of the log ${kind}, not of ${log}`;
+  const originMatch = /^countersign\/[^/]+(?:\/([a-z]+))?$/.exec(head.origin);
+  const kind = originMatch?.[1] ?? 'audit';
+  return originMatch === null || kind === log ? undefined : `is a checkpoint of the log ${kind}, not of ${log}`;
 }
 
 /** Parses the text of a checkpoint: three lines, with origin, size and root. Undefined if it is malformed. */

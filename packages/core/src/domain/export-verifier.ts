@@ -45,10 +45,10 @@ export async function verifyExport(
   const verifier = rowVerifierOf(log, digests, corrections, tenantId);
   const tree = new TreeVerifier(sha256, kept);
   let entries = 0;
-  const report = (more: Pick<ChainReport, 'firstBad' | 'contradiction'>): ChainReport => {
+  const report = (outcome: Pick<ChainReport, 'firstBad' | 'contradiction'>): ChainReport => {
     const corrected = verifier.corrections.length === 0 ? {} : { corrections: verifier.corrections };
     const restored = verifier.restores === undefined || verifier.restores.length === 0 ? {} : { restores: verifier.restores };
-    return { tenantId: verifier.tenantId, entries, head: verifier.head, ...more, ...corrected, ...restored };
+    return { tenantId: verifier.tenantId, entries, head: verifier.head, ...outcome, ...corrected, ...restored };
   };
   for await (const lines of boundedLines(bytes)) {
     for (const line of lines) {

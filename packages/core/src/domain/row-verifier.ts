@@ -99,8 +99,8 @@ function decisionVerifier(digests: TextDigests, times: RowTimes, expectedTenantI
     corrections: [],
     tryLine: () => false,
     next: (row, expected) => {
-      const { seq, decision, ...more } = isObject(row) ? row : {};
-      if (!isObject(decision) || seq === undefined || Object.keys(more).length > 0)
+      const { seq, decision, ...otherMembers } = isObject(row) ? row : {};
+      if (!isObject(decision) || seq === undefined || Object.keys(otherMembers).length > 0)
         return 'the line is not {"seq":…,"decision":{…}}';
       if (seq !== expected)
         return `seq is ${JSON.stringify(seq)}, expected ${expected}: a decision is missing, repeated or moved`;

@@ -109,10 +109,10 @@ export class TreeVerifier {
   #otherLog(log: TreeLog, tenantId: string | undefined): Contradiction | undefined {
     const kind = log === 'audit' ? /^countersign\/[^/]+$/ : new RegExp(`^countersign/[^/]+/${log}$`);
     const origins = [...this.#signedOrigins.values()];
-    const own = tenantId === undefined ? origins.find((origin) => kind.test(origin)) : originOf(tenantId, log);
+    const ownOrigin = tenantId === undefined ? origins.find((origin) => kind.test(origin)) : originOf(tenantId, log);
     for (const [source, origin] of this.#signedOrigins) {
-      if (origin === own) continue;
-      const reason = `the checkpoint belongs to ${JSON.stringify(origin)}, but this log is ${own ?? `of the kind ${log}`}`;
+      if (origin === ownOrigin) continue;
+      const reason = `the checkpoint belongs to ${JSON.stringify(origin)}, but this log is ${ownOrigin ?? `of the kind ${log}`}`;
       return { source, size: 0, reason };
     }
     return undefined;
@@ -124,7 +124,7 @@ function forkIn(heads: readonly KeptHead[]): Contradiction | undefined {
   for (const [place, { source, origin, size, root }] of heads.entries()) {
     const other = heads
       .slice(0, place)
-      .find((before) => before.origin === origin && before.size === size && !sameBytes(before.root, root));
+      .find((earlier) => earlier.origin === origin && earlier.size === size && !sameBytes(earlier.root, root));
     if (other !== undefined) {
       const rest =
         origin === undefined ? ', or these heads belong to different logs' : '; both are signed, keep them as evidence';

@@ -43,7 +43,11 @@ const shared = fc.record({
   max_age_hours: fc.nat(),
 }) as fc.Arbitrary<SharedMembers>;
 
-const own: fc.Arbitrary<OwnMembers> = fc.record({ decision_id: id, asked_by: text, nonce: fc.option(text, { nil: undefined }) });
+const anyOwnMembers: fc.Arbitrary<OwnMembers> = fc.record({
+  decision_id: id,
+  asked_by: text,
+  nonce: fc.option(text, { nil: undefined }),
+});
 
 /** The whole decision, its members in the order of the contract. */
 function wholeDecision(common: SharedMembers, { decision_id, asked_by, nonce }: OwnMembers) {
@@ -56,9 +60,9 @@ function wholeDecision(common: SharedMembers, { decision_id, asked_by, nonce }: 
 describe('the text of decisions', () => {
   test('equals the text of decisions that are signed one by one, for any members', () => {
     fc.assert(
-      fc.property(shared, fc.array(own, { minLength: 1, maxLength: 3 }), (common, owns) => {
+      fc.property(shared, fc.array(anyOwnMembers, { minLength: 1, maxLength: 3 }), (common, ownMembers) => {
         const writer = new DecisionText(common);
-        for (const each of owns) {
+        for (const each of ownMembers) {
           const { json, responseSha256 } = writer.sign(each, key, digests);
           const expected = signDecision(wholeDecision(common, each), key, digests);
           expect(json).toBe(JSON.stringify(expected));

@@ -110,10 +110,10 @@ describe('conversation', () => {
   ])('%s is mapped to messages', (_, attributes) => {
     const span = mapped(attributes);
     expect(span.messages).toEqual(CONVERSATION);
-    const left = Object.keys(span.metadata!).filter((name) =>
+    const remainingNames = Object.keys(span.metadata!).filter((name) =>
       /messages|prompt\.|completion\.|response\.text|observation\.(in|out)put/.test(name),
     );
-    expect(left).toEqual([]);
+    expect(remainingNames).toEqual([]);
   });
 
   test.each<[string, Record<string, Value>, Record<string, Value>]>([

@@ -28,7 +28,7 @@ const { anyValue, keyValue } = fc.letrec((tie) => ({
   keyValue: fc.record({ key: name, value: tie('anyValue') }, { requiredKeys: [] }),
 }));
 const attributes = fc.array(keyValue, { maxLength: 5 });
-const some = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(arbitrary, { maxLength: 2 });
+const upToTwo = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(arbitrary, { maxLength: 2 });
 
 const span = fc.record(
   {
@@ -43,8 +43,8 @@ const span = fc.record(
     endTimeUnixNano: time,
     attributes,
     droppedAttributesCount: fc.nat(),
-    events: some(fc.record({ timeUnixNano: time, name, attributes }, { requiredKeys: [] })),
-    links: some(fc.record({ traceId: idBytes(16), spanId: idBytes(8), attributes }, { requiredKeys: [] })),
+    events: upToTwo(fc.record({ timeUnixNano: time, name, attributes }, { requiredKeys: [] })),
+    links: upToTwo(fc.record({ traceId: idBytes(16), spanId: idBytes(8), attributes }, { requiredKeys: [] })),
     status: fc.record({ code: int32, message: text }, { requiredKeys: [] }),
   },
   { requiredKeys: [] },
@@ -67,10 +67,10 @@ const group = fc.record({ resource: fc.record({ attributes }), scope: fc.record(
 
 /** Random ExportTraceServiceRequests, in the form that the generated code encodes. */
 export const randomTraces = fc
-  .record({ group, spans: some(span) })
+  .record({ group, spans: upToTwo(span) })
   .map(({ group: { resource, scope }, spans }) => ({ resourceSpans: [{ resource, scopeSpans: [{ scope, spans }] }] }));
 
 /** Random ExportLogsServiceRequests, in the form that the generated code encodes. */
 export const randomLogs = fc
-  .record({ group, logRecords: some(logRecord) })
+  .record({ group, logRecords: upToTwo(logRecord) })
   .map(({ group: { resource, scope }, logRecords }) => ({ resourceLogs: [{ resource, scopeLogs: [{ scope, logRecords }] }] }));

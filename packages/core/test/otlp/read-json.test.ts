@@ -76,8 +76,8 @@ describe('the reader of OTLP/JSON', () => {
 
   test('ignores unknown members', () => {
     const known = { name: 'step', attributes: [{ key: 'a', value: { stringValue: 'x' } }] };
-    const more = { name: 'step', future: { of: ['any', 1] }, attributes: [{ ...known.attributes[0], future: 1 }] };
-    expect(read(more)).toEqual(read(known));
+    const withUnknown = { name: 'step', future: { of: ['any', 1] }, attributes: [{ ...known.attributes[0], future: 1 }] };
+    expect(read(withUnknown)).toEqual(read(known));
     expect(readJsonSpans({ ...bodyOf(known), future: [] })).toHaveLength(1);
   });
 

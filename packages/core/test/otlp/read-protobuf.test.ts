@@ -54,12 +54,12 @@ describe('the reader of protobuf', () => {
       fc.assert(
         fc.property(bodies, byteChanges, (body, changes) => {
           const mutated = mutatedBytes(body, changes);
-          const ours = outcome(read, mutated, MalformedExportError);
-          const theirs = outcome(reference, mutated, Error);
+          const result = outcome(read, mutated, MalformedExportError);
+          const referenceResult = outcome(reference, mutated, Error);
           // countProtobuf rejects groups. protobufjs also checks texts of fields that the reader skips.
-          if (ours === 'rejected' || theirs === 'rejected') return;
+          if (result === 'rejected' || referenceResult === 'rejected') return;
           accepted += 1;
-          expect(ours).toEqual(theirs);
+          expect(result).toEqual(referenceResult);
         }),
         { numRuns: RUNS },
       );

@@ -84,8 +84,8 @@ const WHOLE_LEDGER_TIMEOUT_MS = 600_000;
 
 /**
  * Sends a request and returns the response, whatever its status. Records whether the server responded, for the lost-connection
- * banner. Throws a Problem if there is no response in time. Rethrows the error of an abort. The body has no time limit, because a line can
- * be slow.
+ * banner. Throws a Problem if there is no response in time. Rethrows the error of an abort. The body has no time limit, because a
+ * connection can be slow.
  */
 export async function fetchFromServer(
   address: string,

@@ -1,6 +1,6 @@
 type Listener = () => void;
 
-/** Whether the last call got no complete response, or status 502 or 504 from a proxy. Meanwhile, lost-connection.tsx shows a banner. */
+/** Whether the last call got no complete response, or status 502 or 504 from a proxy. If so, lost-connection.tsx shows a banner. */
 let isConnectionLost = false;
 const listeners = new Set<Listener>();
 

@@ -33,14 +33,14 @@ export class Problem extends Error {
     status: number,
     code: string,
     issues: readonly FieldIssue[] = [],
-    more: { requestId?: string; waitSeconds?: number } = {},
+    details: { requestId?: string; waitSeconds?: number } = {},
   ) {
-    super(messageOf(status, code, issues, more.waitSeconds));
+    super(messageOf(status, code, issues, details.waitSeconds));
     this.name = 'Problem';
     this.status = status;
     this.code = code;
     this.issues = issues;
-    this.requestId = more.requestId;
+    this.requestId = details.requestId;
     this.kind = kindOf(status, code);
   }
 
@@ -53,13 +53,13 @@ export class Problem extends Error {
 /** Reads the problem from an error response. Its code is `unreadable` if the body is not JSON or has no code. */
 export async function readProblem(response: Response): Promise<Problem> {
   const waitSeconds = Number(response.headers.get('retry-after'));
-  const more = { ...requestIdOf(response), ...(waitSeconds > 0 ? { waitSeconds } : {}) };
+  const details = { ...requestIdOf(response), ...(waitSeconds > 0 ? { waitSeconds } : {}) };
   try {
     const { error, issues } = (await response.json()) as ErrorBody;
     const code = typeof error === 'string' ? error : 'unreadable';
-    return new Problem(response.status, code, Array.isArray(issues) ? issues : [], more);
+    return new Problem(response.status, code, Array.isArray(issues) ? issues : [], details);
   } catch {
-    return new Problem(response.status, 'unreadable', [], more);
+    return new Problem(response.status, 'unreadable', [], details);
   }
 }
 
@@ -122,8 +122,8 @@ function messageOf(status: number, code: string, issues: readonly FieldIssue[], 
 }
 
 /**
- * Joins messages of the server into one text, with visible spaces. Each gets a capital letter and, if there are several, a final
- * punctuation mark.
+ * Joins messages of the server into one text, with visible spaces. Each message begins with a capital
+ * letter and, if there are several, ends with a punctuation mark.
  */
 export function joinMessages(messages: readonly string[]): string {
   const capitalized = messages.map((message) => visibleSpaces(message.charAt(0).toUpperCase() + message.slice(1)));

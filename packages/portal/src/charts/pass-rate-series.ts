@@ -29,7 +29,7 @@ export const ratedPoints = (points: readonly PassRatePoint[]): RatedPoint[] =>
 /** The name of the series that a point belongs to: its suite, or the name of the evaluation if it has no suite. */
 export const seriesName = ({ suite, name }: Pick<PassRatePoint, 'suite' | 'name'>): string => suite ?? name;
 
-/** Groups points by `seriesName`. The `linesMax` most recently evaluated series get a line; the rest are `others`. */
+/** Groups points by `seriesName`. The `linesMax` most recently evaluated series get a line. The other series are in `others`. */
 export function seriesOf(points: readonly RatedPoint[], linesMax: number): RateSeriesSet {
   const byName = new Map<string, RatedPoint[]>();
   for (const point of points) {
