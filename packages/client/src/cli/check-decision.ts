@@ -72,9 +72,9 @@ function limitsMismatch(decision: Partial<PromotionDecision>, request: GateReque
   const { harness_id: harnessId, max_age_hours: maxAgeHours } = decision;
   if (harnessId === undefined || maxAgeHours === undefined)
     return 'it does not state the requested harness and maximum age: an older server made it; update the server';
-  const named = (id: string | null | undefined) => (id == null ? 'any harness' : `the harness ${id}`);
+  const harnessText = (id: string | null | undefined) => (id == null ? 'any harness' : `the harness ${id}`);
   if (harnessId !== (request.harnessId ?? null))
-    return `it is about ${named(harnessId)}, but ${named(request.harnessId)} was requested`;
+    return `it is about ${harnessText(harnessId)}, but ${harnessText(request.harnessId)} was requested`;
   if (maxAgeHours !== request.maxAgeHours)
     return `it was decided with a maximum age of ${maxAgeHours} hours, but ${request.maxAgeHours} was requested`;
   return undefined;
@@ -141,10 +141,10 @@ function insufficientEvidence(
   const age = decision.evaluation_age;
   if (age === null || !(age >= 0 && age <= request.maxAgeHours))
     return `it allows the promotion on an evaluation ${age} hours old; at most ${request.maxAgeHours} was requested`;
-  const since = Math.min(Date.parse(evaluation.recorded_at), Date.parse(evaluation.evaluated_at ?? evaluation.recorded_at));
-  const computedAge = (Date.parse(decision.timestamp) - since) / 3_600_000;
-  if (!(Math.abs(computedAge - age) <= AGE_TOLERANCE_HOURS))
-    return `it states an age of ${age} hours, but its times give ${computedAge.toFixed(4)} hours`;
+  const ageStartMs = Math.min(Date.parse(evaluation.recorded_at), Date.parse(evaluation.evaluated_at ?? evaluation.recorded_at));
+  const computedAgeHours = (Date.parse(decision.timestamp) - ageStartMs) / 3_600_000;
+  if (!(Math.abs(computedAgeHours - age) <= AGE_TOLERANCE_HOURS))
+    return `it states an age of ${age} hours, but its times give ${computedAgeHours.toFixed(4)} hours`;
   return undefined;
 }
 

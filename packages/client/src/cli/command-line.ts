@@ -34,7 +34,7 @@ async function run(session: Session, args: readonly string[]): Promise<Ending> {
         'rotate the key, and pass the new one as COUNTERSIGN_API_KEY or with --key-stdin',
     );
   const match = commandOf(args);
-  if (match === undefined) return withoutCommand(session, args);
+  if (match === undefined) return runWithoutCommand(session, args);
   const { command, rest } = match;
   if (asksForHelp(rest, command.options)) {
     session.write(helpOf(command));
@@ -62,7 +62,7 @@ function commandOf(args: readonly string[]): { command: Command; rest: readonly 
   return undefined;
 }
 
-function withoutCommand(session: Session, args: readonly string[]): Ending {
+function runWithoutCommand(session: Session, args: readonly string[]): Ending {
   const [first] = args.filter((word) => !isLeadingFlag(word));
   if (first === '--version') session.write(`${VERSION}\n`);
   else if (first !== undefined && asksForHelp(args, {}) && groupOf(first).length > 0)

@@ -144,7 +144,7 @@ function evaluationOf(given: EvaluationOptions, file: ResultsFile | undefined): 
   return {
     ...(agent === undefined ? {} : { agent_name: readLabel('--agent', agent) }),
     ...(agentId === undefined ? {} : { agent_id: readUuid('--agent-id', agentId) }),
-    ...(file === undefined ? fromFlags(given) : { name: file.name, status: file.status, pass_rate: file.pass_rate }),
+    ...(file === undefined ? outcomeOf(given) : { name: file.name, status: file.status, pass_rate: file.pass_rate }),
     ...(text('name') === undefined ? {} : { name: readLabel('--name', text('name')!) }),
     ...(harness === undefined ? {} : { harness_id: harnessIdOf(readLabel('--harness', harness)) }),
     ...(category === undefined ? {} : { category: readLabel('--category', category) }),
@@ -171,9 +171,9 @@ function detailsOfFile(session: Session, file: ResultsFile | undefined): Partial
 /** The details from options. They override the details from a file. */
 function detailsOf(given: EvaluationOptions): Partial<DetailedEvaluation> {
   const text = (name: keyof typeof OPTIONS) => given[name] as string | undefined;
-  const [at, suite, artifact, runUrl] = [text('evaluated-at'), text('suite'), text('artifact'), text('run-url')];
+  const [evaluatedAt, suite, artifact, runUrl] = [text('evaluated-at'), text('suite'), text('artifact'), text('run-url')];
   return {
-    ...(at === undefined ? {} : { evaluated_at: readMoment('--evaluated-at', at) }),
+    ...(evaluatedAt === undefined ? {} : { evaluated_at: readMoment('--evaluated-at', evaluatedAt) }),
     ...(suite === undefined ? {} : { suite: { name: readLabel('--suite', suite) } }),
     ...(artifact === undefined ? {} : { artifact }),
     ...(runUrl === undefined ? {} : { run_url: runUrl }),
@@ -181,7 +181,7 @@ function detailsOf(given: EvaluationOptions): Partial<DetailedEvaluation> {
   };
 }
 
-function fromFlags({
+function outcomeOf({
   name,
   status = 'passing',
   'pass-rate': passRate,

@@ -76,7 +76,10 @@ message, required_threshold, max_age_hours and harness_id (--json prints the dec
 
 const textOf = (path: string): string => readTextFile(path, DECISION_BYTES_MAX);
 
-/** Why the evidence document does not belong to the decision, or gives another verdict; undefined if neither. Ignores a final line end. */
+/**
+ * Why the evidence document does not belong to the decision, or gives another verdict. Undefined if it supports the decision, or if no
+ * document is given. Ignores a final line end.
+ */
 const evidenceFileFault = (decision: PromotionDecision, path: string | undefined): string | undefined =>
   path === undefined ? undefined : evidenceFault({ ...decision }, textOf(path).replace(/\r?\n$/, ''), digests);
 

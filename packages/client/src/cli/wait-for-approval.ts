@@ -24,7 +24,7 @@ export async function waitForApproval(
   { waitMs, portalUrl }: WaitOptions,
 ): Promise<Finding> {
   const { elapsed, sleep } = session.terminal;
-  const until = elapsed() + waitMs;
+  const endsAt = elapsed() + waitMs;
   const receivedIds = new Set<string>();
   let reported: string | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(PAUSE_MS_MAX, pauseMs * 1.5)) {
@@ -41,7 +41,7 @@ export async function waitForApproval(
         fault: `decision ${id} was received twice: the response was replayed`,
       };
     if (id !== undefined) receivedIds.add(id);
-    const leftMs = until - elapsed();
+    const leftMs = endsAt - elapsed();
     if ((finding.ending !== 'pending' && !finding.isTransient) || leftMs <= 0) return finding;
     const line = waitingLine(finding, portalUrl, leftMs);
     // Only an approval of the latest evaluation helps, so the address of a newer one is shown too.

@@ -85,11 +85,11 @@ export class Delivery {
     await this.flush();
     clearTimeout(timer);
     if (this.counts.settled >= accepted) return;
-    const left = this.#batches.reduce((count, { texts }) => count + texts.length, 0) + this.#queue.clear();
+    const unsent = this.#batches.reduce((count, { texts }) => count + texts.length, 0) + this.#queue.clear();
     this.#batches = [];
     this.counts.taken = this.counts.accepted;
-    this.counts.abandoned += left;
-    this.#reports.dropped(left, 'unsent');
+    this.counts.abandoned += unsent;
+    this.#reports.dropped(unsent, 'unsent');
     this.#becomeIdle();
   }
 

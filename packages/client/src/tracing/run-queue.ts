@@ -114,9 +114,9 @@ export class RunQueue {
     }, timerMs(deadlineMs));
     await this.flush();
     clearTimeout(timer);
-    const left = this.#queued;
+    const unsent = this.#queued;
     this.#queued = [];
-    for (const run of left) this.#drop(run, 'unsent');
+    for (const run of unsent) this.#drop(run, 'unsent');
     this.#becomeIdle();
   }
 

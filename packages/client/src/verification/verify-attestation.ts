@@ -82,8 +82,9 @@ function readPublicKeys({ keys: listed }: PublicKeys): AttestationKey[] {
   const keys = listed.flatMap(readJwk);
   if (keys.length === 0) throw new ConfigurationError('there is no Ed25519 key among the public keys');
   const ids = keys.map(({ keyid }) => keyid);
-  const twice = ids.find((id, place) => ids.indexOf(id) !== place);
-  const fault = twice === undefined ? listedSuccessionFault(listed, SUCCESSION_CHECKS) : `the key ${twice} is listed twice`;
+  const repeatedId = ids.find((id, place) => ids.indexOf(id) !== place);
+  const fault =
+    repeatedId === undefined ? listedSuccessionFault(listed, SUCCESSION_CHECKS) : `the key ${repeatedId} is listed twice`;
   if (fault !== undefined) throw contradiction(fault);
   return keys;
 }

@@ -29,7 +29,7 @@ const stored = async (id: string) => {
   ]);
   return { ...row, sent: JSON.parse(row!.document) };
 };
-const count = async () =>
+const countEvaluations = async () =>
   (await server.database.sql<{ count: string }>('SELECT count(*) FROM countersign.evaluations'))[0]!.count;
 const inFile = (name: string, text: string | Uint8Array) => {
   writeFileSync(join(folder, name), text);
@@ -134,13 +134,13 @@ describe('errors of evaluate record', () => {
   ])(
     'for %s say that nothing was recorded, which evaluation counts and how to record a failure',
     async (_what, option, file, why) => {
-      const before = await count();
+      const before = await countEvaluations();
       const { status, out, err } = await record([option, file()]);
       expect([status, out]).toEqual([2, '']);
       expect(err).toMatch(why);
       expect(err).toContain('Nothing was recorded, so the previous evaluation still counts');
       expect(err).toContain('countersign evaluate record --agent bot --name NAME --status failing');
-      expect(await count()).toBe(before);
+      expect(await countEvaluations()).toBe(before);
     },
   );
 

@@ -172,9 +172,9 @@ function errorResponses(codes: readonly ErrorCode[]): Node {
   for (const code of codes) {
     const { status, when } = ERRORS[code];
     const line = `\`${code}\`: ${when}`;
-    const before = responses[status]?.description;
+    const earlierText = responses[status]?.description;
     responses[status] = {
-      description: before === undefined ? line : `${before}\n\n${line}`,
+      description: earlierText === undefined ? line : `${earlierText}\n\n${line}`,
       headers: headersNamed(errorHeaders(status, codes.includes('rate_limited'))),
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
     };
