@@ -32,7 +32,7 @@ async function send(
   const startedAt = performance.now();
   await runConcurrently(SENDERS, seconds, async (index) => {
     next += 1;
-    const id = `${honorsRetryAfter ? 'p' : 'r'}${String(next).padStart(11, '0')}`;
+    const id = `${honorsRetryAfter ? 'h' : 'i'}${String(next).padStart(11, '0')}`;
     const request = postRequest('/api/public/traces', target.attacker.key, body.replaceAll('@'.repeat(12), id));
     const { status, retryAfterSeconds } = await callers[index]!.send(request);
     if (status === 200) {
@@ -66,5 +66,7 @@ export const crowdingBodies: Attack = {
 function violationsOf(honoringPerSecond: number, ignoringPerSecond: number): string[] {
   if (honoringPerSecond === 0) return ['nothing was stored from senders that honor Retry-After'];
   const share = ignoringPerSecond / honoringPerSecond;
-  return share >= SHARE_MIN ? [] : [`the rate is only ${(100 * share).toFixed(0)} % of that with senders that honor Retry-After`];
+  return share >= SHARE_MIN
+    ? []
+    : [`stored only ${(100 * share).toFixed(0)} % as many traces per second as with senders that honor Retry-After`];
 }

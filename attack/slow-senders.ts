@@ -56,7 +56,7 @@ export const slowSenders: Attack = {
           'Content-Type': 'application/json',
           'Content-Length': 500,
         });
-        // Half of them are slow with the head, the others with the body.
+        // Half of the connections are slow with the head, the other half with the body.
         turn += 1;
         socket.write(turn % 2 === 0 ? head : head.slice(0, 40));
         const byteTimer = setInterval(() => socket.write('x'), 200);

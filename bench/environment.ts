@@ -22,7 +22,7 @@ export interface BenchEnvironment {
   database: OpenDatabase;
   /** A connection for statements that the product's roles may not run, such as COPY of files, CHECKPOINT and CREATE TABLE. */
   superuser: pg.Client;
-  /** As in `MeasuredServer`. */
+  /** The largest resident size of the server process (see `MeasuredServer`). */
   peakBytes(): Promise<number>;
   /** Ends the server and the database, and removes the data. */
   end(): Promise<void>;

@@ -48,7 +48,7 @@ async function valuesIn({ superuser }: BenchEnvironment, workspace: string): Pro
   const agents = [];
   for (const number of [1, 8, 900]) agents.push(await superuser.query<{ id: string }>(AGENT_ID, [workspace, number]));
   const one = async (text: string) => (await superuser.query<{ id: string }>(text, [workspace])).rows[0]!.id;
-  const days = [29, 15, 1].map((ago) => new Date(Date.now() - ago * 86_400_000).toISOString());
+  const days = [29, 15, 1].map((daysAgo) => new Date(Date.now() - daysAgo * 86_400_000).toISOString());
   return {
     agent_id: agents.map(({ rows }) => rows[0]!.id),
     harness_id: [

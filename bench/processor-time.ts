@@ -9,15 +9,15 @@ const TICK_MS = 10;
  * The processor time of a process and its running children, in milliseconds. It includes the time of the ended children of each of
  * these processes. NaN except on Linux.
  */
-export const processorMs = (pid: number): number => sumOf((each) => each.pid === pid || each.parent === pid);
+export const processorMs = (pid: number): number => totalMs((each) => each.pid === pid || each.parent === pid);
 
 /** The processor time of all running servers of a checkout and of their ended children, in milliseconds. NaN except on Linux. */
 function serversMs(folder: string): number {
   const file = join(folder, 'bench/serve.ts');
-  return sumOf(({ pid }) => commandOf(pid).includes(file));
+  return totalMs(({ pid }) => commandOf(pid).includes(file));
 }
 
-function sumOf(isCounted: (process: ProcessTimes) => boolean): number {
+function totalMs(isCounted: (process: ProcessTimes) => boolean): number {
   if (process.platform !== 'linux') return Number.NaN;
   const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readStat(Number(name)) ?? []) : []));
   return all.filter(isCounted).reduce((sum, each) => sum + each.ticks, 0) * TICK_MS;

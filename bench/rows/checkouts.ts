@@ -45,7 +45,7 @@ export async function compareCheckouts(
   }
 }
 
-/** Creates the test environment of another checkout, with its own code. */
+/** Creates a test environment that runs the code of another checkout. */
 async function environmentOf(folder: string): Promise<BenchEnvironment> {
   const path = join(folder, 'bench/environment.ts');
   if (existsSync(path))

@@ -21,7 +21,7 @@ export async function client(environment: BenchEnvironment, options: RoundOption
     unit: 'events/s',
     target: { required: 0.7, stretch: 0.9 },
   };
-  const rateRow = await alternate(title, options, () => throughClient(environment), measuresOf(environment).telemetry);
+  const rateRow = await alternate(title, options, () => measureClientRate(environment), measuresOf(environment).telemetry);
   return [emitTime(), queuedBytes(), rateRow];
 }
 
@@ -36,7 +36,7 @@ const nextEvent = (): TelemetryEvent => {
   return { ...event, trace_id: event.trace_id.replace(ID, String(lastId).padStart(ID.length, '0')) };
 };
 
-async function throughClient({ port, key }: BenchEnvironment): Promise<number> {
+async function measureClientRate({ port, key }: BenchEnvironment): Promise<number> {
   const countersign = new Countersign({
     baseUrl: `http://127.0.0.1:${port}`,
     apiKey: key,

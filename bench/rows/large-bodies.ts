@@ -15,9 +15,9 @@ export async function largeBodies(environment: BenchEnvironment, { rounds, secon
     const { latencies } = await runLoad({ port: environment.port, connections: SENDERS.other, seconds, loadRequests });
     return percentile(latencies, 0.99);
   };
-  const large = [postRequest(operations.ingestTrace.path, environment.key, largeTrace())];
-  const withLarge = async () => {
-    const arriving = runLoad({ port: environment.port, connections: SENDERS.large, seconds, loadRequests: large });
+  const largeTraces = [postRequest(operations.ingestTrace.path, environment.key, largeTrace())];
+  const measureWithLargeTraces = async () => {
+    const arriving = runLoad({ port: environment.port, connections: SENDERS.large, seconds, loadRequests: largeTraces });
     const [p99, { perSecond }] = await Promise.all([auditP99(), arriving]);
     return { p99, perSecond };
   };
@@ -26,7 +26,7 @@ export async function largeBodies(environment: BenchEnvironment, { rounds, secon
   const rates: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const limitRate = await auditP99();
-    const { p99, perSecond } = await withLarge();
+    const { p99, perSecond } = await measureWithLargeTraces();
     measured.push({ rate: p99, limitRate });
     rates.push(perSecond);
   }

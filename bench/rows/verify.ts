@@ -37,7 +37,7 @@ export async function verify({ database: { pool } }: BenchEnvironment, rows: num
       return (entries / (performance.now() - startedAt)) * 1000;
     };
     return [
-      await compareWithHashing(hashing, 'verifying rows in memory', () => rowsInMemory(last)),
+      await compareWithHashing(hashing, 'verifying rows in memory', () => rateInMemory(last)),
       await compareWithHashing(hashing, `verifying an export of ${rows} rows`, () =>
         rateOf(() => verifyExport(createReadStream(path), { digests, sha256 })),
       ),
@@ -71,7 +71,7 @@ function hashingOf(rows: readonly ChainedRow[]): Measure {
 }
 
 /** The rate of the verifier alone, on parsed rows, measured for one second like the hashing. */
-async function rowsInMemory(rows: readonly ChainedRow[]): Promise<number> {
+async function rateInMemory(rows: readonly ChainedRow[]): Promise<number> {
   const parsed = rows.map(({ canonical, rowHash }) => ({ ...JSON.parse(canonical), row_hash: rowHash }));
   const startedAt = performance.now();
   let verifiedRows = 0;
