@@ -14,7 +14,7 @@ export interface ApiResponse {
 /** Calls the five public endpoints (`/api/public/…`) as a tenant's systems do, and prints each request with its response. */
 export class Api {
   /** The number of blocked decisions so far. Each must be in the ledger at the end. */
-  blocked = 0;
+  blockedDecisions = 0;
   readonly #narrator: Narrator;
   readonly #url: URL;
   readonly #keys: Readonly<Record<KeyName, string>>;
@@ -50,7 +50,7 @@ export class Api {
     const { allowed, reason, event, message } = decision;
     this.#narrator.output(`200 ${allowed ? 'ALLOWED' : 'BLOCKED'} ${reason} (event ${event})`, allowed ? 'green' : 'red');
     this.#narrator.output(message);
-    if (!allowed) this.blocked += 1;
+    if (!allowed) this.blockedDecisions += 1;
     const [expectedVerdict, actualVerdict] = [
       { allowed: expected === 'all_conditions_met', reason: expected },
       { allowed, reason },

@@ -17,8 +17,8 @@ import { createVisitorLink } from './visitor.ts';
  */
 const EXIT = { passed: 0, failed: 1, impossible: 2 } as const;
 
-const color = process.stdout.isTTY === true && !process.env.NO_COLOR;
-const narrator = new Narrator((text) => process.stdout.write(text), color);
+const usesColor = process.stdout.isTTY === true && !process.env.NO_COLOR;
+const narrator = new Narrator((text) => process.stdout.write(text), usesColor);
 let server: Server | undefined;
 let isShuttingDown = false;
 /** Whether all checks passed and the server keeps running only for the visitor. */
@@ -39,13 +39,15 @@ async function runTour(url: URL): Promise<string> {
   return createVisitorLink(narrator, operator, url, workspace);
 }
 
-function printIntroduction(url: URL, own: boolean): void {
+function printIntroduction(url: URL, isOwnServer: boolean): void {
   process.stdout.write(`\nCountersign, the governance ledger for AI agents: the tour\n\n`);
   narrator.say(
     'A team wants to deploy the next version of an agent that answers customers. Is it allowed to? What is the evidence, who ' +
       'approved it, and who can verify that a year from now? The tour shows each request and the response of the server.',
   );
-  narrator.say(own ? `(no server responded at ${url.origin}, so the tour started one there)` : `(the server at ${url.origin})`);
+  narrator.say(
+    isOwnServer ? `(no server responded at ${url.origin}, so the tour started one there)` : `(the server at ${url.origin})`,
+  );
 }
 
 /** Whether a server that the tour started keeps running: on a terminal, where the user can stop it, or with `--keep`. */
@@ -64,30 +66,30 @@ If no server responds there, and the host is 127.0.0.1 or localhost, the tour st
 
 async function run(): Promise<void> {
   if (process.argv.includes('--help') || process.argv.includes('-h')) return void process.stdout.write(USAGE);
-  const keep = keepsServer(process.argv.slice(2));
+  const keepsRunning = keepsServer(process.argv.slice(2));
   const url = addressOf(process.env);
   // Assigned before the server is ready, so that the server is stopped even if the tour ends while it starts.
   server = await findOrStartServer(url, (started) => {
     server = started;
     process.stderr.write(`starting a server at ${url.origin} ...\n`);
   });
-  printIntroduction(url, server.own);
+  printIntroduction(url, server.isOwn);
   const link = await runTour(url);
   process.stdout.write('\n');
-  if (server.own && !keep) narrator.check('the server shuts down cleanly', 0, await server.stop());
+  if (server.isOwn && !keepsRunning) narrator.check('the server shuts down cleanly', 0, await server.stop());
   narrator.say(
     'All checks passed. Next: recorded runs of a real agent (examples/tau-bench/README.md), the formats (docs/formats.md), ' +
       'or `npm start` and your own workspace.',
   );
-  await showPortalLink(server, keep, link);
+  await showPortalLink(server, keepsRunning, link);
 }
 
 /** Prints the link to the portal. If the tour keeps its own server running, waits until that server ends. */
-async function showPortalLink({ own, ended }: Server, keep: boolean, link: string): Promise<void> {
-  const when = own && !keep ? 'Start the server with `npm start`, then open' : 'Open';
-  narrator.next(`${when} the workspace of this tour in a browser with this link. It works once, within one hour:`);
+async function showPortalLink({ isOwn, ended }: Server, keepsRunning: boolean, link: string): Promise<void> {
+  const when = isOwn && !keepsRunning ? 'Start the server with `npm start`, then open' : 'Open';
+  narrator.introduce(`${when} the workspace of this tour in a browser with this link. It works once, within one hour:`);
   process.stdout.write(`\n   ${link}\n\n`);
-  if (!own || !keep) return;
+  if (!isOwn || !keepsRunning) return;
   narrator.say('The server keeps running until you press Ctrl-C.');
   isTourDone = true;
   await ended;

@@ -19,11 +19,11 @@ const INDENT = '   ';
 export class Narrator {
   #chapters = 0;
   readonly #write: (text: string) => void;
-  readonly #color: boolean;
+  readonly #usesColor: boolean;
 
-  constructor(write: (text: string) => void, color: boolean) {
+  constructor(write: (text: string) => void, usesColor: boolean) {
     this.#write = write;
-    this.#color = color;
+    this.#usesColor = usesColor;
   }
 
   /** Prints the start of a chapter: its title and its subject. */
@@ -40,7 +40,7 @@ export class Narrator {
   }
 
   /** Prints a paragraph that introduces the next step of a chapter. */
-  next(text: string): void {
+  introduce(text: string): void {
     this.#write('\n');
     this.say(text);
   }
@@ -57,7 +57,7 @@ export class Narrator {
   }
 
   /** Prints why the chapter matters. */
-  why(text: string): void {
+  explainWhy(text: string): void {
     this.#write('\n' + this.#styled('italic', wrap(`Why: ${text}`, INDENT).trimEnd()) + '\n');
   }
 
@@ -69,7 +69,7 @@ export class Narrator {
   }
 
   #styled(style: Style | undefined, text: string): string {
-    return this.#color && style !== undefined ? styleText(style, text, { validateStream: false }) : text;
+    return this.#usesColor && style !== undefined ? styleText(style, text, { validateStream: false }) : text;
   }
 }
 

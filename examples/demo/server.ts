@@ -7,7 +7,7 @@ import { COMMAND, lastLine } from './operator.ts';
 export interface Server {
   url: URL;
   /** Whether the tour started the server and must stop it. */
-  own: boolean;
+  isOwn: boolean;
   /** Shuts down a server that the tour started, and returns its exit code. Any other server keeps running, and the result is 0. */
   stop(): Promise<number | null>;
   /** Resolves when the server has ended. Never resolves for a server that the tour did not start. */
@@ -40,7 +40,7 @@ export function addressOf(environment: NodeJS.ProcessEnv): URL {
 
 /** The server that responds at an address, or one that is started there. `onStarting` receives a started server before it is ready. */
 export async function findOrStartServer(url: URL, onStarting: (server: Server) => void): Promise<Server> {
-  if (await isCountersign(url)) return { url, own: false, stop: async () => 0, ended: new Promise(() => undefined) };
+  if (await isCountersign(url)) return { url, isOwn: false, stop: async () => 0, ended: new Promise(() => undefined) };
   if (url.protocol !== 'http:' || !['127.0.0.1', 'localhost'].includes(url.hostname))
     throw new TourImpossibleError(`no server responds at ${url.origin}, and the tour starts servers only on this machine`);
   return startServer(url, onStarting);
@@ -100,7 +100,7 @@ async function startServer(url: URL, onStarting: (server: Server) => void): Prom
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors = (errors + text).slice(-4_000);
   });
-  const server: Server = { url, own: true, stop: () => stopServer(child, ended), ended };
+  const server: Server = { url, isOwn: true, stop: () => stopServer(child, ended), ended };
   onStarting(server);
   try {
     await untilReady(url, child, () => lastLine(errors));

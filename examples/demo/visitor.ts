@@ -9,7 +9,7 @@ const accountOptions = (workspace: string): string[] => [
 
 /** Makes the visitor a member of the tour's workspace. Returns the one-time link that signs the visitor in at this address. */
 export async function createVisitorLink(narrator: Narrator, operator: Operator, url: URL, workspace: string): Promise<string> {
-  narrator.next('The portal shows all of this. A link signs you in; it works once, within one hour:');
+  narrator.introduce('The portal shows all of this. A link signs you in; it works once, within one hour:');
   const link = await operator.run(['members', 'add', '--workspace', workspace, ...accountOptions(workspace)], {
     show: () => '(the link, printed at the end of the tour)',
   });

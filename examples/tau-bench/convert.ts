@@ -67,14 +67,14 @@ const llmSpan = (position: number, messages: PublishedMessage[], model: string):
 function toolSpan(parent: string, number: number, call: PublishedToolCall, resultMessage: PublishedMessage): Span {
   const result = resultMessage.content ?? '';
   // A result that begins with `Error` is the only sign that a tool of τ-bench failed. Without a status, the default would be `success`.
-  const failed = result.startsWith('Error');
+  const hasFailed = result.startsWith('Error');
   return {
     // By position, because the model sometimes uses the same ID for two calls of a run.
     span_id: `${parent}-call-${number}`,
     parent_span_id: parent,
     kind: 'tool',
     name: call.function.name,
-    ...(failed ? { status: 'failure', error: result } : {}),
+    ...(hasFailed ? { status: 'failure', error: result } : {}),
     tool_arguments: jsonOrText(call.function.arguments),
     tool_result: resultMessage.content,
     metadata: { tool_call_id: call.id },

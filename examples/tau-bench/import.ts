@@ -77,13 +77,13 @@ function readRuns(file: string): PublishedRun[] {
 /** Sends all runs, several at a time, and prints how many the server already had. */
 async function sendTraces(client: IngestClient, runs: readonly PublishedRun[], model: string): Promise<void> {
   const queue = runs.map((run) => toTrace(run, model));
-  let [replayed, spans] = [0, 0];
+  let [replayedTraces, spans] = [0, 0];
   const send = async (trace: Trace): Promise<void> => {
-    const { body, replayed: isReplay } = await client.post('api/public/traces', trace);
+    const { body, isReplay } = await client.post('api/public/traces', trace);
     const sent = trace.spans?.length ?? 0;
     if (body.spans_ingested !== sent)
       throw new IngestError(`${trace.trace_id} has ${sent} spans, but the server stored ${body.spans_ingested}`);
-    replayed += Number(isReplay);
+    replayedTraces += Number(isReplay);
     spans += sent;
   };
   const worker = async (): Promise<void> => {
@@ -95,14 +95,17 @@ async function sendTraces(client: IngestClient, runs: readonly PublishedRun[], m
     }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, worker));
-  say(`${runs.length} traces with ${spans} spans` + (replayed === 0 ? '' : `; ${replayed} of the traces were already stored`));
+  say(
+    `${runs.length} traces with ${spans} spans` +
+      (replayedTraces === 0 ? '' : `; ${replayedTraces} of the traces were already stored`),
+  );
 }
 
 /** Sends the evaluations one after the other, because the gate uses the one that was recorded last. */
 async function sendEvaluations(client: IngestClient, runs: readonly PublishedRun[], model: string): Promise<void> {
   for (const evaluation of toEvaluations(runs, model)) {
-    const { replayed } = await client.post('api/public/evaluations', evaluation);
-    say(`evaluation "${evaluation.name}": pass rate ${evaluation.pass_rate} %${replayed ? '; already stored' : ''}`);
+    const { isReplay } = await client.post('api/public/evaluations', evaluation);
+    say(`evaluation "${evaluation.name}": pass rate ${evaluation.pass_rate} %${isReplay ? '; already stored' : ''}`);
   }
 }
 

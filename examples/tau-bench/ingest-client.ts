@@ -10,7 +10,7 @@ export class IngestError extends Error {
 export interface IngestResult {
   body: Record<string, unknown>;
   /** Whether the server had already accepted the same request, so that nothing new was stored. */
-  replayed: boolean;
+  isReplay: boolean;
 }
 
 const ATTEMPTS = 6;
@@ -42,8 +42,8 @@ export class IngestClient {
     for (let attempt = 1; ; attempt += 1) {
       const response = await this.#send(path, { method: 'POST', headers, body }, attempt === ATTEMPTS);
       if (response?.ok) {
-        const replayed = response.headers.get('idempotent-replayed') === 'true';
-        return { body: await bodyOf(path, response), replayed };
+        const isReplay = response.headers.get('idempotent-replayed') === 'true';
+        return { body: await bodyOf(path, response), isReplay };
       }
       const isRetryable = response === undefined || response.status === 429 || response.status === 503;
       if (!isRetryable || attempt === ATTEMPTS) throw await errorOf(path, response!);
@@ -53,13 +53,13 @@ export class IngestClient {
   }
 
   /** The response, or undefined if the connection failed and a retry may succeed. */
-  async #send(path: string, request: RequestInit, last: boolean): Promise<Response | undefined> {
+  async #send(path: string, request: RequestInit, isLast: boolean): Promise<Response | undefined> {
     try {
       return await fetch(new URL(path, this.#base), request);
     } catch (error) {
       const { cause } = error as Error & { cause?: Error & { code?: string } };
       const refused = cause?.code === 'ECONNREFUSED' || cause?.code === 'ENOTFOUND';
-      if (!last && !refused) return undefined;
+      if (!isLast && !refused) return undefined;
       const why = cause?.code ?? cause?.message ?? (error as Error).message;
       throw new IngestError(
         `no response from ${this.#base.origin} (${why}). Check that the server is running there; \`npm start\` starts one`,

@@ -20,7 +20,7 @@ export async function appendOwnEntries(narrator: Narrator, api: Api, decision: P
   });
   const confirmation = await api.store('ci', PATH, { actor: 'ci:deploy-prod', action: 'deployment.finished', subject: AGENT });
   narrator.check('the second entry names the hash of the first', deployment.body.row_hash, confirmation.body.prev_hash);
-  narrator.why(
+  narrator.explainWhy(
     'if you keep one row_hash, for example in a build log, you can later detect a change of its entry or of an earlier one.',
   );
   return String(confirmation.body.row_hash);

@@ -16,10 +16,10 @@ export async function reportRuns(narrator: Narrator, api: Api): Promise<void> {
   await api.store('agent-runtime', path, escalatedRun, inBrief(escalatedRun));
   const again = await api.store('agent-runtime', path, answeredRun, '(the first trace again, as after a network failure)');
   narrator.check('a run sent twice is one run, with the same id', first.body.id, again.body.id);
-  narrator.next('If the steps are not recorded, a summary of each run is enough:');
+  narrator.introduce('If the steps are not recorded, a summary of each run is enough:');
   const batch = await api.store('agent-runtime', '/api/public/telemetry', { events: summaries }, summary());
   narrator.check('the whole batch is stored', summaries.length, batch.body.ingested);
-  narrator.why(
+  narrator.explainWhy(
     'later you can show what the agent did on a given day, because every submission is stored exactly as it was sent.',
   );
 }

@@ -18,16 +18,16 @@ export async function requestFourDecisions(narrator: Narrator, api: Api): Promis
   );
   narrator.say('The agent has no evaluation yet:');
   await api.requestDecision(AGENT, 'no_recent_evaluation');
-  narrator.next('The nightly evaluation fails:');
+  narrator.introduce('The nightly evaluation fails:');
   await evaluate(api, { name: 'nightly', status: 'failing', pass_rate: 61 });
   await api.requestDecision(AGENT, 'evaluation_not_passing');
-  narrator.next('The next evaluation passes by its own criteria, but its pass rate is below the threshold of the gate:');
+  narrator.introduce('The next evaluation passes by its own criteria, but its pass rate is below the threshold of the gate:');
   await evaluate(api, { name: 'nightly', status: 'passing', pass_rate: 72 });
   await api.requestDecision(AGENT, 'pass_rate_below_threshold');
-  narrator.next('The team improves the agent and evaluates it again:');
+  narrator.introduce('The team improves the agent and evaluates it again:');
   await evaluate(api, { name: 'nightly', status: 'passing', pass_rate: 94 });
   const decision = await api.requestDecision(AGENT, 'all_conditions_met');
-  narrator.why(
+  narrator.explainWhy(
     'people do not have to remember to check the evaluation. A blocked deploy job fails with the reason and what to do next.',
   );
   return decision;

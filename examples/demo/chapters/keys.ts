@@ -34,7 +34,7 @@ export async function createWorkspaceAndKeys(narrator: Narrator, operator: Opera
         '(COUNTERSIGN_DATA_DIR, DATABASE_URL)',
     );
   narrator.check('a request with a key that lacks the scope is rejected', [401, 'insufficient_scope'], [status, body.error]);
-  narrator.why(
+  narrator.explainWhy(
     'a leaked key of the agent can only report runs. It cannot record evaluations, request promotion checks or read data.',
   );
   return api;

@@ -43,7 +43,7 @@ export async function verifyLedger(narrator: Narrator, api: Api, operator: Opera
     for (const { seq, action, subject, recorded_by: by } of entries)
       narrator.output(`${String(seq).padEnd(4)}${action.padEnd(24)} ${(subject ?? '').padEnd(14)} by ${by}`);
     const byGate = entries.filter(({ recorded_by: by }) => by === 'system:promotion-gate').length;
-    narrator.check('the export contains each blocked decision', api.blocked, byGate);
+    narrator.check('the export contains each blocked decision', api.blockedDecisions, byGate);
     const isInExport = entries.some(({ row_hash: hash }) => hash === input.ciRowHash);
     narrator.check('the export contains the row_hash that CI kept', true, isInExport);
     await verifyInPython(narrator, folder, file, input);
@@ -51,7 +51,7 @@ export async function verifyLedger(narrator: Narrator, api: Api, operator: Opera
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  narrator.why(
+  narrator.explainWhy(
     'an auditor does not have to trust you or the authors of Countersign. docs/formats.md documents the formats byte for byte.',
   );
 }
@@ -73,7 +73,7 @@ async function verifyInPython(
     return narrator.say(
       '(python3 is not installed. With it, examples/verify/verify.py verifies the ledger and the decision independently.)',
     );
-  narrator.next('A second verifier, in Python, shares no code with the server:');
+  narrator.introduce('A second verifier, in Python, shares no code with the server:');
   const [decisionFile, keyFile] = [join(folder, 'decision.json'), join(folder, 'decision-key')];
   await writeFile(decisionFile, JSON.stringify(decision));
   await writeFile(keyFile, decisionKey, { mode: 0o600 });
@@ -90,7 +90,7 @@ async function verify(narrator: Narrator, args: string[]): Promise<void> {
 
 /** Makes a blocked decision look like an allowed one in a copy of the export. The verifier must find the altered row. */
 async function tamper(narrator: Narrator, operator: Operator, folder: string, file: string): Promise<void> {
-  narrator.next('An attacker edits one value in a copy, to make a blocked decision look allowed:');
+  narrator.introduce('An attacker edits one value in a copy, to make a blocked decision look allowed:');
   const copy = join(folder, 'edited.ndjson');
   await writeFile(copy, (await readFile(file, 'utf8')).replace('"action":"evaluation.failed"', '"action":"promotion.allowed"'));
   const output = await operator.run(['ledger', 'verify', '--file', copy], { code: 1 });

@@ -20,10 +20,10 @@ export async function approveHighRiskAgent(narrator: Narrator, api: Api, context
   );
   await operator.run(['agents', 'risk', '--workspace', workspace, '--agent', AGENT, 'high']);
   const blocked = await api.requestDecision(AGENT, 'approval_required');
-  narrator.next('The promotion check put the evaluation into the queue of the approvers. One of them reviews it:');
+  narrator.introduce('The promotion check put the evaluation into the queue of the approvers. One of them reviews it:');
   await approve(context, String(blocked.evaluation_id), 'I read the failed cases; none of them moves money.');
   await api.requestDecision(AGENT, 'all_conditions_met');
-  narrator.why(
+  narrator.explainWhy(
     'before a high-risk agent is promoted, a person has approved exactly this evaluation. The ledger records who did it, and why.',
   );
 }
@@ -39,10 +39,10 @@ export async function recertifyAfterIncident(narrator: Narrator, api: Api, conte
   const description = 'Promised a refund above its limit.';
   await operator.run(['incidents', 'open', ...about, '--severity', 'high', '--description', description, '--recertify']);
   await api.requestDecision(AGENT, 'recertification_open');
-  narrator.next('The re-certification cannot be closed without a new passing evaluation:');
+  narrator.introduce('The re-certification cannot be closed without a new passing evaluation:');
   const close = ['recertifications', 'close', ...about, '--rationale', 'Evaluated again with the case of the incident.'];
   await operator.run(close, { code: 9 });
-  narrator.next(
+  narrator.introduce(
     'So the team adds the case to the evaluation and evaluates the agent again. The old approval does not cover the new evaluation:',
   );
   const evaluation = await evaluate(api, { name: 'nightly with the incident', status: 'passing', pass_rate: 96 });
@@ -50,7 +50,7 @@ export async function recertifyAfterIncident(narrator: Narrator, api: Api, conte
   await approve(context, evaluation, 'The case of the incident passes now.');
   await operator.run(close);
   const decision = await api.requestDecision(AGENT, 'all_conditions_met');
-  narrator.why(
+  narrator.explainWhy(
     'a high-risk agent returns to production only with a new passing evaluation and its approval, not after a waiting time.',
   );
   return decision;

@@ -35,7 +35,7 @@ export async function verifyDecision(
     true,
     fault(forged)?.includes('altered') ?? false,
   );
-  narrator.why(
+  narrator.explainWhy(
     'there are proxies, logs and artifacts between server and gate. The gate rejects a response that was changed there.',
   );
   return key;
