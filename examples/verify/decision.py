@@ -10,9 +10,9 @@ import jcs
 from verdict import Invalid, text_of
 
 SIGNATURE_ALG = 'HMAC-SHA256'
-ABOUT_THE_SIGNATURE = ('response_sha256', 'signature', 'signature_alg')
+SIGNATURE_MEMBERS = ('response_sha256', 'signature', 'signature_alg')
 # The members that a reader needs to act on a decision, and their types. Other members are allowed, and the digest covers them.
-NEEDED = {
+NEEDED_MEMBERS = {
     'allowed': bool,
     'reason': str,
     'timestamp': str,
@@ -47,7 +47,7 @@ def decision_key(master_secret, tenant_id, key_id):
 
 def signed_part(response):
     """D: the response without the three members about its signature."""
-    return {name: value for name, value in response.items() if name not in ABOUT_THE_SIGNATURE}
+    return {name: value for name, value in response.items() if name not in SIGNATURE_MEMBERS}
 
 
 def response_sha256(response):
@@ -82,7 +82,7 @@ def verify(data, key):
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
     problems = _digest_problems(response, computed)
-    # Uses the computed digest, not that in the response: a valid signature of another response proves nothing here.
+    # Uses the computed digest, not the one in the response: a valid signature of another response proves nothing here.
     if not hmac.compare_digest(signature(key, computed), response['signature']):
         problems.append(('signature_mismatch', 'signature does not match: the key is another one, or the response was changed'))
     if problems:
@@ -101,7 +101,7 @@ def _check_shape(response):
     if not isinstance(response, dict):
         raise Invalid([('not_an_object', 'the response is not a JSON object')])
     problems = []
-    for name, kind in NEEDED.items():
+    for name, kind in NEEDED_MEMBERS.items():
         if name not in response:
             problems.append(('missing_member', f'the member {name} is missing'))
         elif not isinstance(response[name], kind):

@@ -32,7 +32,7 @@ class Replay:
         if 'tenant_id' not in decision or type(size) is not int or size < 0:
             return 'no_evidence_named', 'the decision has no tenant_id or no valid evidence_size, so it cannot be recomputed'
         if size < self._log.entries:
-            return 'evidence_size_backwards', f'evidence_size is {size}, smaller than that of an earlier decision'
+            return 'evidence_size_backwards', f'evidence_size is {size}, smaller than in an earlier decision'
         if self._log.tenant_id is None:
             self._log.tenant_id = decision['tenant_id']
         while self._log.entries < size:
@@ -58,7 +58,7 @@ class Replay:
     def _invented_name(self, decision):
         """A name that the message suggests, and that is not the name of a registered agent, as (code, message), or None."""
         known = self._log.state.by_name
-        for name in suggested_names.suggested(decision.get('message')):
+        for name in suggested_names.names_in(decision.get('message')):
             if name not in known and not any(suggested_names.shows(name, one) for one in known):
                 return 'verdict_mismatch', f'the message suggests {shown(name)}, but the evidence log has no agent with this name'
         return None

@@ -1,6 +1,6 @@
 """The state after the events of an evidence log: the evidence for a promotion check."""
 
-OTHERS_MAX = 6
+OTHER_EVALUATIONS_MAX = 6
 
 
 class State:
@@ -33,7 +33,7 @@ class Agent:
         self.latest = None
         self.by_harness = {}
         self.by_series = {}
-        self.open = []
+        self.open_incidents = []
 
     def agent_risk_set(self, event):
         self.agent['risk_level'] = event['risk_level']
@@ -59,22 +59,22 @@ class Agent:
 
     def incident_opened(self, event):
         if event['recertification_required']:
-            self.open.append(event['incident_id'])
+            self.open_incidents.append(event['incident_id'])
 
     def recertifications_closed(self, event):
-        self.open = [incident for incident in self.open if incident not in event['incident_ids']]
+        self.open_incidents = [incident for incident in self.open_incidents if incident not in event['incident_ids']]
 
     def evidence(self, harness_id):
         latest = self.latest if harness_id is None else self.by_harness.get(harness_id)
         others = []
         if latest is not None and latest['event']['status'] == 'passing':
-            others = [_other(each['event']) for each in reversed(self.by_series.values()) if each is not latest]
+            others = [_other_evaluation(each['event']) for each in reversed(self.by_series.values()) if each is not latest]
         return {
             'agent': dict(self.agent),
             'approval': None if latest is None else latest['approval'],
             'evaluation': None if latest is None else _evaluation(latest['event']),
-            'open_recertifications': len(self.open),
-            'other_evaluations': others[:OTHERS_MAX],
+            'open_recertifications': len(self.open_incidents),
+            'other_evaluations': others[:OTHER_EVALUATIONS_MAX],
         }
 
 
@@ -88,6 +88,6 @@ def _evaluation(event):
     return {**{name: event[name] for name in same}, 'id': event['evaluation_id'], 'recorded_at': with_microseconds(event['recorded_at'])}
 
 
-def _other(event):
+def _other_evaluation(event):
     same = ('evaluated_at', 'name', 'pass_rate', 'status', 'suite')
     return {**{name: event[name] for name in same}, 'recorded_at': with_microseconds(event['recorded_at'])}

@@ -84,11 +84,11 @@ class VerifierTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.files = 0
+        self.file_count = 0
 
     def file(self, data, name=None):
-        self.files += 1
-        path = self.folder / (name or f'given-{self.files}')
+        self.file_count += 1
+        path = self.folder / (name or f'given-{self.file_count}')
         path.write_bytes(data if isinstance(data, bytes) else data.encode('utf-8'))
         return str(path)
 
@@ -102,6 +102,7 @@ class VerifierTest(unittest.TestCase):
         return {**result, 'exit_code': exit_code}
 
     def good(self, *arguments):
+        """Asserts that the result is `ok`."""
         result = self.run_verifier(*arguments)
         self.assertEqual(result['result'], 'ok', result)
         return result
@@ -115,6 +116,7 @@ class VerifierTest(unittest.TestCase):
         return result
 
     def unusable(self, *arguments):
+        """Asserts that the result is `unusable`."""
         result = self.run_verifier(*arguments)
         self.assertEqual(result['result'], 'unusable', result)
         return result

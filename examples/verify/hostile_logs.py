@@ -61,6 +61,7 @@ def _text(rows):
 
 
 def _second(**changed):
+    """The text of three rows, the second one with the changes."""
     return _text(_chain({}, changed, {}))
 
 

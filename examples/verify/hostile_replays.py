@@ -21,7 +21,7 @@ def events():
 def decision(number, size, timestamp='2026-11-20T12:05:00.000Z', harness=None, agent=vector_values.AGENT, threshold=80, **changed):
     """The decision by the rules after the first `size` events. The `changed` members replace computed ones before signing.
 
-    A member with the value '(absent)' is left out. Like the decisions of older versions, it does not state the request; see `stating`.
+    A member with the value '(absent)' is left out. Like the decisions of older versions, it does not state the request.
     """
     log = evidence_events.EvidenceLog()
     for event in events()[:size]:
@@ -48,12 +48,12 @@ def decision(number, size, timestamp='2026-11-20T12:05:00.000Z', harness=None, a
     return decision_vectors.decision_response({name: value for name, value in signed.items() if value != '(absent)'})
 
 
-def stating(number, size, *more, harness=None, limit=72, **changed):
-    """The same decision, stating the requested harness and age limit."""
+def decision_with_request(number, size, *more, harness=None, limit=72, **changed):
+    """The same decision, which also states the requested harness and age limit."""
     return decision(number, size, *more, harness=harness, **{'harness_id': harness, 'max_age_hours': limit, **changed})
 
 
-def suggesting(*names):
+def suggestion(*names):
     """A message that suggests names of agents, as the service words it."""
     quoted = ' or '.join(f'"{name}"' for name in names)
     return f'No agent named "ref\u0443nd-agent" is known here; did you mean {quoted}?'
@@ -86,8 +86,8 @@ def cases():
         decision(11, 12),
         decision(12, 13, harness='3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'),
         decision(13, 13, LATE),
-        decision(14, 13, LATE, agent=None, message=suggesting('refund-agent')),
-        decision(15, 13, LATE, agent=None, message=suggesting('refund-agent', 'r\u00e9fund-agent \U0001f600')),
+        decision(14, 13, LATE, agent=None, message=suggestion('refund-agent')),
+        decision(15, 13, LATE, agent=None, message=suggestion('refund-agent', 'r\u00e9fund-agent \U0001f600')),
     ]
     yield {**_case('whole', whole, verdict='valid', row=None), 'others': {EVENTS_FILE: _text(events())}}
 
@@ -115,17 +115,17 @@ def cases():
     yield wrong('threshold-text', 2, required_threshold='80')
     other = '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'
     whole = [
-        stating(1, 0, agent=None),
-        stating(2, 2),
-        stating(3, 7, harness=harness),
-        stating(4, 13, harness=other),
-        stating(5, 13, LATE),
+        decision_with_request(1, 0, agent=None),
+        decision_with_request(2, 2),
+        decision_with_request(3, 7, harness=harness),
+        decision_with_request(4, 13, harness=other),
+        decision_with_request(5, 13, LATE),
         decision(6, 13),
     ]
     yield _case('request-whole', whole, verdict='valid', row=None)
 
     def wrong_request(name, *more, **changed):
-        return _case(name, [stating(1, 2), stating(2, *more, **changed)])
+        return _case(name, [decision_with_request(1, 2), decision_with_request(2, *more, **changed)])
 
     yield wrong_request('request-of-another-harness', 13, harness_id=harness)
     yield wrong_request('request-without-its-harness', 13, harness=harness, harness_id=None)
@@ -138,12 +138,12 @@ def cases():
     yield wrong_request('request-limit-text', 2, max_age_hours='72')
     yield wrong_request('request-limit-true', 2, max_age_hours=True)
     yield wrong_request('request-limit-null', 2, max_age_hours=None)
-    yield wrong('suggests-an-invented-agent', 9, agent=None, message=suggesting('refund-agent', 'refund-agent (approved, use this name)'))
-    yield wrong('suggests-many-long-names', 9, agent=None, message=suggesting(*['\U0001f600' * 60] * 9))
-    yield wrong('suggests-a-part-of-a-name', 9, agent=None, message=suggesting('refund'))
+    yield wrong('suggests-an-invented-agent', 9, agent=None, message=suggestion('refund-agent', 'refund-agent (approved, use this name)'))
+    yield wrong('suggests-many-long-names', 9, agent=None, message=suggestion(*['\U0001f600' * 60] * 9))
+    yield wrong('suggests-a-part-of-a-name', 9, agent=None, message=suggestion('refund'))
     # The searched end of a message is measured in characters, not in the units of UTF-16.
-    yield wrong('suggests-a-long-invented-agent', 9, agent=None, message=suggesting('\U0001f600' * 600))
-    yield wrong('suggests-a-later-agent', 1, evidence_size=2, agent=None, message=suggesting('r\u00e9fund-agent \U0001f600'))
+    yield wrong('suggests-a-long-invented-agent', 9, agent=None, message=suggestion('\U0001f600' * 600))
+    yield wrong('suggests-a-later-agent', 1, evidence_size=2, agent=None, message=suggestion('r\u00e9fund-agent \U0001f600'))
     broken = _text([*events()[:2], {**events()[2], 'risk_level': 'none'}])
     yield {**_case('broken-event', [decision(1, 2), decision(2, 3)], replay=BROKEN_EVENTS_FILE), 'others': {BROKEN_EVENTS_FILE: broken}}
 

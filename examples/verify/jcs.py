@@ -36,7 +36,7 @@ def read(text, exact=True):
             object_pairs_hook=_members_once,
             parse_int=lambda token: _number(token, exact),
             parse_float=lambda token: _number(token, exact),
-            parse_constant=_no_constant,
+            parse_constant=_reject_constant,
         )
     except json.JSONDecodeError as error:
         raise JcsError('bad_json', f'not JSON: {error.msg}, at character {error.pos + 1}') from None
@@ -76,7 +76,7 @@ def _members_once(pairs):
     return members
 
 
-def _no_constant(name):
+def _reject_constant(name):
     # Python's parser accepts NaN and Infinity, which JSON does not have.
     raise JcsError('bad_json', f'not JSON: {name}')
 

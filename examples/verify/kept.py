@@ -29,14 +29,14 @@ class Comparison:
         if self._sizes and self._sizes[-1] == self.tree.size:
             self.roots[self._sizes.pop()] = self.tree.root()
 
-    def met(self, head):
+    def is_met(self, head):
         return self.roots.get(head.size) == head.root
 
     def facts(self, ended):
         """The verdict on each kept head. A head of more rows than were read is `beyond_the_end` if the log `ended`, else `not_reached`."""
         facts = []
         for head in self.heads:
-            verdict = 'met' if self.met(head) else 'not_met' if head.size in self.roots else 'beyond_the_end' if ended else 'not_reached'
+            verdict = 'met' if self.is_met(head) else 'not_met' if head.size in self.roots else 'beyond_the_end' if ended else 'not_reached'
             fact = {'from': head.source, 'size': head.size, 'root': note.to_base64(head.root), 'verdict': verdict}
             if head.origin is not None:
                 fact.update(origin=head.origin, signed_by=[note.facts_of_key(key) for key in head.signers])
@@ -50,14 +50,14 @@ class Comparison:
         foreign = [head for head in self.heads if head not in own]
         problems = [('other_origin', _foreign(head, log, origin)) for head in foreign]
         problems += [('fork', message) for message in _forks(own)]
-        good = 0
+        matched_rows = 0
         for head in own:
             if head.size > self.tree.size:
                 problems.append(('cut_off', _cut_off(head, log, self.tree.size) + restores.remark(head, restored)))
-            elif self.met(head):
-                good = head.size
+            elif self.is_met(head):
+                matched_rows = head.size
             else:
-                message = _not_met(head, log, self.roots[head.size], good) + restores.remark(head, restored)
+                message = _not_met(head, log, self.roots[head.size], matched_rows) + restores.remark(head, restored)
                 problems.append(('checkpoint_not_met', message))
         return problems
 
@@ -92,9 +92,9 @@ def _forks(heads):
             yield f'{one.source} and {other.source} have the same size ({one.size}) and different roots: the log was forked{rest}'
 
 
-def _not_met(head, log, root, good):
+def _not_met(head, log, root, matched_rows):
     row, chain, ledger = _WORDS[log]
-    whole = f'; the first {_rows(log, good)} match another kept head' if good else ''
+    whole = f'; the first {_rows(log, matched_rows)} match another kept head' if matched_rows else ''
     return (
         f'{head.source} (size {head.size}) does not match: the root of the first {_rows(log, head.size)} is {note.to_base64(root)}, '
         f'not {note.to_base64(head.root)}: the {chain} was rewritten, or this {_kind(head)} is of another {ledger}{whole}'

@@ -55,8 +55,8 @@ class EventLog:
             raise InvalidLine([(error.code, str(error))], seq=event['seq']) from None
         problems = []
         if self.tenant_id is not None and event['tenant_id'] != self.tenant_id:
-            of, expected = shown(event['tenant_id']), shown(self.tenant_id)
-            problems.append(('other_tenant', f'the event belongs to tenant {of}, not to {expected}'))
+            actual, expected = shown(event['tenant_id']), shown(self.tenant_id)
+            problems.append(('other_tenant', f'the event belongs to tenant {actual}, not to {expected}'))
         if event['seq'] != self.entries + 1:
             problems.append(('seq_gap', f'seq is {event["seq"]}, expected {self.entries + 1}'))
         problem = None if problems else self._times.problem(event['seq'], event['recorded_at'], 'recorded_at')

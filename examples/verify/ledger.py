@@ -80,11 +80,11 @@ class Chain:
         if row['row_hash'] != computed:
             wrong('row_hash_mismatch', f'row_hash does not match: it is {row["row_hash"]}, but the other members hash to {computed}')
         if self.tenant_id is not None and row['tenant_id'] != self.tenant_id:
-            of, expected = shown(row['tenant_id']), shown(self.tenant_id)
+            actual, expected = shown(row['tenant_id']), shown(self.tenant_id)
             if self._tenant_was_given:
-                wrong('other_tenant', f'the row belongs to tenant {of}, not to {expected}')
+                wrong('other_tenant', f'the row belongs to tenant {actual}, not to {expected}')
             else:
-                wrong('tenant_changes', f'the tenant changes from {expected} to {of}')
+                wrong('tenant_changes', f'the tenant changes from {expected} to {actual}')
         if row['seq'] != self.entries + 1:
             wrong('seq_gap', f'seq is {row["seq"]}, expected {self.entries + 1}')
         if row['prev_hash'] != self.head:

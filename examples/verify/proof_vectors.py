@@ -71,7 +71,7 @@ def checkpoint(origin, data, *seeds):
     return signed_note(checkpoint_text(origin, len(data), root_of(data)), *(seeds or [SEEDS['first']]))
 
 
-# --- Trees by the recursive definitions of RFC 6962. Only the hash functions are those of merkle.py -------------------
+# --- Trees by the recursive definitions of RFC 6962. Only the hash functions come from merkle.py --------------------
 
 
 def _split(size):
@@ -132,7 +132,7 @@ def jwk(seed, retired_at=None):
 
 
 def successor(seed, predecessor, signer=None, instance=INSTANCE):
-    """The JWK of a key with the signature of its predecessor, or with that of `signer` instead."""
+    """The JWK of a key with the signature of its predecessor, or of `signer` instead."""
     kids = [note.thumbprint(public_key(each)) for each in (predecessor, seed)]
     signature = note.to_base64(sign(signer or predecessor, succession.message(instance, *kids)))
     return {**jwk(seed), 'predecessor': kids[0], 'predecessor_signature': signature}

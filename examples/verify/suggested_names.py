@@ -3,13 +3,13 @@
 import re
 
 SUGGESTION = re.compile(r'; did you mean ((?:"[^"]*"(?: or )?)+)\?\Z')
-# The number of code points at the end of a message that are searched. Three suggested names are shorter. A hostile message cannot make the
-# search slow.
+# Only this many code points at the end of a message are searched, so that a hostile message cannot make the search slow. Three suggested
+# names are shorter.
 SEARCHED_LENGTH = 1000
 SHOWN_LENGTH_MAX = 60
 
 
-def suggested(message):
+def names_in(message):
     """The suggested names, as the message shows them."""
     found = SUGGESTION.search(message[-SEARCHED_LENGTH:]) if isinstance(message, str) else None
     return re.findall('"([^"]*)"', found.group(1)) if found else []

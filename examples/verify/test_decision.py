@@ -36,7 +36,7 @@ class Decisions(unittest.TestCase):
     def setUp(self):
         self.golden = vectors('decision.json')
 
-    def invalid(self, response, key, *codes):
+    def assert_invalid(self, response, key, *codes):
         data = response if isinstance(response, bytes) else json.dumps(response).encode('ascii')
         with self.assertRaises(decision.Invalid) as found:
             decision.verify(data, key)
@@ -57,45 +57,45 @@ class Decisions(unittest.TestCase):
             for name, value in case['D'].items():
                 altered = OTHER_VALUES.get(name, {bool: not value, str: f'{value}.'}.get(type(value), 'altered'))
                 with self.subTest(name):
-                    self.invalid({**case['response'], name: altered}, key, 'digest_mismatch', 'signature_mismatch')
-            self.invalid({**case['response'], 'approved': True}, key, 'digest_mismatch', 'signature_mismatch')
+                    self.assert_invalid({**case['response'], name: altered}, key, 'digest_mismatch', 'signature_mismatch')
+            self.assert_invalid({**case['response'], 'approved': True}, key, 'digest_mismatch', 'signature_mismatch')
 
     def test_a_changed_decision_with_a_recomputed_digest_is_invalid(self):
         case = self.golden['cases'][1]
         altered = {**case['response'], 'allowed': True}
         altered['response_sha256'] = decision.response_sha256(altered)
-        self.invalid(altered, bytes.fromhex(case['decision_key_hex']), 'signature_mismatch')
+        self.assert_invalid(altered, bytes.fromhex(case['decision_key_hex']), 'signature_mismatch')
 
     def test_the_signature_of_another_decision_is_invalid(self):
         allowed, blocked = self.golden['cases'][:2]
         key = bytes.fromhex(blocked['decision_key_hex'])
         borrowed = {name: allowed['response'][name] for name in ('response_sha256', 'signature')}
-        self.invalid({**blocked['response'], 'allowed': True, **borrowed}, key, 'digest_mismatch', 'signature_mismatch')
+        self.assert_invalid({**blocked['response'], 'allowed': True, **borrowed}, key, 'digest_mismatch', 'signature_mismatch')
 
     def test_another_key_is_rejected(self):
         case = self.golden['cases'][0]
-        self.invalid(case['response'], bytes(32), 'signature_mismatch')
+        self.assert_invalid(case['response'], bytes(32), 'signature_mismatch')
         # The key of the tenant's other key_id.
-        self.invalid(case['response'], bytes.fromhex(self.golden['cases'][2]['decision_key_hex']), 'signature_mismatch')
+        self.assert_invalid(case['response'], bytes.fromhex(self.golden['cases'][2]['decision_key_hex']), 'signature_mismatch')
 
     def test_a_response_that_is_not_a_signed_decision_is_invalid(self):
         case = self.golden['cases'][0]
         key = bytes.fromhex(case['decision_key_hex'])
-        for name in decision.NEEDED:
-            self.invalid({k: v for k, v in case['response'].items() if k != name}, key, 'missing_member')
-            self.invalid({**case['response'], name: 1}, key, 'wrong_form')
-        self.invalid({**case['response'], 'signature': case['response']['signature'].upper()}, key, 'wrong_form')
-        self.invalid({**case['response'], 'signature': 'ä' * 64}, key, 'wrong_form')
-        self.invalid({**case['response'], 'signature_alg': 'none'}, key, 'unknown_signature_alg')
-        self.invalid(b'{"error":"unauthorized","issues":[]}', key, *['missing_member'] * 8)
-        self.invalid(b'', key, 'bad_json')
-        self.invalid(b'\x80\x00', key, 'bad_utf8')
-        self.invalid(b'null', key, 'not_an_object')
-        self.invalid(b'[' * 200000, key, 'nested_too_deeply')
+        for name in decision.NEEDED_MEMBERS:
+            self.assert_invalid({k: v for k, v in case['response'].items() if k != name}, key, 'missing_member')
+            self.assert_invalid({**case['response'], name: 1}, key, 'wrong_form')
+        self.assert_invalid({**case['response'], 'signature': case['response']['signature'].upper()}, key, 'wrong_form')
+        self.assert_invalid({**case['response'], 'signature': 'ä' * 64}, key, 'wrong_form')
+        self.assert_invalid({**case['response'], 'signature_alg': 'none'}, key, 'unknown_signature_alg')
+        self.assert_invalid(b'{"error":"unauthorized","issues":[]}', key, *['missing_member'] * 8)
+        self.assert_invalid(b'', key, 'bad_json')
+        self.assert_invalid(b'\x80\x00', key, 'bad_utf8')
+        self.assert_invalid(b'null', key, 'not_an_object')
+        self.assert_invalid(b'[' * 200000, key, 'nested_too_deeply')
         text = json.dumps(case['response'])
-        self.invalid(text.replace('"allowed": true', '"allowed": true, "allowed": true').encode(), key, 'duplicate_member')
-        self.invalid(text.replace('97.5', '97.50000000000000000001').encode(), key, 'inexact_number')
-        self.invalid(text.replace('nightly', '\\udead').encode(), key, 'lone_surrogate')
+        self.assert_invalid(text.replace('"allowed": true', '"allowed": true, "allowed": true').encode(), key, 'duplicate_member')
+        self.assert_invalid(text.replace('97.5', '97.50000000000000000001').encode(), key, 'inexact_number')
+        self.assert_invalid(text.replace('nightly', '\\udead').encode(), key, 'lone_surrogate')
 
 
 if __name__ == '__main__':

@@ -90,14 +90,14 @@ NOT_CANONICAL = [
     'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',  # y = p + 1
     'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',  # y = p
     'ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',  # y = 2^255 - 1
-    '0100000000000000000000000000000000000000000000000000000000000080',  # x = 0 with a sign
-    'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',  # the same for y = -1
+    '0100000000000000000000000000000000000000000000000000000000000080',  # y = 1, x = 0 with a sign
+    'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',  # y = -1, x = 0 with a sign
 ]
 OFF_THE_CURVE = '0200000000000000000000000000000000000000000000000000000000000000'
 
 
 class PublishedSignatures(unittest.TestCase):
-    def test_every_signature_of_rfc_8032_section_7_1_verifies_and_equals_that_of_proof_vectors(self):
+    def test_every_signature_of_rfc_8032_verifies_and_proof_vectors_computes_the_same(self):
         for name, seed, public_key, message, signature in RFC_8032:
             with self.subTest(name):
                 key, text, signed = (bytes.fromhex(part) for part in (public_key, message, signature))
@@ -156,7 +156,7 @@ class AlteredSignatures(unittest.TestCase):
         for encoded in SMALL_ORDER:
             self.assertIsNotNone(ed25519.decode(bytes.fromhex(encoded)))
 
-    def test_a_signature_that_would_fit_every_message_is_rejected(self):
+    def test_a_signature_that_would_be_valid_for_every_message_is_rejected(self):
         # A and R are the identity, s is 0: the equation holds for every message.
         identity = bytes.fromhex(SMALL_ORDER[0])
         self.assertFalse(ed25519.verify(identity, b'anything', identity + bytes(32)))

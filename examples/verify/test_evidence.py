@@ -22,7 +22,7 @@ class Evidence(unittest.TestCase):
     def setUp(self):
         self.golden = vectors('evidence.json')
 
-    def invalid(self, response, data, code):
+    def assert_invalid(self, response, data, code):
         with self.assertRaises(Invalid) as found:
             evidence.check(response, data)
         self.assertEqual([code], [each for each, _ in found.exception.problems], str(found.exception))
@@ -38,10 +38,10 @@ class Evidence(unittest.TestCase):
 
     def test_altered_evidence_and_evidence_of_another_decision_are_invalid(self):
         first, second = self.golden['cases'][:2]
-        self.invalid(first['response'], second['evidence'].encode(), 'evidence_mismatch')
-        self.invalid(first['response'], first['evidence'].replace('97.5', '98.5').encode(), 'evidence_mismatch')
+        self.assert_invalid(first['response'], second['evidence'].encode(), 'evidence_mismatch')
+        self.assert_invalid(first['response'], first['evidence'].replace('97.5', '98.5').encode(), 'evidence_mismatch')
         older = {name: value for name, value in first['response'].items() if name != 'evidence_sha256'}
-        self.invalid(older, first['evidence'].encode(), 'no_evidence_named')
+        self.assert_invalid(older, first['evidence'].encode(), 'no_evidence_named')
 
     def test_a_verdict_that_does_not_follow_from_the_evidence_is_invalid(self):
         for case in self.golden['cases']:
@@ -49,17 +49,17 @@ class Evidence(unittest.TestCase):
                 response = copy.deepcopy(case['response'])
                 response[name] = [{}] if name == 'checks' else 'changed'
                 with self.subTest(name):
-                    self.invalid(response, case['evidence'].encode('utf-8'), 'verdict_mismatch')
+                    self.assert_invalid(response, case['evidence'].encode('utf-8'), 'verdict_mismatch')
 
-    def test_a_stated_request_must_be_that_of_the_evidence(self):
+    def test_a_request_stated_in_a_decision_must_match_its_evidence(self):
         stating = [case for case in self.golden['cases'] if 'harness_id' in case['response']]
         self.assertEqual(len(stating), 4)
         for case in stating:
             data = case['evidence'].encode('utf-8')
             for name, other in (('harness_id', '0190d9a2-7c1e-7d6b-9f5a-1c2d3e4f5a6b'), ('max_age_hours', 24), ('max_age_hours', '72')):
-                self.invalid({**case['response'], name: other}, data, 'verdict_mismatch')
+                self.assert_invalid({**case['response'], name: other}, data, 'verdict_mismatch')
                 without = {each: value for each, value in case['response'].items() if each != name}
-                self.invalid(without, data, 'verdict_mismatch')
+                self.assert_invalid(without, data, 'verdict_mismatch')
 
     def test_evidence_of_another_version_or_form_is_invalid(self):
         case = self.golden['cases'][0]
@@ -76,7 +76,7 @@ class Evidence(unittest.TestCase):
             ('[]', 'unknown_evidence'),
         ):
             digest = hashlib.sha256(text.encode()).hexdigest()
-            self.invalid({**case['response'], 'evidence_sha256': digest}, text.encode(), code)
+            self.assert_invalid({**case['response'], 'evidence_sha256': digest}, text.encode(), code)
 
     def test_the_command_line_checks_evidence(self):
         case = self.golden['cases'][0]
