@@ -10,15 +10,19 @@ const REQUESTS_METRIC = 'countersign_http_requests_total';
 const PATHS = ['/openapi.json', '/metrics', '/docs', '/readyz', '/.well-known/jwks.json', '/', '/api/portal/session'];
 
 /** Repeatedly sends many GETs in one write on each of many connections, and reads the responses. */
-async function flood(target: Target, sockets: number, gets: number, seconds: number): Promise<AttackResult> {
+async function flood(target: Target, socketCount: number, requestsPerWrite: number, seconds: number): Promise<AttackResult> {
   const endsAt = performance.now() + seconds * 1000;
   const sendRepeatedly = async (index: number) => {
     for (let turn = index; performance.now() < endsAt; turn += 1) {
       const text = httpText('GET', PATHS[turn % PATHS.length]!, {});
-      await sendUntilClosed(target, text.repeat(gets - 1) + httpText('GET', '/livez', { Connection: 'close' }), endsAt);
+      await sendUntilClosed(
+        target,
+        text.repeat(requestsPerWrite - 1) + httpText('GET', '/livez', { Connection: 'close' }),
+        endsAt,
+      );
     }
   };
-  await Promise.all(Array.from({ length: sockets }, (_, index) => sendRepeatedly(index)));
+  await Promise.all(Array.from({ length: socketCount }, (_, index) => sendRepeatedly(index)));
   await sleep(1_100); // metrics are up to a second old
   const rejectedRequests = await target.metric(REQUESTS_METRIC, /status="503"/);
   const refusedConnections = await target.metric('countersign_connections_refused_total');

@@ -1,5 +1,5 @@
 import type { PromotionDecision, Reason } from '@countersign/core/contract/promotion-check';
-import { CheckFailedError, inline, type Narrator } from './narrator.ts';
+import { CheckFailedError, type Narrator, oneLineJson } from './narrator.ts';
 
 /** The keys of the tour. Each one is named after the system that uses it. */
 export type KeyName = 'agent-runtime' | 'evaluator' | 'deploy-gate' | 'ci';
@@ -26,10 +26,10 @@ export class Api {
   }
 
   /** POSTs a body and prints the request and the response. `shown` replaces a body that is too long to print. */
-  async post(as: KeyName, path: string, body: object, shown = inline(body)): Promise<ApiResponse> {
+  async post(as: KeyName, path: string, body: object, shown = oneLineJson(body)): Promise<ApiResponse> {
     const response = await this.#send(as, path, body, shown);
     const { status } = response;
-    this.#narrator.output(`${status} ${status === 200 ? inline(response.body) : errorLine(response.body)}`);
+    this.#narrator.output(`${status} ${status === 200 ? oneLineJson(response.body) : errorLine(response.body)}`);
     return response;
   }
 
@@ -44,7 +44,7 @@ export class Api {
   /** Requests a promotion check and prints a summary of the decision. Throws unless it has the expected reason. */
   async requestDecision(agent: string, expected: Reason): Promise<PromotionDecision> {
     const path = '/api/public/governance/promotion-check';
-    const { status, body } = await this.#send('deploy-gate', path, { agent_name: agent }, inline({ agent_name: agent }));
+    const { status, body } = await this.#send('deploy-gate', path, { agent_name: agent }, oneLineJson({ agent_name: agent }));
     if (status !== 200) throw new CheckFailedError(`${path}: expected 200, got ${status} ${errorLine(body)}`);
     const decision = body as unknown as PromotionDecision;
     const { allowed, reason, event, message } = decision;
@@ -55,8 +55,8 @@ export class Api {
       { allowed: expected === 'all_conditions_met', reason: expected },
       { allowed, reason },
     ];
-    if (inline(expectedVerdict) !== inline(actualVerdict))
-      throw new CheckFailedError(`the gate: expected ${inline(expectedVerdict)}, got ${inline(actualVerdict)}`);
+    if (oneLineJson(expectedVerdict) !== oneLineJson(actualVerdict))
+      throw new CheckFailedError(`the gate: expected ${oneLineJson(expectedVerdict)}, got ${oneLineJson(actualVerdict)}`);
     return decision;
   }
 

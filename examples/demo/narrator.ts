@@ -63,8 +63,8 @@ export class Narrator {
 
   /** Checks a promise of the product, and prints it. Throws a CheckFailedError if the two values differ. */
   check(promise: string, expected: unknown, actual: unknown): void {
-    if (inline(expected) !== inline(actual))
-      throw new CheckFailedError(`${promise}: expected ${inline(expected)}, got ${inline(actual)}`);
+    if (oneLineJson(expected) !== oneLineJson(actual))
+      throw new CheckFailedError(`${promise}: expected ${oneLineJson(expected)}, got ${oneLineJson(actual)}`);
     this.output(`ok: ${promise}`, 'green');
   }
 
@@ -74,7 +74,7 @@ export class Narrator {
 }
 
 /** A JSON value on one line, with spaces. */
-export const inline = (value: unknown): string => (JSON.stringify(value, null, 1) ?? 'nothing').replace(/\n\s*/g, ' ');
+export const oneLineJson = (value: unknown): string => (JSON.stringify(value, null, 1) ?? 'nothing').replace(/\n\s*/g, ' ');
 
 /** Wraps words into lines. A word that is longer than a line, such as a hash, is not split. */
 function wrap(text: string, first: string, others = first): string {

@@ -103,7 +103,7 @@ async function startServer(url: URL, onStarting: (server: Server) => void): Prom
   const server: Server = { url, isOwn: true, stop: () => stopServer(child, ended), ended };
   onStarting(server);
   try {
-    await untilReady(url, child, () => lastLine(errors));
+    await waitUntilReady(url, child, () => lastLine(errors));
     return server;
   } catch (error) {
     await server.stop();
@@ -111,7 +111,7 @@ async function startServer(url: URL, onStarting: (server: Server) => void): Prom
   }
 }
 
-async function untilReady(url: URL, child: ChildProcess, lastError: () => string): Promise<void> {
+async function waitUntilReady(url: URL, child: ChildProcess, lastError: () => string): Promise<void> {
   for (const deadline = Date.now() + READY_TIMEOUT_MS; Date.now() < deadline; await sleep(50)) {
     if (child.exitCode !== null || child.signalCode !== null) {
       const ending = child.exitCode === null ? `signal ${child.signalCode}` : `exit code ${child.exitCode}`;

@@ -84,5 +84,5 @@ export const summaries: TelemetryEvent[] = [
 ];
 
 /** A trace on one line. */
-export const inBrief = ({ trace_id, outcome, spans }: Trace): string =>
+export const traceLine = ({ trace_id, outcome, spans }: Trace): string =>
   `{ "trace_id": "${trace_id}", "outcome": "${outcome}", ${spans?.length} spans: ${spans?.map(({ kind, name }) => `${kind} ${name}`).join(', ')} }`;

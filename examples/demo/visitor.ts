@@ -1,4 +1,4 @@
-import { CheckFailedError, inline, type Narrator } from './narrator.ts';
+import { CheckFailedError, type Narrator, oneLineJson } from './narrator.ts';
 import type { Operator } from './operator.ts';
 
 /** The options that create the visitor's account in the portal. Each tour has a new account, without a password. */
@@ -14,7 +14,7 @@ export async function createVisitorLink(narrator: Narrator, operator: Operator, 
     show: () => '(the link, printed at the end of the tour)',
   });
   if (!URL.canParse(link))
-    throw new CheckFailedError(`members add: expected only a link on standard output, got ${inline(link)}`);
+    throw new CheckFailedError(`members add: expected only a link on standard output, got ${oneLineJson(link)}`);
   const { pathname, hash } = new URL(link);
   return `${url.origin}${pathname}${hash}`;
 }

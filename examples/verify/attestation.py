@@ -43,7 +43,7 @@ def verify(data, keys):
     """
     try:
         envelope = jcs.read(text_of(data))
-        payload, signatures = _opened_envelope(envelope)
+        payload, signatures = _open_envelope(envelope)
         signers = _signers(pre_authentication_encoding(PAYLOAD_TYPE, payload), signatures, keys)
         # The payload is read only after its signature was verified.
         response = _decision_in(payload)
@@ -58,7 +58,7 @@ def verify(data, keys):
     return VerifiedAttestation(response, in_time)
 
 
-def _opened_envelope(envelope):
+def _open_envelope(envelope):
     if not isinstance(envelope, dict):
         raise Invalid([('not_an_object', 'the envelope is not a JSON object')])
     if envelope.get('payloadType') != PAYLOAD_TYPE:

@@ -160,7 +160,7 @@ def _summary_of_kept(heads, root, entries):
 
 
 def trusted_keys(key_arguments, tenant_id=None):
-    """The keys of all --key arguments: verifier keys, or files with verifier keys, a JWKS or a trust file. None without an argument.
+    """The keys of all --key arguments: verifier keys, or files with verifier keys, a JWKS or a trust file. None without --key.
 
     Also returns the tenant that `tenant_id` or a trust file names, or None. Raises Unusable if they name several tenants,
     or if an argument is invalid.

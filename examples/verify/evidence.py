@@ -47,7 +47,7 @@ def check(response, data):
         if wrong is not None:
             raise Invalid([('bad_evidence', f'the member {shown(wrong)} of the evidence is missing, malformed or unknown')])
         stated = {**response, 'checks': [without_message(one) for one in response['checks']]}
-        for name, value in {**verdict(document), **requested(response, document)}.items():
+        for name, value in {**verdict(document), **request_members(response, document)}.items():
             if name not in stated or jcs.canonicalize(stated[name]) != jcs.canonicalize(value):
                 raise Invalid([('verdict_mismatch', f'{name} does not follow from the evidence: it gives {shown(value)}')])
     except jcs.JcsError as error:
@@ -88,7 +88,7 @@ def verdict(document):
     }
 
 
-def requested(response, document):
+def request_members(response, document):
     """The members of a decision that repeat the request. Decisions of older versions have none of them."""
     if not any(name in response for name in REQUEST_MEMBERS):
         return {}

@@ -40,7 +40,7 @@ def keys():
 
 
 def cases():
-    return [*_envelopes(), *_payloads(), *_curve(), *_signed()]
+    return [*_envelopes(), *_payloads(), *_curve(), *_decisions()]
 
 
 def _case(kind, name, data, verdict='refused', **options):
@@ -52,13 +52,13 @@ def _statement(**changed):
     return attestation.statement(decision_vectors.decision_response(signed))
 
 
-def _sealed(payload, *seeds):
+def _envelope(payload, *seeds):
     return proof_vectors.envelope(payload, *(seeds or [FIRST]))
 
 
 def _envelopes():
-    good = _sealed(jcs.canonicalize(_statement()))
-    stranger = _sealed(jcs.canonicalize(_statement()), proof_vectors.SEEDS['stranger'])['signatures'][0]
+    good = _envelope(jcs.canonicalize(_statement()))
+    stranger = _envelope(jcs.canonicalize(_statement()), proof_vectors.SEEDS['stranger'])['signatures'][0]
     good_signature = good['signatures'][0]
 
     def case(name, verdict='refused', **changed):
@@ -100,7 +100,7 @@ def _envelopes():
     yield {**case('by-a-retired-key'), 'key': 'retired.jwks'}
     yield {**case('by-a-key-that-ended-then', 'valid'), 'key': 'retired-then.jwks'}
     yield {**case('by-a-key-that-ended-on-no-day', 'valid'), 'key': 'retired-on-no-day.jwks'}
-    slashed = _sealed(jcs.canonicalize(_statement(message='???>>>???')))
+    slashed = _envelope(jcs.canonicalize(_statement(message='???>>>???')))
     assert '/' in slashed['payload']
     yield _case('attestation', 'payload-with-slash', json.dumps(slashed), 'valid')
     slashed['payload'] = slashed['payload'].replace('+', '-').replace('/', '_')
@@ -113,7 +113,7 @@ def _envelopes():
 
 def _payloads():
     def case(name, statement, verdict='refused'):
-        return _case('attestation', name, json.dumps(_sealed(jcs.canonicalize(statement))), verdict)
+        return _case('attestation', name, json.dumps(_envelope(jcs.canonicalize(statement))), verdict)
 
     whole = _statement()
     canonical = jcs.canonicalize(whole)
@@ -133,13 +133,13 @@ def _payloads():
         'payload-byte-order-mark': b'\xef\xbb\xbf' + canonical,
         'payload-bad-utf8': canonical.replace(b'All four', b'All \xff four'),
     }.items():
-        yield _case('attestation', name, json.dumps(_sealed(payload)))
+        yield _case('attestation', name, json.dumps(_envelope(payload)))
 
 
 def _curve():
     """Signatures of a valid payload that some libraries accept. A verifier must compute R without the cofactor and compare bytes."""
     payload = jcs.canonicalize(_statement())
-    whole = _sealed(payload)
+    whole = _envelope(payload)
     message = attestation.pre_authentication_encoding(attestation.PAYLOAD_TYPE, payload)
 
     def case(name, signature, **options):
@@ -163,7 +163,7 @@ def _with_small_order_part(message):
     return encoded + ((nonce + k * scalar) % ed25519.ORDER).to_bytes(32, 'little')
 
 
-def _signed():
+def _decisions():
     """Decisions with their HMAC."""
     response = decision_vectors.decision_response({**RESPONSE})
     text = json.dumps(response)

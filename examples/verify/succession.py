@@ -75,7 +75,7 @@ def follow(known, listed):
 
 
 def keys_of_trust_file(value):
-    """The Keys of a trust file, including those of `successors`. Raises Invalid if it is malformed or a successor is not proven."""
+    """The Keys of a trust file, including the Keys of `successors`. Raises Invalid if it is malformed or a successor is not proven."""
     if value.get('version') != 1 or isinstance(value['version'], bool):
         raise Invalid([('bad_key', f'the trust file has version {shown(value.get("version"))}, not 1')])
     workspace = value.get('workspace')

@@ -1,7 +1,7 @@
 import type { Trace } from '@countersign/core/contract/trace';
 import type { Api } from '../api.ts';
-import { inline, type Narrator } from '../narrator.ts';
-import { answeredRun, escalatedRun, inBrief, summaries } from '../support-bot-runs.ts';
+import { type Narrator, oneLineJson } from '../narrator.ts';
+import { answeredRun, escalatedRun, summaries, traceLine } from '../support-bot-runs.ts';
 
 /** Reports runs as an agent's runtime does: as traces with each step, and as summaries in a batch. */
 export async function reportRuns(narrator: Narrator, api: Api): Promise<void> {
@@ -10,10 +10,10 @@ export async function reportRuns(narrator: Narrator, api: Api): Promise<void> {
     'The agent answers customers. Its runtime reports each run as a trace, step by step.',
   );
   const path = '/api/public/traces';
-  const first = await api.store('agent-runtime', path, answeredRun, inBrief(answeredRun));
+  const first = await api.store('agent-runtime', path, answeredRun, traceLine(answeredRun));
   narrator.check('tokens are summed over the spans', tokensOf(answeredRun), first.body.tokens);
   narrator.check('cost is summed as an exact decimal: 0.1 + 0.2 is 0.3', 0.3, first.body.cost_usd);
-  await api.store('agent-runtime', path, escalatedRun, inBrief(escalatedRun));
+  await api.store('agent-runtime', path, escalatedRun, traceLine(escalatedRun));
   const again = await api.store('agent-runtime', path, answeredRun, '(the first trace again, as after a network failure)');
   narrator.check('a run sent twice is one run, with the same id', first.body.id, again.body.id);
   narrator.introduce('If the steps are not recorded, a summary of each run is enough:');
@@ -31,4 +31,4 @@ const tokensOf = ({ spans }: Trace): number =>
   );
 
 const summary = (): string =>
-  `{ "events": [ ${summaries.length} events with the outcomes ${inline(summaries.map(({ outcome }) => outcome))} ] }`;
+  `{ "events": [ ${summaries.length} events with the outcomes ${oneLineJson(summaries.map(({ outcome }) => outcome))} ] }`;
