@@ -135,7 +135,7 @@ function ownerOf(folder: string, self: Account): Account {
   throw new EmbeddedDatabaseError(
     'foreign_folder',
     `the database in ${dirname(folder)} belongs to the user with uid ${stats.uid}: ` +
-      'run as that user or as root, or choose another folder with COUNTERSIGN_DATA_DIR',
+      'run the command as that user or as root, or choose another folder with COUNTERSIGN_DATA_DIR',
   );
 }
 

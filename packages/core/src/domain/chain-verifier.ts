@@ -156,7 +156,7 @@ export class ChainVerifier {
     if (!isInstant(at)) return 'recorded_at is not UTC with milliseconds';
     const last = this.#lastRecordedAt;
     if (last !== undefined && at < last && !allowsStep(correctionIn(entry)?.audit, seq, last, at))
-      return `recorded_at ${at} is earlier than that of the previous row, ${last}`;
+      return `recorded_at ${at} is earlier than recorded_at of the previous row, ${last}`;
     return undefined;
   }
 

@@ -63,7 +63,7 @@ export class RowTimes {
     const before = this.#last;
     if (at < before && !this.#corrections.some((correction) => allowsStep(correction[this.#log], seq, before, at)))
       return (
-        `${name} ${at} is earlier than that of the previous row, ${before}, ` +
+        `${name} ${at} is earlier than ${name} of the previous row, ${before}, ` +
         `and no entry ${CLOCK_CORRECTED} of the audit ledger allows that`
       );
     this.#last = at;

@@ -48,7 +48,7 @@ export function openAttestation(
   if ('fault' in statement) return statement;
   const { predicate } = statement;
   const formFault = decisionFormFault(predicate);
-  if (formFault !== undefined) return { fault: `the decision in it: ${formFault}` };
+  if (formFault !== undefined) return { fault: `the decision in the envelope: ${formFault}` };
   if (predicate.response_sha256 !== digestOf(predicate))
     return { fault: 'response_sha256 in the statement is not the digest of its decision: the decision was altered' };
   if (!sameBytes(payloadOf(predicate as DecisionMembers), payload))

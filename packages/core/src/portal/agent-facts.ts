@@ -58,7 +58,7 @@ export const AgentSummary = Type.Object({
     dateTime({ description: 'When its last trace, telemetry event or evaluation was received; null before the first.' }),
   ),
   similar_to: Type.Array(AgentName, {
-    description: 'At most 3 agents that are not archived and whose names look like its name, as docs/api.md says, oldest first.',
+    description: 'Agents with similar names (docs/api.md), except archived ones: at most 3, oldest first.',
   }),
   latest_evaluation: Type.Union([EvaluationSummary, Type.Null()], {
     description:

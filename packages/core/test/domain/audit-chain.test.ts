@@ -107,13 +107,13 @@ describe('audit chain', () => {
     expect(firstFault(rows, 'ffffffff-0000-4000-8000-000000000000')).toMatchObject({ seq: 1 });
   });
 
-  test('reports a row whose time is earlier than that of the previous row, even with a correct hash', () => {
+  test('reports a row that is earlier than the previous row, even with a correct hash', () => {
     const entries = [unlinked(5), { ...unlinked(6), recorded_at: '2026-11-20T09:29:59.000Z' }];
     const rows = linkEntries({ seq: 0, rowHash: null }, entries, digests).map(({ entry, rowHash }) => ({
       ...entry,
       row_hash: rowHash,
     }));
-    expect(firstFault(rows)?.reason).toContain('is earlier than that of the previous row');
+    expect(firstFault(rows)?.reason).toContain('is earlier than recorded_at of the previous row');
   });
 
   test('detects any change of metadata', () => {

@@ -162,7 +162,7 @@ describe('removed, inserted and moved rows', () => {
   test('the time of the previous row reveals a backdated row; after relinking the chain, the checkpoints reveal it', async () => {
     await changeRow({ recorded_at: '2020-01-01T00:00:00.000Z' }, true);
     await expectDetected({
-      workspace: /^broken at seq 150: recorded_at .* is earlier than that of the previous row/,
+      workspace: /^broken at seq 150: recorded_at .* is earlier than recorded_at of the previous row/,
       python: /line 150 /,
     });
     await scenario.insider.undo();
