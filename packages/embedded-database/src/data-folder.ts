@@ -75,9 +75,9 @@ function hasDatabase(absolute: string): boolean {
  */
 function reachableFolder(dataDir: string, notify: (line: string) => void): string {
   const fallback = fallbackFolderOf(dataDir);
-  const reachable = canReach(postgresAccount(dataDir), dataDir);
+  const isReachable = canReach(postgresAccount(dataDir), dataDir);
   if (existsSync(clusterFolder(dataDir))) {
-    if (reachable) return dataDir;
+    if (isReachable) return dataDir;
     // If a new database were created in the fallback folder, the data of this database would seem to be lost.
     throw new EmbeddedDatabaseError(
       'unreachable_folder',
@@ -86,7 +86,7 @@ function reachableFolder(dataDir: string, notify: (line: string) => void): strin
     );
   }
   // A database in the fallback folder stays there, even if PostgreSQL's user can reach the requested folder by now.
-  if (reachable && !existsSync(clusterFolder(fallback))) return dataDir;
+  if (isReachable && !existsSync(clusterFolder(fallback))) return dataDir;
   makeReachableFolder(fallback);
   const account = postgresAccount(fallback);
   if (!canReach(account, fallback)) {

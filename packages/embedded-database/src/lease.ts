@@ -69,9 +69,9 @@ export async function acquireLease(
         );
       }
       // The new keeper ends at once if another one is alive or registered first. A later iteration then connects to the other one.
-      starting ??= startKeeper(folder, configuration).then(({ failed }) => {
+      starting ??= startKeeper(folder, configuration).then(({ hasFailed }) => {
         starting = undefined;
-        if (failed) failures += 1;
+        if (hasFailed) failures += 1;
       });
       await Promise.race([starting, sleep(pollMs)]);
     }

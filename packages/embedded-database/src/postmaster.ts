@@ -23,23 +23,23 @@ export function startPostmaster(postgres: string, args: string[], cluster: strin
   const watchdog = startWatchdog(cluster, account);
   const child = spawn(postgres, args, { ...runAs(account), cwd: '/', env: postgresEnvironment, stdio: ['ignore', 1, 1] });
   if (child.pid !== undefined) watchdog.watch(child.pid);
-  let running = true;
+  let isRunning = true;
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('exit', (status, signal) => resolve(signal ?? `exit status ${status}`));
   }).finally(() => {
-    running = false;
+    isRunning = false;
     watchdog.end();
   });
 
   async function waitUntilReady(): Promise<boolean> {
-    while (running && !reportsReady(cluster, child.pid)) await Promise.race([sleep(10), ended]);
-    return running;
+    while (isRunning && !reportsReady(cluster, child.pid)) await Promise.race([sleep(10), ended]);
+    return isRunning;
   }
 
   async function stop(): Promise<void> {
     for (const [signal, timeoutMs] of stopSignals) {
-      if (!running) return;
+      if (!isRunning) return;
       child.kill(signal);
       const timeout = new AbortController();
       await Promise.race([ended, sleep(timeoutMs, undefined, timeout).catch(() => {})]);
@@ -48,7 +48,7 @@ export function startPostmaster(postgres: string, args: string[], cluster: strin
     await ended;
   }
 
-  return { ended, ready: waitUntilReady(), isRunning: () => running, stop };
+  return { ended, ready: waitUntilReady(), isRunning: () => isRunning, stop };
 }
 
 /** Whether PostgreSQL accepts connections. It writes its state into the last line of its lock file; `pg_ctl --wait` reads the same line. */

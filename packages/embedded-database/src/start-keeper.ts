@@ -13,12 +13,12 @@ const keeperFile = fileURLToPath(new URL(`./keeper${extname(import.meta.url)}`, 
 
 /**
  * Starts a keeper in its own session, so that neither Ctrl-C nor the end of a terminal reaches it or PostgreSQL. Resolves when the keeper
- * has ended. `failed` is false only if its exit status is 0. A keeper ends at once with status 0 if another keeper is alive.
+ * has ended. `hasFailed` is false only if its exit status is 0. A keeper ends at once with status 0 if another keeper is alive.
  */
 export function startKeeper(
   folder: DataFolder,
   configuration: Omit<KeeperConfiguration, 'dataDir' | 'account'>,
-): Promise<{ failed: boolean }> {
+): Promise<{ hasFailed: boolean }> {
   const log = openLog(logFile(folder.dataDir), folder.keeper);
   const complete: KeeperConfiguration = { dataDir: folder.dataDir, account: folder.account, ...configuration };
   const keeper = spawn(process.execPath, [keeperFile, JSON.stringify(complete)], {
@@ -31,8 +31,8 @@ export function startKeeper(
   closeLog(log);
   keeper.unref();
   return new Promise((resolve) => {
-    keeper.once('error', () => resolve({ failed: true }));
-    keeper.once('exit', (status) => resolve({ failed: status !== 0 }));
+    keeper.once('error', () => resolve({ hasFailed: true }));
+    keeper.once('exit', (status) => resolve({ hasFailed: status !== 0 }));
   });
 }
 

@@ -152,7 +152,7 @@ export function evidenceOf(read: EvidenceInput & { similar_names?: readonly stri
     agent: agent === null ? null : { id: agent.id, name: agent.name, highRisk: agent.risk_level !== 'low' },
     evaluation: agent === null || read.evaluation === null ? null : decidedEvaluation(read.evaluation, agent.name, now),
     approval: approval?.status ?? null,
-    approvalInFuture: approval !== null && !(microsOf(approval.decided_at) <= now + CLOCKS_APART_MICROS),
+    isApprovalInFuture: approval !== null && !(microsOf(approval.decided_at) <= now + CLOCKS_APART_MICROS),
     openRecertifications: read.open_recertifications,
     others: read.other_evaluations.map(({ name, suite, status, pass_rate, ...times }) => {
       return { name, suite, status, pass_rate, ageHours: ageHours(times, now) };

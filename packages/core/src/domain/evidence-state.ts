@@ -145,7 +145,7 @@ export class EvidenceState {
     const byId = question.agent_id === null ? undefined : this.#agents.get(question.agent_id);
     const byName = question.agent_name === null ? undefined : this.#byName.get(question.agent_name);
     const agentsDiffer = question.agent_id !== null && question.agent_name !== null && byId !== byName;
-    return { evidence: evidenceOn(byId ?? byName, question.harness_id), agentsDiffer };
+    return { evidence: evidenceOfAgent(byId ?? byName, question.harness_id), agentsDiffer };
   }
 
   #register({ agent_id: id, agent_name: name, seq }: Extract<EvidenceEvent, { action: 'agent.registered' }>): void {
@@ -244,7 +244,7 @@ function setApproval(agent: AgentState, evaluationId: string, approval: KnownEva
 const usableEvaluations = ({ latest, byHarness }: AgentState): KnownEvaluation[] =>
   latest === null ? [] : [latest, ...byHarness.values()];
 
-function evidenceOn(agent: AgentState | undefined, harnessId: string | null): Omit<EvidenceInput, 'read_at'> {
+function evidenceOfAgent(agent: AgentState | undefined, harnessId: string | null): Omit<EvidenceInput, 'read_at'> {
   if (agent === undefined)
     return { agent: null, approval: null, evaluation: null, open_recertifications: 0, other_evaluations: [] };
   const latest = harnessId === null ? agent.latest : (agent.byHarness.get(harnessId) ?? null);

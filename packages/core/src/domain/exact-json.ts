@@ -102,11 +102,11 @@ class Scan {
 
   #string(): void {
     const start = this.#at;
-    let escaped = false;
+    let hasEscapes = false;
     let at = start + 1;
     for (let char = this.#text.charCodeAt(at); char !== 0x22; char = this.#text.charCodeAt(at)) {
       if (char === 0x5c) {
-        escaped = true;
+        hasEscapes = true;
         at += 1;
       }
       at += 1;
@@ -114,10 +114,10 @@ class Scan {
     this.#at = at + 1;
     const frame = this.#frames.at(-1);
     const isName = frame?.names !== undefined && frame.step === NO_NAME_YET;
-    if (!isName && !escaped) return; // UTF-8 cannot contain lone surrogates; only an escape can
-    const value: string = escaped ? JSON.parse(this.#text.slice(start, this.#at)) : this.#text.slice(start + 1, at);
+    if (!isName && !hasEscapes) return; // UTF-8 cannot contain lone surrogates; only an escape can
+    const value: string = hasEscapes ? JSON.parse(this.#text.slice(start, this.#at)) : this.#text.slice(start + 1, at);
     if (isName) this.#name(frame, value);
-    if (escaped && !this.#options.isLenient && !value.isWellFormed()) {
+    if (hasEscapes && !this.#options.isLenient && !value.isWellFormed()) {
       this.#add(
         'lone_surrogate',
         `${isName ? 'the member name' : 'the string'} contains half of a surrogate pair; send whole characters`,
@@ -170,7 +170,8 @@ function isExact(literal: string): boolean {
   const sent = decimalForm(literal);
   const read = decimalForm(printed);
   return (
-    sent.digits === read.digits && (sent.digits === '' || (sent.exponent === read.exponent && sent.negative === read.negative))
+    sent.digits === read.digits &&
+    (sent.digits === '' || (sent.exponent === read.exponent && sent.isNegative === read.isNegative))
   );
 }
 
@@ -192,8 +193,8 @@ function isRounded(literal: string): boolean {
 const isZero = (literal: string): boolean => decimalForm(literal).digits === '';
 
 /** The sign, the digits without zeros at either end, and the power of ten of the last digit. Zero has no digits. */
-function decimalForm(literal: string): { negative: boolean; digits: string; exponent: number } {
-  const negative = literal.startsWith('-');
+function decimalForm(literal: string): { isNegative: boolean; digits: string; exponent: number } {
+  const isNegative = literal.startsWith('-');
   const [mantissa = '', exponent = '0'] = literal.replace(/^-/, '').toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
   const all = (whole + fraction).replace(/^0+/, '');
@@ -201,5 +202,5 @@ function decimalForm(literal: string): { negative: boolean; digits: string; expo
   while (all.charCodeAt(end - 1) === 0x30) end -= 1; // The expression /0+$/ takes minutes on a megabyte of digits.
   const digits = all.slice(0, end);
   // If the exponent is too large for Number, the double is 0 or infinite. Then isExact does not depend on this exponent.
-  return { negative, digits, exponent: Number(exponent) - fraction.length + all.length - digits.length };
+  return { isNegative, digits, exponent: Number(exponent) - fraction.length + all.length - digits.length };
 }

@@ -78,8 +78,8 @@ function daysSince1970(text: string): number | undefined {
 }
 
 function dayExists(year: number, month: number, day: number): boolean {
-  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
-  const days = month === 2 && leap ? 29 : (DAYS[month - 1] ?? 0);
+  const isLeapYear = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  const days = month === 2 && isLeapYear ? 29 : (DAYS[month - 1] ?? 0);
   return year !== NOT_A_NUMBER && day >= 1 && day <= days;
 }
 

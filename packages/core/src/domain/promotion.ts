@@ -21,7 +21,7 @@ export interface Evidence {
   /** The approver's decision about `evaluation`. null and `pending` mean that there is no decision. */
   approval: 'pending' | 'approved' | 'rejected' | null;
   /** Whether the approval has a time in the future. If so, a clock was wrong, and the approval does not count. */
-  approvalInFuture?: boolean;
+  isApprovalInFuture?: boolean;
   /** The number of open re-certifications of the agent. */
   openRecertifications: number;
   /**
@@ -74,10 +74,10 @@ export const EVENT_OF_REASON: Record<Reason, DecisionEvent> = {
 /** Evaluates the four conditions in order. An unknown fact fails its condition. */
 export function decidePromotion(evidence: Evidence, criteria: PromotionCriteria): Verdict {
   const checks = [
-    recentPassing(evidence, criteria),
-    passRate(evidence, criteria),
-    highRiskApproval(evidence, criteria),
-    recertification(evidence, criteria),
+    recentPassingCheck(evidence, criteria),
+    passRateCheck(evidence, criteria),
+    highRiskApprovalCheck(evidence, criteria),
+    recertificationCheck(evidence, criteria),
   ];
   const failed = checks.find((check) => !check.passed);
   const reason = failed?.reason ?? 'all_conditions_met';
@@ -120,7 +120,7 @@ function agoInWords(ageHours: number): string {
   return `${Math.floor(ageHours / 24)} days ago`;
 }
 
-function recentPassing(
+function recentPassingCheck(
   { agent, evaluation, similarNames = [] }: Evidence,
   { agentLabel, isAgentId = false, harnessId, maxAgeHours }: PromotionCriteria,
 ): ConditionCheck {
@@ -175,14 +175,15 @@ function unknownAgentMessage(requested: string, similar: readonly string[]): str
   const problems = agentNameProblems(requested).map(({ message }) => message);
   if (similar.length === 0 && problems.length === 0)
     return `No agent ${requested} is known here; record an evaluation that names it.`;
-  const differs = problems.length > 0 ? ` (the requested name ${problems.join('; it ')})` : difference(requested, similar[0]!);
+  const differs =
+    problems.length > 0 ? ` (the requested name ${problems.join('; it ')})` : differenceInWords(requested, similar[0]!);
   const accepted = acceptableName(requested) || 'a visible name';
   const remedy = similar.length > 0 ? `did you mean ${similar.map(quote).join(' or ')}?` : `send ${quote(accepted)}.`;
   return `No agent named ${quote(requested)} is known here${differs}; ${remedy}`;
 }
 
-/** The first difference of two names that look alike; empty if both characters are ASCII, or one name starts with the other. */
-function difference(requested: string, known: string): string {
+/** The first difference of two names that look alike, in words; empty if both characters are ASCII, or one name starts with the other. */
+function differenceInWords(requested: string, known: string): string {
   const [a, b] = [[...requested], [...known]];
   const index = a.findIndex((character, at) => character !== b[at]);
   const [first, second] = [a[index], b[index]];
@@ -190,7 +191,7 @@ function difference(requested: string, known: string): string {
   return ` (position ${index + 1} is ${codePoint(first)} and not ${codePoint(second)})`;
 }
 
-function passRate({ evaluation }: Evidence, { agentLabel, minPassRate }: PromotionCriteria): ConditionCheck {
+function passRateCheck({ evaluation }: Evidence, { agentLabel, minPassRate }: PromotionCriteria): ConditionCheck {
   const condition = 'pass_rate';
   const rate = evaluation?.pass_rate ?? null;
   if (rate === null) {
@@ -220,8 +221,8 @@ export function requestedAgent({ agent_id, checks }: Pick<PromotionDecision, 'ag
   return message.slice(UNKNOWN_RISK.before.length, -UNKNOWN_RISK.after.length);
 }
 
-function highRiskApproval(
-  { agent, evaluation, approval, approvalInFuture }: Evidence,
+function highRiskApprovalCheck(
+  { agent, evaluation, approval, isApprovalInFuture }: Evidence,
   { agentLabel }: PromotionCriteria,
 ): ConditionCheck {
   const condition = 'high_risk_approval';
@@ -230,7 +231,7 @@ function highRiskApproval(
   if (!agent.highRisk) return passedCheck(condition, 'The agent is not high-risk.');
   if (evaluation === null)
     return failedCheck(condition, 'approval_required', `${agentLabel} is high-risk, and there is no evaluation to approve.`);
-  if (approval === 'approved' && approvalInFuture) {
+  if (approval === 'approved' && isApprovalInFuture) {
     return failedCheck(
       condition,
       'approval_required',
@@ -252,7 +253,7 @@ function highRiskApproval(
   );
 }
 
-function recertification({ agent, openRecertifications }: Evidence, { agentLabel }: PromotionCriteria): ConditionCheck {
+function recertificationCheck({ agent, openRecertifications }: Evidence, { agentLabel }: PromotionCriteria): ConditionCheck {
   const condition = 'recertification';
   if (agent === null)
     return failedCheck(condition, 'recertification_open', `Whether ${agentLabel} must be re-certified is not known.`);

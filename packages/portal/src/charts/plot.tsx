@@ -35,20 +35,20 @@ export function Plot(props: {
   const width = useWidth(box);
   const scheme = useComputedColorScheme('light', { getInitialValueInEffect: false });
   const plot = useRef<uPlot | null>(null);
-  const measured = width > 0;
+  const isMeasured = width > 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a different scheme changes the palette; the effect below handles a new width.
   useEffect(() => {
-    if (!measured || box.current === null) return;
+    if (!isMeasured || box.current === null) return;
     const chart = new uPlot({ ...options(paletteOf(box.current)), width, height }, data, box.current);
     plot.current = chart;
     return () => {
       plot.current = null;
       chart.destroy();
     };
-  }, [measured, scheme, data, options, height]);
+  }, [isMeasured, scheme, data, options, height]);
   useEffect(() => {
-    if (measured) plot.current?.setSize({ width, height });
-  }, [width, measured, height]);
+    if (isMeasured) plot.current?.setSize({ width, height });
+  }, [width, isMeasured, height]);
   return (
     <figure className={styles.figure}>
       <div ref={box} className={styles.plot} style={{ height }} role="img" aria-label={label} />

@@ -25,11 +25,11 @@ export function AccountPage() {
       <PageHeader title="Account" lead={person.email} />
       <div className={styles.columns}>
         <Panel title="Name">
-          <Rename name={person.name} />
+          <RenameForm name={person.name} />
         </Panel>
         {person.has_password ? (
           <Panel title="Password" note="Changing your password ends all your other sessions.">
-            <ChangePassword />
+            <ChangePasswordForm />
           </Panel>
         ) : (
           <Panel title="Password">
@@ -45,7 +45,7 @@ export function AccountPage() {
   );
 }
 
-function Rename({ name: currentName }: { name: string }) {
+function RenameForm({ name: currentName }: { name: string }) {
   const queries = useQueryClient();
   const [name, setName] = useState(currentName);
   const mutation = useMutation({
@@ -69,7 +69,7 @@ function Rename({ name: currentName }: { name: string }) {
   );
 }
 
-function ChangePassword() {
+function ChangePasswordForm() {
   const queries = useQueryClient();
   const [current, setCurrent] = useState('');
   const [next, setNext] = useState('');

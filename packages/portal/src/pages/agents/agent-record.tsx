@@ -41,7 +41,7 @@ export function AgentRecord({ agent }: { agent: string }) {
           <Tabs.Tab value="incidents">Incidents</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="evaluations">
-          <Latest
+          <LatestRecords
             kind="evaluations"
             agent={agent}
             to="/w/$workspace/evaluations"
@@ -51,7 +51,7 @@ export function AgentRecord({ agent }: { agent: string }) {
           />
         </Tabs.Panel>
         <Tabs.Panel value="decisions">
-          <Latest
+          <LatestRecords
             kind="decisions"
             agent={agent}
             to="/w/$workspace/decisions"
@@ -61,7 +61,7 @@ export function AgentRecord({ agent }: { agent: string }) {
           />
         </Tabs.Panel>
         <Tabs.Panel value="runs">
-          <Latest
+          <LatestRecords
             kind="runs"
             agent={agent}
             to="/w/$workspace/runs"
@@ -71,7 +71,7 @@ export function AgentRecord({ agent }: { agent: string }) {
           />
         </Tabs.Panel>
         <Tabs.Panel value="approvals">
-          <Latest
+          <LatestRecords
             kind="approvals"
             agent={agent}
             to="/w/$workspace/approvals"
@@ -85,7 +85,7 @@ export function AgentRecord({ agent }: { agent: string }) {
           />
         </Tabs.Panel>
         <Tabs.Panel value="incidents">
-          <Latest
+          <LatestRecords
             kind="incidents"
             agent={agent}
             to="/w/$workspace/incidents"
@@ -99,7 +99,7 @@ export function AgentRecord({ agent }: { agent: string }) {
   );
 }
 
-function Latest<T>(props: {
+function LatestRecords<T>(props: {
   kind: string;
   agent: string;
   to:
