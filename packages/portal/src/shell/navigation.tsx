@@ -43,10 +43,10 @@ const ADMINISTRATION = [
 
 type Entry = (typeof RECORD | typeof GOVERNANCE | typeof ADMINISTRATION)[number];
 
-/** Links to the pages of a workspace, with the numbers of pending items. They are loaded again after a page change if they are stale. */
-export function Navigation({ onGo }: { onGo: () => void }) {
+/** Links to the pages of a workspace, with the numbers of pending items. After a page change, stale numbers are loaded again. */
+export function Navigation({ onNavigate }: { onNavigate: () => void }) {
   const { workspace } = useWorkspace();
-  const admin = useHasRole('admin');
+  const isAdmin = useHasRole('admin');
   const queries = useQueryClient();
   const path = useRouterState({ select: ({ location }) => location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: the navigation stays mounted after a page change.
@@ -56,25 +56,25 @@ export function Navigation({ onGo }: { onGo: () => void }) {
   }, [path]);
   return (
     <nav aria-label="Workspace" className={styles.navigation}>
-      <Group label="Record" entries={RECORD} onGo={onGo} />
-      <Group label="Governance" entries={GOVERNANCE} onGo={onGo} />
+      <Group label="Record" entries={RECORD} onNavigate={onNavigate} />
+      <Group label="Governance" entries={GOVERNANCE} onNavigate={onNavigate} />
       <Group
         label="Administration"
-        entries={admin ? ADMINISTRATION : ADMINISTRATION.filter(({ label }) => label !== 'Ingestion keys')}
-        onGo={onGo}
+        entries={isAdmin ? ADMINISTRATION : ADMINISTRATION.filter(({ label }) => label !== 'Ingestion keys')}
+        onNavigate={onNavigate}
       />
     </nav>
   );
 }
 
-function Group({ label, entries, onGo }: { label: string; entries: readonly Entry[]; onGo: () => void }) {
+function Group({ label, entries, onNavigate }: { label: string; entries: readonly Entry[]; onNavigate: () => void }) {
   return (
     <div className={styles.group}>
       <h2>{label}</h2>
       <ul>
         {entries.map((entry) => (
           <li key={entry.to}>
-            <NavigationLink entry={entry} onGo={onGo} />
+            <NavigationLink entry={entry} onNavigate={onNavigate} />
           </li>
         ))}
       </ul>
@@ -82,10 +82,10 @@ function Group({ label, entries, onGo }: { label: string; entries: readonly Entr
   );
 }
 
-function NavigationLink({ entry, onGo }: { entry: Entry; onGo: () => void }) {
+function NavigationLink({ entry, onNavigate }: { entry: Entry; onNavigate: () => void }) {
   const { workspace } = useWorkspace();
   const pendingCounts = useQuery(pendingCountsQuery(workspace.id)).data;
-  const count = 'pending' in entry ? (pendingCounts?.[entry.pending] ?? 0) : 0;
+  const pendingCount = 'pending' in entry ? (pendingCounts?.[entry.pending] ?? 0) : 0;
   return (
     <Link
       to={entry.to}
@@ -93,13 +93,13 @@ function NavigationLink({ entry, onGo }: { entry: Entry; onGo: () => void }) {
       activeOptions={{ exact: 'exact' in entry, includeSearch: false }}
       activeProps={{ 'data-active': true, 'aria-current': 'page' }}
       className={styles.link}
-      onClick={onGo}
+      onClick={onNavigate}
     >
       <entry.Icon size={17} stroke={1.7} aria-hidden />
       <span>{entry.label}</span>
-      {count > 0 && (
+      {pendingCount > 0 && (
         <span className={styles.count}>
-          {count < PENDING_COUNT_MAX ? count : `${formatCount(PENDING_COUNT_MAX)}+`}
+          {pendingCount < PENDING_COUNT_MAX ? pendingCount : `${formatCount(PENDING_COUNT_MAX)}+`}
           <span className="visually-hidden"> pending</span>
         </span>
       )}

@@ -38,7 +38,7 @@ export function WorkspaceFrame() {
   return (
     <WorkspaceContext value={{ ...membership, person: session.data.person }}>
       <Frame person={session.data.person} top={<WorkspaceSwitcher />}>
-        {(close) => <Navigation onGo={close} />}
+        {(close) => <Navigation onNavigate={close} />}
       </Frame>
     </WorkspaceContext>
   );

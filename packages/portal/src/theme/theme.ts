@@ -15,8 +15,8 @@ const petrol: MantineColorsTuple = [
 ];
 
 /**
- * When a dialog has closed, Mantine returns the focus within 10 milliseconds to the element that opened the dialog. The other 20 are a
- * margin.
+ * When a dialog has closed, Mantine returns the focus within 10 milliseconds to the element that opened the dialog. The other 20
+ * milliseconds are a margin.
  */
 const FOCUS_RETURNED_MS = 30;
 

@@ -12,12 +12,12 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [dialogOpen, setDialogOpen] = useState(false);
-  const other = agent.risk_level === 'high' ? 'low' : 'high';
+  const otherLevel = agent.risk_level === 'high' ? 'low' : 'high';
   // The level that the dialog sets. It stays the same even if someone else changes the agent's level meanwhile.
-  const [level, setLevel] = useState<typeof other>(other);
+  const [level, setLevel] = useState<typeof otherLevel>(otherLevel);
   if (!useHasRole('admin')) return null;
   const ask = () => {
-    setLevel(other);
+    setLevel(otherLevel);
     setDialogOpen(true);
   };
   const act = async (rationale: string) => {
@@ -32,7 +32,7 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
   return (
     <>
       <Button variant="default" onClick={ask}>
-        Set to {other} risk
+        Set to {otherLevel} risk
       </Button>
       <RationaleDialog
         opened={dialogOpen}

@@ -38,16 +38,16 @@ export function ApprovalActions({ detail: { may, evaluation, agent, seen } }: { 
   const queries = useQueryClient();
   const [isOpen, setIsOpen] = useState(false);
   // What the page showed when the dialog was opened. The page behind the dialog can be updated meanwhile.
-  const [asked, setAsked] = useState<{ action: Action; seen: string }>({ action: 'approve', seen });
-  const { action } = asked;
+  const [dialog, setDialog] = useState<{ action: Action; seen: string }>({ action: 'approve', seen });
+  const { action } = dialog;
   if (!useHasRole('approver')) return null;
   const ask = (chosen: Action) => {
-    setAsked({ action: chosen, seen });
+    setDialog({ action: chosen, seen });
     setIsOpen(true);
   };
   const perform = async (rationale: string) => {
     const params = { workspace: workspace.id, evaluation: evaluation.id };
-    await call(ROUTES[action], { params, body: { rationale, seen: asked.seen } });
+    await call(ROUTES[action], { params, body: { rationale, seen: dialog.seen } });
     toast.done(ACTIONS[action].done);
     await queries.invalidateQueries();
   };

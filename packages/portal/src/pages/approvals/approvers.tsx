@@ -10,24 +10,27 @@ const NAMED_MAX = 5;
 /** Tells viewers which members can approve. Shows nothing to approvers and admins. */
 export function Approvers() {
   const { workspace } = useWorkspace();
-  const approver = useHasRole('approver');
-  const members = useQuery({ ...membersQuery(workspace.id), enabled: !approver }).data?.items;
-  if (approver || members === undefined) return null;
+  const isApprover = useHasRole('approver');
+  const members = useQuery({ ...membersQuery(workspace.id), enabled: !isApprover }).data?.items;
+  if (isApprover || members === undefined) return null;
   // Approvers come before admins, because approving is their task.
-  const able = [...members.filter(({ role }) => role === 'approver'), ...members.filter(({ role }) => role === 'admin')];
-  if (able.length === 0) return null;
-  const others = able.length - NAMED_MAX;
+  const eligibleMembers = [
+    ...members.filter(({ role }) => role === 'approver'),
+    ...members.filter(({ role }) => role === 'admin'),
+  ];
+  if (eligibleMembers.length === 0) return null;
+  const unnamedCount = eligibleMembers.length - NAMED_MAX;
   return (
     <Notice kind="quiet">
       <p>
         As a viewer, you cannot approve or reject this evaluation. Ask one of these members:{' '}
-        {able.slice(0, NAMED_MAX).map(({ person_id, name, email }, index) => (
+        {eligibleMembers.slice(0, NAMED_MAX).map(({ person_id, name, email }, index) => (
           <span key={person_id}>
             {index > 0 && ', '}
             <bdi>{name}</bdi> ({email})
           </span>
         ))}
-        {others > 0 && `, and ${others} more`}.{' '}
+        {unnamedCount > 0 && `, and ${unnamedCount} more`}.{' '}
         <Link to="/w/$workspace/members" params={{ workspace: workspace.id }}>
           All members
         </Link>

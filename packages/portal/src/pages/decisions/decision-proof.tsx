@@ -85,9 +85,9 @@ function columnsOf({ decision, id, decided_at, asked_by, agent, evaluation_id, a
 
 function LoadKey({ keyId, onKey }: { keyId: string; onKey: (key: Uint8Array) => void }) {
   const { workspace } = useWorkspace();
-  const admin = useHasRole('admin');
+  const isAdmin = useHasRole('admin');
   const [dialogOpen, setDialogOpen] = useState(false);
-  if (!admin) return <p>This check requires the decision key. Only an admin can load the key.</p>;
+  if (!isAdmin) return <p>This check requires the decision key. Only an admin can load the key.</p>;
   // Does not return the key: React Query would keep the result of the dialog's mutation for minutes after the person leaves the page.
   const act = async () => {
     const { decision_key } = await call('decision_keys.show', { params: { workspace: workspace.id, key: keyId } });

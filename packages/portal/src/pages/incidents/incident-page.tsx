@@ -98,22 +98,22 @@ function IncidentProperties({ incident }: { incident: Incident }) {
   );
 }
 
-const sentence = (text: string): string => visibleSpaces(`${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
+const asSentence = (text: string): string => visibleSpaces(`${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
 
 /** A notice that says whether the open re-certification can be closed, and if not, why. Approvers also get the button and its dialog. */
 function RecertificationNotice({ incident }: { incident: Incident }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
-  const approver = useHasRole('approver');
+  const isApprover = useHasRole('approver');
   // What the page showed when the dialog was opened. The page behind the dialog can be updated meanwhile.
   const [seen, setSeen] = useState<string>();
   const { closing, agent } = incident;
-  const others = (closing?.incident_ids.length ?? 1) - 1;
+  const otherCount = (closing?.incident_ids.length ?? 1) - 1;
   const act = async (rationale: string) => {
     const params = { workspace: workspace.id, agent: agent.id };
     await call('recertifications.close', { params, body: { rationale, seen: seen ?? '' } });
     toast.done(
-      others > 0
+      otherCount > 0
         ? 'Re-certifications closed. They no longer block the agent.'
         : 'Re-certification closed. It no longer blocks the agent.',
     );
@@ -127,7 +127,7 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
           <p>
             {closing.possible
               ? `${visibleSpaces(agent.name)} has passed an evaluation since the incident. The re-certification can be closed.`
-              : sentence(closing.obstacle ?? '')}
+              : asSentence(closing.obstacle ?? '')}
           </p>
           {closing.evaluation !== null && (
             <span className="row">
@@ -143,7 +143,7 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
               <ExactTime at={closing.evaluation.recorded_at} />
             </span>
           )}
-          {approver && (
+          {isApprover && (
             <Button
               variant="default"
               disabled={!closing.possible || closing.seen === null}
@@ -163,9 +163,9 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
       >
         <p className="soft">
           The latest evaluation must be passing, with a pass rate. It must have been run and recorded after{' '}
-          {others > 0 ? 'every incident of this agent whose re-certification is open' : 'the incident'}.
-          {others > 0 &&
-            ` This also closes the re-certifications of ${others} other ${others === 1 ? 'incident' : 'incidents'} of this agent.`}
+          {otherCount > 0 ? 'every incident of this agent whose re-certification is open' : 'the incident'}.
+          {otherCount > 0 &&
+            ` This also closes the re-certifications of ${otherCount} other ${otherCount === 1 ? 'incident' : 'incidents'} of this agent.`}
         </p>
       </RationaleDialog>
     </>

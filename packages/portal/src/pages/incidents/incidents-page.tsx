@@ -16,7 +16,7 @@ import { Violations } from './violations.tsx';
 
 /** The page with a tab for incidents and a tab for policy violations. */
 export function IncidentsPage() {
-  const admin = useHasRole('admin');
+  const isAdmin = useHasRole('admin');
   const [opening, setOpening] = useState(false);
   const [recording, setRecording] = useState(false);
   const tab = useFilters(['tab']);
@@ -27,7 +27,7 @@ export function IncidentsPage() {
         title="Incidents"
         lead="Problems with agents. An incident can require that the agent is re-certified before it can be promoted again."
         actions={
-          admin && (
+          isAdmin && (
             <>
               <Button variant="default" onClick={() => setRecording(true)}>
                 Record policy violation

@@ -12,11 +12,11 @@ import { type NewKey, NewKeyDialog } from './new-key-dialog.tsx';
 
 /** The page with the ingestion keys, the read tokens and the key audit trail. Admins only. */
 export function KeysPage() {
-  const admin = useHasRole('admin');
+  const isAdmin = useHasRole('admin');
   const [minting, setMinting] = useState(false);
   const [shown, setShown] = useState<NewKey>();
   const tab = useFilters(['tab']);
-  if (!admin) {
+  if (!isAdmin) {
     return (
       <>
         <PageHeader title="Ingestion keys" />

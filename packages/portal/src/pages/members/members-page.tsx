@@ -21,7 +21,7 @@ type Member = ListItem<'members.list'>;
 /** The page with the members of the workspace, their roles and, for admins, the pending invitations. */
 export function MembersPage() {
   const { workspace } = useWorkspace();
-  const admin = useHasRole('admin');
+  const isAdmin = useHasRole('admin');
   const [inviting, setInviting] = useState(false);
   const [shown, setShown] = useState<OneTimeLink>();
   const members = useQuery(membersQuery(workspace.id));
@@ -31,17 +31,17 @@ export function MembersPage() {
       <PageHeader
         title="Members"
         lead="Viewers have read-only access. Approvers also approve evaluations and close re-certifications. Admins have full access."
-        actions={admin && <Button onClick={() => setInviting(true)}>Invite member</Button>}
+        actions={isAdmin && <Button onClick={() => setInviting(true)}>Invite member</Button>}
       />
       <div className="stack">
         <Panel flush>
           <LoadedContent query={members} skeleton={<TableSkeleton columns={4} />} inset>
             {({ items }) => (
-              <DataTable label="Members" items={items} keyOf={({ person_id }) => person_id} columns={columnsOf(admin, show)} />
+              <DataTable label="Members" items={items} keyOf={({ person_id }) => person_id} columns={columnsOf(isAdmin, show)} />
             )}
           </LoadedContent>
         </Panel>
-        {admin && <Invitations />}
+        {isAdmin && <Invitations />}
       </div>
       <InviteMember opened={inviting} onClose={() => setInviting(false)} onShow={show} />
       <OneTimeLinkDialog shown={shown} onClose={() => setShown(undefined)} />
@@ -49,7 +49,10 @@ export function MembersPage() {
   );
 }
 
-const columnsOf = (admin: boolean, show: (link: ResponseBody<'invitations.create'>, title: string) => void): Column<Member>[] => [
+const columnsOf = (
+  isAdmin: boolean,
+  show: (link: ResponseBody<'invitations.create'>, title: string) => void,
+): Column<Member>[] => [
   {
     title: 'Name',
     wide: true,
@@ -61,9 +64,9 @@ const columnsOf = (admin: boolean, show: (link: ResponseBody<'invitations.create
       </>
     ),
   },
-  { title: 'Role', line: admin, cell: (member) => (admin ? <RoleSelect member={member} /> : member.role) },
+  { title: 'Role', line: isAdmin, cell: (member) => (isAdmin ? <RoleSelect member={member} /> : member.role) },
   { title: 'Joined', cell: ({ joined_at }) => <RelativeTime at={joined_at} /> },
-  ...(admin ? [{ title: 'Actions', cell: (member: Member) => <MemberMenu member={member} onShow={show} /> }] : []),
+  ...(isAdmin ? [{ title: 'Actions', cell: (member: Member) => <MemberMenu member={member} onShow={show} /> }] : []),
 ];
 
 /** A selector for a member's role. A selection changes the role immediately. The server does not let the last admin lose the role. */

@@ -22,7 +22,7 @@ const AGENTS_SHOWN = 8;
 const PROMOTABLE_SHOWN_MIN = 3;
 
 /** The polling interval until the workspace has a decision. */
-const FIRST_STEPS_MS = 3_000;
+const FIRST_STEPS_REFRESH_MS = 3_000;
 
 /** The overview page: differing rows, first steps, promotion status, pending items, usage and latest decisions. */
 export function OverviewPage() {
@@ -30,7 +30,7 @@ export function OverviewPage() {
   const overview = useQuery({
     ...overviewQuery(workspace.id),
     // Polling marks completed first steps as done without a reload. React Query does not poll while the page is hidden.
-    refetchInterval: ({ state }) => (state.data?.has.decisions === false ? FIRST_STEPS_MS : false),
+    refetchInterval: ({ state }) => (state.data?.has.decisions === false ? FIRST_STEPS_REFRESH_MS : false),
   });
   if (overview.data === undefined) {
     return (
@@ -88,9 +88,9 @@ export function OverviewPage() {
 
 /** Selects up to AGENTS_SHOWN agents: first blocked ones, then promotable ones, each kind in the given order. */
 function selectAgents(agents: ResponseBody<'overview.read'>['agents']) {
-  const promotable = agents.filter(({ standing }) => standing.promotable).length;
-  const blockedShown = AGENTS_SHOWN - Math.min(promotable, PROMOTABLE_SHOWN_MIN);
-  const blocked = agents.filter(({ standing }) => !standing.promotable).slice(0, blockedShown);
+  const promotableCount = agents.filter(({ standing }) => standing.promotable).length;
+  const blockedMax = AGENTS_SHOWN - Math.min(promotableCount, PROMOTABLE_SHOWN_MIN);
+  const blocked = agents.filter(({ standing }) => !standing.promotable).slice(0, blockedMax);
   return [...blocked, ...agents.filter(({ standing }) => standing.promotable).slice(0, AGENTS_SHOWN - blocked.length)];
 }
 

@@ -26,16 +26,16 @@ export function Conversation({ messages }: { messages: readonly unknown[] }) {
               {name !== undefined && name !== null && <span> · {String(name)}</span>}
               {tool_call_id !== undefined && tool_call_id !== null && <span> · answers {String(tool_call_id)}</span>}
             </p>
-            {partsOf(content).map((part, place) => (
+            {partsOf(content).map((part, partIndex) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: as above.
-              <div key={place} className={part.code ? styles.code : styles.text}>
+              <div key={partIndex} className={part.code ? styles.code : styles.text}>
                 {part.text}
               </div>
             ))}
             {Array.isArray(tool_calls) &&
-              tool_calls.map((call, place) => (
+              tool_calls.map((call, callIndex) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: as above.
-                <div key={place} className={styles.call}>
+                <div key={callIndex} className={styles.call}>
                   <span>calls {callName(call)}</span>
                   <pre>{callArguments(call)}</pre>
                 </div>

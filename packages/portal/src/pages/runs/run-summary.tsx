@@ -41,7 +41,7 @@ export function RunSummary({
             [
               'Agent',
               trace.agent === null ? (
-                provisionalAgent(trace.provisional_agent_name)
+                formatProvisionalAgent(trace.provisional_agent_name)
               ) : (
                 <Link key="agent" to="/w/$workspace/agents/$agent" params={{ ...params, agent: trace.agent.id }}>
                   {visibleSpaces(trace.agent.name)}
@@ -49,7 +49,7 @@ export function RunSummary({
               ),
             ],
             ['Duration', formatDuration(trace.latency_ms)],
-            ['Tokens', tokens(trace)],
+            ['Tokens', formatTokens(trace)],
             ['Cost', formatDollars(trace.cost_usd)],
             ['Steps', trace.span_count === undefined ? undefined : formatCount(trace.span_count)],
             ['Started', trace.started_at === null ? '–' : <ExactTime key="at" at={trace.started_at} />],
@@ -73,10 +73,10 @@ export function RunSummary({
   );
 }
 
-const provisionalAgent = (name: string | null): string =>
+const formatProvisionalAgent = (name: string | null): string =>
   name === null ? 'none' : `${visibleSpaces(name)} (provisional, not registered)`;
 
-function tokens({ prompt_tokens, completion_tokens, total_tokens }: Run): string {
+function formatTokens({ prompt_tokens, completion_tokens, total_tokens }: Run): string {
   if (total_tokens === null) return '–';
   if (prompt_tokens === null && completion_tokens === null) return formatCount(total_tokens);
   return `${formatCount(total_tokens)} (${formatCount(prompt_tokens)} in, ${formatCount(completion_tokens)} out)`;

@@ -20,7 +20,7 @@ export function SpanRow(props: {
   onCollapse: (id: string, isCollapsed: boolean) => void;
 }) {
   const { id, top, node, frame, collapsed, selected, onSelect, onCollapse } = props;
-  const { span, depth, hasChildren, below } = node;
+  const { span, depth, hasChildren, descendantCount } = node;
   const failed = hasFailed(span);
   return (
     // The tree handles the keyboard (aria-activedescendant), so a row only handles the pointer.
@@ -69,7 +69,7 @@ export function SpanRow(props: {
           {span.model !== null && <small>{span.model}</small>}
           {failed && <span className="visually-hidden">, failed</span>}
         </span>
-        {collapsed && <small className={styles.below}>+{below}</small>}
+        {collapsed && <small className={styles.below}>+{descendantCount}</small>}
       </span>
       <Bar span={span} frame={frame} failed={failed} />
       <span className={styles.right}>{formatDuration(span.latency_ms)}</span>

@@ -7,8 +7,8 @@ export type Span = SpanRow;
 export interface SpanNode {
   span: Span;
   depth: number;
-  /** The number of steps below it at any depth. */
-  below: number;
+  /** The number of steps below this step, at any depth. */
+  descendantCount: number;
   hasChildren: boolean;
   /** The step's position among its siblings, from 1, and the number of siblings including the step itself. For screen readers. */
   position: number;
@@ -41,7 +41,7 @@ export function spanTree(spans: readonly Span[]): SpanNode[] {
     if (siblings === undefined) children.set(parent, [span]);
     else siblings.push(span);
   }
-  for (const [parent, siblings] of children) children.set(parent, inOrderOfStart(siblings));
+  for (const [parent, siblings] of children) children.set(parent, sortByStart(siblings));
   const nodes: SpanNode[] = [];
   const visited = new Set<string>();
   const walk = (siblings: readonly Span[], depth: number): number => {
@@ -49,11 +49,11 @@ export function spanTree(spans: readonly Span[]): SpanNode[] {
     for (const [index, span] of siblings.entries()) {
       if (visited.has(span.span_id)) continue;
       visited.add(span.span_id);
-      const node = { span, depth, below: 0, hasChildren: false, position: index + 1, siblings: siblings.length };
+      const node = { span, depth, descendantCount: 0, hasChildren: false, position: index + 1, siblings: siblings.length };
       nodes.push(node);
-      node.below = walk(children.get(span.span_id) ?? [], depth + 1);
-      node.hasChildren = node.below > 0;
-      total += 1 + node.below;
+      node.descendantCount = walk(children.get(span.span_id) ?? [], depth + 1);
+      node.hasChildren = node.descendantCount > 0;
+      total += 1 + node.descendantCount;
     }
     return total;
   };
@@ -69,7 +69,7 @@ export function visibleNodes(nodes: readonly SpanNode[], collapsed: ReadonlySet<
   for (let at = 0; at < nodes.length; at += 1) {
     const node = nodes[at] as SpanNode;
     shown.push(node);
-    if (collapsed.has(node.span.span_id)) at += node.below;
+    if (collapsed.has(node.span.span_id)) at += node.descendantCount;
   }
   return shown;
 }
@@ -77,7 +77,9 @@ export function visibleNodes(nodes: readonly SpanNode[], collapsed: ReadonlySet<
 /** The IDs of the steps above a step, from the top level. Empty if the step is unknown. */
 export function ancestorsOf(nodes: readonly SpanNode[], id: string | undefined): string[] {
   const at = nodes.findIndex(({ span }) => span.span_id === id);
-  return nodes.slice(0, Math.max(at, 0)).flatMap(({ span, below }, index) => (index + below >= at ? [span.span_id] : []));
+  return nodes
+    .slice(0, Math.max(at, 0))
+    .flatMap(({ span, descendantCount }, index) => (index + descendantCount >= at ? [span.span_id] : []));
 }
 
 /** The next failed step after the selected one, in the order of the tree. After the last step, the search continues at the first one. */
@@ -112,9 +114,9 @@ export function timeFrameOf(spans: readonly Span[]): TimeFrame | undefined {
 }
 
 /** Sorts siblings by their start. A step without times gets the start of the sibling that arrived before it, or else comes first. */
-function inOrderOfStart(steps: readonly Span[]): Span[] {
+function sortByStart(steps: readonly Span[]): Span[] {
   let latest = Number.NEGATIVE_INFINITY;
-  const placed = [...steps]
+  const stepsWithStart = [...steps]
     .sort((left, right) => left.position - right.position)
     .map((step) => {
       const start = timesOf(step)?.start ?? latest;
@@ -122,5 +124,5 @@ function inOrderOfStart(steps: readonly Span[]): Span[] {
       return { step, start };
     });
   // The sort is stable, so steps with the same start stay in the order of their arrival.
-  return placed.sort((left, right) => left.start - right.start || 0).map(({ step }) => step);
+  return stepsWithStart.sort((left, right) => left.start - right.start || 0).map(({ step }) => step);
 }

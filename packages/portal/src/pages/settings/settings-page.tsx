@@ -19,7 +19,7 @@ import styles from './settings-page.module.css';
 /** The page with the name, ID and retention of the workspace. Admins can change the name and the retention. */
 export function SettingsPage() {
   const { workspace } = useWorkspace();
-  const admin = useHasRole('admin');
+  const isAdmin = useHasRole('admin');
   const settings = useQuery({
     queryKey: ['settings', workspace.id],
     queryFn: ({ signal }) => call('workspace.read', { params: { workspace: workspace.id }, signal }),
@@ -40,12 +40,12 @@ export function SettingsPage() {
                 ]}
               />
             </Panel>
-            {admin && (
+            {isAdmin && (
               <Panel title="Rename" note="A new name is recorded in the audit ledger as workspace.renamed.">
                 <Rename facts={facts} />
               </Panel>
             )}
-            <RetentionPanel workspace={facts.id} isAdmin={admin} />
+            <RetentionPanel workspace={facts.id} isAdmin={isAdmin} />
           </div>
         )}
       </LoadedContent>

@@ -21,7 +21,7 @@ const STATE_LABELS = { signs: 'signing', waits: 'waiting', retired: 'retired' } 
 export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
-  const admin = useHasRole('admin');
+  const isAdmin = useHasRole('admin');
   const [pending, setPending] = useState<PendingAction>();
   const [shownKey, setShownKey] = useState<ResponseBody<'decision_keys.show'>>();
   const close = () => setPending(undefined);
@@ -44,7 +44,7 @@ export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
       title="Decision keys"
       note="A decision key can verify decisions of this workspace, and can also forge them. Keep it secret."
       actions={
-        admin &&
+        isAdmin &&
         liveCount === 1 && (
           <Button variant="default" size="xs" onClick={() => setPending({ action: 'rotate' })}>
             Rotate
@@ -62,7 +62,7 @@ export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
           { title: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{STATE_LABELS[state]}</Badge> },
           { title: 'Created', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
           { title: 'Retired', cell: ({ retired_at }) => <RelativeTime at={retired_at} /> },
-          ...(admin
+          ...(isAdmin
             ? [
                 {
                   title: 'Actions',
