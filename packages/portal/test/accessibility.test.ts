@@ -141,7 +141,7 @@ describe.each(['light', 'dark'] as const)('axe-core finds no serious violation i
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
-  test('in the colors of the actions menu of a key', async () => {
+  test("in the colors of a key's actions menu", async () => {
     const { page } = await workspace.visit('admin', 'keys', { colorScheme });
     await page
       .getByRole('button', { name: /^Actions for/ })

@@ -88,7 +88,7 @@ test('an approver can approve, withdraw and reject, and a new evaluation blocks 
   expect(pageErrors).toEqual([]);
 });
 
-test('a dialog for a decision is about what the page showed when the dialog was opened, even if the page was updated', async () => {
+test('an approval records nothing if its dialog was opened before the page was updated', async () => {
   const workspace = await newWorkspace();
   await createHighRiskAgent(workspace, 'support-bot');
   const { evaluation_id: evaluation } = await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -112,7 +112,7 @@ test('a dialog for a decision is about what the page showed when the dialog was 
   await page.getByText('Approved. The approval applies to promotion checks that use this evaluation.').waitFor();
 });
 
-test('the page of an approval does not call the models unchanged if not all runs were searched for models', async () => {
+test('the page of an approval does not list the models as unchanged if only some runs were searched for models', async () => {
   const workspace = await newWorkspace();
   await createHighRiskAgent(workspace, 'support-bot');
   await checkPromotion(workspace);

@@ -51,7 +51,7 @@ test('the list of agents says "No agents yet" only if the server has responded t
   const message = page.getByRole('main').getByRole('alert').filter({ hasText: 'The server could not complete the request.' });
   await message.waitFor();
   expect(await page.getByText('No agents yet').count()).toBe(0);
-  // The panel of the list has no padding, but the message has one.
+  // The panel of the list has no padding, but the message has padding.
   const leftOf = async (locator: Locator) => (await locator.boundingBox())!.x;
   expect(await leftOf(message)).toBeGreaterThan((await leftOf(page.getByPlaceholder('Search by name'))) + 10);
   await page.context().unroute('**/agents?archived=only*');
@@ -185,7 +185,7 @@ test('a record, a list or the overview that cannot be updated stays on the scree
   }
 });
 
-test('an empty list and the panels of other pages that cannot be updated stay, with a notice, until a retry succeeds', async () => {
+test('an empty list and panels that cannot be updated stay on the screen, with a notice until a retry succeeds', async () => {
   const workspace = await newWorkspace();
   const { page, browser } = await workspace.visit('admin');
   await browser.call('POST', `/workspaces/${workspace.id}/invitations`, { email: 'invited@example.com', role: 'viewer' });
@@ -246,7 +246,7 @@ test('an action is rejected after a sign-in of another person in the same browse
   await page.context().addCookies([{ name: name!, value: value!, url: workspace.server.url }]);
   await page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByText('ada has signed in with this browser since this page was opened').waitFor();
-  expect(await entriesOf(workspace, 'approval.approved')).toBe(0);
+  expect(await countEntries(workspace, 'approval.approved')).toBe(0);
   await page.getByText('ada@example.com').waitFor();
 
   const second = await page.context().newPage();
@@ -259,7 +259,7 @@ test('an action is rejected after a sign-in of another person in the same browse
 });
 
 /** The number of audit entries with this action. */
-const entriesOf = async ({ server, id }: Workspace, action: string): Promise<number> =>
+const countEntries = async ({ server, id }: Workspace, action: string): Promise<number> =>
   (await server.database.sql('SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1 AND action = $2', [id, action]))
     .length;
 

@@ -43,7 +43,7 @@ test('an incident blocks promotions until its re-certification is closed with a 
   expect(await dialog.getByLabel('Rationale').inputValue()).toBe('It will be fine.');
   expect(await promotionReason()).not.toBe('all_conditions_met');
 
-  // The dialog was opened on another evaluation, so it must be opened again.
+  // When the dialog was opened, the page showed an earlier evaluation. So the dialog must be opened again.
   await send(paths.evaluations, { name: 'mended', agent_name: 'support-bot', status: 'passing', pass_rate: 97 });
   await dialog.getByRole('button', { name: 'Close re-certification' }).click();
   await dialog.getByText('the page did not show the latest evaluation').waitFor();

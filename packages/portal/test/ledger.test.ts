@@ -52,7 +52,7 @@ test('the browser verifies with the current keys of the server, even if its cach
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci', action: 'agent.promoted' });
   const { page } = await workspace.visit('viewer', 'ledger');
-  const url = await olderKeysFirst(workspace.server.url);
+  const url = await startProxyWithOlderKeys(workspace.server.url);
   await page.goto(`${url}/w/${workspace.id}/ledger`);
   const publishedKeys = (cache: 'default' | 'reload') =>
     page.evaluate(`fetch('/.well-known/jwks.json', { cache: '${cache}' }).then((response) => response.json())`);
@@ -63,7 +63,7 @@ test('the browser verifies with the current keys of the server, even if its cach
 });
 
 /** Returns the URL of a proxy that forwards requests to a server. It responds to the first request for the keys with an empty list. */
-async function olderKeysFirst(target: string): Promise<string> {
+async function startProxyWithOlderKeys(target: string): Promise<string> {
   let isFirst = true;
   const proxy = createServer((incoming, response) => {
     if (isFirst && incoming.url === '/.well-known/jwks.json') {
@@ -72,9 +72,9 @@ async function olderKeysFirst(target: string): Promise<string> {
       return response.writeHead(200, headers).end('{"keys":[]}');
     }
     const { method, headers } = incoming;
-    const outgoing = request(target + incoming.url, { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode!, answer.headers);
-      answer.pipe(response);
+    const outgoing = request(target + incoming.url, { method, headers }, (upstreamResponse) => {
+      response.writeHead(upstreamResponse.statusCode!, upstreamResponse.headers);
+      upstreamResponse.pipe(response);
     });
     return incoming.pipe(outgoing);
   });

@@ -37,11 +37,11 @@ test('an admin invites a member by link, changes their role, creates a password 
   await dialog.getByRole('button', { name: 'Create link' }).click();
   const reset = await page.getByRole('group', { name: 'one-time link' }).innerText();
   await page.getByRole('button', { name: 'I have copied it' }).click();
-  const again = await openWindow({ baseURL: workspace.server.url });
-  await again.page.goto(reset);
-  await again.page.getByRole('textbox', { name: 'New password' }).fill(`${PASSWORD} anew`);
-  await again.page.getByRole('button', { name: 'Set password' }).click();
-  await again.page.getByRole('heading', { name: 'Overview' }).waitFor();
+  const resetWindow = await openWindow({ baseURL: workspace.server.url });
+  await resetWindow.page.goto(reset);
+  await resetWindow.page.getByRole('textbox', { name: 'New password' }).fill(`${PASSWORD} anew`);
+  await resetWindow.page.getByRole('button', { name: 'Set password' }).click();
+  await resetWindow.page.getByRole('heading', { name: 'Overview' }).waitFor();
   // The password reset ends all other sessions.
   await grace.page.goto(`/w/${workspace.id}/runs`);
   await grace.page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -51,7 +51,7 @@ test('an admin invites a member by link, changes their role, creates a password 
   await dialog.getByRole('button', { name: 'Remove' }).click();
   await page.getByText('Grace Hopper is no longer a member of the workspace.').waitFor();
   await page.getByLabel('Role of Grace Hopper').waitFor({ state: 'detached' });
-  expect([...pageErrors, ...grace.pageErrors, ...again.pageErrors]).toEqual([]);
+  expect([...pageErrors, ...grace.pageErrors, ...resetWindow.pageErrors]).toEqual([]);
 });
 
 test('after leaving a workspace, a person sees their other workspace and a message', async () => {

@@ -7,7 +7,7 @@ test.each([
   [-(59 * 60 + 40), '59 min. ago'],
   [-(23 * 3600 + 40 * 60), '23 hr. ago'],
   [2 * 86_400, 'in 2 days'],
-  // This can be the day before yesterday.
+  // The day 47 hours ago can be the day before yesterday, so the text is not "yesterday".
   [-47 * 3600, '1 day ago'],
   [54 * 86_400, 'in 1 mo.'],
 ])('shows the offset of %i seconds from now as %j, without rounding up to the next unit', (seconds, shown) => {

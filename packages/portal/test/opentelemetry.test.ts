@@ -72,7 +72,7 @@ test('the page of a run marks the requests in which a user ID was overwritten', 
   await expect.poll(() => requests.allInnerTexts(), BUSY).toEqual(['Request 1 · user ID overwritten', 'Request 2']);
 });
 
-test('the overview counts a run without a root span, but not among the runs with another outcome than success', async () => {
+test('the overview counts a run without a root span as a run, but not as "other than success"', async () => {
   const workspace = await newWorkspace();
   await sendSpans(workspace, [chatRun(newTrace())[0]!]);
   for (const outcome of ['success', 'failure', 'completed'])

@@ -24,7 +24,7 @@ test('a page of one workspace shows no input, result or data of another workspac
   const { page, pageErrors } = await openWindow({ baseURL: first.server.url, cookie: browser.cookie });
   const navigation = page.getByRole('navigation', { name: 'Workspace' });
 
-  // The form of the retention of runs, and the name.
+  // The retention and the name.
   const settings = navigation.getByRole('link', { name: 'Workspace', exact: true });
   const telemetryDays = page.getByLabel('Keep telemetry events for (days)');
   const name = page.getByLabel('Name', { exact: true });
@@ -52,7 +52,7 @@ test('a page of one workspace shows no input, result or data of another workspac
   await page.waitForURL(`**/w/${first.id}/ledger`);
   await page.getByText('Not verified yet.').waitFor();
 
-  // The first steps, and the numbers of runs. The first workspace has decisions.
+  // The first steps, and the period of the charts. Only the first workspace has decisions.
   await switchTo(page, second);
   await page.getByRole('heading', { name: 'First steps' }).waitFor();
   await switchTo(page, first);

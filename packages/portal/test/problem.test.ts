@@ -31,7 +31,7 @@ test('the message about a lost connection says to check whether a change was sto
   expect(new Problem(0, 'no_response').message).toContain('If you submitted a change, first check whether it was stored.');
 });
 
-test('the message of a problem shows a run of spaces, so that two names in it look different', async () => {
+test('the message of a problem makes repeated spaces visible, so that two names in it look different', async () => {
   const issues = [{ path: '', message: 'the page showed "a  bot", but the log has "a bot"', code: 'conflict' }];
   const response = Response.json({ error: 'rule_violation', issues }, { status: 409 });
   const message = 'The page showed "a\u2423\u2423bot", but the log has "a bot"';

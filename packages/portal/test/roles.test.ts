@@ -28,13 +28,13 @@ test('a viewer can read records but sees no actions, and neither the pages nor t
     ['signing', 'Show', 'Rotate'],
     ['settings', 'Rename', 'Set retention'],
   ] as const) {
-    const seen = async (on: Page) => {
-      await on.goto(`/w/${workspace.id}/${path}`);
-      await waitUntilLoaded(on);
-      const counts = await Promise.all(actions.map((name) => on.getByRole('button', { name, exact: true }).count()));
+    const visibleActions = async (target: Page) => {
+      await target.goto(`/w/${workspace.id}/${path}`);
+      await waitUntilLoaded(target);
+      const counts = await Promise.all(actions.map((name) => target.getByRole('button', { name, exact: true }).count()));
       return actions.filter((_, index) => counts[index]! > 0);
     };
-    expect([path, await seen(page), await seen(pageOfAdmin)]).toEqual([path, [], actions]);
+    expect([path, await visibleActions(page), await visibleActions(pageOfAdmin)]).toEqual([path, [], actions]);
   }
   await page.goto(`/w/${workspace.id}/keys`);
   await page.getByText('Only admins of the workspace can see keys and their audit trail.').waitFor();

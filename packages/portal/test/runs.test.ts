@@ -221,7 +221,7 @@ test('a step shows its complete error, the fields that the contract does not nam
   await page.getByText('{"order_id":9007199254740993}').waitFor();
 });
 
-test('a step with a whole number above 2^53 says that such numbers can be rounded, and other steps do not say so', async () => {
+test('only a step with a whole number above 2^53 says that such numbers can be rounded', async () => {
   const workspace = await newWorkspace();
   const span = { span_id: 'a', kind: 'tool', name: 'refund' };
   // A number literal in TypeScript would be rounded before it is sent.

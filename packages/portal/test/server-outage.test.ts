@@ -5,9 +5,9 @@ import { paths, testServer } from '../../server/test/harness/test-server.ts';
 import { newWorkspace } from './harness.ts';
 import { openWindow } from './window.ts';
 
-/** A script that sets a mark, which a reload removes. */
-const MARK = 'window.notReloaded = true';
-const isMarked = 'window.notReloaded === true';
+/** Scripts that set a mark, which a reload removes, and that return whether the mark is set. */
+const SET_MARK = 'window.notReloaded = true';
+const IS_MARKED = 'window.notReloaded === true';
 
 test('with the server stopped, unvisited pages open and a form keeps its input until the server is back', async () => {
   const database = await cloneDatabase();
@@ -20,7 +20,7 @@ test('with the server stopped, unvisited pages open and a form keeps its input u
   page.on('requestfinished', (request) => requests.add(request.url()));
   await page.goto(`/w/${id}/`);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  await page.evaluate(MARK);
+  await page.evaluate(SET_MARK);
   await expect.poll(() => [...requests].some((url) => /settings-page-.*\.js/.test(url)), { timeout: 30_000 }).toBe(true);
   await expect.poll(() => [...requests].some((url) => /members-page-.*\.js/.test(url)), { timeout: 30_000 }).toBe(true);
 
@@ -41,7 +41,7 @@ test('with the server stopped, unvisited pages open and a form keeps its input u
   await page.getByRole('option', { name: 'support-bot' }).click();
   await dialog.getByRole('button', { name: 'Open incident' }).click();
   await page.getByRole('heading', { name: 'Incident with support-bot' }).waitFor();
-  expect(await page.evaluate(isMarked)).toBe(true);
+  expect(await page.evaluate(IS_MARKED)).toBe(true);
   expect(pageErrors).toEqual([]);
   await second.stop();
   await database.drop();
@@ -54,7 +54,7 @@ test('a notice is shown if the code of a page cannot be loaded, and the page lat
   await context.route('**/assets/agents-page-*.js', (route) => route.abort());
   await page.goto(`/w/${workspace.id}/`);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  await page.evaluate(MARK);
+  await page.evaluate(SET_MARK);
   // The server runs but cannot send the code.
   await page.getByRole('link', { name: 'Agents', exact: true }).click();
   await page.getByText('The server did not send the code of this page.').waitFor();
@@ -65,7 +65,7 @@ test('a notice is shown if the code of a page cannot be loaded, and the page lat
   await context.unroute('**/assets/agents-page-*.js');
   await context.unroute('**/readyz');
   await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
-  expect(await page.evaluate(isMarked)).toBe(true);
+  expect(await page.evaluate(IS_MARKED)).toBe(true);
 });
 
 test('the portal preloads the remaining pages if the code of one page cannot be loaded', async () => {

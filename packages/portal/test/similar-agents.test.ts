@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openIncident } from '../../server/src/workspace/open-incident.ts';
 import { newWorkspace, paths } from './harness.ts';
 
-test('pages show runs of spaces in the name of an agent, and that the name is similar to one with single spaces', async () => {
+test('pages make repeated spaces in the name of an agent visible, and report a similar name with single spaces', async () => {
   const workspace = await newWorkspace();
   for (const agent_name of ['checkout bot', 'checkout  bot'])
     await workspace.send(paths.evaluations, { name: 'nightly', agent_name, status: 'passing', pass_rate: 90 });

@@ -34,7 +34,7 @@ test('a ledger is valid with a checkpoint of at most its own size, and not with 
   }
 });
 
-test('a ledger whose tree differs from that of the checkpoint is reported as rewritten', async () => {
+test('a ledger whose tree differs from the tree of the checkpoint is reported as rewritten', async () => {
   expect(await verifyFirst(6, checkpointsOf('decisions')[2]!)).toEqual({
     kind: 'invalid',
     checked: 2,
@@ -50,7 +50,7 @@ test('a checkpoint of another log is rejected, even for the same tree', async ()
   });
 });
 
-test('a line that parseLine rejects is rejected for the same reason', async () => {
+test('verifyChain rejects a line for the same reason as parseLine', async () => {
   const [first] = entries;
   const nested = first!.replace(/}$/, `,"x":${'['.repeat(20_000)}${']'.repeat(20_000)}}`);
   const repeated = first!.replace(/}$/, ',"actor":"mallory"}');

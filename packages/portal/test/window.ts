@@ -22,7 +22,7 @@ interface WindowOptions {
 let browser: Promise<Browser> | undefined;
 
 /** Windows of finished tests, by server, time zone and data saving. Their caches have the portal's code, so pages load faster. */
-const unused = new Map<string, Page[]>();
+const unusedWindows = new Map<string, Page[]>();
 
 /** The URLs of servers that later test files start again. Windows of other servers are closed at the end of the file. */
 const keptURLs = new Set<string>();
@@ -36,13 +36,13 @@ export function keepWindowsOf(baseURL: string): void {
 const EVENTS = ['pageerror', 'console', 'dialog', 'request', 'requestfinished'] as const;
 
 /**
- * Opens a window with its own cookies and storage. It can be the window of an earlier test, of which only the cache is left. Files
+ * Opens a window with its own cookies and storage. It can be the window of an earlier test; then only its cache is left. Files
  * that share a process share one Chromium.
  */
 export async function openWindow(options: WindowOptions): Promise<Window> {
   const { baseURL, cookie, width = 1280, colorScheme = 'light', timezoneId = '', savesData = true } = options;
   const key = `${baseURL} ${timezoneId} ${savesData}`;
-  const page = unused.get(key)?.pop() ?? (await newPage(baseURL, timezoneId, savesData));
+  const page = unusedWindows.get(key)?.pop() ?? (await newPage(baseURL, timezoneId, savesData));
   // A window that a hook opens is for all tests of the file.
   if (TestRunner.getCurrentTest() !== undefined) onTestFinished(() => reset(page, key));
   else afterFile(() => (keptURLs.has(baseURL) ? reset(page, key) : undefined));
@@ -67,7 +67,7 @@ async function newPage(baseURL: string, timezoneId: string, savesData: boolean):
   });
   afterFile(async () => {
     if (keptURLs.has(baseURL)) return;
-    unused.delete(`${baseURL} ${timezoneId} ${savesData}`);
+    unusedWindows.delete(`${baseURL} ${timezoneId} ${savesData}`);
     await context.close();
   });
   const page = await context.newPage();
@@ -96,5 +96,5 @@ async function reset(page: Page, key: string): Promise<void> {
   await page.route(emptyPage, (route) => route.fulfill({ contentType: 'text/html', body: '' }));
   await page.goto(emptyPage);
   await page.unroute(emptyPage);
-  unused.set(key, [...(unused.get(key) ?? []), page]);
+  unusedWindows.set(key, [...(unusedWindows.get(key) ?? []), page]);
 }

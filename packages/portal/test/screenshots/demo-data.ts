@@ -13,12 +13,12 @@ export type Send = (path: string, body: unknown) => Promise<Record<string, unkno
 export async function sendDemoData(send: Send): Promise<void> {
   for (let day = 0; day < DAYS; day += 1) {
     await send('/api/public/telemetry', { events: eventsOf(day) });
-    for (const [place, agent] of AGENTS.slice(0, 3).entries()) {
-      const passRate = 84 + ((day * 7 + place * 5) % 13) - (place === 1 ? 9 : 0);
+    for (const [agentIndex, agent] of AGENTS.slice(0, 3).entries()) {
+      const passRate = 84 + ((day * 7 + agentIndex * 5) % 13) - (agentIndex === 1 ? 9 : 0);
       const status = passRate >= 80 ? 'passing' : 'failing';
-      const category = place === 2 ? 'safety' : 'regression';
+      const category = agentIndex === 2 ? 'safety' : 'regression';
       const evaluation = { name: `nightly-${dayLabel(day)}`, agent_name: agent, category };
-      if (place === 2) {
+      if (agentIndex === 2) {
         const rate = 70 + ((day * 3) % 17);
         const safety = { suite: { name: 'safety' }, status: rate >= 80 ? 'passing' : 'failing', pass_rate: rate };
         await send('/api/v1/evaluations', { ...evaluation, ...safety });
@@ -33,10 +33,10 @@ export async function sendDemoData(send: Send): Promise<void> {
   await send('/api/public/evaluations', { name: 'first', agent_name: 'Refund-Agent', status: 'passing', pass_rate: 91 });
 }
 
-/** The part of a trace_id or of an evaluation's name that says the day. `backdate` finds the rows of a day by this part. */
+/** The part of a trace_id or of an evaluation's name that names the day. `backdate` finds the rows of a day by this part. */
 const dayLabel = (day: number): string => `day-${String(day).padStart(2, '0')}`;
 
-/** The telemetry events of a day: fewer on two of seven days, and some of them failures. */
+/** The telemetry events of a day. Two of seven days have fewer events. Some events are failures. */
 function eventsOf(day: number): object[] {
   const runs = 24 + ((day * 11) % 17) - (day % 7 > 4 ? 14 : 0);
   return Array.from({ length: runs }, (_each, index) => ({
@@ -53,12 +53,16 @@ function eventsOf(day: number): object[] {
   }));
 }
 
-const at = (start: number, ms: number): string => new Date(start + ms).toISOString();
+const timeAt = (start: number, ms: number): string => new Date(start + ms).toISOString();
 
 /** A run with a question, a lookup, a guardrail and an answer. */
 function conversation(): object {
   const start = Date.now() - 12 * 60_000;
-  const times = (from: number, to: number) => ({ started_at: at(start, from), ended_at: at(start, to), latency_ms: to - from });
+  const times = (from: number, to: number) => ({
+    started_at: timeAt(start, from),
+    ended_at: timeAt(start, to),
+    latency_ms: to - from,
+  });
   const promptMessages = [
     { role: 'system', content: 'You answer customers of a shop. You may refund up to $50.' },
     { role: 'user', content: 'My order 4711 arrived broken. I would like my money back.' },
@@ -168,7 +172,7 @@ function longRun(): object {
       kind: index === 0 || isRound ? 'agent' : kinds[index % 4],
       name:
         index === 0 ? 'research the market' : isRound ? `round ${round}` : ['think', 'search', 'read source', 'note'][index % 4],
-      started_at: at(start, index * 95),
+      started_at: timeAt(start, index * 95),
       latency_ms: index === 0 ? 41_000 : isRound ? 1300 : 60 + ((index * 37) % 140),
       ...(index % 4 === 0 && !isRound ? { model: 'claude-sonnet-4', prompt_tokens: 400 + index, completion_tokens: 40 } : {}),
       ...(index === 203 ? { error: 'The source could not be read.', status: 'failure' } : {}),
@@ -182,15 +186,15 @@ export async function backdate(client: pg.Client): Promise<void> {
   for (const table of ['telemetry_events', 'evaluations'])
     await client.query(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
   for (let day = 0; day < DAYS; day += 1) {
-    const ago = `${(DAYS - 1 - day) * DAY_MS + HOUR_MS} milliseconds`;
+    const age = `${(DAYS - 1 - day) * DAY_MS + HOUR_MS} milliseconds`;
     await client.query(
       `UPDATE countersign.telemetry_events
           SET received_at = received_at - $1::interval + (ordinal * interval '90 seconds') - interval '50 minutes'
         WHERE trace_id LIKE $2`,
-      [ago, `${dayLabel(day)}-%`],
+      [age, `${dayLabel(day)}-%`],
     );
     await client.query('UPDATE countersign.evaluations SET recorded_at = recorded_at - $1::interval WHERE name = $2', [
-      ago,
+      age,
       `nightly-${dayLabel(day)}`,
     ]);
   }

@@ -121,7 +121,7 @@ async function takeAll(browser: Browser, link: string, workspace: string): Promi
   }
 }
 
-/** Creates an empty workspace for the signed-in person. */
+/** Creates an empty workspace for the signed-in person, and returns its ID. */
 async function createEmptyWorkspace(page: Page): Promise<string> {
   const { person } = await (await page.request.get('/api/portal/session')).json();
   const id = await createWorkspace(database.pool, 'a-new-one');
