@@ -47,10 +47,10 @@ export class Caller {
       let isChunked = false;
       let tail = '';
       let result: CallResult = { status: 0, retryAfterSeconds: 0, ms: 0 };
-      const finish = (closes: boolean) => {
+      const finish = (closesConnection: boolean) => {
         clearTimeout(timeout);
         socket.removeAllListeners('data').removeAllListeners('close').removeAllListeners('end');
-        if (closes) this.close();
+        if (closesConnection) this.close();
         resolve({ ...result, ms: performance.now() - startedAt });
       };
       const timeout = setTimeout(() => finish(true), timeoutMs);

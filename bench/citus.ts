@@ -100,8 +100,8 @@ async function rate({ port, keys }: Side, work: Work, tenants: number): Promise<
 }
 
 /** Fills an empty database with tables, workspaces, keys and evaluations, and starts a server on it. */
-async function startSide({ host, port }: CitusNode, database: string, citus: boolean): Promise<Side> {
-  await migrate({ host, port, user: OWNER, database }, { serverRole: SERVER, citus });
+async function startSide({ host, port }: CitusNode, database: string, isCitus: boolean): Promise<Side> {
+  await migrate({ host, port, user: OWNER, database }, { serverRole: SERVER, citus: isCitus });
   const environment = {
     ...secrets,
     DATABASE_URL: `postgres://${SERVER}@${host}:${port}/${database}`,

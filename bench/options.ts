@@ -41,7 +41,7 @@ export interface Options {
   /** A file of recorded runs for `disk` and `retention`, in the format of examples/tau-bench. Undefined: the sample file there. */
   runs: string | undefined;
   /** Whether the measured server writes CPU profiles into bench/output. */
-  profile: boolean;
+  writesProfile: boolean;
   /** The folder of another checkout. Each row then compares the servers of both checkouts, instead of one server with a limit. */
   against: string | undefined;
   /** How many servers of each checkout share its database, with `against`. */
@@ -102,7 +102,7 @@ export function readOptions(args: string[]): Options | 'help' {
     rows: positive('--rows', values.rows),
     verifyRows: positive('--verify-rows', values['verify-rows']),
     memorySeconds: positive('--memory-seconds', values['memory-seconds']),
-    profile: values.profile,
+    writesProfile: values.profile,
     savesResult: values.keep,
     comparesWithSaved: values.compare,
     runs: values.runs,

@@ -64,7 +64,7 @@ async function inEnvironment<T>(
   measure: (environment: BenchEnvironment) => Promise<T>,
   settings?: Record<string, string>,
 ): Promise<T> {
-  const environment = await createEnvironment(options.profile ? OUTPUT : undefined, settings);
+  const environment = await createEnvironment(options.writesProfile ? OUTPUT : undefined, settings);
   try {
     return await Promise.race([measure(environment), stopped]);
   } finally {

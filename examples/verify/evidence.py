@@ -64,9 +64,9 @@ def verdict(document):
         evaluation = None
     age = None if evaluation is None else _rounded(_age_hours(document['read_at'], evaluation))
     failures = [
-        _recent_passing(agent, evaluation, age, asked['max_age_hours']),
-        _pass_rate(evaluation, asked['min_pass_rate']),
-        _approval(agent, evaluation, document['approval'], document['read_at']),
+        _evaluation_failure(agent, evaluation, age, asked['max_age_hours']),
+        _pass_rate_failure(evaluation, asked['min_pass_rate']),
+        _approval_failure(agent, evaluation, document['approval'], document['read_at']),
         'recertification_open' if agent is None or document['open_recertifications'] != 0 else None,
     ]
     conditions = ('recent_passing_evaluation', 'pass_rate', 'high_risk_approval', 'recertification')
@@ -95,18 +95,18 @@ def request_members(response, document):
     return {name: document['asked'][name] for name in REQUEST_MEMBERS}
 
 
-def _recent_passing(agent, evaluation, age, max_age_hours):
+def _evaluation_failure(agent, evaluation, age, max_age_hours):
     if evaluation is None or not 0 <= age <= max_age_hours:
         return 'no_recent_evaluation'
     return None if evaluation['status'] == 'passing' else 'evaluation_not_passing'
 
 
-def _pass_rate(evaluation, required):
+def _pass_rate_failure(evaluation, required):
     rate = None if evaluation is None else evaluation['pass_rate']
     return None if rate is not None and rate >= required else 'pass_rate_below_threshold'
 
 
-def _approval(agent, evaluation, approval, read_at):
+def _approval_failure(agent, evaluation, approval, read_at):
     if agent is not None and agent['risk_level'] == 'low':
         return None
     if agent is None or evaluation is None or approval is None:

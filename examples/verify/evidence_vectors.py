@@ -103,7 +103,7 @@ _OTHER_AGENT = '5e8f1a3b-70c3-4e8b-9a2d-0b6f4d526c55'
 _INCIDENT = '4c3d9f5b-7a9c-4e3d-8f70-8d2f4b6c0e1a'
 
 
-def _recorded(number, **changed):
+def _recorded_evaluation(number, **changed):
     return {
         'action': 'evaluation.recorded',
         'agent_id': AGENT,
@@ -126,17 +126,17 @@ def _event_about(number, **members):
 
 EVIDENCE_FACTS = [
     {'action': 'agent.registered', 'agent_id': AGENT, 'agent_name': 'refund-agent'},
-    _recorded(1),
+    _recorded_evaluation(1),
     {'action': 'agent.risk_set', 'agent_id': AGENT, 'risk_level': 'high'},
     _event_about(1, action='approval.decided', status='approved'),
     {'action': 'agent.registered', 'agent_id': _OTHER_AGENT, 'agent_name': 'r\u00e9fund-agent \U0001f600'},
-    _recorded(2, harness_id=HARNESS, suite='safety', category='regression', evaluated_at='2026-11-20T11:00:00.123456Z'),
+    _recorded_evaluation(2, harness_id=HARNESS, suite='safety', category='regression', evaluated_at='2026-11-20T11:00:00.123456Z'),
     _event_about(2, action='approval.decided', status='rejected'),
     _event_about(1, action='approval.withdrawn'),
     {'action': 'incident.opened', 'agent_id': AGENT, 'incident_id': _INCIDENT, 'recertification_required': True},
     {'action': 'incident.opened', 'agent_id': _OTHER_AGENT, 'incident_id': HARNESS, 'recertification_required': False},
-    _recorded(3, suite='safety', pass_rate=1e-7, status='failing'),
-    _recorded(4, pass_rate=88),
+    _recorded_evaluation(3, suite='safety', pass_rate=1e-7, status='failing'),
+    _recorded_evaluation(4, pass_rate=88),
     _event_about(4, action='recertifications.closed', incident_ids=[_INCIDENT]),
 ]
 

@@ -58,6 +58,7 @@ def _lists():
 
 
 def _trust(keys, successors=None, tenant_id=vector_values.TENANT):
+    """A trust file with these keys."""
     workspace = {'id': tenant_id, 'name': 'acme'}
     file = {'version': 1, 'workspace': workspace, 'url': 'https://countersign.example.com', 'keys': keys}
     return file if successors is None else {**file, 'successors': successors}

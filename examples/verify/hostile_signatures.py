@@ -155,7 +155,7 @@ def _curve():
 
 def _with_small_order_part(message):
     """A signature whose R has a component of order 8: its equation holds only if both sides are multiplied by the cofactor."""
-    scalar, key = proof_vectors._expanded(FIRST)[0], proof_vectors.public_key(FIRST)
+    scalar, key = proof_vectors.expand_seed(FIRST)[0], proof_vectors.public_key(FIRST)
     nonce = int.from_bytes(hashlib.sha512(b'hostile' + message).digest(), 'little') % ed25519.ORDER
     mixed = ed25519.add(ed25519.sum_of_multiples(nonce, ed25519.BASE, 0, ed25519.IDENTITY), ed25519.decode(ORDER_8))
     encoded = ed25519.encode(mixed)

@@ -40,13 +40,13 @@ def read_inclusion(data, keys):
     head, gap, signed = text_of(data).partition('\n\n')
     lines = head.split('\n')
     if lines.pop(0) != FIRST_LINE or not gap:
-        raise _bad(f'an inclusion proof starts with the line {FIRST_LINE} and has its checkpoint after an empty line')
+        raise _bad_proof(f'an inclusion proof starts with the line {FIRST_LINE} and has its checkpoint after an empty line')
     if lines and lines[0].startswith('extra '):
         if note.from_base64(lines.pop(0)[6:]) is None:
-            raise _bad('the line extra is not base64')
+            raise _bad_proof('the line extra is not base64')
     index = re.fullmatch('index (0|[1-9][0-9]{0,15})', lines.pop(0)) if lines else None
     if index is None:
-        raise _bad('the line index is missing, or not "index <number>"')
+        raise _bad_proof('the line index is missing, or not "index <number>"')
     return Inclusion(int(index.group(1)), _hashes(lines), note.read_checkpoint(signed.encode('utf-8'), keys))
 
 
@@ -57,32 +57,33 @@ def read_consistency(data, keys):
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
     if not isinstance(proof, dict):
-        raise _bad('a consistency proof is a JSON object')
+        raise _bad_proof('a consistency proof is a JSON object')
     for name, kind in (('log', str), ('first', int), ('second', int), ('hashes', list), ('checkpoint', str)):
         if type(proof.get(name)) is not kind:
-            raise _bad(f'the member {name} is missing or not {"an array" if kind is list else "a string" if kind is str else "a whole number"}')
+            wanted = 'an array' if kind is list else 'a string' if kind is str else 'a whole number'
+            raise _bad_proof(f'the member {name} is missing or not {wanted}')
     try:
         signed = proof['checkpoint'].encode('utf-8')
     except UnicodeEncodeError:
         raise Invalid([('lone_surrogate', 'the checkpoint contains a lone surrogate')]) from None
     checkpoint = note.read_checkpoint(signed, keys)
     if proof['second'] != checkpoint.size:
-        raise _bad(f'second is {proof["second"]}, but the checkpoint has size {checkpoint.size}')
+        raise _bad_proof(f'second is {proof["second"]}, but the checkpoint has size {checkpoint.size}')
     if proof['log'] != log_of(checkpoint.origin)[1]:
-        raise _bad(f'log is {shown(proof["log"])}, but the checkpoint is of {shown(checkpoint.origin)}')
+        raise _bad_proof(f'log is {shown(proof["log"])}, but the checkpoint is of {shown(checkpoint.origin)}')
     return Consistency(proof['log'], proof['first'], proof['second'], _hashes(proof['hashes']), checkpoint)
 
 
 def _hashes(texts):
     if len(texts) > MOST_HASHES:
-        raise _bad(f'more than {MOST_HASHES} hashes')
+        raise _bad_proof(f'more than {MOST_HASHES} hashes')
     hashes = [note.from_base64(text) if isinstance(text, str) else None for text in texts]
     if any(data is None or len(data) != 32 for data in hashes):
-        raise _bad('a hash is not the base64 of 32 bytes')
+        raise _bad_proof('a hash is not the base64 of 32 bytes')
     return hashes
 
 
-def _bad(message):
+def _bad_proof(message):
     return Invalid([('bad_proof', message)])
 
 

@@ -30,7 +30,7 @@ RETIRED_AT = '2026-11-20T18:00:00.000Z'
 # --- Signing (RFC 8032, 5.1.5 and 5.1.6) ------------------------------------------------------------------------------
 
 
-def _expanded(seed):
+def expand_seed(seed):
     digest = hashlib.sha512(seed).digest()
     scalar = int.from_bytes(digest[:32], 'little') & ((1 << 254) - 8) | 1 << 254
     return scalar, digest[32:]
@@ -41,11 +41,11 @@ def _times_base(scalar):
 
 
 def public_key(seed):
-    return _times_base(_expanded(seed)[0])
+    return _times_base(expand_seed(seed)[0])
 
 
 def sign(seed, message):
-    scalar, prefix = _expanded(seed)
+    scalar, prefix = expand_seed(seed)
     key = _times_base(scalar)
     r = int.from_bytes(hashlib.sha512(prefix + message).digest(), 'little') % ed25519.ORDER
     point = _times_base(r)

@@ -13,8 +13,8 @@ import jcs
 from golden import vectors
 
 
-def double(bits):
-    return struct.unpack('>d', bytes.fromhex(bits))[0]
+def double(hex_digits):
+    return struct.unpack('>d', bytes.fromhex(hex_digits))[0]
 
 
 class Canonicalization(unittest.TestCase):
