@@ -33,7 +33,7 @@ export class KeeperClients {
   }
 
   /** Resolves when the keeper is idle. */
-  async untilIdle(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     while (!this.isIdle) {
       await new Promise<void>((resolve) => {
         this.#changed = resolve;

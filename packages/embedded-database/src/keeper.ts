@@ -39,7 +39,7 @@ async function runKeeper(configuration: KeeperConfiguration): Promise<void> {
     const message = error instanceof Error ? error.message : String(error);
     log(error instanceof EmbeddedDatabaseError ? message : `${error instanceof Error ? error.stack : error}`);
     clients.setState({ kind: 'failed', code, message });
-    await Promise.race([clients.untilIdle(), sleep(failureNoticeMs, undefined, { ref: false })]);
+    await Promise.race([clients.waitUntilIdle(), sleep(failureNoticeMs, undefined, { ref: false })]);
   }
   clearInterval(boundingLog);
   clients.close();
@@ -80,7 +80,7 @@ async function supervise(configuration: KeeperConfiguration, keeper: RegisteredK
     if (restarts.isProlonged)
       clients.setStateOfNewClients({ kind: 'failed', code: 'start_failed', message: restarts.describe(ending) });
     const timeout = new AbortController();
-    await Promise.race([clients.untilIdle(), sleep(pauseMs, undefined, timeout).catch(() => {})]);
+    await Promise.race([clients.waitUntilIdle(), sleep(pauseMs, undefined, timeout).catch(() => {})]);
     timeout.abort();
   }
 }
@@ -107,7 +107,7 @@ async function runPostgres(
     clients.setState({ kind: 'ready', host, port });
   });
   // The condition is checked again after each event, because a new client may have connected since the last client left.
-  while (!clients.isIdle && postmaster.isRunning()) await Promise.race([clients.untilIdle(), postmaster.ended]);
+  while (!clients.isIdle && postmaster.isRunning()) await Promise.race([clients.waitUntilIdle(), postmaster.ended]);
   isNeeded = false;
   // In a prolonged outage, new clients still receive the failure.
   if (wasReady || !restarts.isProlonged) clients.setState(undefined);

@@ -52,7 +52,7 @@ export async function stopOrphanedPostgres(cluster: string, socketFolder: string
     const pids = remaining.map(({ pid }) => pid).join(', ');
     throw new EmbeddedDatabaseError('start_failed', `PostgreSQL of an earlier run cannot be stopped: end the processes ${pids}`);
   }
-  await untilSocketIsClosed(join(socketFolder, `.s.PGSQL.${port}`), notify);
+  await waitUntilSocketIsClosed(join(socketFolder, `.s.PGSQL.${port}`), notify);
   // PostgreSQL may refuse to start if the process that a lock file names exists. By now that process can be an unrelated process, or a dead
   // process that was not reaped (some containers have no process that reaps). The checks above show that no PostgreSQL of this machine runs
   // on this cluster.
@@ -65,7 +65,7 @@ export async function stopOrphanedPostgres(cluster: string, socketFolder: string
  * Waits until no PostgreSQL accepts connections on the socket. Call it after all visible processes of PostgreSQL have ended. A PostgreSQL
  * that still accepts connections then runs in another container with the same data folder.
  */
-async function untilSocketIsClosed(socketPath: string, notify: (line: string) => void): Promise<void> {
+async function waitUntilSocketIsClosed(socketPath: string, notify: (line: string) => void): Promise<void> {
   const deadline = Date.now() + otherContainerTimeoutMs;
   let isReported = false;
   while (await acceptsConnections(socketPath)) {

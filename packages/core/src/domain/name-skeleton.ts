@@ -53,7 +53,7 @@ function prototypes(): Map<string, string> {
 }
 
 function readTable(): Map<string, string> {
-  const read = new Map<string, string>();
+  const mapping = new Map<string, string>();
   const number = (digits: string) => Number.parseInt(digits, 36);
   for (const entry of CONFUSABLES.split(' ')) {
     const [target = '', distances = ''] = entry.split(':');
@@ -61,12 +61,12 @@ function readTable(): Map<string, string> {
     let source = 0;
     for (const distance of distances.split('.')) {
       source += number(distance);
-      read.set(String.fromCodePoint(source), prototype);
+      mapping.set(String.fromCodePoint(source), prototype);
     }
   }
-  for (const [first, last] of WIDTHS) addWidths(read, first, last);
-  read.set(MONGOLIAN_HYPHEN, '-');
-  return read;
+  for (const [first, last] of WIDTHS) addWidths(mapping, first, last);
+  mapping.set(MONGOLIAN_HYPHEN, '-');
+  return mapping;
 }
 
 /** The ranges of full-width, half-width and small forms. The table of UTS #39 lists only a part of them. */
@@ -82,11 +82,11 @@ const MONGOLIAN_HYPHEN = '\u1806';
 const FULL_WIDTH_HYPHEN = '\uff0d';
 
 /** Adds the forms from `first` to `last` that the table leaves out. Each form gets the replacement of its ordinary form. */
-function addWidths(read: Map<string, string>, first: number, last: number): void {
+function addWidths(mapping: Map<string, string>, first: number, last: number): void {
   for (let codePoint = first; codePoint <= last; codePoint += 1) {
     const form = String.fromCodePoint(codePoint);
-    if (read.has(form) && form !== FULL_WIDTH_HYPHEN) continue;
-    const ordinary = [...form.normalize('NFKD')].map((character) => read.get(character) ?? character).join('');
-    if (ordinary !== form) read.set(form, ordinary);
+    if (mapping.has(form) && form !== FULL_WIDTH_HYPHEN) continue;
+    const ordinary = [...form.normalize('NFKD')].map((character) => mapping.get(character) ?? character).join('');
+    if (ordinary !== form) mapping.set(form, ordinary);
   }
 }

@@ -5,14 +5,14 @@ export type Value = string | number | boolean | null | Value[] | { [name: string
 export type Attributes = Map<string, Value>;
 
 /** For each name, the values that a later attribute with this name replaced. The body of the export still contains them. */
-const replaced = new WeakMap<Attributes, Map<string, Value[]>>();
+const replacedValues = new WeakMap<Attributes, Map<string, Value[]>>();
 
 /** Adds an attribute. If its name is already in use, `valuesOf` still returns the replaced value. */
 export function setAttribute(attributes: Attributes, name: string, value: Value): void {
   const earlier = attributes.get(name);
   if (earlier !== undefined) {
-    const byName = replaced.get(attributes) ?? new Map<string, Value[]>();
-    replaced.set(attributes, byName);
+    const byName = replacedValues.get(attributes) ?? new Map<string, Value[]>();
+    replacedValues.set(attributes, byName);
     const values = byName.get(name);
     // Copying the list for each value would take hours for a body of 500,000 values with one name.
     if (values === undefined) byName.set(name, [earlier]);
@@ -24,7 +24,7 @@ export function setAttribute(attributes: Attributes, name: string, value: Value)
 /** All values that were set under this name: the current value first, then the replaced ones. Empty if the name has no value. */
 export const valuesOf = (attributes: Attributes, name: string): Value[] => {
   const value = attributes.get(name);
-  return value === undefined ? [] : [value, ...(replaced.get(attributes)?.get(name) ?? [])];
+  return value === undefined ? [] : [value, ...(replacedValues.get(attributes)?.get(name) ?? [])];
 };
 
 /** An event of a span. */

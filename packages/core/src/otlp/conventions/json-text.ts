@@ -19,17 +19,17 @@ interface ParsedSize {
   values: number;
 }
 
-/** The texts parsed so far by the current `parsingWithinLimit`. Mapping is synchronous, so at most one call is active. */
-let current: ParsedSize | undefined;
+/** The size of the texts parsed by the current call of `parsingWithinLimit`. Mapping is synchronous, so at most one call is active. */
+let currentSize: ParsedSize | undefined;
 
 /** Runs work, and limits the number of values in all JSON texts that it parses. A nested call shares the limit of the outer call. */
 export function parsingWithinLimit<T>(work: () => T): T {
-  const outer = current;
-  current ??= { characters: 0, values: 0 };
+  const outer = currentSize;
+  currentSize ??= { characters: 0, values: 0 };
   try {
     return work();
   } finally {
-    current = outer;
+    currentSize = outer;
   }
 }
 
@@ -56,7 +56,7 @@ export function parsedJson(value: Value): Value {
 
 /** Whether a text may be parsed. If so, adds it to the texts parsed so far. */
 function takeValues(text: string): boolean {
-  const parsed = current ?? { characters: 0, values: 0 };
+  const parsed = currentSize ?? { characters: 0, values: 0 };
   // A text has at most two values per three characters, as in `[1]`. So the values of texts within this limit need not be counted.
   if (parsed.characters + text.length <= 2 * JSON_TEXT_VALUES_MAX) {
     parsed.characters += text.length;
