@@ -13,8 +13,8 @@ export function hasRunBefore(error: unknown): boolean {
 }
 
 /**
- * A missing row gets the time of the next kept row, or the current time. So it never has an earlier time than that at which the migration
- * ran, and the order of the rows stays right. The last kept row can be later than the current time, because the column has no time zone.
+ * A missing row gets the time of the next kept row, or the current time. So its time is never earlier than the run of the migration, and
+ * the order of the rows stays right. The last kept row can be later than the current time, because the column has no time zone.
  */
 const PUT_BACK = `
   WITH kept AS (DELETE FROM countersign.migrations RETURNING name, run_on)

@@ -7,7 +7,7 @@
  * - With `standard_conforming_strings = off`, patterns lose their backslashes.
  * - With `array_nulls = off`, a null in an array is the text NULL.
  * - With `quote_all_identifiers = on`, the definitions of tables seem to differ from those of the migrations.
- * - The others change the text of times, bytes and numbers.
+ * - The other settings determine the text of times, bytes and numbers.
  */
 export const STATEMENT_SETTINGS = `SET quote_all_identifiers = off; SET row_security = on; SET search_path = pg_catalog, pg_temp;
   SET standard_conforming_strings = on; SET array_nulls = on; SET datestyle = 'ISO, MDY'; SET timezone = 'UTC'; SET intervalstyle = 'postgres';

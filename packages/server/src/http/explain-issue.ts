@@ -5,7 +5,7 @@ import { PERSON_NAME_RULE } from '../people/person-name.ts';
 /**
  * Returns the code and the message of the issue for an Ajv error.
  * @param error must come from an Ajv instance with `verbose`, because the message needs `data` and `parentSchema`.
- * @param member the name of the error's place in the message.
+ * @param member the name by which the message refers to the place of the error.
  */
 export function explain(error: ErrorObject, member: string): { code: IssueCode; message: string } {
   const { keyword, params, data, parentSchema } = error;

@@ -25,8 +25,8 @@ const NOTE = 'text/plain; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * For responses to a read token. Caches may store a response to `X-Service-Key` unless a header forbids it (RFC 9111, section 3), and the
- * same URL returns different records for each workspace.
+ * For responses to requests with a read token. Caches may store a response to a request with `X-Service-Key` unless a header forbids it
+ * (RFC 9111, section 3), and the same URL returns different records for each workspace.
  */
 const PRIVATE = { 'cache-control': 'no-store' };
 

@@ -32,7 +32,7 @@ const LOGS: Reader<LogRecord> = { protobuf: readProtobufLogs, json: (body) => re
 /** Reads the log records of a body, as `readSpans` does. */
 export const readLogs = (request: ExportRequest): ReadExport<LogRecord> => readRecords(request, LOGS);
 
-/** The number of data points in a body of metrics, and why they were not found, as in ReadExport. */
+/** The number of data points in a body of metrics. `missing` is the same as in ReadExport. */
 export function countPoints({ mediaType, document }: ExportRequest): { points: number; missing?: string } {
   if (mediaType !== 'application/json') return { points: readOrReject(() => countProtobuf('metrics', document).records) };
   const body = readJsonBody(document);
@@ -73,14 +73,17 @@ function readJsonBody(document: Buffer): unknown {
   return value;
 }
 
-/** The list in a body of each signal. */
+/** The member of a JSON body that contains the records, by signal. */
 const LISTS: Readonly<Record<Signal, string>> = {
   traces: 'resourceSpans',
   logs: 'resourceLogs',
   metrics: 'resourceMetrics',
 };
 
-/** Says that a body with members lacks the list of its signal, and where to send the list that it has. Unknown members are permitted. */
+/**
+ * A message for a body that has members, but not the list of its signal. If the body has the list of another signal, the message says where
+ * to send it. Unknown members are permitted.
+ */
 function missingList(signal: Signal, body: unknown): { missing?: string } {
   const members = Object.keys(body as object);
   if (members.length === 0 || members.includes(LISTS[signal])) return {};

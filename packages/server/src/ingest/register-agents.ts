@@ -39,10 +39,10 @@ export const NO_REGISTRATION: Registration = { warn: (outcome) => outcome };
 
 /**
  * Registers the agents of a batch and finds known ones that look like them. Without new agents it returns no promise, so the batch's
- * statements stay in one round trip. Agents beyond FILLED_MAX are stored without skeletons, which the server adds later, so that one batch
- * does not delay others. Without `lockedHead`, the head of the evidence log is locked here, after the rows of traces. So no transaction
- * waits for rows of known traces while it holds this lock. Throws EvidenceBrokenError if the table of agents and the log differ in one of
- * these IDs or names.
+ * statements stay in one round trip. Agents beyond FILLED_MAX are stored without skeletons, so that one batch does not delay others. The
+ * server adds the skeletons later. Without `lockedHead`, the head of the evidence log is locked here, after the rows of traces. So no
+ * transaction waits for rows of known traces while it holds this lock. Throws EvidenceBrokenError if the table of agents and the log differ
+ * in one of these IDs or names.
  * @param lockedHead the head of the evidence log, if the caller has locked it.
  */
 export const registerAgents = (

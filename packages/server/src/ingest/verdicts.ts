@@ -52,7 +52,7 @@ export class DistinctQuestions {
   /** Reads the evidence of every question from the state of the log. */
   lookUp(state: EvidenceState, readAt: string): EvidenceOfQuestions {
     const { size } = state;
-    // Later events change the state.
+    // The state may contain later events when this is called.
     const isRegistered = (name: string) => (state.agentNamed(name)?.seq ?? Infinity) <= size;
     return { found: this.questions.map((question) => state.find(question)), readAt, size, isRegistered };
   }

@@ -213,7 +213,10 @@ export function endRefusal(tx: Transaction, log: LogName, seen: SeenHead | undef
   heads.delete(keyOf(tx, log));
 }
 
-/** The size of the last committed head of a log that this process, or another server, has seen; 0 if there is none. Does not look again. */
+/**
+ * The size of the last committed head of a log that this process, or another server, has seen; 0 if there is none. Does not look at the
+ * HeadStore.
+ */
 export function seenSize(owner: LogOwner, log: LogName): number {
   const size = memoryOf(owner.seals).heads.get(keyOf(owner, log))?.size ?? 0;
   return laterThan(owner, log, size)?.size ?? size;
@@ -309,8 +312,8 @@ const doesNotContinue = (size: number): string =>
 const GROWTH_MAX = 256;
 
 /**
- * Whether the known tree, extended by the rows appended after it, is the tree of the head, and has the root of `later` at its size. This
- * comparison takes one statement and, for the usual batch, a tenth of the hashes of `isExtension`.
+ * Whether the known tree, extended by the rows appended after it, is the tree of the head, and has the root of `later` at the size of
+ * `later`. This comparison takes one statement and, for the usual batch, a tenth of the hashes of `isExtension`.
  */
 async function hasGrownInto(
   tx: Transaction,

@@ -1,8 +1,8 @@
 /**
  * The security headers of the portal (OWASP, HTTP Security Response Headers), for every page and every response of a route of the portal's
- * API. Of these headers, other responses have only X-Content-Type-Options, which every response has (http/bare-app.ts), because they are
- * for programs: responses of the public API, and errors of requests that reach no route, for example because of an unknown path or a wrong
- * host.
+ * API. Other responses have none of these headers, because they are for programs: responses of the public API, and errors of requests that
+ * reach no route, for example because of an unknown path or a wrong host. The page /docs has its own content security policy (http/app.ts).
+ * Every response has X-Content-Type-Options (http/bare-app.ts).
  */
 
 /** For responses of the API, including errors: nothing may be loaded or run. */
