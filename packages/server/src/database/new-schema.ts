@@ -4,7 +4,7 @@ import { ExitError } from '../errors/exit-codes.ts';
 const FACTS = `
 SELECT current_setting('server_encoding') AS encoding,
   coalesce(has_schema_privilege(to_regnamespace('countersign'), 'USAGE')
-    AND has_schema_privilege(to_regnamespace('countersign'), 'CREATE'), true) AS "isOpen",
+    AND has_schema_privilege(to_regnamespace('countersign'), 'CREATE'), true) AS "mayCreateTables",
   (SELECT min(relname) FROM pg_class
     WHERE relnamespace = to_regnamespace('countersign') AND relkind IN ('r', 'p', 'v', 'm', 'f')
    HAVING NOT bool_or(relname = 'migrations')) AS "otherTable"`;
@@ -12,7 +12,7 @@ SELECT current_setting('server_encoding') AS encoding,
 interface Facts {
   encoding: string;
   /** Whether the role may create tables in the schema. Also true if there is no schema. */
-  isOpen: boolean;
+  mayCreateTables: boolean;
   /** A table or view of the schema. Null if the schema has none, or if it has Countersign's table `migrations`. */
   otherTable: string | null;
 }
@@ -23,7 +23,7 @@ interface Facts {
  * in it.
  */
 export async function requireNewSchema(client: pg.Client): Promise<void> {
-  const { encoding, isOpen, otherTable } = (await client.query<Facts>(FACTS)).rows[0]!;
+  const { encoding, mayCreateTables, otherTable } = (await client.query<Facts>(FACTS)).rows[0]!;
   if (encoding !== 'UTF8')
     throw new ExitError(
       'refused',
@@ -35,10 +35,10 @@ export async function requireNewSchema(client: pg.Client): Promise<void> {
       `the schema countersign of this database has the table ${otherTable}, but was not created by Countersign; use another ` +
         'database (nothing was changed)',
     );
-  if (!isOpen)
+  if (!mayCreateTables)
     throw new ExitError(
       'refused',
-      'the role that creates the tables may not do so in the schema countersign of this database; make this role the owner of the ' +
+      'the role that migrates may not create tables in the schema countersign of this database; make this role the owner of the ' +
         'schema, or use another database (nothing was changed)',
     );
 }

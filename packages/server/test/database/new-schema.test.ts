@@ -29,7 +29,7 @@ test.each(['LATIN1', 'SQL_ASCII', 'EUC_JP'])('a database with the encoding %s is
 
 test('a schema of another role is refused, and accepted once the migrating role owns it', async () => {
   await database.sql('CREATE SCHEMA countersign');
-  expect(await expectRefusal()).toMatch(/^refused: the role that creates the tables may not do so in the schema countersign/);
+  expect(await expectRefusal()).toMatch(/^refused: the role that migrates may not create tables in the schema countersign/);
   await database.sql(`ALTER SCHEMA countersign OWNER TO ${database.owner.user}`);
   expect((await migrate(database.owner)).migrations).not.toEqual([]);
 });
@@ -44,7 +44,7 @@ test('a role with USAGE and CREATE on an existing schema can migrate it without 
 test('a schema of another role is refused if the migrating role may use it, but not create tables in it', async () => {
   await database.sql('CREATE SCHEMA countersign');
   await database.sql(`GRANT USAGE ON SCHEMA countersign TO ${database.owner.user}`);
-  expect(await expectRefusal()).toMatch(/^refused: the role that creates the tables may not do so in the schema countersign/);
+  expect(await expectRefusal()).toMatch(/^refused: the role that migrates may not create tables in the schema countersign/);
 });
 
 test('a schema with other tables is refused, whether or not the role may read them', async () => {
