@@ -229,13 +229,13 @@ function openMetrics(parts: {
   const { broken } = requireSeals(database.pool);
   const metrics = new Metrics(
     {
-      queued: () => memory.queue.used,
-      reading: () => memory.reading.used,
-      answering: () => memory.answering.used,
+      queuedBytes: () => memory.queue.used,
+      bodyBytes: () => memory.reading.used,
+      responseBytes: () => memory.answering.used,
       isClockUnsafe: () => database.clock.fault() !== undefined,
       refusedLogs: () => countRefusedLogs(database.pool),
-      preparing: () => workers.length,
-      prepared: () => workers.done,
+      preparingBodies: () => workers.length,
+      preparedBodies: () => workers.done,
       connections,
       brokenSeals: () => broken.counts,
       evidenceFindings: () => watches.evidence.findings.count,

@@ -10,8 +10,8 @@ export async function findDanglingRows(client: Client, tenants: readonly string[
   try {
     for (const key of await listForeignKeys(client)) {
       // The rows of a table with row-level security are copied for each row of `tenants`, so they refer to it.
-      if (key.byTenant && key.target === 'tenants') continue;
-      for (const tenantId of key.byTenant ? tenants : [undefined]) {
+      if (key.isByTenant && key.target === 'tenants') continue;
+      for (const tenantId of key.isByTenant ? tenants : [undefined]) {
         if (!(await hasDanglingRow(client, key, tenantId))) continue;
         const where = tenantId === undefined ? '' : ` of workspace ${tenantId}`;
         faults.push(`the table ${key.table} has a row${where} that refers to no row of ${key.target} (${key.name})`);

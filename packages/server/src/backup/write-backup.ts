@@ -87,7 +87,7 @@ async function copyTables(
   for (const table of tables.map(withoutAddedColumns)) {
     const parts = new TableParts(table.name, writer);
     const onRows = () => progress?.(before + parts.rows);
-    for (const tenantId of table.byTenant ? tenants : [undefined]) await copyRows(client, table, tenantId, parts, onRows);
+    for (const tenantId of table.isByTenant ? tenants : [undefined]) await copyRows(client, table, tenantId, parts, onRows);
     await parts.end();
     before += parts.rows;
     copied.push({ name: table.name, columns: table.columns, rows: parts.rows, parts: parts.parts });

@@ -6,12 +6,12 @@ export interface CopiedTable {
   name: string;
   columns: string[];
   /** Whether the table has row-level security by tenant, so that it must be copied tenant by tenant. */
-  byTenant: boolean;
+  isByTenant: boolean;
 }
 
 // `migrations` is written by the migrations themselves, so a restore does not need its rows.
 const TABLES = `
-  SELECT c.relname::text AS name, c.relrowsecurity AS "byTenant",
+  SELECT c.relname::text AS name, c.relrowsecurity AS "isByTenant",
          ARRAY(SELECT a.attname::text FROM pg_catalog.pg_attribute a
                 WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attnum) AS columns,
          ARRAY(SELECT DISTINCT f.relname::text FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class f ON f.oid = k.confrelid
@@ -31,7 +31,7 @@ export async function listCopiedTables(client: Client): Promise<CopiedTable[]> {
   for (let left = rows; left.length > 0; ) {
     const ready = left.filter(({ needs }) => isReady(needs));
     if (ready.length === 0) throw new Error(`foreign keys form a cycle: ${left.map(({ name }) => name).join(', ')}`);
-    ordered.push(...ready.map(({ name, columns, byTenant }) => ({ name, columns, byTenant })));
+    ordered.push(...ready.map(({ name, columns, isByTenant }) => ({ name, columns, isByTenant })));
     left = left.filter((table) => !ready.includes(table));
   }
   return ordered;
@@ -67,7 +67,7 @@ export const isRejectedRow = (error: unknown): error is Error =>
  * tenants. Call it in a transaction as the owner. If `work` fails, roll the transaction back, which restores row-level security.
  */
 export async function withoutForcedRowSecurity(client: Client, table: CopiedTable, work: () => Promise<void>): Promise<void> {
-  if (!table.byTenant) return work();
+  if (!table.isByTenant) return work();
   await client.query(`ALTER TABLE ${qualifiedName(table)} NO FORCE ROW LEVEL SECURITY`);
   await work();
   await client.query(`ALTER TABLE ${qualifiedName(table)} FORCE ROW LEVEL SECURITY`);

@@ -9,7 +9,7 @@ export interface ForeignKey {
   target: string;
   targetColumns: string[];
   /** Whether the table has row-level security by tenant. */
-  byTenant: boolean;
+  isByTenant: boolean;
 }
 
 const columnsOf = (relation: string, numbers: string) =>
@@ -18,7 +18,7 @@ const columnsOf = (relation: string, numbers: string) =>
 
 const FOREIGN_KEYS = `
   SELECT k.conname::text AS name, c.relname::text AS table, ${columnsOf('conrelid', 'conkey')} AS columns,
-         f.relname::text AS target, ${columnsOf('confrelid', 'confkey')} AS "targetColumns", c.relrowsecurity AS "byTenant"
+         f.relname::text AS target, ${columnsOf('confrelid', 'confkey')} AS "targetColumns", c.relrowsecurity AS "isByTenant"
     FROM pg_catalog.pg_constraint k
     JOIN pg_catalog.pg_class c ON c.oid = k.conrelid JOIN pg_catalog.pg_class f ON f.oid = k.confrelid
    WHERE k.contype = 'f' AND c.relnamespace = 'countersign'::regnamespace ORDER BY c.relname COLLATE "C", k.conname COLLATE "C"`;

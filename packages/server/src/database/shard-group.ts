@@ -57,7 +57,7 @@ export class ShardGroup {
    */
   readonly #readReplacements: ReadonlyMap<string, string>;
   readonly #rewritten = new Map<string, Statement<unknown>>();
-  readonly #reading = new Map<string, Statement<unknown>>();
+  readonly #rewrittenForReading = new Map<string, Statement<unknown>>();
 
   constructor({ shards, views, references }: ShardNames) {
     this.id = shards.get('log_heads')!;
@@ -70,11 +70,11 @@ export class ShardGroup {
   }
 
   /** Rewrites a statement that only reads, so that it reads the shards and the node's copies of the reference tables. */
-  reading({ name, text }: Statement<unknown>): Statement<unknown> {
-    let rewritten = this.#reading.get(text);
+  rewriteForReading({ name, text }: Statement<unknown>): Statement<unknown> {
+    let rewritten = this.#rewrittenForReading.get(text);
     if (rewritten === undefined) {
       rewritten = { name: `${name}@${this.id}`, text: replaceNames(text, this.#readReplacements) };
-      this.#reading.set(text, rewritten);
+      this.#rewrittenForReading.set(text, rewritten);
     }
     return rewritten;
   }
@@ -83,7 +83,7 @@ export class ShardGroup {
    * Rewrites a statement for the shards instead of their tables. It gets its own name, because a connection serves several groups.
    * @throws CoordinatorNeededError if the statement takes numbers from `record_order`.
    */
-  readonly onShards = <Row>(statement: Statement<Row>): Statement<Row> => {
+  readonly rewriteForShards = <Row>(statement: Statement<Row>): Statement<Row> => {
     const known = this.#rewritten.get(statement.text);
     if (known !== undefined) return known as Statement<Row>;
     const rewritten = this.#rewrite(statement);

@@ -107,7 +107,7 @@ export class TenantNodes {
     let isConnected = false;
     let holdError: unknown;
     try {
-      return await inShardTransaction(node.pools.write, { tenantId, rewrite: shards.onShards }, (tx) => {
+      return await inShardTransaction(node.pools.write, { tenantId, rewrite: shards.rewriteForShards }, (tx) => {
         isConnected = true;
         shards.hold(tx).catch((error: unknown) => {
           holdError = error;

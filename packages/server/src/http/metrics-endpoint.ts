@@ -32,7 +32,7 @@ export function registerMetrics(app: FastifyInstance, metrics: Metrics, access: 
   // Scrapers often use an IP address as the host. With a token any host is safe: a page that uses DNS rebinding does not have the token.
   app.get('/metrics', { exposeHeadRoute: true, config: { anyHost: access !== 'open' } }, async ({ headers }, reply) => {
     if (!mayRead(headers.authorization)) throw new ApiError('unauthorized', [], { 'WWW-Authenticate': 'Bearer' });
-    return reply.header('content-type', metrics.registry.contentType).send(await metrics.rendered());
+    return reply.header('content-type', metrics.registry.contentType).send(await metrics.render());
   });
   rejectOtherMethods(app, ['/metrics'], ['GET', 'HEAD']);
 }

@@ -7,18 +7,18 @@ const RENDER_MS = 1000;
 /** The sources of the gauges. */
 export interface MetricSources {
   /** Bytes that wait for their commit. */
-  queued: () => number;
+  queuedBytes: () => number;
   /** Bytes of request bodies in memory. */
-  reading: () => number;
+  bodyBytes: () => number;
   /** Bytes of responses in memory. */
-  answering: () => number;
+  responseBytes: () => number;
   isClockUnsafe: () => boolean;
   /** The number of logs that were changed outside the server. A log counts as soon as the server has read the change. */
   refusedLogs: () => number;
   /** Large bodies that are queued or being prepared on the worker thread. */
-  preparing: () => number;
+  preparingBodies: () => number;
   /** Large bodies that the worker thread has prepared or rejected since the start. */
-  prepared: () => number;
+  preparedBodies: () => number;
   connections: { readonly open: number; readonly refused: number; readonly stalled: number };
   /** How often a row that was changed outside the server was read, by table. */
   brokenSeals: () => ReadonlyMap<string, number>;
@@ -71,18 +71,18 @@ export class Metrics {
   });
 
   /** Returns the text of /metrics. It is rendered at most once per `renderMs`, because rendering blocks the event loop for milliseconds. */
-  readonly rendered: () => Promise<string>;
+  readonly render: () => Promise<string>;
 
   /**
    * @param sources are read while the metrics are rendered.
    * @param renderMs the maximum age of the text, in milliseconds.
    */
   constructor(sources: MetricSources, renderMs = RENDER_MS) {
-    this.rendered = sharedResult(renderMs, () => this.registry.metrics());
+    this.render = sharedResult(renderMs, () => this.registry.metrics());
     collectDefaultMetrics({ register: this.registry });
-    this.#gauge('countersign_queue_bytes', 'Bytes that wait for their commit.', sources.queued);
-    this.#gauge('countersign_reading_bytes', 'Bytes of request bodies in memory.', sources.reading);
-    this.#gauge('countersign_answering_bytes', 'Bytes of responses in memory.', sources.answering);
+    this.#gauge('countersign_queue_bytes', 'Bytes that wait for their commit.', sources.queuedBytes);
+    this.#gauge('countersign_reading_bytes', 'Bytes of request bodies in memory.', sources.bodyBytes);
+    this.#gauge('countersign_answering_bytes', 'Bytes of responses in memory.', sources.responseBytes);
     this.#gauge(
       'countersign_clock_unsafe',
       '1 while records are rejected because a clock jumped or the clocks differ, and for a few seconds after that. Otherwise 0.',
@@ -129,12 +129,12 @@ export class Metrics {
     this.#gauge(
       'countersign_worker_bodies',
       'Large bodies that are queued or being prepared on the worker thread.',
-      sources.preparing,
+      sources.preparingBodies,
     );
     this.#gauge(
       'countersign_worker_bodies_done',
       'Large bodies that the worker thread has prepared or rejected since the start.',
-      sources.prepared,
+      sources.preparedBodies,
     );
   }
 

@@ -65,7 +65,7 @@ export async function lookUpTraces(tx: Transaction, items: readonly PreparedTrac
 /**
  * Stores new traces and merges known ones; the caller commits. All trace_ids must be different.
  * @param storeDocuments called with the documents of the traces that are not rejected. Returns where they are stored.
- * @param before the result of lookUpTraces for these requests (and possibly others), if the caller has already looked them up.
+ * @param stored the result of lookUpTraces for these requests (and possibly others), if the caller has already looked them up.
  * @throws RejectedItemsError like `mergeTraces`.
  */
 export async function storeTraces(
@@ -73,9 +73,9 @@ export async function storeTraces(
   items: readonly PreparedTrace[],
   heads: RememberedHeads,
   storeDocuments: (kept: readonly Buffer[]) => DocumentPlaces | Promise<DocumentPlaces>,
-  before: Promise<StoredTraces> = lookUpTraces(tx, items, heads),
+  stored: Promise<StoredTraces> = lookUpTraces(tx, items, heads),
 ): Promise<TraceOutcomes> {
-  const { clock, locked, agents } = await before;
+  const { clock, locked, agents } = await stored;
   const knownByTraceId = new Map(locked.map((trace) => [trace.traceId, trace]));
   const batchAgents = new BatchAgents(agents);
   const traces = items.map((item) => resolveTrace(item, knownByTraceId.get(item.traceId), batchAgents));

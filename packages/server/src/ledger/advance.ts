@@ -50,9 +50,9 @@ async function awaitUsableClock(
   let leadMs = 0;
   for (const [log, { clock, now }] of Object.entries(heads)) {
     tx.clock.requireAgreement(before, clock);
-    const ahead = now === clock ? 0 : Date.parse(now) - Date.parse(clock);
-    if (ahead > CLOCK_DIFFERENCE_MAX_MS) throw clockBehindLog(log, now, ahead);
-    leadMs = Math.max(leadMs, ahead);
+    const aheadMs = now === clock ? 0 : Date.parse(now) - Date.parse(clock);
+    if (aheadMs > CLOCK_DIFFERENCE_MAX_MS) throw clockBehindLog(log, now, aheadMs);
+    leadMs = Math.max(leadMs, aheadMs);
   }
   if (leadMs > 0) await sleep(leadMs);
 }

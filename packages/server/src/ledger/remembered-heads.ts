@@ -17,12 +17,12 @@ const TENANTS_MAX = 10_000;
 interface Memory {
   head: HeadToMove | undefined;
   /** The database's clock minus our monotonic clock, in milliseconds. */
-  clockAhead: number;
+  clockAheadMs: number;
   /**
    * The wall clock minus our monotonic clock when the head was read. If this difference changes, the clock was set, or the machine was
    * suspended.
    */
-  wallAhead: number;
+  wallAheadMs: number;
   /** When the head was last read, by our monotonic clock, in milliseconds. */
   readAt: number;
   /** Until this time of our monotonic clock every batch reads the head, because another process also moves it. */
@@ -57,10 +57,10 @@ export class RememberedHeads {
     const memory = this.#memories.get(tenantId);
     if (memory === undefined) return undefined;
     const now = this.#clock();
-    const { head, readAt, clockAhead, wallAhead } = memory;
+    const { head, readAt, clockAheadMs, wallAheadMs } = memory;
     if (head === undefined || now - readAt > REMEMBERED_MS) return undefined;
-    if (Math.abs(this.#wallClock() - now - wallAhead) > CLOCK_DRIFT_MAX_MS) return undefined;
-    const moment = new Date(now + clockAhead).toISOString();
+    if (Math.abs(this.#wallClock() - now - wallAheadMs) > CLOCK_DRIFT_MAX_MS) return undefined;
+    const moment = new Date(now + clockAheadMs).toISOString();
     // The estimated time is before the last row's time. So the caller must use `lockLogs`, which waits until the clock has caught up.
     if (moment < head.now) return undefined;
     return { ...head, now: moment, guessed: { seq: head.seq, rowHash: head.rowHash } };
@@ -97,11 +97,11 @@ export class RememberedHeads {
     if (known === undefined && this.#memories.size >= TENANTS_MAX) this.#memories.clear();
     const sharedUntil = known?.sharedUntil ?? 0;
     // The clock was read when the head was received. The batch may have taken long since then.
-    const clockAhead = Date.parse(head.clock) - head.receivedAtMs;
+    const clockAheadMs = Date.parse(head.clock) - head.receivedAtMs;
     this.#memories.set(tenantId, {
       head: now < sharedUntil ? undefined : head,
-      clockAhead,
-      wallAhead: this.#wallClock() - now,
+      clockAheadMs,
+      wallAheadMs: this.#wallClock() - now,
       readAt: head.receivedAtMs,
       sharedUntil,
     });

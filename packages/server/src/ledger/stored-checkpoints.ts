@@ -74,7 +74,7 @@ export function checkpointFault(
   { size, root, note }: { size: number; root: Uint8Array; note: string },
   { tenantId, log, keys }: CheckpointSelection,
 ): string | undefined {
-  const opened = keys === undefined ? unsigned(note) : openCheckpoint(note, keys, verifyEd25519, sha256);
+  const opened = keys === undefined ? parseWithoutKeys(note) : openCheckpoint(note, keys, verifyEd25519, sha256);
   if ('fault' in opened) return `${opened.fault}: this instance did not sign it`;
   const { head } = opened;
   if (head.origin !== originOf(tenantId, log))
@@ -83,7 +83,7 @@ export function checkpointFault(
   return undefined;
 }
 
-function unsigned(note: string) {
+function parseWithoutKeys(note: string) {
   const head = parseCheckpointText(noteText(note));
   return head === undefined ? { fault: 'it does not have the form of a checkpoint' } : { head };
 }

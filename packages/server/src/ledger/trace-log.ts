@@ -75,7 +75,7 @@ function nextEvent(
   receivedAt: string,
   submissions: readonly TraceSubmission[],
 ): PreparedEvent {
-  return prepared(tx, head, {
+  return prepareEvent(tx, head, {
     version: 1,
     tenant_id: tx.tenantId,
     seq: head.seq + 1,
@@ -86,7 +86,7 @@ function nextEvent(
   });
 }
 
-function prepared(tx: Transaction, head: HeadToMove, event: TraceLogEvent): PreparedEvent {
+function prepareEvent(tx: Transaction, head: HeadToMove, event: TraceLogEvent): PreparedEvent {
   const read = readTraceEvent(event, { seq: head.seq + 1, tenantId: tx.tenantId }, digests);
   const { canonical, hash } = requireValidEvent(tx, 'traces', read);
   return { canonical, hash, next: nextHead(head, [Buffer.from(hash, 'hex')], hash) };
@@ -111,6 +111,6 @@ export function appendDropEvent(
     action: 'traces.dropped',
     ...dropped,
   };
-  send(tx, prepared(tx, head, event));
+  send(tx, prepareEvent(tx, head, event));
   return event.seq;
 }

@@ -34,7 +34,7 @@ export async function verifyAuditLedger(pool: Pool, tenantId: string, options: W
     const stored = inTenantTransaction(pool, tenantId, (tx) => readAuditPage(tx, row.seq - 1, row.seq));
     return stored.then(([each]) => checkColumns(each, verifier, end !== NO_END));
   };
-  const report = await walkLog(pool, tenantId, { log: 'audit', chained: true, read: readAuditTexts, check }, options);
+  const report = await walkLog(pool, tenantId, { log: 'audit', isChained: true, read: readAuditTexts, check }, options);
   if (report.firstBad !== undefined || report.contradiction !== undefined) return report;
   const finding = await findDecisionKeyFault(pool, tenantId);
   if (finding === undefined) return report;

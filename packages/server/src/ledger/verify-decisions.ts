@@ -39,7 +39,7 @@ export async function verifyDecisions(
     const replayed = replay.fault(parsedDocument(row.document)!, row.evidence);
     return replayed instanceof Promise ? replayed.then(resultOf) : resultOf(replayed);
   };
-  return walkLog(pool, tenantId, { log: 'decisions', chained: false, read: readDecisionColumns, check }, options);
+  return walkLog(pool, tenantId, { log: 'decisions', isChained: false, read: readDecisionColumns, check }, options);
 }
 
 function rowFault(row: DecisionColumns, seq: number, keyOf: (keyId: string) => Uint8Array, times: RowTimes): string | undefined {

@@ -43,7 +43,7 @@ export async function verifyEvidence(pool: Pool, tenantId: string, options: Walk
       return { hash: row.event_hash };
     });
   };
-  const report = await walkLog(pool, tenantId, { log: 'evidence', chained: false, read: readEvidenceEvents, check }, options);
+  const report = await walkLog(pool, tenantId, { log: 'evidence', isChained: false, read: readEvidenceEvents, check }, options);
   // The tables cannot be compared with an invalid log.
   if (report.firstBad === undefined && report.contradiction === undefined) await addTableFindings(pool, tenantId, findings);
   findings.push(...evaluations.unknownRows);

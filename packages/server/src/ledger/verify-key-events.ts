@@ -26,7 +26,7 @@ export async function verifyKeyEvents(pool: Pool, tenantId: string, options: Wal
     const fault = rowFault(row, seq, tenantId, state) ?? times.next(seq, row.recorded_at.replace(/000Z$/, 'Z'), 'recorded_at');
     return fault === undefined ? { hash: row.event_hash } : { fault };
   };
-  const report = await walkLog(pool, tenantId, { log: 'keys', chained: false, read: readKeyEvents, check }, options);
+  const report = await walkLog(pool, tenantId, { log: 'keys', isChained: false, read: readKeyEvents, check }, options);
   if (report.firstBad !== undefined || report.contradiction !== undefined) return report;
   const finding = await keyRowFinding(pool, tenantId);
   if (finding === undefined) return report;

@@ -73,7 +73,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
       return { hash: row.event_hash };
     });
   };
-  const walked = await walkLog(pool, tenantId, { log: 'traces', chained: true, read: readTraceEvents, check }, options);
+  const walked = await walkLog(pool, tenantId, { log: 'traces', isChained: true, read: readTraceEvents, check }, options);
   const report: ChainReport = dropped === undefined ? walked : { ...walked, dropped };
   // The rows cannot be compared with an invalid log.
   if (report.firstBad !== undefined || report.contradiction !== undefined)

@@ -35,7 +35,7 @@ export type RowCheck = { fault: string } | { hash: string };
 export interface LogRows<Row> {
   log: LogName;
   /** Whether the head contains the hash of the last row. */
-  chained: boolean;
+  isChained: boolean;
   read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
   /**
    * Checks the row that should have number `seq`. Returns a promise only if it must read more, because awaiting costs more than the check.
@@ -53,7 +53,7 @@ const ROWS_BETWEEN_READS = 64;
 export async function walkLog<Row extends { seq: number }>(
   pool: Pool,
   tenantId: string,
-  { log, chained, read, check }: LogRows<Row>,
+  { log, isChained, read, check }: LogRows<Row>,
   { keys, kept = [], progress, pause }: WalkOptions = {},
 ): Promise<ChainReport> {
   const stored = await StoredCheckpoints.open(pool, { tenantId, log, keys });
@@ -87,7 +87,7 @@ export async function walkLog<Row extends { seq: number }>(
     progress?.(walked.seq);
     await pause?.();
   }
-  const bad = headFault(walked, extent.head, chained);
+  const bad = headFault(walked, extent.head, isChained);
   if (bad !== undefined) return reportWith(bad);
   await addStored(tree, stored, Number.MAX_SAFE_INTEGER);
   return { ...reportWith(), contradiction: (await contradictionOf(pool, tenantId, log, tree)) ?? sealContradiction(extent) };
@@ -158,7 +158,7 @@ async function compareNodes(
 function headFault(
   walked: { seq: number; hash: string | null },
   head: LogExtent['head'],
-  chained: boolean,
+  isChained: boolean,
 ): FirstBad | undefined {
   const seq = walked.seq + 1;
   if (head === undefined) return { seq, reason: "the log's head row is gone" };
@@ -170,7 +170,7 @@ function headFault(
       'the head was moved back, or the rows were inserted';
     return { seq: head.seq + 1, reason };
   }
-  if (chained && head.rowHash !== walked.hash)
+  if (isChained && head.rowHash !== walked.hash)
     return {
       seq: walked.seq,
       reason: `the head says that the last row has the hash ${head.rowHash}, but the row has ${walked.hash}`,

@@ -24,8 +24,8 @@ export function writeExports(
   documents: BatchDocuments,
   heads: RememberedHeads,
 ): Promise<Outcome[]> {
-  const before = lookUpEarly(tx, items, heads);
-  return commitWithReplays(tx, REPLAY_PATH, items, (fresh) => storeExports(tx, fresh, { documents, heads, before }));
+  const stored = lookUpEarly(tx, items, heads);
+  return commitWithReplays(tx, REPLAY_PATH, items, (fresh) => storeExports(tx, fresh, { documents, heads, stored }));
 }
 
 /**
@@ -44,7 +44,7 @@ interface BatchParts {
   documents: BatchDocuments;
   heads: RememberedHeads;
   /** The stored traces and agents of all exports; undefined if they were not looked up yet. */
-  before: Promise<StoredTraces> | undefined;
+  stored: Promise<StoredTraces> | undefined;
 }
 
 /** The body of an export, and the documents of its traces. Each trace repeats content of the body, so they compress well together. */
@@ -53,7 +53,7 @@ export const documentsOfExport = ({ body, traces }: QueuedExport): Buffer[] => [
 async function storeExports(
   tx: Transaction,
   items: readonly QueuedExport[],
-  { documents, heads, before }: BatchParts,
+  { documents, heads, stored }: BatchParts,
 ): Promise<Outcome[]> {
   const ids = items.map(() => newId());
   const places = await documents.store(tx, items.flatMap(documentsOfExport));
@@ -81,7 +81,7 @@ async function storeExports(
   const written =
     traces.length === 0
       ? undefined
-      : await storeTraces(tx, traces, heads, () => places, before).catch((error: unknown) => {
+      : await storeTraces(tx, traces, heads, () => places, stored).catch((error: unknown) => {
           throw error instanceof RejectedItemsError ? rejectedExports(error.rejections, itemOf) : error;
         });
   const rejected = new Map<Item, ApiError>();

@@ -35,11 +35,11 @@ export const resetLink = (pool: Pool, tenantId: string, personId: string, by: Ac
   });
 
 async function requireAdminOfAll(tx: Transaction, personId: string, adminId: string): Promise<void> {
-  const theirs = await allWorkspacesOf(tx, personId);
-  const own = new Set(
+  const memberships = await allWorkspacesOf(tx, personId);
+  const administeredIds = new Set(
     (await allWorkspacesOf(tx, adminId)).flatMap(({ workspaceId, role }) => (role === 'admin' ? [workspaceId] : [])),
   );
-  if (!theirs.every(({ workspaceId }) => own.has(workspaceId)))
+  if (!memberships.every(({ workspaceId }) => administeredIds.has(workspaceId)))
     throw new RuleViolationError(
       'this person also belongs to workspaces of which you are not an admin; ask the operator for a link: `countersign-server members reset-password`',
     );

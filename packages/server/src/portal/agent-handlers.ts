@@ -1,7 +1,7 @@
 import { MIN_PASS_RATE_DEFAULT } from '@countersign/core/contract/promotion-check';
 import { POLICY, roundedHours } from '@countersign/core/domain/promotion';
 import { inReadTransaction } from '../database/transaction.ts';
-import { countOfAgent, findAgentsWithActivity, listAgentsPage, listPassRates } from '../storage/portal/agents.ts';
+import { findAgentsWithActivity, listAgentsPage, listPassRates, readAgentCounts } from '../storage/portal/agents.ts';
 import { setRiskLevel } from '../workspace/agent-risk.ts';
 import { archiveAgent } from '../workspace/archive-agent.ts';
 import { handlers } from './handler.ts';
@@ -34,20 +34,20 @@ export const agentHandlers = handlers({
 
   'agents.read': async ({ workspace, params, parts }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
-      const [agents, counts] = await Promise.all([findAgentsWithActivity(tx, [params.agent]), countOfAgent(tx, params.agent)]);
+      const [agents, counts] = await Promise.all([findAgentsWithActivity(tx, [params.agent]), readAgentCounts(tx, params.agent)]);
       const [summary] = await summariesOf(tx, [found(agents[0])]);
       return { ...summary!, ...counts };
     }),
 
   'agents.pass_rates': async ({ workspace, params, query, parts }) => {
-    const most = query.points === undefined ? POINTS_DEFAULT : Number(query.points);
+    const pointsMax = query.points === undefined ? POINTS_DEFAULT : Number(query.points);
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       const [agents, points] = await Promise.all([
         findAgentsWithActivity(tx, [params.agent]),
-        listPassRates(tx, params.agent, idOf(query.harness_id), most + 1),
+        listPassRates(tx, params.agent, idOf(query.harness_id), pointsMax + 1),
       ]);
       found(agents[0]);
-      return { points: points.slice(0, most).reverse(), threshold: MIN_PASS_RATE_DEFAULT, more: points.length > most };
+      return { points: points.slice(0, pointsMax).reverse(), threshold: MIN_PASS_RATE_DEFAULT, more: points.length > pointsMax };
     });
   },
 

@@ -82,8 +82,8 @@ async function approvalDetail(
     approvalFault(tx, evaluation.id),
   ]);
   const isHighRisk = evaluation.agent_risk_level === 'high';
-  const inFuture = Date.parse(approval?.decided_at ?? '') > Date.now() + FUTURE_MS_MIN;
-  const state = approval === undefined ? undefined : { status: approval.status, inFuture };
+  const isInFuture = Date.parse(approval?.decided_at ?? '') > Date.now() + FUTURE_MS_MIN;
+  const state = approval === undefined ? undefined : { status: approval.status, isInFuture };
   return {
     agent,
     risk_level: evaluation.agent_risk_level ?? 'low',

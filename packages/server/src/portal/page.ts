@@ -61,10 +61,10 @@ export async function pageOf<Row>(
   placeOf: (row: Row) => readonly (string | number)[],
   isLeftOut: (row: Row) => boolean = () => false,
 ): Promise<{ items: Row[]; next: string | null }> {
-  const most = limit === undefined ? PAGE_ITEMS_DEFAULT : Number(limit);
-  const rows = await read(most + 1);
+  const itemsMax = limit === undefined ? PAGE_ITEMS_DEFAULT : Number(limit);
+  const rows = await read(itemsMax + 1);
   const end = rows.findIndex(isLeftOut);
-  const items = rows.slice(0, end === -1 ? most : Math.min(end, most));
+  const items = rows.slice(0, end === -1 ? itemsMax : Math.min(end, itemsMax));
   const last = items.at(-1);
   return { items, next: rows.length > items.length && last !== undefined ? writeCursor(placeOf(last)) : null };
 }

@@ -56,7 +56,11 @@ export function differingRowsOfTrace(
 }
 
 /** The steps of the tree, from columns and documents. Each document is parsed once. */
-export function spanRows(spans: readonly StoredSpan[], documents: readonly SubmissionDocument[], first: number): SpanRow[] {
+export function spanRows(
+  spans: readonly StoredSpan[],
+  documents: readonly SubmissionDocument[],
+  firstPosition: number,
+): SpanRow[] {
   const spansBySubmission = new Map(
     documents.flatMap(({ number, document }) => (document === undefined ? [] : [[number, spansIn(document)]])),
   );
@@ -66,7 +70,7 @@ export function spanRows(spans: readonly StoredSpan[], documents: readonly Submi
     return {
       ...columns,
       parent_span_id: span?.parent_span_id ?? null,
-      position: first + index,
+      position: firstPosition + index,
       error,
       // The row shows the beginning of the error. A payload with only an error counts only if the row does not show the whole error.
       has_payload:

@@ -48,12 +48,12 @@ async function runsByTraceId(
   limit: number,
 ): Promise<RunSummary[]> {
   const range = idRange(filter);
-  const { places, complete, newest } = await findRunsByTraceId(tx, { source: filter.source, text, range, after });
+  const { places, isComplete, newest } = await findRunsByTraceId(tx, { source: filter.source, text, range, after });
   const runs: RunSummary[] = [];
   const step = limit + EXTRA_POSITIONS;
   for (let start = 0; start < places.length && runs.length < limit; start += step)
     runs.push(...(await listRunsAtPlaces(tx, filter, places.slice(start, start + step), after, limit)));
-  if (complete || runs.length >= limit) return runs.slice(0, limit);
+  if (isComplete || runs.length >= limit) return runs.slice(0, limit);
   // Many runs match, so reading the list in order finds a page after few rows. It begins at `newest`, because no newer run matches.
   return walkRunsWithText(tx, filter, { text, newest }, after, limit);
 }

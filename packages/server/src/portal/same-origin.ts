@@ -33,8 +33,8 @@ export function sameOrigin({ secure, behindProxy, publicUrl }: AddressFacts): Sa
       if (origin === undefined) throw crossOrigin('Origin is missing');
       const forwarded = behindProxy ? headers['x-forwarded-host'] : undefined;
       const hosts = [headers.host ?? '', ...namesIn(forwarded)];
-      const own = origin === publicUrl || hosts.some((host) => isOrigin(origin, scheme, host.toLowerCase()));
-      if (!own)
+      const isOwn = origin === publicUrl || hosts.some((host) => isOrigin(origin, scheme, host.toLowerCase()));
+      if (!isOwn)
         throw crossOrigin(`Origin is not the address of this server; ${remedyOf(origin, { secure, behindProxy, publicUrl })}`);
     },
   };

@@ -79,13 +79,13 @@ function withinDocumentBytes(spans: StoredSpan[]): StoredSpan[] {
 
 const sum = (numbers: Iterable<number>): number => [...numbers].reduce((total, each) => total + each, 0);
 
-/** The first rows that together have at most `max` bytes. The first row with any bytes is always included, even if it is larger. */
-export function withinBytes<R>(rows: R[], bytesOf: (row: R, index: number) => number, max: number): R[] {
+/** The first rows that together have at most `bytesMax` bytes. The first row with any bytes is always included, even if it is larger. */
+export function withinBytes<R>(rows: R[], bytesOf: (row: R, index: number) => number, bytesMax: number): R[] {
   let bytes = 0;
   const end = rows.findIndex((row, index) => {
     const before = bytes;
     bytes += bytesOf(row, index);
-    return bytes > max && before > 0 && bytes > before;
+    return bytes > bytesMax && before > 0 && bytes > before;
   });
   return end === -1 ? rows : rows.slice(0, end);
 }

@@ -71,8 +71,8 @@ export async function dropDueRecords(pool: Pool, tenantId: string, options: Drop
   };
   if (rangesOf(periods, now).every(({ length }) => length === 0)) return result;
   const [traces, telemetry] = rangesOf(await verifyPeriods(pool, tenantId, periods, afterPage), now);
-  const drop = (range: DueRange, batch: (tx: Transaction, ids: readonly [string, string]) => Promise<DroppedBatch>) =>
-    dropRange(pool, tenantId, { range, batch, result, options });
+  const drop = (range: DueRange, dropBatch: (tx: Transaction, ids: readonly [string, string]) => Promise<DroppedBatch>) =>
+    dropRange(pool, tenantId, { range, dropBatch, result, options });
   for (const range of traces)
     result.traces += await drop(range, (tx, ids) => dropTraces(tx, ids, { range, allRanges: traces }, today));
   for (const range of traces) result.exports += await drop(range, (tx, ids) => dropExports(tx, ids, range));
@@ -88,13 +88,13 @@ const rangesOf = (periods: readonly StoredPeriod[], now: string): [DueRange[], D
 
 interface RangeToDrop {
   range: DueRange;
-  batch: (tx: Transaction, ids: readonly [string, string]) => Promise<DroppedBatch>;
+  dropBatch: (tx: Transaction, ids: readonly [string, string]) => Promise<DroppedBatch>;
   result: DroppedRecords;
   options: DropOptions;
 }
 
 /** Drops the records of one range, batch by batch. Returns their number. */
-async function dropRange(pool: Pool, tenantId: string, { range, batch, result, options }: RangeToDrop): Promise<number> {
+async function dropRange(pool: Pool, tenantId: string, { range, dropBatch, result, options }: RangeToDrop): Promise<number> {
   const [first, last] = idRange({ from: range.from, to: range.before });
   let dropped = 0;
   let after: string | undefined = first;
@@ -102,7 +102,7 @@ async function dropRange(pool: Pool, tenantId: string, { range, batch, result, o
     const ids: readonly [string, string] = [after, last];
     const done = await inTenantTransaction(pool, tenantId, (tx) => {
       lockRetention(tx);
-      return batch(tx, ids);
+      return dropBatch(tx, ids);
     }).catch((error: unknown) => {
       if (error instanceof RunHeldError) return 'held' as const;
       throw error;

@@ -72,8 +72,8 @@ export async function openSigner(
     await insertSigningKey(pool, newSigningKey(instance.id, current, listed.size > 0 ? previous : undefined));
   }
   // If the current and the previous key are the same, a rotation was interrupted. The key signs once.
-  const both = isCurrent(previous) && previous!.keyid !== current.keyid;
-  return { instanceId: instance.id, keys: both ? [current, previous!] : [current] };
+  const isRotating = isCurrent(previous) && previous!.keyid !== current.keyid;
+  return { instanceId: instance.id, keys: isRotating ? [current, previous!] : [current] };
 }
 
 const SET_A_KNOWN_KEY =

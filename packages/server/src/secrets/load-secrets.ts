@@ -27,15 +27,15 @@ export interface Secrets {
  * @throws ExitError if a secret is missing or malformed.
  */
 export function loadSecrets(config: Config, mayCreate: boolean): Secrets {
-  const embedded = config.databaseUrl === undefined;
-  const own = (name: string, create: () => string) =>
-    embedded ? ensureSecretFile(config.dataDir, name, mayCreate ? create : undefined) : undefined;
-  const master = config.masterSecret ?? own('master-secret', createMasterSecret);
-  const signing = config.signingKey ?? own('signing-key.pem', createSigningKey);
-  if (master === undefined) throw missing('COUNTERSIGN_MASTER_SECRET', 'openssl rand -base64 32');
-  if (signing === undefined) throw missing('COUNTERSIGN_SIGNING_KEY', 'openssl genpkey -algorithm ed25519');
+  const isEmbedded = config.databaseUrl === undefined;
+  const readOrCreateFile = (name: string, create: () => string) =>
+    isEmbedded ? ensureSecretFile(config.dataDir, name, mayCreate ? create : undefined) : undefined;
+  const master = config.masterSecret ?? readOrCreateFile('master-secret', createMasterSecret);
+  const signing = config.signingKey ?? readOrCreateFile('signing-key.pem', createSigningKey);
+  if (master === undefined) throw missingSecret('COUNTERSIGN_MASTER_SECRET', 'openssl rand -base64 32');
+  if (signing === undefined) throw missingSecret('COUNTERSIGN_SIGNING_KEY', 'openssl genpkey -algorithm ed25519');
   const previous =
-    config.previousSigningKey ?? (embedded ? readSecretFile(config.dataDir, 'signing-key-previous.pem') : undefined);
+    config.previousSigningKey ?? (isEmbedded ? readSecretFile(config.dataDir, 'signing-key-previous.pem') : undefined);
   const [masterName, signingName, previousName] = [
     nameOf(config.masterSecret, 'COUNTERSIGN_MASTER_SECRET', 'master-secret'),
     nameOf(config.signingKey, 'COUNTERSIGN_SIGNING_KEY', 'signing-key.pem'),
@@ -70,7 +70,7 @@ export const fingerprints = ({ masterSecret, signingKey }: Secrets): { master: s
 });
 
 /** @param create the command that creates such a secret. */
-const missing = (name: string, create: string): ExitError =>
+const missingSecret = (name: string, create: string): ExitError =>
   new ExitError(
     'wrong_secret',
     `${name} (or ${name}_FILE) must be set together with DATABASE_URL; for a new database, create one with \`${create}\`; ` +

@@ -31,12 +31,12 @@ export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
 export interface ApprovalState {
   status: ApprovalStatus;
   /** Whether the time of the decision is in the future (`isInFuture`), because a clock was wrong. Such an approval grants nothing. */
-  inFuture: boolean;
+  isInFuture: boolean;
 }
 
 const LOCK = sql<ApprovalState>(
   'lock_approval',
-  `SELECT status, coalesce(${isInFuture('decided_at')}, false) AS "inFuture" FROM countersign.approvals WHERE tenant_id = $1 AND evaluation_id = $2 FOR UPDATE`,
+  `SELECT status, coalesce(${isInFuture('decided_at')}, false) AS "isInFuture" FROM countersign.approvals WHERE tenant_id = $1 AND evaluation_id = $2 FOR UPDATE`,
 );
 
 /** Locks the approval of an evaluation and returns its state; undefined if none was requested or decided. */

@@ -64,13 +64,13 @@ export class KeysOnNodes {
     const groups = this.#groupsOf(prefixes);
     const placed = new Set(groups.flatMap((group) => group.prefixes));
     const others = prefixes.filter((prefix) => !placed.has(prefix));
-    const parts = others.length === 0 ? [] : [{ prefixes: others, found: this.#throughCoordinator(others) }];
+    const parts = others.length === 0 ? [] : [{ prefixes: others, found: this.#findThroughCoordinator(others) }];
     if (groups.length === 0) return parts;
     const nodes = ignoreRejection(this.#nodesOf(groups.map(({ place }) => place.shards.id)));
     return [...parts, ...groups.map((group) => ({ prefixes: group.prefixes, found: this.#findGroup(group, nodes) }))];
   }
 
-  async #throughCoordinator(prefixes: readonly string[]): Promise<KeyRecord[]> {
+  async #findThroughCoordinator(prefixes: readonly string[]): Promise<KeyRecord[]> {
     if (prefixes.length === 0) return [];
     const found = await this.#findKeys(this.#pool, prefixes);
     if (this.#tenants.size >= PREFIXES_MAX) this.#tenants.clear();
@@ -99,18 +99,18 @@ export class KeysOnNodes {
     const [rows, known] = await Promise.all([this.#read(group), nodes]);
     if (known.get(place.shards.id) !== place.node.name) {
       for (const tenant of tenants) this.#nodes.forgetPlace(tenant);
-      return this.#throughCoordinator(prefixes);
+      return this.#findThroughCoordinator(prefixes);
     }
     const found = rows.filter(({ tenantId }) => tenants.has(tenantId));
     const missing = new Set(prefixes);
     for (const { prefix } of found) missing.delete(prefix);
-    return [...found, ...(await this.#throughCoordinator([...missing]))];
+    return [...found, ...(await this.#findThroughCoordinator([...missing]))];
   }
 
   /** Reads the keys on the node. Returns no keys if that fails. */
   async #read({ place: { node, shards }, prefixes }: GroupLookup): Promise<KeyRecord[]> {
     try {
-      const query = { ...shards.reading(FIND_KEYS), values: [prefixes], query_timeout: NODE_TIMEOUT_MS };
+      const query = { ...shards.rewriteForReading(FIND_KEYS), values: [prefixes], query_timeout: NODE_TIMEOUT_MS };
       return (await node.pools.lookup.query<KeyRecord>(query)).rows;
     } catch (error) {
       if (isDatabaseUnavailable(error)) this.#pausedUntil.set(node, performance.now() + PAUSE_MS);

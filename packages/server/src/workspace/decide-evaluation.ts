@@ -59,7 +59,7 @@ export async function decideEvaluation(
 
 /** Whether an approval can change to a status. An approval with a time in the future does not count, so it can be approved again. */
 export const canChangeTo = (state: ApprovalState | undefined, status: EvaluationDecision['status']): boolean =>
-  state?.status !== 'rejected' && (state?.status !== status || state.inFuture);
+  state?.status !== 'rejected' && (state?.status !== status || state.isInFuture);
 
 /** Throws RuleViolationError unless the agent is high-risk. */
 function requireHighRisk({ name, riskLevel }: KnownAgent): void {

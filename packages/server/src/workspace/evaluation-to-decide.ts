@@ -62,7 +62,7 @@ async function findUnusable(
 
 /** The approval in the log. Only the table says whether its time is in the future. */
 const loggedApproval = ({ approval }: KnownEvaluation, stored: ApprovalState | undefined): ApprovalState | undefined =>
-  approval === null ? undefined : { status: approval.status, inFuture: stored?.inFuture ?? false };
+  approval === null ? undefined : { status: approval.status, isInFuture: stored?.isInFuture ?? false };
 
 /** Throws RuleViolationError if the person saw other facts about the evaluation and its agent than those in the log. */
 function requireSameFacts(seen: string, { name }: KnownAgent, evaluation: RecordedEvaluation): void {

@@ -131,7 +131,7 @@ test('each statement about distributed tables can run on the shards of a tenant,
   let planned = 0;
   for (const [name, text] of statements) {
     if (HAS_NO_PLAN.test(text) || NOT_ON_SHARDS.test(text)) continue;
-    const rewritten = group.onShards({ name, text });
+    const rewritten = group.rewriteForShards({ name, text });
     if (rewritten.name.length > 63) faults.push(`${rewritten.name}: longer than 63 characters`);
     try {
       const nodes = await planOf(rewritten.text, onWorker);
@@ -141,7 +141,7 @@ test('each statement about distributed tables can run on the shards of a tenant,
       faults.push(`${name}: ${(error as Error).message}`);
     }
   }
-  const keys = await planOf(group.reading(FIND_KEYS).text, onWorker);
+  const keys = await planOf(group.rewriteForReading(FIND_KEYS).text, onWorker);
   expect(keys.map((node) => node['Relation Name']).filter((name) => name !== undefined)).toEqual([
     expect.stringMatching(/^ingestion_keys_\d+$/),
     expect.stringMatching(/^log_heads_\d+$/),

@@ -26,24 +26,24 @@ afterAll(() => endPools(pools));
 test('a rewritten statement has shards instead of distributed tables and queries instead of views; its other text is unchanged', () => {
   const text = `INSERT INTO countersign.traces (id) SELECT countersign.instant_of(e.id) FROM countersign.trace_events AS e
     JOIN countersign.tenants AS t ON t.id = e.tenant_id WHERE current_setting('countersign.tenant_id') <> 'traces'`;
-  expect(group.onShards(sql('copy', text))).toEqual({
+  expect(group.rewriteForShards(sql('copy', text))).toEqual({
     name: 'copy@102001',
     text: text
       .replace('countersign.traces', 'countersign.traces_102002')
       .replace('countersign.trace_events', 'countersign.trace_events_102003'),
   });
-  expect(group.onShards(sql('view', 'SELECT id FROM countersign.steps AS s')).text).toBe(
+  expect(group.rewriteForShards(sql('view', 'SELECT id FROM countersign.steps AS s')).text).toBe(
     'SELECT id FROM (SELECT t.id FROM countersign.traces_102002 t) AS s',
   );
   const begin = sql('BEGIN', 'BEGIN');
-  expect(group.onShards(begin)).toBe(begin);
-  expect(group.onShards(sql('', 'SELECT 1 FROM countersign.traces')).name).toBe('');
+  expect(group.rewriteForShards(begin)).toBe(begin);
+  expect(group.rewriteForShards(sql('', 'SELECT 1 FROM countersign.traces')).name).toBe('');
 });
 
-test('`reading` replaces a reference table with its copy on the node, and `onShards` does not', () => {
+test('`rewriteForReading` replaces a reference table with its copy on the node, and `rewriteForShards` does not', () => {
   const statement = sql('read', 'SELECT 1 FROM countersign.tenants JOIN countersign.traces ON true');
-  expect(group.onShards(statement).text).toBe('SELECT 1 FROM countersign.tenants JOIN countersign.traces_102002 ON true');
-  expect(group.reading(statement)).toEqual({
+  expect(group.rewriteForShards(statement).text).toBe('SELECT 1 FROM countersign.tenants JOIN countersign.traces_102002 ON true');
+  expect(group.rewriteForReading(statement)).toEqual({
     name: 'read@102001',
     text: 'SELECT 1 FROM countersign.tenants_102009 JOIN countersign.traces_102002 ON true',
   });
@@ -52,7 +52,7 @@ test('`reading` replaces a reference table with its copy on the node, and `onSha
 test('a statement that takes numbers from a sequence is not sent, and its transaction is rolled back and may be repeated', async () => {
   const tenantId = await server.workspace();
   const rewrite = <Row>(statement: { name: string; text: string; row?: Row }) => {
-    group.onShards(statement);
+    group.rewriteForShards(statement);
     return statement;
   };
   const error = await inShardTransaction(pools.write, { tenantId, rewrite }, async (tx) => {

@@ -85,7 +85,7 @@ const COUNTS = sql<AgentCounts>(
 );
 
 /** Reads the AgentCounts of an agent. */
-export const countOfAgent = async (tx: Transaction, id: string): Promise<AgentCounts> =>
+export const readAgentCounts = async (tx: Transaction, id: string): Promise<AgentCounts> =>
   (await tx.run(COUNTS, [tx.tenantId, id]))[0]!;
 
 const PASS_RATES = sql<PassRatePoint>(

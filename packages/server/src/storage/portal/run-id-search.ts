@@ -7,7 +7,7 @@ export interface FoundRuns {
   /** Newest first. If a run with the text is missing, it is older than all of these. */
   places: RunPlace[];
   /** Whether the list is complete. */
-  complete: boolean;
+  isComplete: boolean;
   /** Every matching run after the place has this ID or an older one. */
   newest: string;
 }
@@ -48,11 +48,11 @@ export async function findRunsByTraceId(
   let rows = await find(FIRST_SEGMENTS);
   // One statement reads all segments again, because segments may be merged between two statements.
   if (rows.length <= FOUND_MAX) rows = await find(null);
-  const complete = rows.length <= FOUND_MAX;
+  const isComplete = rows.length <= FOUND_MAX;
   // Segments may overlap. The rows are certainly complete only for runs newer than the newest run of the last segment that was read.
-  const read = complete ? rows : rows.filter(({ run }) => run > rows.at(-1)!.segment);
+  const read = isComplete ? rows : rows.filter(({ run }) => run > rows.at(-1)!.segment);
   const places = read.map(({ run, ordinal }) => ({ id: run, ordinal })).sort(newestFirst);
-  return { places, complete, newest: rows[0]?.segment ?? range[0] };
+  return { places, isComplete, newest: rows[0]?.segment ?? range[0] };
 }
 
 /** Compares two runs for the order of the list of runs: newest first. */
