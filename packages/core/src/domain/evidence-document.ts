@@ -149,7 +149,7 @@ export function evidenceOf(read: EvidenceInput & { similar_names?: readonly stri
   const { agent, approval } = read;
   const now = microsOf(read.read_at);
   return {
-    agent: agent === null ? null : { id: agent.id, name: agent.name, highRisk: agent.risk_level !== 'low' },
+    agent: agent === null ? null : { id: agent.id, name: agent.name, isHighRisk: agent.risk_level !== 'low' },
     evaluation: agent === null || read.evaluation === null ? null : decidedEvaluation(read.evaluation, agent.name, now),
     approval: approval?.status ?? null,
     isApprovalInFuture: approval !== null && !(microsOf(approval.decided_at) <= now + CLOCKS_APART_MICROS),

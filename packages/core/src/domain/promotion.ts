@@ -13,7 +13,7 @@ export const POLICY = 'recent-passing-evaluation/v1';
 
 /** The facts about the agent that a promotion check depends on, all read at the same time. */
 export interface Evidence {
-  agent: { id: string; name: string; highRisk: boolean } | null;
+  agent: { id: string; name: string; isHighRisk: boolean } | null;
   /** The agent's latest evaluation, or its latest by the requested harness, whatever its status, with its age by the database's clock. */
   evaluation: (DecidedEvaluation & { ageHours: number }) | null;
   /** For an unknown agent: names of known agents that are similar to the requested one. */
@@ -228,7 +228,7 @@ function highRiskApprovalCheck(
   const condition = 'high_risk_approval';
   if (agent === null)
     return failedCheck(condition, 'approval_required', `${UNKNOWN_RISK.before}${agentLabel}${UNKNOWN_RISK.after}`);
-  if (!agent.highRisk) return passedCheck(condition, 'The agent is not high-risk.');
+  if (!agent.isHighRisk) return passedCheck(condition, 'The agent is not high-risk.');
   if (evaluation === null)
     return failedCheck(condition, 'approval_required', `${agentLabel} is high-risk, and there is no evaluation to approve.`);
   if (approval === 'approved' && isApprovalInFuture) {

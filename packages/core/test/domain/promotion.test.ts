@@ -17,13 +17,13 @@ const evaluation = {
   ageHours: 1,
 };
 const good: Evidence = {
-  agent: { id: 'a', name: 'bot', highRisk: false },
+  agent: { id: 'a', name: 'bot', isHighRisk: false },
   evaluation,
   approval: null,
   openRecertifications: 0,
   others: [],
 };
-const highRisk = { id: 'a', name: 'bot', highRisk: true };
+const highRisk = { id: 'a', name: 'bot', isHighRisk: true };
 
 describe('promotion rules', () => {
   test('requestedAgent returns the requested name of an unknown agent, and null for a known one', () => {
@@ -126,7 +126,7 @@ describe('promotion rules', () => {
 
   test('return four checks in order, and the reason and event of the first that fails, for any evidence', () => {
     const evidence = fc.record({
-      agent: fc.option(fc.record({ id: fc.constant('a'), name: fc.constant('bot'), highRisk: fc.boolean() })),
+      agent: fc.option(fc.record({ id: fc.constant('a'), name: fc.constant('bot'), isHighRisk: fc.boolean() })),
       evaluation: fc.option(
         fc
           .record({

@@ -15,16 +15,16 @@ export function openPortal(
   given: Pick<PortalParts, 'reader' | 'reading' | 'space' | 'outgoing' | 'evidenceFindings' | 'ledgerFindings' | 'traceFindings'>,
 ): PortalParts {
   const { behindProxy } = config;
-  const secure = usesTls(config);
+  const isTls = usesTls(config);
   return {
     ...given,
     pool,
-    headers: securityHeaders({ secure }),
+    headers: securityHeaders({ isTls }),
     sessionPool,
     readPool,
     decisionKey: (tenantId, keyId) => deriveDecisionKey(secrets.masterSecret, tenantId, keyId),
-    cookie: new SessionCookie(secure),
-    sameOrigin: sameOrigin({ secure, behindProxy, publicUrl: config.publicUrl }),
+    cookie: new SessionCookie(isTls),
+    sameOrigin: sameOrigin({ isTls, behindProxy, publicUrl: config.publicUrl }),
     behindProxy,
     compressor: new Compressor(),
     bytesMax: config.recordBytesMax,

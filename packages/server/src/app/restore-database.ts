@@ -40,7 +40,7 @@ export async function restoreDatabase(
     const client = await connectClient(acquired.owner, 'restore');
     try {
       if (await isDistributed(client)) throw new ExitError('refused', ON_CITUS);
-      if (!(await hasTables(client))) await migrate(acquired.owner, { count });
+      if (!(await hasTables(client))) await migrate(acquired.owner, { migrationsMax: count });
       await requireEmpty(client, reader.manifest);
       beforeLoad();
       await restoreRows(client, reader, progress, () => requireUnretiredKey(client, secrets));

@@ -12,7 +12,7 @@ export function watchFreeSpace(
   return new FreeSpace({
     probe: () => spaceOf(embeddedIn),
     floorOf: (total) => config.freeSpaceMinBytes ?? defaultFloor(total, config.readingBytesMax + config.queueBytesMax),
-    changed: ({ isLow, freeBytes, floorBytes }) => {
+    onChange: ({ isLow, freeBytes, floorBytes }) => {
       if (isLow) log.warn({ freeBytes, floorBytes }, 'the disk of the database is nearly full: new records are rejected');
       else log.info({ freeBytes, floorBytes }, 'the disk of the database has space again: new records are accepted');
     },

@@ -44,22 +44,22 @@ export class FreeSpace {
   floorBytes = 0;
   readonly #probe: () => Promise<Space>;
   readonly #floorOf: (total: number) => number;
-  readonly #changed: (space: FreeSpace) => void;
+  readonly #onChange: (space: FreeSpace) => void;
   #timer: NodeJS.Timeout | undefined;
   #isReading = false;
 
   /**
    * @param floorOf computes the floor from the size of the disk.
-   * @param changed is called when `isLow` changes.
+   * @param onChange is called when `isLow` changes.
    */
   constructor(parts: {
     probe: () => Promise<Space>;
     floorOf: (total: number) => number;
-    changed: (space: FreeSpace) => void;
+    onChange: (space: FreeSpace) => void;
   }) {
     this.#probe = parts.probe;
     this.#floorOf = parts.floorOf;
-    this.#changed = parts.changed;
+    this.#onChange = parts.onChange;
   }
 
   /** Reads the file system at once, and then every second. */
@@ -83,7 +83,7 @@ export class FreeSpace {
       const isLow = free < this.floorBytes * (this.isLow ? RECOVERY_FACTOR : 1);
       if (isLow === this.isLow) return;
       this.isLow = isLow;
-      this.#changed(this);
+      this.#onChange(this);
     } catch {
       // The database's own errors report the fault of the disk.
     } finally {

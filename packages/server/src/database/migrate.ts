@@ -74,7 +74,7 @@ export interface MigrateOptions {
    * The maximum number of migrations that run; by default all. A restore runs fewer in an empty database before it loads rows of an older
    * version.
    */
-  count?: number;
+  migrationsMax?: number;
   /**
    * Distributes the tables over the nodes of a Citus cluster. If some tables are distributed already, the others are distributed even
    * without this option.
@@ -105,7 +105,7 @@ export interface MigrateResult {
  */
 export async function migrate(
   address: DatabaseAddress,
-  { serverRole, mayUpgrade = true, count = Number.POSITIVE_INFINITY, citus = false, isComplete }: MigrateOptions = {},
+  { serverRole, mayUpgrade = true, migrationsMax = Number.POSITIVE_INFINITY, citus = false, isComplete }: MigrateOptions = {},
 ): Promise<MigrateResult> {
   const client = await connectClient(address, 'migrate');
   try {
@@ -122,7 +122,7 @@ export async function migrate(
     let migrations: string[] = [];
     let putBack: string[] = [];
     try {
-      migrations = await runMigrations(isOnCitus ? separatingClient(client) : client, count);
+      migrations = await runMigrations(isOnCitus ? separatingClient(client) : client, migrationsMax);
     } catch (error) {
       if (!hasRunBefore(error) || (await isComplete?.(client)) !== true) throw error;
       putBack = await putBackMigrationRows(client, knownMigrations());

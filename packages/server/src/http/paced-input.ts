@@ -33,13 +33,13 @@ const END_OF_HEAD = Buffer.from('\r\n\r\n');
  * requests in it at once: several thousand. Here the parser gets only the bytes up to the end of the last head whose request may start.
  * The other bytes wait while the socket is paused, and are parsed as responses are sent. Requests keep their order.
  * @param event the event by which Node's HTTP parser gets a socket: `secureConnection` with TLS.
- * @param unpaced called once, with the missing part, if this version of Node lacks what pacing needs. Connections are then not paced.
+ * @param onUnpaced called once, with the missing part, if this version of Node lacks what pacing needs. Connections are then not paced.
  * @param waitingBytesMax the maximum waiting bytes of all connections. Beyond it, connections are closed.
  */
 export function paceRequests(
   server: Server,
   event: 'connection' | 'secureConnection',
-  unpaced: (missing: string) => void,
+  onUnpaced: (missing: string) => void,
   waitingBytesMax = WAITING_BYTES_MAX,
 ): void {
   const inputs = new WeakMap<object, PacedInput>();
@@ -53,7 +53,7 @@ export function paceRequests(
     if (socket.destroyed || socket.writableEnded) return; // rejected by connections.ts
     const missing = missingInternal(socket);
     if (missing === undefined) inputs.set(socket, new PacedInput(socket, turns, waiting));
-    else if (!isReported) unpaced(missing);
+    else if (!isReported) onUnpaced(missing);
     isReported ||= missing !== undefined;
   });
   server.prependListener('request', ({ socket }, response) => {

@@ -111,7 +111,7 @@ export function agentsClaimed(state: EvidenceState, claims: readonly { id: strin
   const found = new Map<string, Agent>();
   for (const { id, name } of claims) {
     for (const agent of [id === null ? undefined : state.agent(id), name === null ? undefined : state.agentNamed(name)])
-      if (agent !== undefined) found.set(agent.id, { id: agent.id, name: agent.name, highRisk: agent.riskLevel === 'high' });
+      if (agent !== undefined) found.set(agent.id, { id: agent.id, name: agent.name, isHighRisk: agent.riskLevel === 'high' });
   }
   return [...found.values()];
 }

@@ -11,7 +11,7 @@ export interface SameOrigin {
 /** The configuration of the portal's address. */
 interface AddressFacts {
   /** Whether pages use TLS. */
-  secure: boolean;
+  isTls: boolean;
   /** Whether a proxy may have kept the host in X-Forwarded-Host. */
   behindProxy: boolean;
   /** The configured public origin. It is accepted even if a proxy changed the Host header. */
@@ -23,8 +23,8 @@ interface AddressFacts {
  * `Sec-Fetch-Site`, which says whether page and target have the same origin. Pages can set neither header. A request without `Origin` is
  * rejected too.
  */
-export function sameOrigin({ secure, behindProxy, publicUrl }: AddressFacts): SameOrigin {
-  const scheme = secure ? 'https:' : 'http:';
+export function sameOrigin({ isTls, behindProxy, publicUrl }: AddressFacts): SameOrigin {
+  const scheme = isTls ? 'https:' : 'http:';
   return {
     require: (headers) => {
       const site = headers['sec-fetch-site'];
@@ -35,7 +35,7 @@ export function sameOrigin({ secure, behindProxy, publicUrl }: AddressFacts): Sa
       const hosts = [headers.host ?? '', ...namesIn(forwarded)];
       const isOwn = origin === publicUrl || hosts.some((host) => isOrigin(origin, scheme, host.toLowerCase()));
       if (!isOwn)
-        throw crossOrigin(`Origin is not the address of this server; ${remedyOf(origin, { secure, behindProxy, publicUrl })}`);
+        throw crossOrigin(`Origin is not the address of this server; ${remedyOf(origin, { isTls, behindProxy, publicUrl })}`);
     },
   };
 }
@@ -45,9 +45,9 @@ export function sameOrigin({ secure, behindProxy, publicUrl }: AddressFacts): Sa
  * over HTTP cannot work, because its browser may not store the session's cookie. A page that was loaded over HTTPS has the right scheme, so
  * the host differs: a proxy has probably changed it.
  */
-function remedyOf(origin: string, { secure, behindProxy, publicUrl }: AddressFacts): string {
+function remedyOf(origin: string, { isTls, behindProxy, publicUrl }: AddressFacts): string {
   if (publicUrl !== undefined) return `open the portal at ${publicUrl}, which COUNTERSIGN_PUBLIC_URL names`;
-  if (secure && origin.startsWith('http:'))
+  if (isTls && origin.startsWith('http:'))
     return `open the portal with https://${behindProxy ? ', because COUNTERSIGN_BEHIND_PROXY is true' : ''}`;
   return 'if a proxy changes the header Host, set COUNTERSIGN_PUBLIC_URL to the address that people use';
 }

@@ -32,15 +32,15 @@ export interface SecurityHeaders {
   api: Readonly<Record<string, string>>;
 }
 
-/** @param secure whether browsers use TLS. HSTS is set only in that case. */
-export function securityHeaders({ secure }: { secure: boolean }): SecurityHeaders {
+/** @param isTls whether browsers use TLS. HSTS is set only in that case. */
+export function securityHeaders({ isTls }: { isTls: boolean }): SecurityHeaders {
   const both = {
     'referrer-policy': 'no-referrer',
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     'x-frame-options': 'DENY',
     'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-    ...(secure ? { 'strict-transport-security': 'max-age=31536000' } : {}),
+    ...(isTls ? { 'strict-transport-security': 'max-age=31536000' } : {}),
   };
   return {
     page: { ...both, 'content-security-policy': PAGE },

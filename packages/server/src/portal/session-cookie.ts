@@ -10,10 +10,10 @@ export class SessionCookie {
   readonly #attributes: string;
   readonly #value: RegExp;
 
-  /** @param secure whether browsers use TLS, with the server or a proxy. On loopback over HTTP, some browsers drop a Secure cookie. */
-  constructor(secure: boolean) {
-    this.#name = secure ? '__Host-countersign' : 'countersign';
-    this.#attributes = `; Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
+  /** @param isTls whether browsers use TLS, with the server or a proxy. On loopback over HTTP, some browsers drop a Secure cookie. */
+  constructor(isTls: boolean) {
+    this.#name = isTls ? '__Host-countersign' : 'countersign';
+    this.#attributes = `; Path=/; HttpOnly; SameSite=Strict${isTls ? '; Secure' : ''}`;
     this.#value = new RegExp(`(?:^|; *)${this.#name}=([^;]*)`);
   }
 

@@ -7,17 +7,17 @@ import type { SkeletonDigests } from './similar-agents.ts';
 export interface Agent {
   id: string;
   name: string;
-  highRisk: boolean;
+  isHighRisk: boolean;
 }
 
 // One index lookup for each ID and each name: see FENCE.
 const FIND = sql<Agent>(
   'find_agents',
   `SELECT found.* FROM unnest($2::uuid[]) AS input (id) CROSS JOIN LATERAL (
-     SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.id = input.id ${FENCE}) AS found
+     SELECT id, name, risk_level = 'high' AS "isHighRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.id = input.id ${FENCE}) AS found
    UNION
    SELECT found.* FROM unnest($3::text[]) AS input (name) CROSS JOIN LATERAL (
-     SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.name = input.name ${FENCE}) AS found`,
+     SELECT id, name, risk_level = 'high' AS "isHighRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.name = input.name ${FENCE}) AS found`,
 );
 
 /** The agents that have one of these IDs or names, each once. */

@@ -18,7 +18,7 @@ const environmentFor = (database: TestDatabase): Record<string, string> => ({
 test('of two concurrent `migrate` commands, only the one that ran the migrations names them', async () => {
   const database = await emptyDatabase();
   try {
-    await migrate(database.owner, { count: knownMigrations().length - 1, serverRole: database.server.user });
+    await migrate(database.owner, { migrationsMax: knownMigrations().length - 1, serverRole: database.server.user });
     const environment = environmentFor(database);
     // Both commands find the older schema and wait for the migration lock.
     const other = await connectClient(database.owner, 'migrate');
@@ -39,7 +39,7 @@ test('`migrate` and other commands work with a table that an administrator has a
   const database = await emptyDatabase();
   try {
     const environment = environmentFor(database);
-    await migrate(database.owner, { count: knownMigrations().length - 1, serverRole: database.server.user });
+    await migrate(database.owner, { migrationsMax: knownMigrations().length - 1, serverRole: database.server.user });
     await database.sql('CREATE TABLE countersign.notes_of_administrators (note text)');
     expect(await runCommand(environment, 'migrate')).toMatchObject({ status: 0, out: `${knownMigrations().at(-1)}\n` });
     expect(await runCommand(environment, 'workspace', 'list')).toMatchObject({ status: 0 });

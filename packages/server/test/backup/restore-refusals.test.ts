@@ -192,7 +192,7 @@ test('restore rejects a backup from before 0.1.0', async () => {
 
 test('restore loads a backup of an older schema and then migrates it', async () => {
   const known = knownMigrations();
-  await migrate(target.owner, { count: known.length - 1 });
+  await migrate(target.owner, { migrationsMax: known.length - 1 });
   for (const table of ['instance', 'signing_keys']) {
     const rows = await server.database.sql<{ row: object }>(`SELECT to_jsonb(t) AS row FROM countersign.${table} AS t`);
     for (const { row } of rows)

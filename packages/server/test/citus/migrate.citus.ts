@@ -69,7 +69,7 @@ test('later migrations change tables that are distributed already, and the schem
   const database = await emptyDatabase();
   const [first, later] = [knownMigrations().slice(0, 4), knownMigrations().slice(4)];
   try {
-    await migrate(database.owner, { serverRole: database.server.user, citus: true, count: first.length });
+    await migrate(database.owner, { serverRole: database.server.user, citus: true, migrationsMax: first.length });
     const { migrations } = await migrate(database.owner, { serverRole: database.server.user });
     expect(migrations).toEqual(later);
     const server = await testServer({ database });

@@ -15,7 +15,7 @@ function watchDisk() {
       return disk.space;
     },
     floorOf: (total) => total / 10,
-    changed: ({ isLow }) => changes.push(isLow),
+    onChange: ({ isLow }) => changes.push(isLow),
   });
   const read = async (free: number | undefined) => {
     disk.space = free === undefined ? undefined : { free, total: 1000 };

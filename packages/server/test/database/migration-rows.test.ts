@@ -84,7 +84,7 @@ test('a deleted row is not put back if an object of the schema is missing or cha
 
 test('a schema that is really older is migrated', async () => {
   await database.sql('DROP SCHEMA countersign CASCADE');
-  await migrate(database.owner, { count: known.length - 1, serverRole: database.server.user });
+  await migrate(database.owner, { migrationsMax: known.length - 1, serverRole: database.server.user });
   const { status, err } = await runCommand(environment, 'migrate');
   expect([status, err]).toEqual([0, expect.stringContaining(`migrated the database: ${known.at(-1)}`)]);
   expect(await namesInOrder()).toEqual(known);

@@ -33,7 +33,7 @@ async function insertApproval(): Promise<void> {
 }
 
 test('migration 000010 keeps decided approvals, and the check that each has a number', async () => {
-  await migrate(database.owner, { count: knownMigrations().indexOf(MIGRATION) });
+  await migrate(database.owner, { migrationsMax: knownMigrations().indexOf(MIGRATION) });
   await insertApproval();
   await migrate(database.owner);
   expect(await database.sql('SELECT status, rationale, decided_seq::text FROM countersign.approvals')).toEqual([

@@ -13,7 +13,7 @@ afterEach(() => database.drop());
 
 test('an older schema is not migrated while a server is connected, and is migrated once that server has stopped', async () => {
   const older = knownMigrations().length - 1;
-  await migrate(database.owner, { count: older, serverRole: database.server.user });
+  await migrate(database.owner, { migrationsMax: older, serverRole: database.server.user });
   const { host, port, user, database: name } = database.server;
   const address = `postgres://${user}@localhost/${name}?host=${encodeURIComponent(host)}&port=${port}&application_name=other`;
   const server = openPool({ connectionString: address }, { size: 1, name: 'ledger' });
@@ -29,7 +29,7 @@ test('an older schema is not migrated while a server is connected, and is migrat
 }, 30_000);
 
 test('an older schema is not migrated while only the lookup connection of a server is left, as after a restart of PostgreSQL', async () => {
-  await migrate(database.owner, { count: knownMigrations().length - 1 });
+  await migrate(database.owner, { migrationsMax: knownMigrations().length - 1 });
   const { lookupPool } = openPools(database.owner, 1);
   await lookupPool.query('SELECT 1');
   await expect(migrate(database.owner)).rejects.toMatchObject({
@@ -40,7 +40,7 @@ test('an older schema is not migrated while only the lookup connection of a serv
 });
 
 test('an older schema is migrated while other processes only start or wait, even if a pooler adds a host to their names', async () => {
-  await migrate(database.owner, { count: knownMigrations().length - 1 });
+  await migrate(database.owner, { migrationsMax: knownMigrations().length - 1 });
   const connect = async (application_name: string) => {
     const client = new pg.Client({ ...database.owner, application_name });
     await client.connect();

@@ -18,7 +18,7 @@ let app: FastifyInstance;
 
 const pagesOf = (from: string) => {
   const pages = Fastify();
-  registerPages(pages, { files: readBuiltPages(from), headers: securityHeaders({ secure: false }) });
+  registerPages(pages, { files: readBuiltPages(from), headers: securityHeaders({ isTls: false }) });
   return pages;
 };
 const get = (url: string, headers: Record<string, string> = {}, from = app) => from.inject({ url, headers });
