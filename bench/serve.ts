@@ -7,7 +7,7 @@ import { startServer } from '../packages/server/src/app/start-server.ts';
 import { readConfig } from '../packages/server/src/config/config.ts';
 import { Admission } from '../packages/server/src/database/admission.ts';
 import { BatchWriter } from '../packages/server/src/database/batch-writer.ts';
-import { isWrongGuess } from '../packages/server/src/database/pool.ts';
+import { isDivisionByZero } from '../packages/server/src/database/pool.ts';
 import { Slots } from '../packages/server/src/database/slots.ts';
 import { inTenantTransaction, type Transaction } from '../packages/server/src/database/transaction.ts';
 import type { PublicApi } from '../packages/server/src/http/public-api.ts';
@@ -74,7 +74,7 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
       write: (tenantId, items) =>
         inTenantTransaction(pool, tenantId, (tx) => write(tx, items)).catch((error: unknown) => {
           // The product's own writer moves the same heads, so a remembered head can be out of date.
-          heads.drop(tenantId, isWrongGuess(error));
+          heads.drop(tenantId, isDivisionByZero(error));
           throw error;
         }),
     });

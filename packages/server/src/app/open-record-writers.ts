@@ -3,7 +3,7 @@ import type { RunIdMerging } from '../background/run-id-merging.ts';
 import { deriveDecisionKey } from '../crypto/digests.ts';
 import type { Admission } from '../database/admission.ts';
 import { BatchWriter, type Item, type TakeMore } from '../database/batch-writer.ts';
-import { isWrongGuess } from '../database/pool.ts';
+import { isDivisionByZero } from '../database/pool.ts';
 import { Slots } from '../database/slots.ts';
 import type { TenantNodes } from '../database/tenant-nodes.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
@@ -91,7 +91,7 @@ export function openRecordWriters(parts: {
           documentsOf === undefined ? BatchDocuments.none : await BatchDocuments.compress(items.flatMap(documentsOf));
         const outcomes = await inTransaction(name, tenantId, (tx) => write(tx, items, { documents, takeMore })).catch(
           (error: unknown) => {
-            heads?.drop(tenantId, isWrongGuess(error));
+            heads?.drop(tenantId, isDivisionByZero(error));
             throw error;
           },
         );

@@ -180,4 +180,4 @@ export async function repeatAfterConflict<T>(work: () => Promise<T>, tries = CON
  * Whether an error is a division by zero: the head of a log was not the guessed one (moveGuessedHead), not all rows were stored
  * (stored-rows.ts) or, on Citus, another condition failed.
  */
-export const isWrongGuess = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === '22012';
+export const isDivisionByZero = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === '22012';

@@ -4,7 +4,7 @@ import { hasCitus } from './citus-connections.ts';
 import { needsRowOfTenant, onCitus, REQUIRE_ROW_OF_TENANT } from './citus-statements.ts';
 import { type Clock, clockOf } from './clock.ts';
 import { DISCARD_PLANS, PLANS_FOR_VALUES, plansAreOld } from './planner.ts';
-import { FairPool, isReadOnlyError, isWrongGuess, OutcomeUnknownError } from './pool.ts';
+import { FairPool, isDivisionByZero, isReadOnlyError, OutcomeUnknownError } from './pool.ts';
 import { requireDefined, type Seals, sealsOf } from './seals.ts';
 import { hasRowCountCheck, RowsNotStoredError } from './stored-rows.ts';
 
@@ -284,7 +284,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     } catch (error) {
       // After a failed statement, later ones fail because the transaction is aborted. The first error is the reason: without it, a batch
       // that only needs a retry would not be retried.
-      this.#firstFailure ??= hasRowCountCheck(text) && isWrongGuess(error) ? new RowsNotStoredError(name, error) : error;
+      this.#firstFailure ??= hasRowCountCheck(text) && isDivisionByZero(error) ? new RowsNotStoredError(name, error) : error;
       throw this.#firstFailure;
     }
   }
