@@ -52,8 +52,8 @@ export class ShardGroup {
   /** The SQL that replaces the name of each distributed table and each view. */
   readonly #replacements: ReadonlyMap<string, string>;
   /**
-   * The same for statements that only read. Only this map has the reference tables, because a write to one copy of such a table would not
-   * reach the others.
+   * Like `#replacements`, for statements that only read. Only this map has the reference tables, because a write to one copy of a reference
+   * table would not reach the other copies.
    */
   readonly #readReplacements: ReadonlyMap<string, string>;
   readonly #rewritten = new Map<string, Statement<unknown>>();

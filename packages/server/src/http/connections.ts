@@ -103,7 +103,7 @@ export class Connections {
   #endStalled(): void {
     const now = performance.now();
     for (const socket of this.#open as ReadonlySet<SocketWithHandle>) {
-      // Without Node's internal counters, those of the socket are used. They show progress only when a whole write is done.
+      // If Node's internal counters are missing, the counters of the socket are used. They show progress only when a whole write is done.
       const queued = socket._handle?.writeQueueSize ?? socket.writableLength;
       if (queued === 0) {
         this.#unsent.delete(socket);

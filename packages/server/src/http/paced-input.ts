@@ -184,8 +184,8 @@ class PacedInput {
 }
 
 /**
- * The connections with waiting requests. They start one request each, in turn. After TURN_MS, the others wait for the next iteration of the
- * event loop.
+ * The connections with waiting requests. They start one request each, in turn. After TURN_MS, the other connections wait for the next
+ * iteration of the event loop.
  */
 class Turns {
   #next = new Set<PacedInput>();

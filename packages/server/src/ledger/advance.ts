@@ -65,7 +65,7 @@ export interface NextHead {
 
 /**
  * Extends a log by appended rows: adds their leaf data to its tree, and sends the statements of `moveLog`. Sends nothing without rows.
- * @param rowHash the hash of the last row, for the logs whose heads contain it; null for the others.
+ * @param rowHash the hash of the last row, for the logs whose heads contain it; null for the other logs.
  * @returns the new tree and head.
  */
 export function advanceHead(

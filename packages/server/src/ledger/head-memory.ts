@@ -30,7 +30,7 @@ export interface HeadStore {
   /** Why a checkpoint cannot be read or written, as a word. Undefined if the last use of every checkpoint succeeded. */
   readonly fault?: string | undefined;
   /**
-   * Replaces the stored checkpoint, unless that one is larger. Resolves when the new one would survive a crash.
+   * Replaces the stored checkpoint, unless the stored one is larger. Resolves when the new one would survive a crash.
    * @param options.isRestoreAccepted replaces a larger one too, because the operator has accepted that its rows were abandoned.
    */
   write(

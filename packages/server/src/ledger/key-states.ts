@@ -32,8 +32,8 @@ const verifiedRows = new WeakMap<KeyRecord, KnownKey>();
 
 /**
  * The key of a row, from the key audit trail; undefined if the row differs from the trail. Such a row is reported, unless the trail has
- * grown since the row was read. Returns a promise only if the head of the trail is not the last one that this process has verified, if the
- * row differs and the database may have Citus, or, once a second, to look at the memory folder.
+ * grown since the row was read. Returns a promise only in three cases: the head of the trail is not the one that this process verified
+ * last, the row differs and the database may have Citus, or the memory folder must be looked at (once a second).
  * @throws LogRewrittenError if the head or the events of the trail are not valid.
  */
 export function verifiedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {

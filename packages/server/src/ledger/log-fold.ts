@@ -93,8 +93,8 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   }
 
   /**
-   * The cached state, if `read` has returned it for the head with this seal, and this process has neither seen a later head nor refused the
-   * log (`refuseLog`); otherwise undefined. The seal covers the whole head, so the caller needs to read only the seal.
+   * The cached state, if `read` has returned it for the head with this seal. Otherwise undefined; also undefined if this process has seen a
+   * later head or refuses the log (`refuseLog`). The seal covers the whole head, so the caller needs to read only the seal.
    */
   cached(seals: Seals, tenantId: string, headSeal: Uint8Array | null): State | undefined {
     const fold = this.#folds.get(seals)?.get(tenantId);

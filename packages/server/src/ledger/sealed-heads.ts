@@ -118,8 +118,8 @@ export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & 
 }
 
 /**
- * Why a stored head is not valid; undefined if its seal is valid and its tree covers all rows. The seal is the same for a number and for
- * its text. If the type of a column was changed, a number arrives as text, and `seq + 1` would be wrong.
+ * Why a stored head is not valid; undefined if its seal is valid and its tree covers all rows. The types are also checked. If the type of a
+ * column was changed, a number arrives as text. Its seal would be valid, but `seq + 1` would be wrong.
  */
 export function sealFault(tx: Transaction, log: LogName, head: StoredHead): string | undefined {
   const { seal, seq, tree } = head;

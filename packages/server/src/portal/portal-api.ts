@@ -86,7 +86,7 @@ function requireSamePerson({ [SIGNED_IN_AS]: shown }: IncomingHttpHeaders, { per
   throw new ApiError('refused', [{ path: '', code: 'refused', message }]);
 }
 
-/** Behind a proxy the last address in X-Forwarded-For is that of the proxy's client; earlier ones are unverified. */
+/** Behind a proxy, the last address in X-Forwarded-For is the address of the proxy's client. Earlier addresses are unverified. */
 function callerOf({ headers, ip }: FastifyRequest, { behindProxy }: PortalParts): Caller {
   const forwarded = behindProxy ? headers['x-forwarded-for'] : undefined;
   const last = String(forwarded ?? '')

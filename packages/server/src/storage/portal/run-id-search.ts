@@ -12,7 +12,7 @@ export interface FoundRuns {
   newest: string;
 }
 
-/** If more runs than this contain a text, the caller finds the others in the list of runs, because the text is so common. */
+/** The maximum number of found runs. If more runs contain a text, it is so common that the caller can look for it in the list of runs. */
 const FOUND_MAX = 2000;
 
 /**
