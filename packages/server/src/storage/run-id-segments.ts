@@ -92,12 +92,12 @@ const TAKE_SMALL = sql<SegmentColumns & { lastRun: string; found: number }>(
 async function mergeSegments(tx: Transaction, source: RunSource): Promise<boolean> {
   const taken = await tx.run(TAKE_SMALL, [tx.tenantId, source]);
   taken.sort((left, right) => (left.lastRun < right.lastRun ? -1 : 1));
-  let before = 0;
+  let runsBefore = 0;
   const parts = new Map<number, typeof taken>();
   for (const segment of taken) {
-    const part = Math.floor(before / MERGED_RUNS);
+    const part = Math.floor(runsBefore / MERGED_RUNS);
     parts.set(part, [...(parts.get(part) ?? []), segment]);
-    before += segment.runCount;
+    runsBefore += segment.runCount;
   }
   for (const part of parts.values()) {
     storeSegment(tx, source, {

@@ -24,7 +24,7 @@ const selectSimilar = (column: string, digest: string, condition: string) =>
 
 /**
  * SQL for the oldest SIMILAR_MAX agents whose name has one of these digests, oldest first, as rows of `id` and `name`. The index of each
- * digest has this order, so many agents with the same digest cost no more.
+ * digest has this order, so the cost does not grow with the number of agents that have the same digest.
  * @param asWritten SQL for a digest of `name_skeleton`.
  * @param caseless SQL for a digest of `name_skeleton_caseless`.
  * @param condition further SQL for the rows of `other`, starting with AND.

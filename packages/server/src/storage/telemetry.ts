@@ -12,7 +12,7 @@ import { withRowCountCheckOfArray } from '../database/stored-rows.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { type DocumentPlace, PLACE_COLUMNS, placeArrays } from './document-segments.ts';
 
-/** The values of a telemetry event that are searched and summed. All its values are in the document of its request. */
+/** The values of a telemetry event for searches and sums. The document of its request has all values of the event. */
 export interface TelemetryRow {
   /** Its position in the request, from 0. */
   ordinal: number;

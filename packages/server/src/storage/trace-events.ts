@@ -18,7 +18,7 @@ const INSERT = sql(
   ),
 );
 
-/** Appends an event to the trace log. The caller has locked the head of the log, or moved a guessed one. */
+/** Appends an event to the trace log. The caller has locked the head of the log, or moved a guessed head. */
 export const insertTraceEvent = (tx: Transaction, { seq, eventHash, document }: TraceEventRow): void =>
   tx.send(INSERT, [tx.tenantId, seq, eventHash, document]);
 

@@ -6,7 +6,7 @@ import { HIGHEST_ID, LOWEST_ID } from './id-range.ts';
 /** The migration that created `export_runs`, the index of the runs of exports. */
 const INDEX_MIGRATION = '000007_runs-of-exports';
 
-// The column has no time zone. It has the local time of the session that migrated, so a day is added.
+// `run_on` has the local time of the session that migrated, without its time zone. So a day is added.
 const INDEX_TIME = sql<{ at: string }>(
   'find_time_of_export_index',
   `SELECT ((run_on + interval '1 day') AT TIME ZONE 'UTC')::text AS at FROM countersign.migrations WHERE name = '${INDEX_MIGRATION}'`,

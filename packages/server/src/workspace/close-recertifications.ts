@@ -69,7 +69,7 @@ export function closingObstacle({ name, latest, openRecertifications }: KnownAge
   const { id, seq, recordedAt, evaluatedAt, status, passRate } = latest;
   const evaluation = `the latest evaluation of ${JSON.stringify(name)} (${id}, ${shownMoment(recordedAt)})`;
   if (status !== 'passing') return `${evaluation} is ${status}, not passing; ${remedy}`;
-  // Promotion checks reject such an evaluation too.
+  // Promotion checks also reject an evaluation without a pass rate.
   if (passRate === null) return `${evaluation} has no pass rate; ${remedy}`;
   const isBefore = ({ seq: openedSeq, openedAt }: KnownAgent['openRecertifications'][number]) =>
     seq < openedSeq || (evaluatedAt !== null && evaluatedAt <= openedAt);

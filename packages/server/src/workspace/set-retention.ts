@@ -64,7 +64,7 @@ export async function setRetention(pool: Pool, tenantId: string, change: Retenti
   });
 }
 
-/** The running comparisons of the periods of workspaces with their ledgers. */
+/** The running comparison of each workspace's periods with its ledger. */
 const comparisons = new WeakMap<Pool, Map<string, Promise<readonly RetentionPeriod[]>>>();
 
 /**
