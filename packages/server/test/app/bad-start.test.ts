@@ -57,7 +57,7 @@ describe('countersign-server with an external database', () => {
   });
 
   test('refuses a database from before 0.1.0, says what to do, and says that it changed nothing', async () => {
-    // Those versions had other migrations.
+    // Versions before 0.1.0 had other migrations.
     await external.sql(`UPDATE countersign.migrations SET name = name || '-before'`, 'app');
     const sentence = /from a Countersign before 0\.1\.0.*nothing was changed.*ledger export.*empty database/;
     await expectRefusal(environment, 'refused', sentence);
@@ -133,16 +133,16 @@ describe('countersign-server with an external database', () => {
     await external.role('superuser_role');
     await external.sql('ALTER ROLE superuser_role SUPERUSER');
     await external.sql('CREATE DATABASE of_superuser OWNER superuser_role');
-    const there = { ...SECRETS, DATABASE_URL: external.url('superuser_role', 'of_superuser') };
-    const server = await ServerProcess.start(there);
+    const asSuperuser = { ...SECRETS, DATABASE_URL: external.url('superuser_role', 'of_superuser') };
+    const server = await ServerProcess.start(asSuperuser);
     expect(server.stdout).toMatch(/"level":40.*is a superuser or has BYPASSRLS/);
     expect(server.stderr).toContain('workspace create --name acme');
-    await runHere(['workspace', 'create', '--name', "it's ours"], there);
+    await runHere(['workspace', 'create', '--name', "it's ours"], asSuperuser);
     expect(await server.end('SIGTERM')).toBe(0);
-    const again = await ServerProcess.start({ ...environment });
-    expect(again.stdout).not.toContain('superuser');
-    expect(await again.end('SIGTERM')).toBe(0);
-    const third = await ServerProcess.start(there);
+    const second = await ServerProcess.start({ ...environment });
+    expect(second.stdout).not.toContain('superuser');
+    expect(await second.end('SIGTERM')).toBe(0);
+    const third = await ServerProcess.start(asSuperuser);
     expect(third.stderr).not.toContain('workspace create');
     expect(third.stderr).toContain(`keys mint --workspace 'it'\\''s ours' --name ci`);
     expect(await third.end('SIGTERM')).toBe(0);
@@ -150,14 +150,14 @@ describe('countersign-server with an external database', () => {
 
   test('reports an empty database on `workspace list` without creating tables; `workspace create` creates them and says so', async () => {
     await external.sql('CREATE DATABASE empty OWNER app');
-    const there = { ...SECRETS, DATABASE_URL: external.url('app', 'empty') };
-    const list = await runHere(['workspace', 'list'], there);
+    const emptyEnvironment = { ...SECRETS, DATABASE_URL: external.url('app', 'empty') };
+    const list = await runHere(['workspace', 'list'], emptyEnvironment);
     expect([list.status, list.stderr]).toEqual([
       8,
       expect.stringMatching(/no tables of Countersign in .*database empty.*`migrate`/),
     ]);
     expect(await external.sql(`SELECT FROM pg_namespace WHERE nspname = 'countersign'`, 'empty')).toEqual([]);
-    const create = await runHere(['workspace', 'create', '--name', 'acme'], there);
+    const create = await runHere(['workspace', 'create', '--name', 'acme'], emptyEnvironment);
     expect([create.status, create.stderr]).toEqual([0, expect.stringMatching(/^created the tables in .*database empty\n/)]);
   });
 

@@ -226,12 +226,12 @@ describe('an external PostgreSQL', () => {
     external.signalAll('SIGSTOP');
     try {
       const startedAt = Date.now();
-      const late = await fetch(server.url + paths.audit, {
+      const response = await fetch(server.url + paths.audit, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         body: JSON.stringify({ actor: 'ci', action: 'test.hang' }),
       });
-      expect([late.status, late.headers.get('retry-after')]).toEqual([503, '1']);
+      expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
       expect(Date.now() - startedAt).toBeLessThan(40_000);
       expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
     } finally {

@@ -25,12 +25,12 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 /** A run of the demo in its own process. */
-interface Tour {
+interface DemoRun {
   process: ChildProcess;
   ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
 }
 
-function takeTour(environment: Record<string, string>, ...args: string[]): Tour {
+function startDemo(environment: Record<string, string>, ...args: string[]): DemoRun {
   const child = spawn(process.execPath, ['examples/demo/demo.ts', ...args], {
     cwd: repository,
     env: processEnvironment({ COUNTERSIGN_DATA_DIR: dataDir, ...environment }),
@@ -76,7 +76,7 @@ const DECISIONS = [
 ];
 
 /** Expects all chapters and all decisions in order, no ingestion key, and no escape codes, because stdout is not a terminal. */
-function expectWholeTour(stdout: string): void {
+function expectWholeDemo(stdout: string): void {
   expect([...stdout.matchAll(/^\d+\. (.+)$/gm)].map(([, title]) => title)).toEqual(CHAPTERS);
   expect([...stdout.matchAll(/ 200 ((?:ALLOWED|BLOCKED) \w+)/g)].map(([, decision]) => decision)).toEqual(DECISIONS);
   expect(stdout).not.toMatch(/aa_live_[0-9a-f]{12}\.[A-Za-z0-9_-]{43}/);
@@ -85,7 +85,7 @@ function expectWholeTour(stdout: string): void {
 
 describe('npm run demo', () => {
   test('--help prints the usage and exits with 0', async () => {
-    expect(await takeTour({}, '--help').ended).toEqual({
+    expect(await startDemo({}, '--help').ended).toEqual({
       code: 0,
       stdout: expect.stringMatching(/^Usage: npm run demo/),
       stderr: '',
@@ -96,23 +96,23 @@ describe('npm run demo', () => {
     timeout: 480_000,
   }, async () => {
     const port = await freePort('127.0.0.1');
-    const { code, stdout, stderr } = await takeTour({ COUNTERSIGN_PORT: String(port) }).ended;
+    const { code, stdout, stderr } = await startDemo({ COUNTERSIGN_PORT: String(port) }).ended;
     expect(code, stdout + stderr).toBe(0);
-    expectWholeTour(stdout);
+    expectWholeDemo(stdout);
     expect(stdout).toContain('ok: the server shuts down cleanly');
     expect(stdout).toMatch(/`npm start`, then open[\s\S]*\n {3}http:\/\/127\.0\.0\.1:\d+\/link#[\w-]{43}\n\n$/);
     expect(await isPortFree(port)).toBe(true);
 
-    // The first tour ran the server from its sources, as a user does. This one runs the bundle for tests, which starts faster.
-    const tour = takeTour({ COUNTERSIGN_PORT: String(port), SERVER_FOR_TESTS: SERVER_MAIN }, '--keep');
+    // The first run of the demo started the server from its sources, as a user does. This run starts the bundle for tests, which is faster.
+    const demo = startDemo({ COUNTERSIGN_PORT: String(port), SERVER_FOR_TESTS: SERVER_MAIN }, '--keep');
     const link = await new Promise<URL>((resolve, reject) => {
       let printed = '';
-      tour.process.stdout!.on('data', (text: string) => {
+      demo.process.stdout!.on('data', (text: string) => {
         printed += text;
         const found = /^ *(http:\S+\/link#[\w-]{43})$/m.exec(printed)?.[1];
         if (found !== undefined && printed.includes('keeps running until')) resolve(new URL(found));
       });
-      void tour.ended.then(({ stdout, stderr }) => reject(new Error(stdout + stderr)));
+      void demo.ended.then(({ stdout, stderr }) => reject(new Error(stdout + stderr)));
     });
     const open = () =>
       fetch(`${link.origin}/api/portal/links/sign-in`, {
@@ -126,19 +126,19 @@ describe('npm run demo', () => {
       memberships: [{ workspace: { name: expect.stringMatching(/^demo-/) }, role: 'admin' }],
     });
     expect((await open()).status).toBe(410);
-    tour.process.kill('SIGINT');
-    const again = await tour.ended;
-    expect(again.code, again.stderr).toBe(0);
-    expectWholeTour(again.stdout);
+    demo.process.kill('SIGINT');
+    const ended = await demo.ended;
+    expect(ended.code, ended.stderr).toBe(0);
+    expectWholeDemo(ended.stdout);
     expect(await isPortFree(port)).toBe(true);
   });
 
   test('stops its server when SIGTERM ends the demo during the start', { timeout: 240_000 }, async () => {
     const port = await freePort('127.0.0.1');
-    const tour = takeTour({ COUNTERSIGN_PORT: String(port) });
-    await once(tour.process.stderr!, 'data');
-    tour.process.kill('SIGTERM');
-    expect((await tour.ended).code).toBe(143);
+    const demo = startDemo({ COUNTERSIGN_PORT: String(port) });
+    await once(demo.process.stderr!, 'data');
+    demo.process.kill('SIGTERM');
+    expect((await demo.ended).code).toBe(143);
     expect(await isPortFree(port)).toBe(true);
   });
 
@@ -148,7 +148,7 @@ describe('npm run demo', () => {
     // Keeps the database running. Otherwise each command would start and stop it.
     const database = await acquireEmbeddedDatabase({ dataDir, notify: () => undefined });
     try {
-      const { code, stderr } = await takeTour({ COUNTERSIGN_URL: url, SERVER_FOR_TESTS: SERVER_MAIN }).ended;
+      const { code, stderr } = await startDemo({ COUNTERSIGN_URL: url, SERVER_FOR_TESTS: SERVER_MAIN }).ended;
       expect(code, stderr).toBe(2);
       expect(stderr).toContain('different databases');
     } finally {
@@ -166,7 +166,7 @@ describe('npm run demo', () => {
 
     test('exits with 2 and says that the port belongs to another program', async () => {
       const { port } = other.address() as AddressInfo;
-      const { code, stderr } = await takeTour({ COUNTERSIGN_PORT: String(port) }).ended;
+      const { code, stderr } = await startDemo({ COUNTERSIGN_PORT: String(port) }).ended;
       expect(code, stderr).toBe(2);
       expect(stderr).toContain('a program other than Countersign');
     });

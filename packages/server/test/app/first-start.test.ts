@@ -40,9 +40,9 @@ test('a server and commands that start at once on a new folder agree on the data
       ...names.map((name) => run(['workspace', 'create', '--name', name], folder.environment)),
     ]);
     expect(await server.end('SIGTERM')).toBe(0);
-    const again = await ServerProcess.start(folder.environment);
+    const restarted = await ServerProcess.start(folder.environment);
     for (const name of names) expect(await run(['workspace', 'list'], folder.environment)).toContain(name);
-    expect(await again.end('SIGTERM')).toBe(0);
+    expect(await restarted.end('SIGTERM')).toBe(0);
   } finally {
     await folder.clear();
   }

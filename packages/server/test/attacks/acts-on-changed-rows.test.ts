@@ -238,8 +238,11 @@ describe('an approver whose page showed rows that were changed outside the serve
         async () => {},
         async () => {},
       );
-      const again = await approver.callRoute(route, { params: { evaluation }, body: { rationale: 'read it', seen: unchanged } });
-      expect(again.status).toBe(200);
+      const repeated = await approver.callRoute(route, {
+        params: { evaluation },
+        body: { rationale: 'read it', seen: unchanged },
+      });
+      expect(repeated.status).toBe(200);
     },
   );
 

@@ -36,7 +36,7 @@ const REQUESTS = [
 /** A server that has not read the logs yet, and whose connections were opened after the change. */
 const startFreshServer = () => testServer({ checkpointSeconds: undefined, database });
 
-/** Sends the requests after the change, and again after the change is undone. */
+/** Expects that the requests are rejected after the change, and accepted after it is undone. */
 async function expectNothingSealed(
   change: string[],
   undo: string[],

@@ -32,13 +32,13 @@ const warnings = async () =>
 const namesHidden = () => lines.some((line) => line.includes('"tenants"') && line.includes(hidden));
 const backup = (name: string) => runCommand(environmentOf(server), 'backup', '--output', join(scratch, name));
 
-test('a server and `backup` name no workspace while all rows of tenants exist', async () => {
+test('a server and `backup` report no workspace while all rows of tenants exist', async () => {
   await server.compareTables();
   expect(await warnings()).not.toContain('tenants');
   expect(await backup('complete')).toMatchObject({ status: 0 });
 });
 
-test('`backup` and a server that has just started name a workspace whose row of tenants was deleted', async () => {
+test('`backup` and a server that has just started report a workspace whose row of tenants was deleted', async () => {
   await remove('tenants', 'id');
   expect(await backup('incomplete')).toMatchObject({
     status: 1,
@@ -51,7 +51,7 @@ test('`backup` and a server that has just started name a workspace whose row of 
   expect(await (await fetch(`${started.url}/readyz`)).text()).toContain('tenants');
 });
 
-test('a server names a workspace that it has used, even if all rows that show its ID across workspaces were deleted', async () => {
+test('a server reports a workspace that it has used, even if its rows of tenants, log_heads and ingestion_keys were deleted', async () => {
   for (const table of ['log_heads', 'key_last_use', 'ingestion_keys']) await remove(table, 'tenant_id');
   expect(namesHidden()).toBe(false);
   await server.compareTables();

@@ -3,7 +3,7 @@ import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-c
 import { createPerson } from '../harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-/** What somebody with write access to the database does: a trigger drops the rows that the server inserts or changes in one table. */
+/** The function of a trigger that an attacker with write access adds. It drops the rows that the server inserts or changes in a table. */
 const DROP = 'CREATE FUNCTION public.drop_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$';
 
 const AUDIT = { actor: 'ci', action: 'deployed' };
@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 afterAll(() => server.database.sql('DROP FUNCTION public.drop_row() CASCADE'));
 
-/** Does the work while a trigger drops the rows of an act, such as `INSERT traces`. */
+/** Does the work while a trigger drops the rows of an operation on a table, such as `INSERT traces`. */
 const whileDropping = async (act: string, work: () => Promise<void>) => {
   const [operation, table] = act.split(' ');
   await server.database.sql(

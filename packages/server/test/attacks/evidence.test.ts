@@ -41,13 +41,13 @@ async function decisions(more: object = {}) {
   return responses.map(({ status, body }) => [status, body.allowed, body.reason]);
 }
 
-const twice = (...decision: unknown[]) => [decision, decision];
+const onBothServers = (...decision: unknown[]) => [decision, decision];
 
 describe('the server, after rows were changed outside it (attacks A, B, C of docs/threat-model.md),', () => {
   test('A: ignores a changed pass rate and status of an evaluation', async () => {
     const { body } = await evaluate(12, { status: 'failing' });
     await sql(`UPDATE countersign.evaluations SET pass_rate = 99, status = 'passing' WHERE id = $1`, [body.id]);
-    expect(await decisions()).toEqual(twice(200, false, 'evaluation_not_passing'));
+    expect(await decisions()).toEqual(onBothServers(200, false, 'evaluation_not_passing'));
   });
 
   test('A: ignores a changed document and pass rate of an evaluation', async () => {
@@ -55,7 +55,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     await sql(`UPDATE countersign.evaluations SET pass_rate = 99, document = replace(document, '12', '99') WHERE id = $1`, [
       body.id,
     ]);
-    expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
+    expect(await decisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
   });
 
   test('B: ignores an inserted evaluation that is newer than the latest', async () => {
@@ -65,14 +65,14 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
        VALUES ($1, 999999, gen_random_uuid(), clock_timestamp(), 'key:0123456789ab', $AGENT, 'nightly', 'passing', 99, '{}')`,
       [tenantId],
     );
-    expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
+    expect(await decisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
   });
 
   test('B: still uses the latest evaluation, which is below the threshold, after its row was deleted', async () => {
     await evaluate(99);
     const { body } = await evaluate(12);
     await sql('DELETE FROM countersign.evaluations WHERE id = $1', [body.id]);
-    expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
+    expect(await decisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
   });
 
   test('C: ignores an inserted approval and a lowered risk level', async () => {
@@ -84,9 +84,9 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
        VALUES ($1, $2, $AGENT, 'approved', now(), 999999, 'operator', now(), 'operator', 'seen', 1)`,
       [tenantId, body.id],
     );
-    expect(await decisions()).toEqual(twice(200, false, 'approval_required'));
+    expect(await decisions()).toEqual(onBothServers(200, false, 'approval_required'));
     await sql(`UPDATE countersign.agents SET risk_level = 'low' WHERE id = $AGENT`);
-    expect(await decisions()).toEqual(twice(200, false, 'approval_required'));
+    expect(await decisions()).toEqual(onBothServers(200, false, 'approval_required'));
   });
 
   test('C: still blocks after a re-certification was closed in its row, and after this row and its incident were deleted', async () => {
@@ -98,10 +98,10 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     await sql(
       `UPDATE countersign.recertifications SET closed_at = now(), closed_by = 'operator', rationale = 'x', evaluation_id = (SELECT id FROM countersign.evaluations WHERE agent_id = $AGENT) WHERE agent_id = $AGENT`,
     );
-    expect(await decisions()).toEqual(twice(200, false, 'recertification_open'));
+    expect(await decisions()).toEqual(onBothServers(200, false, 'recertification_open'));
     await sql('DELETE FROM countersign.recertifications WHERE agent_id = $AGENT');
     await sql('DELETE FROM countersign.incidents WHERE agent_id = $AGENT');
-    expect(await decisions()).toEqual(twice(200, false, 'recertification_open'));
+    expect(await decisions()).toEqual(onBothServers(200, false, 'recertification_open'));
   });
 
   test('C: ignores swapped agent names, before and after an evaluation', async () => {
@@ -116,10 +116,10 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
       await sql(`UPDATE countersign.agents SET name = $1 WHERE name = 'swapping'`, [bad]);
     };
     await swap();
-    expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
+    expect(await decisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
     // According to the table, this evaluation of the good agent would belong to the bad agent.
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name: good, pass_rate: 98, status: 'passing' });
-    expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
+    expect(await decisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
   });
 
   test('ignores a view that replaces the table evaluations', async () => {
@@ -128,7 +128,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     await sql(`CREATE VIEW countersign.evaluations AS SELECT tenant_id, seq, id, recorded_at, recorded_by, agent_id, harness_id, name, category,
                  'passing' AS status, 99::float8 AS pass_rate, evaluated_at, suite, document FROM countersign.evaluations_hidden`);
     try {
-      expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
+      expect(await decisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
     } finally {
       await sql('DROP VIEW countersign.evaluations');
       await sql('ALTER TABLE countersign.evaluations_hidden RENAME TO evaluations');
@@ -141,7 +141,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     const { body } = await evaluate(12);
     await sql('DELETE FROM countersign.evaluations WHERE id = $1', [body.id]);
     await sql(`UPDATE countersign.agents SET risk_level = 'low' WHERE id = $AGENT`);
-    expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
+    expect(await decisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
   });
 
   test('refuses to close a re-certification if the latest evaluation is failing in the log and passing only in its row', async () => {
@@ -238,8 +238,8 @@ describe('an altered evidence log: the server makes no decision from altered eve
     await sql('CREATE TABLE before_events AS TABLE countersign.evidence_events');
     await sql('CREATE TABLE before_heads AS TABLE countersign.log_heads');
     await attack(body.id);
-    const late = await testServer({ checkpointSeconds: undefined, database: server.database });
-    const response = await check(late);
+    const freshServer = await testServer({ checkpointSeconds: undefined, database: server.database });
+    const response = await check(freshServer);
     // An event after the head is outside the log: it has no effect, and verification reports it.
     if (what === 'an appended event')
       expect(response.body).toMatchObject({ allowed: false, reason: 'pass_rate_below_threshold' });
@@ -251,7 +251,7 @@ describe('an altered evidence log: the server makes no decision from altered eve
     await sql(`DELETE FROM countersign.log_heads WHERE log = 'evidence'`);
     await sql(`INSERT INTO countersign.log_heads SELECT * FROM before_heads WHERE log = 'evidence'`);
     await sql('DROP TABLE before_events, before_heads');
-    expect((await check(late)).body).toMatchObject({ allowed: false, reason: 'pass_rate_below_threshold' });
-    await late.stop();
+    expect((await check(freshServer)).body).toMatchObject({ allowed: false, reason: 'pass_rate_below_threshold' });
+    await freshServer.stop();
   });
 });

@@ -134,13 +134,13 @@ describe('COUNTERSIGN_CHECKPOINT_DIR', () => {
     await makeCheckpoint(server.open.pool, tenantId, signers(), { log: 'audit' });
     await insert(1, FORGED_ROOT, `${textOf(1, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`);
     await insert(1000, FORGED_ROOT, `${textOf(1000, FORGED_ROOT)}\n\u2014 x aGVsbG8K\n`);
-    const copied: string[] = [];
-    const logger = pino({}, { write: (line: string) => copied.push(line) });
+    const errorLines: string[] = [];
+    const logger = pino({}, { write: (line: string) => errorLines.push(line) });
     const readKeys = async () => signers();
     const anchoring = new Anchoring(server.open.ledgerPool, { sink: checkpointFolder(folder), readKeys, logger });
     await anchoring.catchUp(tenantId, 'audit');
     expect(readdirSync(join(folder, tenantId, 'audit'))).toEqual([`${String(ENTRIES).padStart(16, '0')}.checkpoint`]);
-    expect(copied.map((line) => JSON.parse(line))).toMatchObject([
+    expect(errorLines.map((line) => JSON.parse(line))).toMatchObject([
       { level: 50, tenantId, size: 1 },
       { level: 50, tenantId, size: 1000 },
     ]);

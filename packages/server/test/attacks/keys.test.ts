@@ -81,7 +81,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
     expect(await verify()).toEqual([1, expect.stringMatching(why)]);
   });
 
-  test('rejects a revoked key whose row was replaced by an older one, and refuses to rotate the key', async () => {
+  test('rejects a revoked key whose row was replaced by an older row, and refuses to rotate the key', async () => {
     await sql('CREATE TABLE older AS SELECT * FROM countersign.ingestion_keys WHERE prefix = $1', [prefixOf(key)]);
     expect(await statuses(key)).toEqual([200, 200]);
     await revokeKey(server.open.pool, tenantId, prefixOf(key), 'operator');
@@ -135,14 +135,14 @@ describe('the server accepts a key only as the key audit trail records it', () =
   });
 
   test('revokes a key whose row was deleted while triggers and foreign keys were off', async () => {
-    const own = await testServer({ checkpointSeconds: undefined });
-    const tenant = await own.workspace();
-    const lost = await own.key(tenant, ['audit']);
-    await own.database.sql(
+    const ownServer = await testServer({ checkpointSeconds: undefined });
+    const tenant = await ownServer.workspace();
+    const lost = await ownServer.key(tenant, ['audit']);
+    await ownServer.database.sql(
       `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM countersign.ingestion_keys WHERE prefix = '${prefixOf(lost)}'; COMMIT`,
     );
-    await revokeKey(own.open.pool, tenant, prefixOf(lost), 'operator');
-    await expect(revokeKey(own.open.pool, tenant, prefixOf(lost), 'operator')).rejects.toThrow('was revoked');
+    await revokeKey(ownServer.open.pool, tenant, prefixOf(lost), 'operator');
+    await expect(revokeKey(ownServer.open.pool, tenant, prefixOf(lost), 'operator')).rejects.toThrow('was revoked');
   });
 
   test('rejects the old and the new secret of a rotated key whose row was changed to the old secret', async () => {

@@ -102,9 +102,9 @@ export class LedgerUnderAttack {
       );
   }
 
-  /** Makes two decisions each time: one that allows, and one that blocks and is also written to the ledger. */
-  async #decide(key: string, times: number): Promise<void> {
-    for (let time = 0; time < times; time += 1) {
+  /** Makes pairs of decisions, `pairs` times: one that allows, and one that blocks and is also written to the ledger. */
+  async #decide(key: string, pairs: number): Promise<void> {
+    for (let pair = 0; pair < pairs; pair += 1) {
       const { body } = await this.#server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 80 });
       if (key === this.key) this.allowedId ||= body.decision_id;
       await this.#server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 99 });

@@ -43,7 +43,7 @@ const sign = (server: TestServer, log: LogName) => makeCheckpoint(server.open.po
 const errorOf = ({ status, body }: { status: number; body: { error?: string } }) => [status, body.error];
 const REJECTED = [500, 'log_rewritten'];
 
-/** The logs as the first server has seen them are restored, after the second server has appended to them and stored checkpoints. */
+/** Restores the logs as the first server has seen them. The second server has since appended to them and stored checkpoints. */
 async function rollBack(): Promise<void> {
   await insider.undo();
   await insider.sql('DELETE FROM countersign.evidence_events WHERE $T AND seq > 2', tenantId);
@@ -88,7 +88,7 @@ test('a server signs no checkpoint of a fork that has outgrown the checkpoint of
   expect(await (await fetch(`${late.url}/readyz`)).text()).toContain('logs refused: 1');
 });
 
-test('a server still refuses a fork after a transaction commits that has read the fork earlier', async () => {
+test('a server still refuses a fork after the commit of a transaction that has read the fork earlier', async () => {
   for (let count = 0; count < 6; count += 1) expect((await append(lagging)).status).toBe(200);
   await inTenantTransaction(lagging.open.pool, tenantId, async (tx) => {
     await readSealedHead(tx, 'audit');

@@ -142,7 +142,7 @@ test('retention stops reading the ledger when the server stops', async () => {
   await expect(dropDueRecords(pool, tenantId, { now, pause, signal: stopping.signal })).rejects.toThrow('aborted');
 });
 
-describe('after an attacker changes the rows that choose what is deleted,', () => {
+describe('after an attacker changes the rows that determine what is deleted,', () => {
   const sendTrace = (traceId: string, more: object = {}) =>
     server.post(paths.traces, key, { trace_id: traceId, agent_name: 'bot', outcome: 'success', spans: [], ...more });
   const erase = (traceId: string) => eraseRun(pool, tenantId, { traceId, rationale: 'request 7', evenIfHeld: false });

@@ -51,7 +51,7 @@ beforeAll(async () => {
   await server.workspace('acme');
 });
 
-describe('the comparison of the schema with that of the migrations', () => {
+describe('the comparison of the schema with the schema of the migrations', () => {
   test('reports no finding when nothing was changed', async () => {
     await server.compareSchema();
     expect([await warnings(), await metric()]).toEqual([expect.not.stringContaining('schema'), 0]);
@@ -79,11 +79,11 @@ describe('the comparison of the schema with that of the migrations', () => {
       `SELECT polname AS name FROM pg_policy WHERE polrelid = 'countersign.approvals'::regclass`,
     );
     await server.database.sql(`DROP POLICY ${policy!.name} ON countersign.approvals`);
-    const [refusing] = await server.database.sql<{ name: string }>(
+    const [triggerFunction] = await server.database.sql<{ name: string }>(
       `SELECT p.oid::regprocedure::text AS name FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid WHERE t.tgname = 'append_only' AND t.tgrelid = 'countersign.decisions'::regclass`,
     );
     await server.database.sql(
-      `CREATE OR REPLACE FUNCTION ${refusing!.name} RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`,
+      `CREATE OR REPLACE FUNCTION ${triggerFunction!.name} RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`,
     );
     const { status, out, err } = await verify();
     expect(status).toBe(0);

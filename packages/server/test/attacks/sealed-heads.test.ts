@@ -150,8 +150,8 @@ describe('a decision forged with the decision key and inserted into the table', 
     return forged.decision_id;
   }
 
-  /** The statuses of the responses with the attestation, the decision and its evidence. They must be the same. */
-  const attestationOf = async (on: TestServer, decision: string) => {
+  /** The status of the responses with the attestation, the decision and its evidence. It must be the same for all three. */
+  const responseStatus = async (on: TestServer, decision: string) => {
     const reader = { name: 'auditor', scopes: ['read'] as const, expiresAt: null };
     const token = await mintKey(on.open.pool, tenantId, reader, 'operator');
     const headers = { authorization: `Bearer ${token}` };
@@ -166,16 +166,16 @@ describe('a decision forged with the decision key and inserted into the table', 
     const id = await forge();
     const [genuine] = await insider.sql<{ id: string }>('SELECT id FROM countersign.decisions WHERE $T AND seq = 1', tenantId);
     const fresh = await startFreshServer();
-    expect([await attestationOf(fresh, genuine!.id), await attestationOf(fresh, id)]).toEqual([200, 500]);
+    expect([await responseStatus(fresh, genuine!.id), await responseStatus(fresh, id)]).toEqual([200, 500]);
     await insider.regrow(tenantId, 'decisions');
-    expect([await attestationOf(fresh, genuine!.id), await attestationOf(fresh, id)]).toEqual([500, 500]);
+    expect([await responseStatus(fresh, genuine!.id), await responseStatus(fresh, id)]).toEqual([500, 500]);
   });
 
   test('is not attested or returned in place of another decision', async () => {
     const id = await forge();
     await insider.sql('DELETE FROM countersign.decisions WHERE $T AND seq = 1', tenantId);
     await insider.sql('UPDATE countersign.decisions SET seq = 1 WHERE $T AND id = $1', tenantId, [id]);
-    expect(await attestationOf(await startFreshServer(), id)).toBe(500);
+    expect(await responseStatus(await startFreshServer(), id)).toBe(500);
   });
 });
 
@@ -238,7 +238,7 @@ describe('a log to which two servers append', () => {
       await appendInTurn(2);
       await insider.sql(`CREATE TABLE older AS SELECT ${columns} FROM countersign.log_heads WHERE $T`, tenantId);
       await appendInTurn(3);
-      const [{ n: lost } = { n: 0 }] = await server.database.sql<{ n: number }>(
+      const [{ n: lostRows } = { n: 0 }] = await server.database.sql<{ n: number }>(
         `SELECT count(*)::integer AS n FROM countersign.audit_entries
         WHERE tenant_id = $1 AND seq > (SELECT seq FROM older WHERE log = 'audit')`,
         [tenantId],
@@ -251,7 +251,7 @@ describe('a log to which two servers append', () => {
       await insider.sql('DELETE FROM countersign.log_heads WHERE $T', tenantId);
       await insider.sql(`INSERT INTO countersign.log_heads (${columns}) SELECT ${columns} FROM older`, tenantId);
       const third = await startFreshServer();
-      for (let count = 0; count < lost + more; count += 1) expect((await append(key, third)).status).toBe(200);
+      for (let count = 0; count < lostRows + more; count += 1) expect((await append(key, third)).status).toBe(200);
       if (replacesHashes)
         await insider.sql(
           `UPDATE countersign.audit_entries AS e SET row_hash = abandoned.row_hash FROM abandoned WHERE e.$T AND e.seq = abandoned.seq`,

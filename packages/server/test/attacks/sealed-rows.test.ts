@@ -140,7 +140,7 @@ describe('`ledger verify --log audit` compares decision keys with the audit ledg
     expect(await verify('rotated')).toEqual([1, expect.stringContaining(`${first.key_id} differs from the log: it was retired`)]);
   });
 
-  test('names a workspace whose only decision key was deleted; it makes no decision and adds no key until the row is restored', async () => {
+  test('names a workspace whose only decision key was deleted; no decision is made and no key added until the row is restored', async () => {
     const tenant = await server.workspace('keyless');
     const sender = await server.key(tenant);
     const ask = () => server.post(paths.promotionCheck, sender, { agent_name: 'bot' });

@@ -81,7 +81,7 @@ describe('`ledger verify`', () => {
     );
 
   test.each(['seq - 1', '0', '-9223372036854775808'])(
-    'names an inserted evaluation (seq: %s); if an original evaluation was removed too, names that one and counts the inserted one',
+    'names an inserted evaluation (seq: %s); if an original evaluation was removed too, names the removed one and counts the inserted one',
     async (seq) => {
       const [first] = await evaluations();
       const inserted = first!.id.replace(/^.{4}/, 'ffff');

@@ -21,17 +21,17 @@ async function createWorkspaceWithTrace(): Promise<string> {
   return tenantId;
 }
 
-const traces = async (tenantId: string) =>
+const countTraces = async (tenantId: string) =>
   (await server.database.sql('SELECT id FROM countersign.traces WHERE tenant_id = $1', [tenantId])).length;
 
-test('the schedule drops the due records of every workspace and logs one line per workspace that had any', async () => {
+test('the schedule drops the due records of every workspace and logs one line per workspace that had due records', async () => {
   const tenants = [await createWorkspaceWithTrace(), await server.workspace(), await createWorkspaceWithTrace()];
   const schedule = startRetention(server.open, log);
   await schedule.round();
-  expect([await traces(tenants[0]!), lines]).toEqual([1, []]);
+  expect([await countTraces(tenants[0]!), lines]).toEqual([1, []]);
   await schedule.round(LATER);
   schedule.stop();
-  expect([await traces(tenants[0]!), await traces(tenants[2]!)]).toEqual([0, 0]);
+  expect([await countTraces(tenants[0]!), await countTraces(tenants[2]!)]).toEqual([0, 0]);
   expect(lines.map(({ msg, tenantId }) => [msg, tenantId]).sort()).toEqual(
     [tenants[0], tenants[2]].map((id) => ['dropped records whose retention period is over', id]).sort(),
   );
@@ -45,7 +45,7 @@ test('the schedule continues after a workspace whose retention periods were chan
   const schedule = startRetention(server.open, log);
   await schedule.round(LATER);
   schedule.stop();
-  expect([await traces(tenants[0]!), await traces(tenants[1]!)]).toEqual([1, 0]);
+  expect([await countTraces(tenants[0]!), await countTraces(tenants[1]!)]).toEqual([1, 0]);
   expect(lines.find(({ level }) => level === 40)).toMatchObject({
     tenantId: tenants[0],
     msg: expect.stringContaining('did not finish'),
@@ -57,6 +57,6 @@ test('the schedule logs the command to run if the server may not delete records'
   const schedule = startRetention({ ...server.open, owner: server.database.server }, log);
   await schedule.round(LATER);
   schedule.stop();
-  expect(await traces(tenantId)).toBe(1);
+  expect(await countTraces(tenantId)).toBe(1);
   expect(lines.find((line) => line.tenantId === tenantId)!.msg).toContain('countersign-server retention run');
 });

@@ -76,7 +76,7 @@ test('a busy instance moves from the embedded PostgreSQL to an external one and 
   const { key, tenantId } = await newKey(first.environment, 'acme');
   await newKey(first.environment, 'other'); // a second workspace, which has only a key
   const file = join(scratch, 'first.backup');
-  const early = await whileWriting({ url: server.url, key }, async () => {
+  const beforeMove = await whileWriting({ url: server.url, key }, async () => {
     const printed = await outputOf(['backup', '--output', file, '--with-secrets'], { ...first.environment, ...passphrase });
     expect(printed).toMatch(/^valid: 10 logs, \d+ rows$/);
   });
@@ -85,36 +85,36 @@ test('a busy instance moves from the embedded PostgreSQL to an external one and 
 
   await external.role('moved');
   await external.sql('CREATE DATABASE moved OWNER moved');
-  const away: Environment = {
+  const externalEnvironment: Environment = {
     DATABASE_URL: external.url('moved', 'moved'),
     COUNTERSIGN_MASTER_SECRET_FILE: join(secrets, 'master-secret'),
     COUNTERSIGN_SIGNING_KEY_FILE: join(secrets, 'signing-key.pem'),
   };
-  const { DATABASE_URL } = away;
+  const { DATABASE_URL } = externalEnvironment;
   expect(await restore(file, { DATABASE_URL: DATABASE_URL! }, '--secrets-output', secrets)).toMatch(/^valid: 10 logs/);
   expect(readdirSync(secrets).sort()).toEqual(['master-secret', 'signing-key.pem']);
-  await expectRecords(early, tenantId);
+  await expectRecords(beforeMove, tenantId);
 
-  const moved = await serve(away);
+  const moved = await serve(externalEnvironment);
   const folder = join(scratch, 'second');
   mkdirSync(folder);
-  const later = await whileWriting({ url: moved.url, key }, async () => {
-    await outputOf(['backup', '--output', folder, '--with-secrets'], { ...away, ...passphrase });
+  const afterMove = await whileWriting({ url: moved.url, key }, async () => {
+    await outputOf(['backup', '--output', folder, '--with-secrets'], { ...externalEnvironment, ...passphrase });
   });
   expect(await moved.end('SIGTERM')).toBe(0);
-  await expectRecords([...early, ...later], tenantId);
+  await expectRecords([...beforeMove, ...afterMove], tenantId);
 
   await restore(folder, last.environment);
-  const back = await serve(last.environment);
+  const lastServer = await serve(last.environment);
   expect(await outputOf(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], last.environment)).not.toMatch(
     /broken|warning/,
   );
-  await whileWriting({ url: back.url, key }, () => sleep(100));
+  await whileWriting({ url: lastServer.url, key }, () => sleep(100));
   expect(await outputOf(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], last.environment)).not.toMatch(
     /broken|warning/,
   );
   const ledger = await outputOf(['ledger', 'export', '--workspace', 'acme'], last.environment);
-  for (const { responseBody } of [...early, ...later].filter(({ kind }) => kind === 'audit'))
+  for (const { responseBody } of [...beforeMove, ...afterMove].filter(({ kind }) => kind === 'audit'))
     expect(ledger).toContain(responseBody.row_hash);
-  expect([...server.errorLogLines, ...moved.errorLogLines, ...back.errorLogLines]).toEqual([]);
+  expect([...server.errorLogLines, ...moved.errorLogLines, ...lastServer.errorLogLines]).toEqual([]);
 });

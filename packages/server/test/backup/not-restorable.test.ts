@@ -41,7 +41,7 @@ async function restore(file: string) {
 const tamper = (statement: string) =>
   server.database.sql(`BEGIN; SET LOCAL session_replication_role = replica; ${statement}; COMMIT`);
 
-test('backup exits with 1 and names a row that refers to no other row, and restore rejects such a backup', async () => {
+test('backup exits with 1 and names a row that refers to a missing row, and restore rejects such a backup', async () => {
   await tamper(`INSERT INTO countersign.key_last_use VALUES ('${tenantId}', '00000000-0000-4000-8000-000000000001', now())`);
   const file = nextFile();
   expect(await backup(file)).toMatchObject({

@@ -255,21 +255,23 @@ test('restore rejects a backup whose manifest omits a workspace, because the log
 
 test('restore requires the passphrase for the secrets and does not overwrite another secret', async () => {
   const secrets = join(scratch, 'secrets');
-  const none = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
+  const noSecrets = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
   const withSecrets = ['--with-secrets', '--secrets-output', secrets];
-  expect(await restore(folder, { ...none, ...wrong }, ...withSecrets)).toMatchObject({
+  expect(await restore(folder, { ...noSecrets, ...wrong }, ...withSecrets)).toMatchObject({
     status: 7,
     err: expect.stringContaining('passphrase'),
   });
-  expect(await restore(folder, none, ...withSecrets)).toMatchObject({ status: 3 });
-  expect(await restore(folder, { ...none, COUNTERSIGN_BACKUP_PASSPHRASE: 'short' }, ...withSecrets)).toMatchObject({ status: 3 });
-  expect(await restore(folder, { ...none, ...right }, '--with-secrets')).toMatchObject({ status: 2 });
-  expect(await restore(folder, none)).toMatchObject({ status: 7, err: expect.stringContaining('with --with-secrets') });
+  expect(await restore(folder, noSecrets, ...withSecrets)).toMatchObject({ status: 3 });
+  expect(await restore(folder, { ...noSecrets, COUNTERSIGN_BACKUP_PASSPHRASE: 'short' }, ...withSecrets)).toMatchObject({
+    status: 3,
+  });
+  expect(await restore(folder, { ...noSecrets, ...right }, '--with-secrets')).toMatchObject({ status: 2 });
+  expect(await restore(folder, noSecrets)).toMatchObject({ status: 7, err: expect.stringContaining('with --with-secrets') });
   expect(await countTables()).toBe(0);
-  expect(await restore(folder, { ...none, ...right }, ...withSecrets)).toMatchObject({ status: 0 });
+  expect(await restore(folder, { ...noSecrets, ...right }, ...withSecrets)).toMatchObject({ status: 0 });
   expect(readFileSync(join(secrets, 'master-secret'), 'utf8').trim()).toBe(environmentOf(server).COUNTERSIGN_MASTER_SECRET);
   writeFileSync(join(secrets, 'master-secret'), 'another');
-  expect(await restore(folder, { ...none, ...right }, ...withSecrets)).toMatchObject({ status: 9 });
+  expect(await restore(folder, { ...noSecrets, ...right }, ...withSecrets)).toMatchObject({ status: 9 });
   expect(readFileSync(join(secrets, 'master-secret'), 'utf8')).toBe('another');
   const bare = join(scratch, 'bare.backup');
   expect(await backup(bare)).toMatchObject({ status: 0 });
@@ -281,14 +283,14 @@ test('restore requires the passphrase for the secrets and does not overwrite ano
 
 test('restore writes no secrets if the database is not empty or cannot be reached', async () => {
   const secrets = join(scratch, 'unwritten');
-  const none = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
+  const noSecrets = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
   const withSecrets = ['--with-secrets', '--secrets-output', secrets];
   expect(await restore(folder)).toMatchObject({ status: 0 });
-  const refused = await restore(folder, { ...none, ...right }, ...withSecrets);
+  const refused = await restore(folder, { ...noSecrets, ...right }, ...withSecrets);
   expect(refused).toMatchObject({ status: 9, err: expect.stringMatching(/not empty .*Nothing was changed/) });
   const missing = socketUrl({ ...target.owner, database: 'no_such_database' });
   const urls = { DATABASE_URL: missing, COUNTERSIGN_MIGRATE_DATABASE_URL: missing };
-  expect(await restore(folder, { ...none, ...right, ...urls }, ...withSecrets)).toMatchObject({ status: 8 });
+  expect(await restore(folder, { ...noSecrets, ...right, ...urls }, ...withSecrets)).toMatchObject({ status: 8 });
   expect(existsSync(secrets)).toBe(false);
 });
 
@@ -312,8 +314,10 @@ test('restore rejects secrets that are malformed or too long', async () => {
     );
   const { path } = copyBackup('long-secrets');
   truncateSync(join(path, 'secrets.json'), 65_537);
-  const none = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
-  expect(await restore(path, { ...none, ...right }, '--with-secrets', '--secrets-output', join(scratch, 'none'))).toMatchObject({
+  const noSecrets = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
+  expect(
+    await restore(path, { ...noSecrets, ...right }, '--with-secrets', '--secrets-output', join(scratch, 'none')),
+  ).toMatchObject({
     status: 1,
     err: expect.stringContaining('secrets.json has 65537 bytes, but at most 65536 are allowed'),
   });

@@ -150,12 +150,12 @@ export const CONTRADICTIONS: RejectedRequest[] = [
     ['/cases/total contradiction'],
   ),
   detailed(
-    'a rate above that of its cases',
+    'a rate above the rate of its cases',
     { pass_rate: 90.11 },
     ['/pass_rate contradiction'],
     /9 of 10 cases passed, which is 90/,
   ),
-  detailed('a rate below that of its cases', { pass_rate: 89.89 }, ['/pass_rate contradiction']),
+  detailed('a rate below the rate of its cases', { pass_rate: 89.89 }, ['/pass_rate contradiction']),
   detailed(
     'a rate that excludes skipped cases, although skipped_excluded is not set',
     { pass_rate: 100, cases: { total: 10, passed: 9, skipped: 1 } },

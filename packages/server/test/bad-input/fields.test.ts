@@ -64,7 +64,7 @@ testRejections('rejects agents that are unknown or missing, or whose ID and name
   rejectionCase('a known name with a new ID', paths.evaluations, { name: 'n', agent_id: unknownId, agent_name: 'known' }, [
     '/agent_id agent_mismatch',
   ]),
-  rejectionCase('one batch with one ID and two names', paths.telemetry, twoNames(unknownId), [
+  rejectionCase('one batch with one ID and two names', paths.telemetry, eventsWithTwoNames(unknownId), [
     '/events/1/agent_name agent_mismatch',
   ]),
   rejectionCase('another agent on a known trace', paths.traces, { trace_id: 'of-known', agent_name: 'support-bot' }, [
@@ -88,6 +88,6 @@ testRejections('rejects agents that are unknown or missing, or whose ID and name
   ),
 ]);
 
-function twoNames(id: string): object {
+function eventsWithTwoNames(id: string): object {
   return { events: ['first name', 'second name'].map((name) => ({ ...GOOD.event, agent_id: id, agent_name: name })) };
 }

@@ -25,7 +25,7 @@ export async function sendRaw(
       if (closesSending) socket.end(bytes);
       else socket.write(bytes);
     });
-    const tooLong = setTimeout(() => {
+    const timer = setTimeout(() => {
       reject(new Error(`the server did not close the connection within ${timeoutMs} ms; it sent ${Buffer.concat(chunks)}`));
       socket.destroy();
     }, timeoutMs);
@@ -33,7 +33,7 @@ export async function sendRaw(
     socket.on('end', () => socket.end());
     socket.on('error', (error) => chunks.length === 0 && reject(error));
     socket.on('close', () => {
-      clearTimeout(tooLong);
+      clearTimeout(timer);
       resolve(Buffer.concat(chunks));
     });
   });

@@ -77,9 +77,9 @@ test('a log whose stored rows were changed is not accepted as restored', async (
   await makeCheckpoint(first.open.pool, id, first.open.signer.keys, { log: 'audit' });
   for (let number = 0; number < 3; number += 1) expect(await append()).toBe(200);
   const insider = await Insider.open(first.database);
-  const later = await testServer({ checkpointSeconds: undefined, database: first.database });
-  setHeadStore(later.open.pool, store);
-  const accept = (write: boolean) => acceptRestore(later.open.pool, id, { write });
+  const restarted = await testServer({ checkpointSeconds: undefined, database: first.database });
+  setHeadStore(restarted.open.pool, store);
+  const accept = (write: boolean) => acceptRestore(restarted.open.pool, id, { write });
   for (const change of [
     `UPDATE countersign.audit_entries SET row_hash = sha256('x') WHERE $T AND seq = 2`,
     `UPDATE countersign.audit_entries SET row_hash = sha256('x') WHERE $T AND seq = 5`,

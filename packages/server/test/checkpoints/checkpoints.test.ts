@@ -48,8 +48,8 @@ describe('the checkpoint schedule', () => {
     const key = await server.key(tenantId);
     await append(key, 1);
     await until('the row has a checkpoint', async () => (await sizes(tenantId)).length === 1);
-    const ahead = `UPDATE countersign.checkpoints SET signed_at = clock_timestamp() + interval '20 years' WHERE $T`;
-    await tamper('checkpoints', ahead, tenantId);
+    const setAhead = `UPDATE countersign.checkpoints SET signed_at = clock_timestamp() + interval '20 years' WHERE $T`;
+    await tamper('checkpoints', setAhead, tenantId);
     await append(key, 1);
     await until('the next row has a checkpoint', async () => (await sizes(tenantId)).includes(2));
     await server.stop();
@@ -199,15 +199,15 @@ describe('the checkpoint folder', () => {
     await append(await server.key(tenantId), 2);
     await until('another checkpoint exists', async () => (await sizes(tenantId)).at(-1) === 4);
     mkdirSync(place);
-    const isThere = (size: number) => () => {
+    const isInFolder = (size: number) => () => {
       try {
         return readFileSync(file(place, tenantId, 'audit', size), 'utf8').startsWith(originOf(tenantId, 'audit'));
       } catch {
         return false;
       }
     };
-    await until('the later checkpoint is in the folder', isThere(4));
-    expect(isThere(2)()).toBe(true);
+    await until('the later checkpoint is in the folder', isInFolder(4));
+    expect(isInFolder(2)()).toBe(true);
     await server.stop();
   });
 });
@@ -243,14 +243,14 @@ describe('a rewritten log', () => {
 describe('two servers on one database', () => {
   test('sign at most one checkpoint per size of a log, log no error, and all checkpoints have the root of the rows', async () => {
     const { log, lines } = capturedLog();
-    const here = await testServer({ checkpointSeconds: 1, log });
-    const other = await testServer({ checkpointSeconds: 1, log, database: here.database });
-    const tenantId = await here.workspace();
-    const key = await here.key(tenantId);
+    const first = await testServer({ checkpointSeconds: 1, log });
+    const other = await testServer({ checkpointSeconds: 1, log, database: first.database });
+    const tenantId = await first.workspace();
+    const key = await first.key(tenantId);
     const logs = { audit: 540, decisions: 40, keys: 11 };
     let isWriting = true;
     const write = Promise.all(
-      [here, other].flatMap((server) => [
+      [first, other].flatMap((server) => [
         checkpointsOf(server).append(key, 250),
         ...Array.from({ length: 20 }, () => server.post(paths.promotionCheck, key, { agent_name: 'bot' })),
         ...Array.from({ length: 5 }, () => server.key(tenantId)),
@@ -263,16 +263,16 @@ describe('two servers on one database', () => {
       for (; isWriting; await sleep(20))
         for (const name of Object.keys(logs) as LogName[]) await checkpointsOf(server).signedHead(tenantId, name);
     };
-    await Promise.all([write, sign(here), sign(other)]);
+    await Promise.all([write, sign(first), sign(other)]);
     for (const [name, rows] of Object.entries(logs) as [LogName, number][]) {
       const heads = await Promise.all(
-        [here, other, here, other].map((server) => checkpointsOf(server).signedHead(tenantId, name)),
+        [first, other, first, other].map((server) => checkpointsOf(server).signedHead(tenantId, name)),
       );
       expect(new Set(heads.map(headText)).size).toBe(1);
       const sizes = await checkpointsOf(other).expectCorrectCheckpoints(tenantId, name);
       expect([name, sizes.at(-1), new Set(sizes).size]).toEqual([name, rows, sizes.length]);
       expect([name, sizes.length > 1]).toEqual([name, true]);
-      const { status, out } = await runCommand(environmentOf(here), 'ledger', 'verify', '--workspace', tenantId, '--log', name);
+      const { status, out } = await runCommand(environmentOf(first), 'ledger', 'verify', '--workspace', tenantId, '--log', name);
       expect([status, out]).toEqual([0, expect.stringMatching(new RegExp(`^valid: ${rows} entries, head [0-9a-f]{64}`))]);
     }
     await other.stop();

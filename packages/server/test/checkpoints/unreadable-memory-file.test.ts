@@ -33,7 +33,7 @@ beforeAll(async () => {
   await sign();
 });
 
-test('records continue while a file of the memory folder cannot be read, and no checkpoint is signed', async () => {
+test('records are accepted while a file of the memory folder cannot be read, and no checkpoint is signed', async () => {
   rmSync(file());
   mkdirSync(file()); // Reading it fails with EISDIR, even for root.
   await sleep(LOOK_AGAIN_MS);

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all(Object.values(clients).map((client) => client.end())));
 
 /** Runs a statement as a role, with this tenant or without a tenant, and rolls the statement back. */
-async function as(role: string, tenant: string | undefined, text: string, values: unknown[] = []): Promise<pg.QueryResult> {
+async function runAs(role: string, tenant: string | undefined, text: string, values: unknown[] = []): Promise<pg.QueryResult> {
   const client = clients[role]!;
   await client.query('BEGIN');
   try {
@@ -66,26 +66,26 @@ test.each(['server', 'owner'])(
     for (const table of await distributedTables()) {
       // The size of the key audit trail is read before the tenant is known.
       const source = table === 'log_heads' ? `${table} WHERE log <> 'keys'` : table;
-      const own = await as(role, tenants[1], `SELECT DISTINCT tenant_id FROM countersign.${source}`);
+      const own = await runAs(role, tenants[1], `SELECT DISTINCT tenant_id FROM countersign.${source}`);
       expect([table, own.rows.filter(({ tenant_id }) => tenant_id !== tenants[1])]).toEqual([table, []]);
-      const none = await as(role, undefined, `SELECT 1 FROM countersign.${source} LIMIT 1`);
+      const none = await runAs(role, undefined, `SELECT 1 FROM countersign.${source} LIMIT 1`);
       expect([table, none.rowCount]).toEqual([table, 0]);
     }
-    expect((await as(role, tenants[1], 'SELECT 1 FROM countersign.audit_entries')).rowCount).toBeGreaterThan(0);
+    expect((await runAs(role, tenants[1], 'SELECT 1 FROM countersign.audit_entries')).rowCount).toBeGreaterThan(0);
   },
 );
 
 test('the role of the server cannot write rows of another tenant', async () => {
   const insert = `INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, 'smuggled')`;
   for (const other of tenants.slice(1))
-    await expect(as('server', tenants[0], insert, [other, randomUUID()])).rejects.toMatchObject({ code: '42501' });
+    await expect(runAs('server', tenants[0], insert, [other, randomUUID()])).rejects.toMatchObject({ code: '42501' });
   const update = `UPDATE countersign.traces SET total_tokens = 0 WHERE tenant_id = $1`;
-  expect((await as('server', tenants[0], update, [tenants[1]])).rowCount).toBe(0);
-  expect((await as('server', tenants[0], update, [tenants[0]])).rowCount).toBe(1);
+  expect((await runAs('server', tenants[0], update, [tenants[1]])).rowCount).toBe(0);
+  expect((await runAs('server', tenants[0], update, [tenants[0]])).rowCount).toBe(1);
 });
 
 test('the append-only table audit_entries rejects changes by both roles', async () => {
   for (const role of ['server', 'owner'])
     for (const change of ['UPDATE countersign.audit_entries SET actor = actor', 'DELETE FROM countersign.audit_entries'])
-      await expect(as(role, tenants[0], change)).rejects.toMatchObject({ code: role === 'server' ? '42501' : '23001' });
+      await expect(runAs(role, tenants[0], change)).rejects.toMatchObject({ code: role === 'server' ? '42501' : '23001' });
 });

@@ -38,28 +38,30 @@ test('migrate --citus distributes existing rows, and servers continue to use the
   const database = await emptyDatabase();
   try {
     await migrate(database.owner, { serverRole: database.server.user });
-    const before = await testServer({ database });
-    const tenants = await Promise.all([before.workspace(), before.workspace(), before.workspace()]);
-    const keys = await Promise.all(tenants.map((tenant) => before.key(tenant)));
+    const serverBefore = await testServer({ database });
+    const tenants = await Promise.all([serverBefore.workspace(), serverBefore.workspace(), serverBefore.workspace()]);
+    const keys = await Promise.all(tenants.map((tenant) => serverBefore.key(tenant)));
     const write = (server: TestServer, name: string) =>
       Promise.all(keys.map((key) => server.post(paths.traces, key, { trace_id: name, agent_name: 'kept' })));
-    expect((await write(before, 'before')).map(({ status }) => status)).toEqual([200, 200, 200]);
-    await before.stop();
+    expect((await write(serverBefore, 'before')).map(({ status }) => status)).toEqual([200, 200, 200]);
+    await serverBefore.stop();
     await migrate(database.owner, { serverRole: database.server.user, citus: true });
-    const after = await testServer({ database });
-    expect((await write(after, 'after')).map(({ status }) => status)).toEqual([200, 200, 200]);
-    await Promise.all([after.compareSchema(), after.compareTables(), after.verifyLogs()]);
+    const serverAfter = await testServer({ database });
+    expect((await write(serverAfter, 'after')).map(({ status }) => status)).toEqual([200, 200, 200]);
+    await Promise.all([serverAfter.compareSchema(), serverAfter.compareTables(), serverAfter.verifyLogs()]);
     for (const tenant of tenants) {
       expect(await database.sql('SELECT trace_id FROM countersign.traces WHERE tenant_id = $1 ORDER BY 1', [tenant])).toEqual([
         { trace_id: 'after' },
         { trace_id: 'before' },
       ]);
       for (const log of ['audit', 'evidence', 'keys', 'traces'])
-        expect(await runCommand(environmentOf(after), 'ledger', 'verify', '--workspace', tenant, '--log', log)).toMatchObject({
+        expect(
+          await runCommand(environmentOf(serverAfter), 'ledger', 'verify', '--workspace', tenant, '--log', log),
+        ).toMatchObject({
           status: 0,
         });
     }
-    await after.stop();
+    await serverAfter.stop();
   } finally {
     await database.drop();
   }

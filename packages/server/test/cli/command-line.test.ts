@@ -36,8 +36,8 @@ describe('workspaces and keys', () => {
     const made = await run('workspace', 'create', '--name', 'Ünïted 🦉');
     expect(made.out).toMatch(/^[0-9a-f-]{36}\n$/);
     expect(made.status).toBe(0);
-    const again = await run('workspace', 'create', '--name', 'Ünïted 🦉');
-    expect(again).toEqual({ status: 9, out: '', err: expect.stringMatching(/exists already; choose another name\n$/) });
+    const repeated = await run('workspace', 'create', '--name', 'Ünïted 🦉');
+    expect(repeated).toEqual({ status: 9, out: '', err: expect.stringMatching(/exists already; choose another name\n$/) });
     const { out } = await run('workspace', 'list', '--json');
     expect(JSON.parse(out)).toContainEqual({ id: made.out.trim(), name: 'Ünïted 🦉', created_at: expect.stringMatching(/Z$/) });
   });
@@ -87,8 +87,8 @@ describe('workspaces and keys', () => {
     });
     expect((await server.post(paths.audit, key, { actor: 'ci', action: 'build.done' })).status).toBe(401);
     expect((await server.post(paths.telemetry, key, { trace_id: 't', outcome: 'x' })).status).toBe(200);
-    const again = await run('keys', 'scopes', '--workspace', 'acme', prefix, '--scopes', 'telemetry,governance');
-    expect([again.status, again.err]).toEqual([9, expect.stringContaining('has the scopes telemetry, governance already')]);
+    const repeated = await run('keys', 'scopes', '--workspace', 'acme', prefix, '--scopes', 'telemetry,governance');
+    expect([repeated.status, repeated.err]).toEqual([9, expect.stringContaining('has the scopes telemetry, governance already')]);
     const [event] = await server.database.sql('SELECT action FROM countersign.key_events ORDER BY seq DESC LIMIT 1');
     expect(event).toEqual({ action: 'scopes_changed' });
     expect((await run('keys', 'scopes', '--workspace', 'acme', prefix, '--scopes', 'nonsense')).status).toBe(2);

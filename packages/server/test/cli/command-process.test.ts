@@ -40,14 +40,14 @@ describe('a command in its own process', () => {
 
   test('exits with 3, 7 or 8 and one line for an invalid variable, a wrong secret or an unreachable database', () => {
     const list = ['workspace', 'list'];
-    const one = /^countersign-server: [^\n]+\n$/;
+    const oneLine = /^countersign-server: [^\n]+\n$/;
     const port = runInOwnProcess(list, { COUNTERSIGN_PORT: 'x' });
     expect(port).toEqual({ status: 3, out: '', err: expect.stringMatching(/COUNTERSIGN_PORT/) });
     const secret = runInOwnProcess(list, { COUNTERSIGN_MASTER_SECRET: Buffer.alloc(32).toString('base64') });
     expect(secret).toEqual({ status: 7, out: '', err: expect.stringMatching(/COUNTERSIGN_MASTER_SECRET/) });
     const away = runInOwnProcess(list, { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/x' });
     expect(away).toMatchObject({ status: 8, out: '' });
-    for (const { err } of [port, secret, away]) expect(err).toMatch(one);
+    for (const { err } of [port, secret, away]) expect(err).toMatch(oneLine);
     const json = runInOwnProcess([...list, '--json'], { COUNTERSIGN_PORT: 'x' });
     expect(JSON.parse(json.err)).toEqual({ error: 'bad_configuration', message: expect.stringMatching(/COUNTERSIGN_PORT/) });
     expect(runInOwnProcess(['--help'], { COUNTERSIGN_PORT: 'x' }).status).toBe(0);

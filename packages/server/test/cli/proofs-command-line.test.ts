@@ -91,11 +91,11 @@ describe('checkpoints and proofs', () => {
   });
 
   test('`ledger checkpoint --output` replaces only a checkpoint that the new one extends', async () => {
-    const again = (...args: string[]) => ledger('checkpoint', '--output', at('kept-again'), ...args);
-    expect(await again()).toMatchObject({ status: 0 });
+    const replaceKept = (...args: string[]) => ledger('checkpoint', '--output', at('kept-again'), ...args);
+    expect(await replaceKept()).toMatchObject({ status: 0 });
     const first = readFileSync(at('kept-again'), 'utf8');
     await append(1);
-    expect(await again()).toMatchObject({ status: 0 });
+    expect(await replaceKept()).toMatchObject({ status: 0 });
     const second = readFileSync(at('kept-again'), 'utf8');
     expect(second).not.toBe(first);
     for (const [existingText, args, status, why] of [
@@ -104,14 +104,18 @@ describe('checkpoints and proofs', () => {
       ['notes of mine\n', [], 9, /choose another name/],
     ] as const) {
       writeFileSync(at('kept-again'), existingText);
-      expect(await again(...args)).toEqual({ status, out: '', err: expect.stringMatching(why) });
+      expect(await replaceKept(...args)).toEqual({ status, out: '', err: expect.stringMatching(why) });
       expect(readFileSync(at('kept-again'), 'utf8')).toBe(existingText);
     }
     const [signer] = server.open.signer.keys;
     for (const size of [20, 4000]) {
       const other = signCheckpoint({ origin: originOf(tenantId, 'audit'), size, root: new Uint8Array(32) }, [signer!], sha256);
       writeFileSync(at('kept-again'), other);
-      expect(await again()).toEqual({ status: 1, out: '', err: expect.stringMatching(/does not continue the checkpoint in/) });
+      expect(await replaceKept()).toEqual({
+        status: 1,
+        out: '',
+        err: expect.stringMatching(/does not continue the checkpoint in/),
+      });
       expect(readFileSync(at('kept-again'), 'utf8')).toBe(other);
     }
     const nowhere = await ledger('checkpoint', '--output', at('nowhere/kept'));

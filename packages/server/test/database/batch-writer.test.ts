@@ -68,10 +68,10 @@ test('a batch that fails after it took more requests is retried with all of them
     admission: new Admission(1_000_000),
     slots: new Slots(1),
     write: async (_tenant, first, takeMore) => {
-      const late = sizes.length === 0 ? writer.submit('tenant', item) : undefined;
+      const lateRequest = sizes.length === 0 ? writer.submit('tenant', item) : undefined;
       const items = [...first, ...takeMore()];
       sizes.push(items.length);
-      if (late !== undefined) throw conflict();
+      if (lateRequest !== undefined) throw conflict();
       return items.map((_, index) => index);
     },
   });

@@ -52,7 +52,7 @@ describe('the clock of a server process', () => {
     });
     return { status: response.status, body: (await response.json()) as { error?: string } };
   };
-  const rows = async () =>
+  const countRows = async () =>
     (
       await host.database.sql(`SELECT ${TABLES.map((table) => `(SELECT count(*)::int FROM countersign.${table}) AS ${table}`)}`)
     )[0];
@@ -87,7 +87,7 @@ describe('the clock of a server process', () => {
       await host.database.sql(`ALTER TABLE countersign.checkpoints DISABLE TRIGGER ALL`);
       await host.database.sql(`DELETE FROM countersign.checkpoints`);
       await host.database.sql(`ALTER TABLE countersign.checkpoints ENABLE TRIGGER ALL`);
-      const before = await rows();
+      const before = await countRows();
       expect(before).toMatchObject({ checkpoints: 0 });
       await addExpiredLink();
       for (const [path, body] of WRITES)
@@ -99,7 +99,7 @@ describe('the clock of a server process', () => {
       ]);
       await sleep(3_000); // several periods of cleanup, checkpoints and the clock watch
       expect(await expiredLinks()).toBe(1);
-      expect(await rows()).toEqual(before);
+      expect(await countRows()).toEqual(before);
       expect(loggedCount('clock unsafe')).toBe(jumps + 1);
 
       shiftClock(0);
@@ -108,7 +108,7 @@ describe('the clock of a server process', () => {
         interval: 200,
       });
       await vi.waitUntil(async () => (await expiredLinks()) === 0, { timeout: 20_000 });
-      await vi.waitUntil(async () => Number((await rows())?.checkpoints) > 0, { timeout: 20_000 });
+      await vi.waitUntil(async () => Number((await countRows())?.checkpoints) > 0, { timeout: 20_000 });
       await vi.waitUntil(async () => (await gauge()) === '0', { timeout: 20_000 });
       await vi.waitUntil(() => loggedCount('the clocks are right again') === recoveries + 1, { timeout: 20_000 });
       expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: 'ready' });

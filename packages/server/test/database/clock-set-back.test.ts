@@ -45,12 +45,12 @@ test('IDs follow the clock of the process if it is set back by an hour, but not 
   const msOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
   const now = Date.now();
   vi.spyOn(Date, 'now').mockReturnValue(now + 3_600_000);
-  const ahead = newId();
+  const idBefore = newId();
   vi.mocked(Date.now).mockReturnValue(now + 3_599_000);
-  const slightlyBack = newId();
+  const idAfterSecond = newId();
   vi.mocked(Date.now).mockReturnValue(now);
-  const back = newId();
+  const idAfterHour = newId();
   vi.restoreAllMocks();
-  expect([msOf(ahead), msOf(slightlyBack), msOf(back)]).toEqual([now + 3_600_000, now + 3_600_000, now]);
-  expect(slightlyBack > ahead).toBe(true);
+  expect([msOf(idBefore), msOf(idAfterSecond), msOf(idAfterHour)]).toEqual([now + 3_600_000, now + 3_600_000, now]);
+  expect(idAfterSecond > idBefore).toBe(true);
 });

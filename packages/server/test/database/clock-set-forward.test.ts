@@ -30,7 +30,7 @@ const evaluate = async (agent: string, body: object = {}): Promise<string> =>
     .body.id;
 const check = async (agent: string, more: object = {}) =>
   (await server.post(paths.promotionCheck, key, { agent_name: agent, ...more })).body;
-const incident = (agent: string) =>
+const reportIncident = (agent: string) =>
   openIncident(server.open.pool, tenantId, { agent, severity: 'high', description: 'it lied', recertify: true }, 'operator');
 const close = (agent: string) => closeRecertifications(server.open.pool, tenantId, { agent, rationale: 'trained' }, 'operator');
 const approve = (evaluationId: string) =>
@@ -54,7 +54,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
     const agent = newAgent();
     await evaluate(agent);
     await setEvaluationTime(server, agent, IN_TWENTY_YEARS);
-    await incident(agent);
+    await reportIncident(agent);
     await expect(close(agent)).rejects.toThrow(/was recorded before the incident was opened/);
     await evaluate(agent);
     await close(agent);
@@ -64,7 +64,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
   test('an evaluation with a time in the future does not close a re-certification', async () => {
     const agent = newAgent();
     await evaluate(agent);
-    await incident(agent);
+    await reportIncident(agent);
     await evaluate(agent);
     await setEvaluationTime(server, agent, IN_TWENTY_YEARS);
     await expect(close(agent)).rejects.toThrow(
@@ -93,7 +93,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
     [tenantId] = [workspace];
     const agent = newAgent();
     const first = await evaluate(agent);
-    const firstIncident = await incident(agent);
+    const firstIncident = await reportIncident(agent);
     await setEvaluationTime(server, agent, IN_TWENTY_YEARS);
     await server.database.sql('ALTER TABLE countersign.incidents DISABLE TRIGGER append_only');
     await server.database.sql(`UPDATE countersign.incidents SET opened_at = ${IN_TWENTY_YEARS} WHERE tenant_id = $1`, [
@@ -108,7 +108,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
     await setApprovalTime(first, IN_TWENTY_YEARS);
     const second = await evaluate(agent);
     await approve(second);
-    const secondIncident = await incident(agent);
+    const secondIncident = await reportIncident(agent);
     const viewer = await portalClient(server, workspace, 'viewer');
     const idsOf = async (list: 'evaluations.list' | 'incidents.list', query: Record<string, string> = {}) =>
       (await viewer.get(list, { query })).items.map(({ id }) => id);

@@ -30,12 +30,12 @@ const post = (number: number, path: string, body: unknown, headers?: Record<stri
   servers[number % 2]!.post(path, key, body, headers);
 
 /** Runs the work `count` times concurrently, numbered from 0. */
-const atOnce = <T>(count: number, work: (number: number) => Promise<T>): Promise<T[]> =>
+const runAtOnce = <T>(count: number, work: (number: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, number) => work(number)));
 
 /** The responses grouped by status. */
 const statuses = (responses: readonly TestResponse[]) => Object.groupBy(responses, ({ status }) => status);
-const allOk = (responses: readonly TestResponse[]) => expect(Object.keys(statuses(responses))).toEqual(['200']);
+const expectAllOk = (responses: readonly TestResponse[]) => expect(Object.keys(statuses(responses))).toEqual(['200']);
 
 /** The bytes of the requests in the queue of the first server. */
 const queuedBytes = async () =>
@@ -48,7 +48,7 @@ describe('two servers on one database', () => {
   test('64 concurrent callers leave no gap and no fork in a ledger, which contains every returned row_hash', async () => {
     const before = await database.sql('SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1', [tenantId]);
     const responses = (
-      await atOnce(64, async (caller) => {
+      await runAtOnce(64, async (caller) => {
         const own: TestResponse[] = [];
         for (let turn = 0; turn < 6; turn += 1)
           own.push(
@@ -57,7 +57,7 @@ describe('two servers on one database', () => {
         return own;
       })
     ).flat();
-    allOk(responses);
+    expectAllOk(responses);
     const rows = await database.sql<{ seq: number; row_hash: string; prev_hash: string | null }>(
       `SELECT seq, encode(row_hash, 'hex') AS row_hash, encode(prev_hash, 'hex') AS prev_hash
          FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq`,
@@ -88,11 +88,11 @@ describe('two servers on one database', () => {
         const first = send(0);
         await waitForBlockedStatements(database);
         const before = await queuedBytes();
-        const others = atOnce(10, () => send(0));
+        const others = runAtOnce(10, () => send(0));
         await until('the ten other requests are in the queue', async () => (await queuedBytes()) >= 11 * before);
         return { first, others };
       }).then(({ first, others }) => Promise.all([first, others]));
-      allOk(responses.flat());
+      expectAllOk(responses.flat());
       const rows = await database.sql<{ xmin: string }>(
         `SELECT xmin::text FROM countersign.${table} WHERE tenant_id = $1 ORDER BY seq DESC LIMIT 11`,
         [own],
@@ -125,12 +125,12 @@ describe('two servers on one database', () => {
           ])
         )[0]!.n;
       const before = await count();
-      const rounds = await atOnce(8, async (round) => {
+      const rounds = await runAtOnce(8, async (round) => {
         const [idempotencyKey, body] = [`${path}-${round}-${randomUUID()}`, makeBody()];
-        return atOnce(12, (caller) => post(caller, path, body, { 'idempotency-key': idempotencyKey }));
+        return runAtOnce(12, (caller) => post(caller, path, body, { 'idempotency-key': idempotencyKey }));
       });
       for (const responses of rounds) {
-        allOk(responses);
+        expectAllOk(responses);
         expect(new Set(responses.map(({ body }) => JSON.stringify(body))).size).toBe(1);
         expect(new Set(responses.map(({ headers }) => headers.get('countersign-ledger-seq'))).size).toBe(1);
         expect(responses.filter(({ headers }) => headers.get('idempotent-replayed') === null)).toHaveLength(1);
@@ -141,7 +141,7 @@ describe('two servers on one database', () => {
 
   test('of concurrent requests with different bodies and one Idempotency-Key, one body is stored and the others are rejected', async () => {
     const idempotencyKey = randomUUID();
-    const responses = await atOnce(16, (caller) =>
+    const responses = await runAtOnce(16, (caller) =>
       post(caller, paths.evaluations, { name: `body ${caller % 4}` }, { 'idempotency-key': idempotencyKey }),
     );
     const { 200: good = [], 422: rejected = [] } = statuses(responses);
@@ -152,7 +152,7 @@ describe('two servers on one database', () => {
 
   test('concurrent submissions of one trace_id form one trace with all spans and their totals', async () => {
     const traceIds = [randomUUID(), randomUUID(), randomUUID()];
-    const responses = await atOnce(60, (caller) =>
+    const responses = await runAtOnce(60, (caller) =>
       post(caller >> 1, paths.traces, {
         trace_id: traceIds[caller % 3],
         spans: [1, 2].map((n) => ({
@@ -165,7 +165,7 @@ describe('two servers on one database', () => {
         })),
       }),
     );
-    allOk(responses);
+    expectAllOk(responses);
     for (const [index, traceId] of traceIds.entries()) {
       const callers = Array.from({ length: 60 }, (_, caller) => caller).filter((caller) => caller % 3 === index);
       const [trace] = await database.sql<{ id: string; numbers: number[] }>(
@@ -197,8 +197,8 @@ describe('two servers on one database', () => {
     const traceId = randomUUID();
     const spans = (caller: number) =>
       ['a', 'b', 'c'].map((id, n) => ({ span_id: id, kind: 'tool', name: `by ${caller}`, total_tokens: caller * 10 + n }));
-    allOk(
-      await atOnce(40, (caller) =>
+    expectAllOk(
+      await runAtOnce(40, (caller) =>
         post(caller, paths.traces, { trace_id: traceId, spans: caller % 4 < 2 ? spans(caller) : spans(caller).reverse() }),
       ),
     );
@@ -219,7 +219,7 @@ describe('two servers on one database', () => {
 
   test('register one agent for each name that concurrent requests send, and assign every event to the named agent', async () => {
     const names = Array.from({ length: 12 }, () => `new-${randomUUID()}`);
-    const responses = await atOnce(96, (caller) => {
+    const responses = await runAtOnce(96, (caller) => {
       const name = names[caller % 12]!;
       const record = [
         () => post(caller >> 2, paths.traces, { trace_id: randomUUID(), agent_name: name }),
@@ -229,7 +229,7 @@ describe('two servers on one database', () => {
       ];
       return record[(caller + (caller >> 4)) % 4]!();
     });
-    allOk(responses);
+    expectAllOk(responses);
     const agents = await database.sql<{ name: string; n: number }>(
       'SELECT name, count(*)::int AS n FROM countersign.agents WHERE tenant_id = $1 AND name = ANY ($2::text[]) GROUP BY name',
       [tenantId, names],
@@ -245,25 +245,25 @@ describe('two servers on one database', () => {
 
   test('accept a submission that adds an agent to a known run while the other server registers this agent', async () => {
     const runs = Array.from({ length: 24 }, () => ({ trace_id: randomUUID(), agent_name: `late-${randomUUID()}` }));
-    allOk(
-      await atOnce(24, (n) =>
+    expectAllOk(
+      await runAtOnce(24, (n) =>
         post(n, paths.traces, { trace_id: runs[n]!.trace_id, spans: [{ span_id: 'a', kind: 'llm', name: 'm' }] }),
       ),
     );
     for (const run of runs) {
       const late = post(0, paths.traces, { ...run, spans: [{ span_id: 'b', kind: 'llm', name: 'm' }] });
-      allOk(await Promise.all([late, post(1, paths.evaluations, { name: 'late', agent_name: run.agent_name })]));
+      expectAllOk(await Promise.all([late, post(1, paths.evaluations, { name: 'late', agent_name: run.agent_name })]));
     }
   });
 
   test('concurrent promotion checks and audit entries leave the ledger valid and lose no decision', async () => {
     await post(0, paths.evaluations, { name: 'nightly', agent_name: 'mixed', pass_rate: 90 });
-    const responses = await atOnce(120, (caller) =>
+    const responses = await runAtOnce(120, (caller) =>
       caller % 3 === 0
         ? post(caller, paths.audit, { actor: 'ci', action: 'test.mixed' })
         : post(caller, paths.promotionCheck, { agent_name: 'mixed', min_pass_rate: caller % 3 === 1 ? 80 : 95 }),
     );
-    allOk(responses);
+    expectAllOk(responses);
     const decided = responses.filter((_, caller) => caller % 3 !== 0).map(({ body }) => body);
     expect(Object.groupBy(decided, ({ reason }) => reason)).toMatchObject({
       all_conditions_met: { length: 40 },
@@ -296,7 +296,7 @@ describe('two servers on one database', () => {
       trace_id: full,
       spans: [{ span_id: 'a', kind: 'llm', name: 'm', total_tokens: Number.MAX_SAFE_INTEGER }],
     });
-    const responses = await atOnce(60, (caller) => {
+    const responses = await runAtOnce(60, (caller) => {
       const spans = [{ span_id: `${caller}`, kind: 'llm', name: 'm', total_tokens: 1 }];
       const body = [
         { trace_id: owned, agent_name: 'stranger', spans },
@@ -315,7 +315,7 @@ describe('two servers on one database', () => {
   });
 
   test('a promotion check on one server uses an evaluation that the other server has just acknowledged', async () => {
-    await atOnce(8, async (agent) => {
+    await runAtOnce(8, async (agent) => {
       for (let turn = 0; turn < 6; turn += 1) {
         const [passRate, name] = [(agent * 7 + turn * 31) % 100, `checked-${agent}`];
         const evaluated = await post(turn, paths.evaluations, { name: 'nightly', agent_name: name, pass_rate: passRate });

@@ -37,7 +37,7 @@ async function fill(): Promise<void> {
   }
 }
 
-const code = (query: Promise<unknown>): Promise<string> =>
+const errorCodeOf = (query: Promise<unknown>): Promise<string> =>
   query.then(
     () => 'done',
     (error: { code: string }) => error.code,
@@ -68,14 +68,13 @@ describe('rules that the database enforces itself', () => {
     for (const change of changes(table)) {
       await actAs(asServer, tenants[0]!.id);
       await actAs(asOwner, tenants[0]!.id);
-      expect([change, await code(asServer.query(change))]).toEqual([change, '42501']);
-      expect([change, await code(asOwner.query(change))]).toEqual([change, '23001']);
-      expect([change, await code(server.database.sql(`SET LOCAL session_replication_role = replica; ${change}`))]).toEqual([
-        change,
-        '23001',
-      ]);
+      expect([change, await errorCodeOf(asServer.query(change))]).toEqual([change, '42501']);
+      expect([change, await errorCodeOf(asOwner.query(change))]).toEqual([change, '23001']);
+      expect([change, await errorCodeOf(server.database.sql(`SET LOCAL session_replication_role = replica; ${change}`))]).toEqual(
+        [change, '23001'],
+      );
     }
-    expect(await code(asServer.query(`ALTER TABLE countersign.${table} DISABLE TRIGGER append_only`))).toBe('42501');
+    expect(await errorCodeOf(asServer.query(`ALTER TABLE countersign.${table} DISABLE TRIGGER append_only`))).toBe('42501');
     expect(
       await server.database.sql(`SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM countersign.${table} AS t`),
     ).toEqual(before);
@@ -94,7 +93,7 @@ describe('rules that the database enforces itself', () => {
     const insert = `INSERT INTO countersign.audit_entries (tenant_id, seq, id, recorded_at, recorded_by, actor, action, prev_hash, row_hash, document)
       SELECT tenant_id, ${seq}, gen_random_uuid(), recorded_at, recorded_by, actor, action, ${prevHash}, sha256(row_hash), document
         FROM countersign.audit_entries WHERE seq = 2`;
-    expect(await code(asServer.query(insert))).toBe(expected);
+    expect(await errorCodeOf(asServer.query(insert))).toBe(expected);
   });
 
   test("the server's role cannot delete records, change recorded values, or create or change tables", async () => {
@@ -113,7 +112,7 @@ describe('rules that the database enforces itself', () => {
       'CREATE TABLE countersign.mine (a integer)',
       `DELETE FROM countersign.migrations`,
     ])
-      expect([statement, await code(asServer.query(statement))]).toEqual([statement, '42501']);
+      expect([statement, await errorCodeOf(asServer.query(statement))]).toEqual([statement, '42501']);
   });
 
   test('an evaluation cannot refer to an agent of another workspace', async () => {
@@ -124,6 +123,6 @@ describe('rules that the database enforces itself', () => {
       stranger,
     ]);
     const insert = `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, name, status, document) VALUES ($1, gen_random_uuid(), now(), 'x', $2, 'n', 'passing', '{}')`;
-    expect(await code(asServer.query(insert, [tenants[0]!.id, stranger]))).toBe('23503');
+    expect(await errorCodeOf(asServer.query(insert, [tenants[0]!.id, stranger]))).toBe('23503');
   });
 });

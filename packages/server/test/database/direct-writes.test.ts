@@ -104,8 +104,8 @@ test('the address of a node can be an IPv6 address', () => {
 test('a node is used only after a statement on it has succeeded, and a node that cannot be reached is reported once', async () => {
   const reports: string[] = [];
   const listen = { unreachable: (name: string) => void reports.push(name), reachable: () => void reports.push('again') };
-  const there: NodeAddress = server.database.server;
-  const good = new CitusNode(there, pools, listen);
+  const address: NodeAddress = server.database.server;
+  const good = new CitusNode(address, pools, listen);
   expect(good.checkReachable()).toBe(false);
   await until('the node is reached', () => good.checkReachable());
   expect(reports).toEqual([]);

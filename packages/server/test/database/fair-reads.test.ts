@@ -30,7 +30,7 @@ describe('blocked reads of one tenant', () => {
         statuses.push(status);
       }
     });
-    while ((await blockedReads(server)) < 2) await sleep(50);
+    while ((await countBlockedReads(server)) < 2) await sleep(50);
     for (let turn = 0; turn < 10; turn += 1) {
       const reads = await Promise.all([
         other.callRoute('ledger.list'),
@@ -92,7 +92,7 @@ async function holdLock(database: TestDatabase): Promise<() => Promise<void>> {
   return () => holder.end();
 }
 
-const blockedReads = async ({ database }: TestServer): Promise<number> =>
+const countBlockedReads = async ({ database }: TestServer): Promise<number> =>
   (
     await database.sql(
       `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory' AND application_name LIKE 'countersign-%'`,

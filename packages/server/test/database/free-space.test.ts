@@ -5,7 +5,7 @@ import { defaultFloor, FreeSpace, type Space } from '../../src/database/free-spa
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
-/** Watches a disk of 1000 bytes with a floor of 100. `read` sets its free bytes and returns whether free space is low. */
+/** Watches a disk of 1000 bytes with a floor of 100 bytes. `read` sets its free bytes and returns whether free space is low. */
 function watchDisk() {
   const changes: boolean[] = [];
   const disk: { space: Space | undefined } = { space: { free: 500, total: 1000 } };

@@ -105,20 +105,24 @@ group('a PostgreSQL that cannot start for a while', () => {
 });
 
 group('a lease that lost its content in a crash of the machine', () => {
-  const lose = {
+  const losses = {
     'an empty file': (file: string) => writeFileSync(file, ''),
     'a folder without its file': (file: string) => rmSync(file),
   };
-  test.for(Object.keys(lose) as (keyof typeof lose)[])('counts as dead: %s', { timeout: 60_000 }, async (how, { folders }) => {
-    const dataDir = folders.preparedDataDir();
-    await (await acquireEmbeddedDatabase({ dataDir, notify: () => {} })).release();
-    await expectStopped(dataDir);
-    const newest = readdirSync(join(dataDir, 'keeper')).find((name) => /^lease-\d+$/.test(name))!;
-    lose[how](join(dataDir, 'keeper', newest, 'keeper.json'));
-    const database = await acquireEmbeddedDatabase({ dataDir, notify: () => {} });
-    expect(await query(database.server, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
-    await database.release();
-  });
+  test.for(Object.keys(losses) as (keyof typeof losses)[])(
+    'counts as dead: %s',
+    { timeout: 60_000 },
+    async (how, { folders }) => {
+      const dataDir = folders.preparedDataDir();
+      await (await acquireEmbeddedDatabase({ dataDir, notify: () => {} })).release();
+      await expectStopped(dataDir);
+      const newest = readdirSync(join(dataDir, 'keeper')).find((name) => /^lease-\d+$/.test(name))!;
+      losses[how](join(dataDir, 'keeper', newest, 'keeper.json'));
+      const database = await acquireEmbeddedDatabase({ dataDir, notify: () => {} });
+      expect(await query(database.server, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      await database.release();
+    },
+  );
 });
 
 /** Whether this process may mount a file system. If not, only the tests with the obstacle above cover the full disk. */
@@ -257,9 +261,9 @@ group.runIf(mayMount)('the disk of the embedded database', () => {
 
       clearInterval(filling);
       disk.free();
-      const again = await startServer(environment);
+      const restarted = await startServer(environment);
       expect(await outputOf(['ledger', 'verify', '--workspace', 'acme'], environment)).toMatch(/^valid/);
-      expect(await again.end('SIGTERM')).toBe(0);
+      expect(await restarted.end('SIGTERM')).toBe(0);
       await untilNothingRuns(disk!.dataDir);
     },
   );

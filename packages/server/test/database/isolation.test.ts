@@ -42,7 +42,7 @@ async function fill(): Promise<void> {
   }
 }
 
-const code = (query: Promise<unknown>): Promise<string> =>
+const errorCodeOf = (query: Promise<unknown>): Promise<string> =>
   query.then(
     () => 'done',
     (error: { code: string }) => error.code,
@@ -120,11 +120,11 @@ describe('row-level security', () => {
   test("the server's role can neither write nor change a row of another tenant", async () => {
     await actAs(asServer, tenants[0]!.id);
     const insert = `INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, 'smuggled')`;
-    expect(await code(asServer.query(insert, [tenants[1]!.id, randomUUID()]))).toBe('42501');
+    expect(await errorCodeOf(asServer.query(insert, [tenants[1]!.id, randomUUID()]))).toBe('42501');
     const { rowCount } = await asServer.query(`UPDATE countersign.traces SET total_tokens = 0 WHERE tenant_id = $1`, [
       tenants[1]!.id,
     ]);
     expect(rowCount).toBe(0);
-    expect(await code(asServer.query(`UPDATE countersign.traces SET tenant_id = $1`, [tenants[1]!.id]))).toBe('42501');
+    expect(await errorCodeOf(asServer.query(`UPDATE countersign.traces SET tenant_id = $1`, [tenants[1]!.id]))).toBe('42501');
   });
 });

@@ -39,10 +39,10 @@ test.each([
 });
 
 test.each([
-  ['before a later migration, the time of that migration', known.slice(6, 7)],
-  ['of the last migrations, the current time', known.slice(6)],
-])('a row that is put back never says that the migration ran earlier than it did: %s', async (_which, lost) => {
-  // `runs erase` takes the time of 000007 for a time at which the index of the runs of exports existed.
+  ['a row before a later migration gets the time of that migration', known.slice(6, 7)],
+  ['the last rows get the current time', known.slice(6)],
+])('no row that is put back has a time before its migration ran: %s', async (_which, lost) => {
+  // `runs erase` assumes that the index of the runs of exports existed at the time of 000007.
   const ran = '2026-02-01';
   await database.sql(`UPDATE countersign.migrations SET run_on = CASE WHEN name < $1 THEN '2026-01-01' ELSE $2 END::timestamp`, [
     known[6],
@@ -56,7 +56,7 @@ test.each([
   expect(await namesInOrder()).toEqual(known);
 });
 
-test('rows are put back in order although the last kept one has a time in the future, of another time zone', async () => {
+test('rows are put back in order even if the last remaining row has a time in the future, from another time zone', async () => {
   await database.sql(`UPDATE countersign.migrations SET run_on = now() + interval '14 hours'`);
   await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [known.slice(-3)]);
   expect((await runCommand(environment, 'migrate')).status).toBe(0);

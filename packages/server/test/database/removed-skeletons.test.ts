@@ -10,8 +10,8 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 test('migration 000008 removes the digests of old skeletons in every workspace and keeps the rights of the server', async () => {
-  const older = knownMigrations().findIndex((name) => name.startsWith('000008'));
-  await migrate(database.owner, { migrationsMax: older, serverRole: database.server.user });
+  const olderCount = knownMigrations().findIndex((name) => name.startsWith('000008'));
+  await migrate(database.owner, { migrationsMax: olderCount, serverRole: database.server.user });
   for (const tenant of [randomUUID(), randomUUID()]) {
     await database.sql(
       `INSERT INTO countersign.tenants (id, name, created_at, seal) VALUES ($1, $2, now(), decode(repeat('00', 33), 'hex'))`,

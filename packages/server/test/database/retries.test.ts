@@ -44,9 +44,9 @@ describe('Idempotency-Key', () => {
       const first = await send(path, body, id);
       expect([first.status, replayedHeader(first)]).toEqual([200, null]);
       for (const from of [server, otherServer, server]) {
-        const again = await send(path, body, id, from);
-        expect([again.status, replayedHeader(again), seq(again)]).toEqual([200, 'true', seq(first)]);
-        expect(again.body).toEqual(first.body);
+        const repeated = await send(path, body, id, from);
+        expect([repeated.status, replayedHeader(repeated), seq(repeated)]).toEqual([200, 'true', seq(first)]);
+        expect(repeated.body).toEqual(first.body);
       }
       expect(await count(table)).toBe(before + 1);
     },
@@ -84,8 +84,8 @@ describe('Idempotency-Key', () => {
       [gzipSync(text, { level: 1 }), 'gzip'],
       [deflateSync(text), 'deflate'],
     ] as const) {
-      const again = await send(paths.audit, body, id, server, key, { 'content-encoding': encoding });
-      expect([replayedHeader(again), again.body]).toEqual(['true', first.body]);
+      const repeated = await send(paths.audit, body, id, server, key, { 'content-encoding': encoding });
+      expect([replayedHeader(repeated), repeated.body]).toEqual(['true', first.body]);
     }
   });
 
@@ -100,8 +100,8 @@ describe('Idempotency-Key', () => {
     const first = await send(paths.audit, AUDIT, id);
     expect((await send(paths.audit, AUDIT, id, server, await server.key(tenantId))).body).toEqual(first.body);
     const other = await server.workspace();
-    const elsewhere = await send(paths.audit, { ...AUDIT, subject: 'elsewhere' }, id, server, await server.key(other));
-    expect([elsewhere.status, replayedHeader(elsewhere), seq(elsewhere)]).toEqual([200, null, '1']);
+    const otherResponse = await send(paths.audit, { ...AUDIT, subject: 'elsewhere' }, id, server, await server.key(other));
+    expect([otherResponse.status, replayedHeader(otherResponse), seq(otherResponse)]).toEqual([200, null, '1']);
   });
 
   test('is case-sensitive and compared exactly', async () => {

@@ -92,7 +92,7 @@ test('each broken seal is counted, each row is reported once, and long values ar
   expect(own.broken.summary).not.toContain('one');
 });
 
-test('after 1,000 rows of another table were rejected, the summary still names a table, but no longer its rows', () => {
+test('after 1,000 rows of another table were rejected, the summary still names the first table, but no longer its rows', () => {
   const broken = new BrokenSeals();
   const report = (table: string, id: number) => broken.report({ table, tenantId: undefined, key: { kid: `key-${id}` } });
   report('signing_keys', 1);

@@ -12,8 +12,8 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 test('an older schema is not migrated while a server is connected, and is migrated once that server has stopped', async () => {
-  const older = knownMigrations().length - 1;
-  await migrate(database.owner, { migrationsMax: older, serverRole: database.server.user });
+  const olderCount = knownMigrations().length - 1;
+  await migrate(database.owner, { migrationsMax: olderCount, serverRole: database.server.user });
   const { host, port, user, database: name } = database.server;
   const address = `postgres://${user}@localhost/${name}?host=${encodeURIComponent(host)}&port=${port}&application_name=other`;
   const server = openPool({ connectionString: address }, { size: 1, name: 'ledger' });
@@ -22,10 +22,10 @@ test('an older schema is not migrated while a server is connected, and is migrat
     reason: 'refused',
     message: expect.stringMatching(/still connected to it \(countersign-ledger, process \d+ of PostgreSQL\); stop all servers/),
   });
-  expect(await database.sql('SELECT count(*)::int AS n FROM countersign.migrations')).toEqual([{ n: older }]);
+  expect(await database.sql('SELECT count(*)::int AS n FROM countersign.migrations')).toEqual([{ n: olderCount }]);
   const migrating = migrate(database.owner);
   setTimeout(() => void server.end(), 500);
-  expect((await migrating).migrations).toEqual(knownMigrations().slice(older));
+  expect((await migrating).migrations).toEqual(knownMigrations().slice(olderCount));
 }, 30_000);
 
 test('an older schema is not migrated while only the lookup connection of a server is left, as after a restart of PostgreSQL', async () => {

@@ -89,22 +89,22 @@ describe('statements of a transaction', () => {
 
   test('change nothing after a failed statement, fail with its error, and can be used in a later transaction', async () => {
     await pool.query('CREATE TEMP TABLE seen (n int)');
-    const late = sql('late', 'INSERT INTO pg_temp.seen VALUES (1)');
+    const insertSeen = sql('insert_seen', 'INSERT INTO pg_temp.seen VALUES (1)');
     const count = sql<{ n: number }>('count_seen', 'SELECT count(*)::int AS n FROM pg_temp.seen');
     let results: unknown;
     const failing = inTransaction(async (tx) => {
       results = await settled([
         tx.run(ECHO, ['before']),
         tx.run(FAIL, [0]),
-        tx.run(late, []),
-        tx.run(late, []),
+        tx.run(insertSeen, []),
+        tx.run(insertSeen, []),
         tx.run(ECHO, ['after']),
       ]);
     });
     await expect(failing).rejects.toThrow('division by zero');
     expect(results).toEqual([[{ text: 'before' }], ...Array(4).fill('division by zero')]);
     const again = inTransaction((tx) =>
-      settled([tx.run(count, []), tx.run(late, []), tx.run(late, []), tx.run(count, []), tx.run(FAIL, [1])]),
+      settled([tx.run(count, []), tx.run(insertSeen, []), tx.run(insertSeen, []), tx.run(count, []), tx.run(FAIL, [1])]),
     );
     expect(await again).toEqual([[{ n: 0 }], [], [], [{ n: 2 }], [{ n: 1 }]]);
   });

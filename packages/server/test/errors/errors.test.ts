@@ -62,12 +62,12 @@ describe('the table of errors', () => {
 
   test('the OpenAPI document lists for each OTLP endpoint exactly the errors it can return', () => {
     const paths = openApiDocument().paths as Record<string, { post?: { responses: object } }>;
-    const never = ['not_found', 'idempotency_key_reused', ...Object.keys(PORTAL_STATUS)];
+    const neverListed = ['not_found', 'idempotency_key_reused', ...Object.keys(PORTAL_STATUS)];
     const ofStoring = ['log_rewritten', 'evidence_broken', 'seal_broken', 'clock_unsafe'];
     for (const path of ['/v1/traces', '/v1/logs', '/v1/metrics']) {
       const responsesText = JSON.stringify(paths[path]!.post!.responses);
       for (const [code, { when }] of Object.entries(ERRORS)) {
-        const isListed = !never.includes(code) && !(path === '/v1/metrics' && ofStoring.includes(code));
+        const isListed = !neverListed.includes(code) && !(path === '/v1/metrics' && ofStoring.includes(code));
         expect([path, code, responsesText.includes(JSON.stringify(when).slice(1, -1))]).toEqual([path, code, isListed]);
       }
     }
@@ -80,7 +80,7 @@ describe('the table of errors', () => {
       if (post === undefined || path.startsWith('/v1/')) continue;
       const responsesText = JSON.stringify(post.responses);
       for (const code of Object.keys(ERRORS)) {
-        const never =
+        const isNeverReturned =
           code === 'not_found' ||
           code === 'invalid_export' ||
           code in PORTAL_STATUS ||
@@ -88,7 +88,7 @@ describe('the table of errors', () => {
           (code === 'evidence_broken' && !/trace|telemetry|evaluation/.test(path)) ||
           (code === 'seal_broken' && !responsesText.includes('Idempotent-Replayed') && !path.includes('promotion')) ||
           (code === 'idempotency_key_reused' && !responsesText.includes('Idempotent-Replayed'));
-        expect([code, responsesText.includes(`\`${code}\``)]).toEqual([code, !never]);
+        expect([code, responsesText.includes(`\`${code}\``)]).toEqual([code, !isNeverReturned]);
       }
     }
   });

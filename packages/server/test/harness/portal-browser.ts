@@ -28,7 +28,7 @@ export class Browser {
    * replace the browser's own headers; an empty value removes a header.
    */
   async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<TestResponse> {
-    const own: Record<string, string> = {
+    const sentHeaders: Record<string, string> = {
       ...(this.cookie === undefined ? {} : { cookie: this.cookie }),
       ...(method === 'GET' ? {} : { origin: this.url }),
       'sec-fetch-site': 'same-origin',
@@ -37,7 +37,7 @@ export class Browser {
     };
     const response = await fetch(`${this.url}/api/portal${path}`, {
       method,
-      headers: Object.fromEntries(Object.entries(own).filter(([, value]) => value !== '')),
+      headers: Object.fromEntries(Object.entries(sentHeaders).filter(([, value]) => value !== '')),
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const [stored] = response.headers.getSetCookie();
