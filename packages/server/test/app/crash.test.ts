@@ -64,7 +64,7 @@ describe('kill -9', () => {
       killAll(...victims[victim]().map((pid) => ({ pid })));
 
       if (victim === 'the database') {
-        // On a busy machine, PostgreSQL's other processes can commit for a while after the death of the postmaster.
+        // On a busy machine, PostgreSQL's other processes can commit for a while after the postmaster was killed.
         await until('the server has lost the database', () => callers.unavailable > 0);
         const before = callers.acknowledged.length;
         await until('the running server has recovered', () => callers.acknowledged.length >= before + acknowledgedMin);

@@ -18,6 +18,7 @@ const LOAD_MS = process.env.MINUTES === undefined ? 4_000 : Number(process.env.M
 /** The longest pause before a kill. */
 const KILL_AFTER_MS = 3_000;
 const CALLERS_PER_SERVER = 4;
+/** The pause of a caller after each request. */
 const PAUSE_MS = 30;
 
 const data = DataFolder.migrated();

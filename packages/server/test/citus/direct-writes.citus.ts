@@ -39,23 +39,23 @@ interface Placement extends pg.QueryResultRow {
   nodeport: number;
 }
 
-/** The shard with the traces of a workspace: `here` has its current node, `other` the other worker. */
-const placementsOf = async (tenantId: string): Promise<{ here: Placement; other: Placement }> => {
-  const [here, other] = await server.database.sql<Placement>(
+/** The shard with the traces of a workspace: `current` has its node, `other` has the other worker. */
+const placementsOf = async (tenantId: string): Promise<{ current: Placement; other: Placement }> => {
+  const [current, other] = await server.database.sql<Placement>(
     `SELECT p.shardid::text, n.nodename, n.nodeport FROM pg_dist_node AS n CROSS JOIN pg_dist_placement AS p
       WHERE p.shardid = get_shard_id_for_distribution_column('countersign.traces', $1::uuid) AND n.shouldhaveshards
       ORDER BY p.groupid <> n.groupid`,
     [tenantId],
   );
-  return { here: here!, other: other! };
+  return { current: current!, other: other! };
 };
 
 /** Moves the shards of a workspace to the other worker. */
 async function move(tenantId: string): Promise<void> {
-  const { here, other } = await placementsOf(tenantId);
+  const { current, other } = await placementsOf(tenantId);
   await server.database.sql(
     `SELECT citus_move_shard_placement($1::bigint, $2, $3, $4, $5, shard_transfer_mode => 'block_writes')`,
-    [here.shardid, here.nodename, here.nodeport, other.nodename, other.nodeport],
+    [current.shardid, current.nodename, current.nodeport, other.nodename, other.nodeport],
   );
 }
 
@@ -85,13 +85,13 @@ async function createDirectWorkspace(): Promise<{ tenant: string; name: string; 
   const name = `direct-${randomUUID()}`;
   const tenant = await server.workspace(name);
   const key = await server.key(tenant);
-  const { here } = await placementsOf(tenant);
+  const { current } = await placementsOf(tenant);
   let number = 0;
-  const before = await directConnections(here);
+  const before = await directConnections(current);
   await until('the server writes directly', async () => {
     number += 1;
     await Promise.all(['a', 'b', 'c'].map(async (part) => expect(await postTrace(key, `first-${number}-${part}`)).toBe(200)));
-    return number > 3 && (await directConnections(here)) >= Math.max(before, 1);
+    return number > 3 && (await directConnections(current)) >= Math.max(before, 1);
   });
   return { tenant, name, key };
 }
@@ -101,8 +101,8 @@ const portOf = async (tx: Transaction): Promise<number> => (await tx.run(READ_PO
 
 /** Waits until transactions of a tenant run on its node. */
 async function untilDirect(nodes: TenantNodes, tenant: string): Promise<void> {
-  const { here } = await placementsOf(tenant);
-  await until('transactions run on the node', async () => (await nodes.inTransaction(tenant, portOf)) === here.nodeport);
+  const { current } = await placementsOf(tenant);
+  await until('transactions run on the node', async () => (await nodes.inTransaction(tenant, portOf)) === current.nodeport);
 }
 
 test('records of five endpoints are accepted and their logs are valid, whichever node runs their batches', async () => {
@@ -153,14 +153,14 @@ const lookupsOn = (placement: Placement): Promise<string[]> =>
 
 test('keys are looked up on the node of their workspace, and a key that is revoked after a move is rejected at once', async () => {
   const { tenant, name, key } = await createDirectWorkspace();
-  const { here } = await placementsOf(tenant);
-  expect(await lookupsOn(here)).toContainEqual(expect.stringMatching(/FROM countersign\.ingestion_keys_\d+/));
-  const { rows: shards } = await onPlacement(here, (client) =>
+  const { current } = await placementsOf(tenant);
+  expect(await lookupsOn(current)).toContainEqual(expect.stringMatching(/FROM countersign\.ingestion_keys_\d+/));
+  const { rows: shards } = await onPlacement(current, (client) =>
     client.query<{ name: string }>(
       `SELECT c.oid::regclass::text AS name FROM pg_class AS c WHERE relkind = 'r' AND relname ~ '^log_heads_\\d+$'`,
     ),
   );
-  await onPlacement(here, async (client) => {
+  await onPlacement(current, async (client) => {
     // Keeps Citus from dropping the old shard, so that the node still has rows of the key and of its trail.
     await client.query('BEGIN');
     for (const { name } of shards) await client.query(`SELECT FROM ${name} LIMIT 1`);
@@ -200,14 +200,14 @@ test('a move waits for a transaction on the node and moves its rows; then transa
 test('transactions run on the coordinator while a node cannot be reached, and the server reports this once', async () => {
   const tenant = await server.workspace();
   const nodes = openNodes(({ host }) => ({ host, port: 1 }));
-  const { here } = await placementsOf(tenant);
+  const { current } = await placementsOf(tenant);
   const coordinator = inject('cluster').citus!.coordinator.port;
   await until('the node is reported', async () => {
     expect(await nodes.inTransaction(tenant, portOf)).toBe(coordinator);
     return reports.length > 0;
   });
   for (let number = 0; number < 5; number += 1) expect(await nodes.inTransaction(tenant, portOf)).toBe(coordinator);
-  expect(reports).toEqual([`lost ${here.nodename}:${here.nodeport}`]);
+  expect(reports).toEqual([`lost ${current.nodename}:${current.nodeport}`]);
 });
 
 /** Creates two workspaces whose rows are in the same shards. */
@@ -216,7 +216,7 @@ async function createWorkspacesInSameShards(): Promise<[string, string]> {
   for (;;) {
     const tenant = await server.workspace();
     await postTrace(await server.key(tenant), 'twin');
-    const { shardid } = (await placementsOf(tenant)).here;
+    const { shardid } = (await placementsOf(tenant)).current;
     const other = byShard.get(shardid);
     if (other !== undefined) return [tenant, other];
     byShard.set(shardid, tenant);

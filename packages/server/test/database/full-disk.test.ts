@@ -58,7 +58,7 @@ group('a PostgreSQL that cannot start for a while', () => {
     );
 
   test.for(['PostgreSQL', 'PostgreSQL and its keeper'] as const)(
-    'is reported to a new caller after the death of %s, and recovers within 10 seconds when the obstacle is gone',
+    'is reported to a new caller after SIGKILL ended %s, and recovers within 10 seconds when the obstacle is gone',
     { timeout: 120_000 },
     async (who, { folders }) => {
       const dataDir = folders.preparedDataDir();
@@ -85,7 +85,7 @@ group('a PostgreSQL that cannot start for a while', () => {
   );
 
   test.for(['PostgreSQL', 'PostgreSQL and its keeper'] as const)(
-    'ends completely within 5 seconds of a release after the death of %s',
+    'ends completely within 5 seconds of a release after SIGKILL ended %s',
     { timeout: 120_000 },
     async (who, { folders }) => {
       const dataDir = folders.preparedDataDir();
@@ -184,7 +184,7 @@ group.runIf(mayMount)('the disk of the embedded database', () => {
     killAll(...ended);
     const pids = ended.map(({ pid }) => pid);
     await until(
-      'PostgreSQL has died',
+      'PostgreSQL has ended',
       () => !processesOf(disk.dataDir).postmasters.some(({ pid }) => pids.includes(pid)),
       LIST_EVERY_MS,
     );
