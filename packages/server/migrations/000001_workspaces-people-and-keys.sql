@@ -14,7 +14,7 @@ CREATE TABLE countersign.instance (
   seal bytea NOT NULL CHECK (octet_length(seal) = 33)
 );
 
--- The public halves of the installation's Ed25519 keys. Two may be live during a rotation. Retired keys stay listed.
+-- The public halves of the installation's Ed25519 keys. Two keys may be live during a rotation. Retired keys stay listed.
 CREATE TABLE countersign.signing_keys (
   kid text PRIMARY KEY,
   public_key bytea NOT NULL CHECK (octet_length(public_key) = 32),
@@ -23,7 +23,8 @@ CREATE TABLE countersign.signing_keys (
   -- When a server first signed with this key. Until then, its predecessor must not be retired.
   signs_since timestamptz,
   seal bytea NOT NULL CHECK (octet_length(seal) = 33),
-  -- A key is trusted only with its predecessor's signature (docs/decisions/0049). The first key, and one after a reset, has none.
+  -- A key is trusted only with its predecessor's signature (docs/decisions/0049). The first key, and a key after a reset, has no
+  -- predecessor.
   predecessor text,
   predecessor_signature bytea CHECK (octet_length(predecessor_signature) = 64),
   -- The lost key that this key replaces.
@@ -61,7 +62,7 @@ CREATE TABLE countersign.memberships (
 );
 CREATE INDEX memberships_of_person ON countersign.memberships (person_id, tenant_id);
 
--- Found by the hash of the cookie's token; the token itself is not stored. A session ends when its row is deleted.
+-- A session is found by the hash of its cookie's token; the token itself is not stored. A session ends when its row is deleted.
 CREATE TABLE countersign.sessions (
   token_sha256 bytea PRIMARY KEY CHECK (octet_length(token_sha256) = 32),
   id uuid NOT NULL UNIQUE,
@@ -108,8 +109,8 @@ CREATE TABLE countersign.sign_in_attempts (
 );
 CREATE INDEX sign_in_attempts_by_age ON countersign.sign_in_attempts (window_began_at);
 
--- Ingestion keys, and read tokens, which are stored, rotated and revoked in the same way but have only the scope `read`.
--- Every request reads this table, and few change it, so the last use of a key has its own table.
+-- Ingestion keys, and read tokens, which are stored, rotated and revoked in the same way but have only the scope `read`. Every request
+-- reads this table, and few requests change it, so the last use of a key has its own table.
 CREATE TABLE countersign.ingestion_keys (
   prefix text PRIMARY KEY CHECK (prefix ~ '^[0-9a-f]{12}$'),
   tenant_id uuid NOT NULL REFERENCES countersign.tenants (id),

@@ -1,5 +1,5 @@
 -- Up Migration
--- What agents did. Documents are kept as they were received; the columns beside them are what is searched, summed and decided on.
+-- What agents did. Documents are kept as they were received; the columns beside them are for searches, sums and decisions.
 -- IDs are UUIDs of version 7, so primary keys are in the order of arrival: lists without a filter need no other index. Each filter of a
 -- list in the portal has an index in the order of the list (docs/decisions/0017). trace_id is compared by code point on every database,
 -- so that a prefix is a range of its index.
@@ -14,8 +14,8 @@ CREATE TABLE countersign.agents (
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- An archived agent is not in the portal's lists and counts. Its records stay, and promotion checks decide about it as before.
   archived_at timestamptz,
-  -- Digests of the two skeletons of the name, by which names that look alike are found (docs/decisions/0040). Null for agents of a batch
-  -- that registers very many: the server computes theirs afterwards.
+  -- Digests of the two skeletons of the name, by which names that look alike are found (docs/decisions/0040). Null for the agents of a very
+  -- large batch: the server computes their digests afterwards.
   name_skeleton bytea CHECK (octet_length(name_skeleton) = 32),
   name_skeleton_caseless bytea CHECK (octet_length(name_skeleton_caseless) = 32),
   PRIMARY KEY (tenant_id, id),
@@ -73,9 +73,9 @@ CREATE INDEX traces_without_outcome ON countersign.traces (tenant_id, id) WHERE 
 CREATE TABLE countersign.document_segments (
   tenant_id uuid NOT NULL,
   id uuid NOT NULL,
-  -- Of the decompressed bytes.
+  -- The number of decompressed bytes.
   bytes integer NOT NULL CHECK (bytes > 0),
-  -- Brotli.
+  -- The bytes, compressed by Brotli.
   compressed bytea NOT NULL,
   PRIMARY KEY (tenant_id, id)
 );
@@ -143,8 +143,8 @@ CREATE TABLE countersign.log_records (
 );
 CREATE INDEX log_records_waiting ON countersign.log_records (tenant_id, received_at) WHERE NOT joined;
 
--- The span that counts for each span_id: that of its latest submission. A trace with one submission has no rows here. Merging one more
--- submission reads the rows of its own span_ids, and no other submission (docs/decisions/0032).
+-- The span that counts for each span_id: the span of the latest submission that has this span_id. A trace with one submission has no rows
+-- here. Merging one more submission reads the rows of its own span_ids, and no other submission (docs/decisions/0032).
 CREATE TABLE countersign.merged_spans (
   tenant_id uuid NOT NULL,
   trace uuid NOT NULL,
@@ -157,7 +157,8 @@ CREATE TABLE countersign.merged_spans (
   PRIMARY KEY (tenant_id, trace, span_id)
 );
 
--- Sums over the merged spans of a trace, and how many of them report each value. Where none does, the sum is unknown and not zero.
+-- Sums over the merged spans of a trace, and how many of these spans report each value. If no span reports a value, its sum is unknown and
+-- not zero.
 CREATE TABLE countersign.merged_traces (
   tenant_id uuid NOT NULL,
   trace uuid NOT NULL,
@@ -178,8 +179,8 @@ CREATE FUNCTION countersign.instant_of(micros bigint) RETURNS timestamptz LANGUA
 RETURN (timestamp '1970-01-01' + make_interval(days => (micros / 86400000000)::integer, secs => (micros % 86400000000)::float8 / 1000000))
        AT TIME ZONE 'UTC';
 
--- The merged spans of traces: for each span_id that of the latest submission, whose document has the whole span as item `ordinal`. Select
--- single traces (trace = $1), because the merging reads all submissions that the condition selects.
+-- The merged spans of traces: for each span_id the span of the latest submission. Item `ordinal` of the document of this submission is the
+-- whole span. Select single traces (trace = $1), because the merging reads all submissions that the condition selects.
 CREATE VIEW countersign.spans WITH (security_invoker = true) AS
 SELECT DISTINCT ON (submission.tenant_id, submission.trace, span.said ->> 0)
        submission.tenant_id, submission.trace, span.said ->> 0 AS span_id, submission.number AS submission,
@@ -248,8 +249,8 @@ CREATE TABLE countersign.run_id_segments (
   run_count integer NOT NULL,
   -- traces.id, or submissions of telemetry.
   runs uuid[] NOT NULL,
-  -- For each of `runs` its trace_id in lower case; for a submission those of its events, in their order. chr(29) separates runs, chr(10)
-  -- separates events: no trace_id contains control characters.
+  -- For each of `runs` its trace_id in lower case; for a submission the trace_ids of its events, in the order of the events. chr(29)
+  -- separates runs, chr(10) separates events: no trace_id contains control characters.
   trace_ids text NOT NULL,
   PRIMARY KEY (tenant_id, source, last_run)
 );

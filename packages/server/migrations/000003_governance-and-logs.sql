@@ -57,7 +57,7 @@ CREATE TABLE countersign.approvals (
   rationale text,
   requested_seq bigint NOT NULL DEFAULT nextval('countersign.record_order'),
   decided_seq bigint,
-  -- The number of decisions when it was decided. Later decisions may be based on it.
+  -- The number of decisions when the approval was decided. Later decisions may be based on this approval.
   decisions_size bigint,
   PRIMARY KEY (tenant_id, evaluation_id),
   FOREIGN KEY (tenant_id, evaluation_id) REFERENCES countersign.evaluations (tenant_id, id),
@@ -169,7 +169,8 @@ CREATE INDEX audit_entries_by_actor ON countersign.audit_entries (tenant_id, act
 CREATE INDEX audit_entries_of_agent ON countersign.audit_entries (tenant_id, agent_id, seq) WHERE agent_id IS NOT NULL;
 CREATE INDEX audit_entries_of_run ON countersign.audit_entries (tenant_id, trace_id, seq) WHERE trace_id IS NOT NULL;
 
--- Promotion decisions. Decision and evidence together exceed 2 KB, from which PostgreSQL compresses rows: that costs more than it saves.
+-- Promotion decisions. Decision and evidence together exceed 2 KB, from which PostgreSQL compresses rows: the compression costs more than
+-- it saves.
 CREATE TABLE countersign.decisions (
   tenant_id uuid NOT NULL,
   seq bigint NOT NULL CHECK (seq > 0),
@@ -210,7 +211,7 @@ CREATE TABLE countersign.key_events (
 );
 CREATE INDEX key_events_of_key ON countersign.key_events (tenant_id, key_id, seq);
 
--- The log `evidence`: everything that promotion checks are decided on, and nothing else decides them (docs/formats.md, "Evidence events").
+-- The log `evidence`: everything that promotion checks depend on, and they depend on nothing else (docs/formats.md, "Evidence events").
 CREATE TABLE countersign.evidence_events (
   tenant_id uuid NOT NULL REFERENCES countersign.tenants (id),
   seq bigint NOT NULL CHECK (seq > 0),
