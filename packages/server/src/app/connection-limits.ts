@@ -9,10 +9,10 @@ const PER_ADDRESS_MAX = 1024;
  * no default.
  */
 export function connectionLimits(config: Config): ConnectionLimits {
-  const allFromOneAddress = config.behindProxy || isLoopback(config.host);
+  const mayShareAddress = config.behindProxy || isLoopback(config.host);
   return {
     connectionsMax: config.connectionsMax,
-    perAddressMax: config.connectionsPerAddressMax ?? (allFromOneAddress ? undefined : PER_ADDRESS_MAX),
+    perAddressMax: config.connectionsPerAddressMax ?? (mayShareAddress ? undefined : PER_ADDRESS_MAX),
     sendTimeoutMs: config.sendTimeoutSeconds * 1000,
   };
 }

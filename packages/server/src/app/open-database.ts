@@ -191,8 +191,8 @@ async function ensureSchema(acquired: AcquiredDatabase, mode: OpenMode, say: (li
 }
 
 /**
- * Reads the level of the schema on a separate connection. A process that migrates would take a connection of the pools for a running
- * server.
+ * Reads the level of the schema on a separate connection. Another process that migrates the database would mistake a connection of the
+ * pools for a running server.
  */
 async function readSchemaLevel({ server }: AcquiredDatabase): Promise<SchemaLevel> {
   const pool = openPool(server, { size: 1, name: 'start' });
@@ -213,8 +213,8 @@ const notSetUp = ({ where }: AcquiredDatabase): ExitError =>
 /**
  * Opens the signer of the instance that the database belongs to. In a new database, it stores the instance first.
  * @param options.reset replaces lost signing keys with the configured one.
- * @throws ExitError if the row of the instance is missing or was changed, or if the secrets do not belong to the database. Verifiers could
- *   not verify signatures made with other secrets. Also if `openSigner` throws.
+ * @throws ExitError if the row of the instance is missing or was changed, if the secrets do not belong to the database, or if `openSigner`
+ *   throws. Verifiers could not verify signatures made with other secrets.
  */
 export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { reset?: boolean } = {}): Promise<InstanceSigner> {
   const own = fingerprints(secrets);

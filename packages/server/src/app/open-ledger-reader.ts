@@ -9,11 +9,11 @@ import type { OpenDatabase } from './open-database.ts';
 /** Creates the reader of the logs and their proofs. */
 export function openLedgerReader(
   { ledgerPool, signer, secrets }: OpenDatabase,
-  checkpoints: Pick<CheckpointSchedule, 'over'>,
+  checkpoints: Pick<CheckpointSchedule, 'checkpointOver'>,
 ): LedgerReader {
   return new LedgerReader({
     pool: ledgerPool,
-    checkpointOver: checkpoints.over,
+    checkpointOver: checkpoints.checkpointOver,
     signers: signer.keys,
     decisionKey: (tenantId, keyId) => deriveDecisionKey(secrets.masterSecret, tenantId, keyId),
     publicKeys: async () => ({ keys: await publishedKeys({ ledgerPool, signer }) }),

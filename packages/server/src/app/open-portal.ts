@@ -12,12 +12,12 @@ import type { OpenDatabase } from './open-database.ts';
 export function openPortal(
   config: Config,
   { pool, sessionPool, readPool, secrets }: OpenDatabase,
-  given: Pick<PortalParts, 'reader' | 'reading' | 'space' | 'outgoing' | 'evidenceFindings' | 'ledgerFindings' | 'traceFindings'>,
+  parts: Pick<PortalParts, 'reader' | 'reading' | 'space' | 'outgoing' | 'evidenceFindings' | 'ledgerFindings' | 'traceFindings'>,
 ): PortalParts {
   const { behindProxy } = config;
   const isTls = usesTls(config);
   return {
-    ...given,
+    ...parts,
     pool,
     headers: securityHeaders({ isTls }),
     sessionPool,

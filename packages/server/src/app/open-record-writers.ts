@@ -75,7 +75,7 @@ export function openRecordWriters(parts: {
     nodes === undefined || NUMBERED.has(name)
       ? inTenantTransaction(database.pool, tenantId, work)
       : nodes.inTransaction(tenantId, work);
-  const writer = <I extends Item>(
+  const createWriter = <I extends Item>(
     name: keyof typeof LIMITS,
     write: (tx: Transaction, items: readonly I[], batch: BatchParts<I>) => Promise<Outcome[]>,
     { documentsOf, committed, heads }: WriterOptions<I> = {},
@@ -102,27 +102,27 @@ export function openRecordWriters(parts: {
     });
   const countRuns = (_outcomes: readonly Outcome[], tenantId: string) => runIds.count(tenantId);
   return {
-    traces: writer('traces', (tx, items, { documents }) => writeTraces(tx, items, documents, traceHeads), {
+    traces: createWriter('traces', (tx, items, { documents }) => writeTraces(tx, items, documents, traceHeads), {
       documentsOf: ({ document }) => [document],
       committed: countRuns,
       heads: traceHeads,
     }),
-    exports: writer('exports', (tx, items, { documents }) => writeExports(tx, items, documents, traceHeads), {
+    exports: createWriter('exports', (tx, items, { documents }) => writeExports(tx, items, documents, traceHeads), {
       documentsOf: documentsOfExport,
       committed: countRuns,
       heads: traceHeads,
     }),
-    telemetry: writer('telemetry', (tx, items, { documents }) => writeTelemetry(tx, items, documents), {
+    telemetry: createWriter('telemetry', (tx, items, { documents }) => writeTelemetry(tx, items, documents), {
       documentsOf: ({ document }) => [document],
       committed: countRuns,
     }),
-    evaluations: writer('evaluations', writeEvaluations),
-    detailedEvaluations: writer('detailedEvaluations', writeDetailedEvaluations),
-    audit: writer('audit', (tx, items, { takeMore }) => writeAudit(tx, items, auditHeads, takeMore), {
+    evaluations: createWriter('evaluations', writeEvaluations),
+    detailedEvaluations: createWriter('detailedEvaluations', writeDetailedEvaluations),
+    audit: createWriter('audit', (tx, items, { takeMore }) => writeAudit(tx, items, auditHeads, takeMore), {
       committed: (outcomes) => metrics.ledgerAppends.inc(outcomes.filter(isStored).length),
       heads: auditHeads,
     }),
-    decisions: writer('decisions', (tx, checks, { takeMore }) =>
+    decisions: createWriter('decisions', (tx, checks, { takeMore }) =>
       writeDecisions(tx, checks, takeMore, decisionKeys, ({ allowed, reason }) => {
         metrics.decisions.inc({ reason });
         if (!allowed) metrics.ledgerAppends.inc();

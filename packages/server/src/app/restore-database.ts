@@ -32,7 +32,7 @@ export async function restoreDatabase(
   reader: BackupReader,
   { say, progress, beforeLoad }: RestoreCallbacks,
 ): Promise<AcquiredDatabase> {
-  const count = requireKnownMigrations(reader.manifest, knownMigrations());
+  const migrationCount = requireKnownMigrations(reader.manifest, knownMigrations());
   const secrets = loadSecrets(config, false);
   requireSecretsOf(reader, secrets);
   const acquired = await acquireDatabase(config, say, 'set-up');
@@ -40,7 +40,7 @@ export async function restoreDatabase(
     const client = await connectClient(acquired.owner, 'restore');
     try {
       if (await isDistributed(client)) throw new ExitError('refused', ON_CITUS);
-      if (!(await hasTables(client))) await migrate(acquired.owner, { migrationsMax: count });
+      if (!(await hasTables(client))) await migrate(acquired.owner, { migrationsMax: migrationCount });
       await requireEmpty(client, reader.manifest);
       beforeLoad();
       await restoreRows(client, reader, progress, () => requireUnretiredKey(client, secrets));
@@ -66,8 +66,8 @@ function requireSecretsOf({ manifest: { instance } }: BackupReader, secrets: Sec
       'COUNTERSIGN_MASTER_SECRET (or the file master-secret) does not match the backup; nothing was changed',
     );
   const { signingKey: current, previousSigningKey: previous } = secrets;
-  const given = [current, ...(previous === undefined ? [] : [previous])].map((key) => signingKey('', key).keyid);
-  if (!given.some((keyid) => instance.liveSigningKeys.includes(keyid)))
+  const givenKeyIds = [current, ...(previous === undefined ? [] : [previous])].map((key) => signingKey('', key).keyid);
+  if (!givenKeyIds.some((keyid) => instance.liveSigningKeys.includes(keyid)))
     throw new ExitError(
       'wrong_secret',
       'COUNTERSIGN_SIGNING_KEY (or signing-key.pem) does not match the backup; nothing was changed',

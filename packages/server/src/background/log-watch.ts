@@ -5,11 +5,12 @@ import { type LogReport, type RowFinding, RowFindings, tableSource } from '../le
 import type { LogName } from '../storage/log-heads.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 
-/** The pause after a round is `timesRound` times the duration of the round, between `min` and `max`. Before the first round it is `min`. */
-const PAUSE_MS = { min: 5 * 60_000, max: 24 * 3_600_000, timesRound: 20 };
+/** After each round, the watch pauses for ROUND_PAUSE_FACTOR times the duration of the round, but within these limits. */
+const PAUSE_MS = { min: 5 * 60_000, max: 24 * 3_600_000 };
+const ROUND_PAUSE_FACTOR = 20;
 
 /** After each page, the watch pauses for this many times the duration of the page. */
-const PAUSE_FACTOR = 4;
+const PAGE_PAUSE_FACTOR = 4;
 
 /** The table that has the rows of a log. */
 const TABLE_OF: Readonly<Record<LogName, string>> = {
@@ -90,7 +91,7 @@ export function watchLogs(
   };
 }
 
-/** Starts a round after each pause until the watch is stopped. */
+/** Starts a round after each pause until the watch is stopped. The first pause is the shortest one. */
 async function repeat(round: () => Promise<void>, signal: AbortSignal): Promise<void> {
   let pauseMs = PAUSE_MS.min;
   while (!signal.aborted) {
@@ -99,7 +100,7 @@ async function repeat(round: () => Promise<void>, signal: AbortSignal): Promise<
     const startedAt = performance.now();
     await round();
     const tookMs = performance.now() - startedAt;
-    pauseMs = Math.min(PAUSE_MS.max, Math.max(PAUSE_MS.min, tookMs * PAUSE_MS.timesRound));
+    pauseMs = Math.min(PAUSE_MS.max, Math.max(PAUSE_MS.min, tookMs * ROUND_PAUSE_FACTOR));
   }
 }
 
@@ -107,7 +108,7 @@ async function repeat(round: () => Promise<void>, signal: AbortSignal): Promise<
 function pauseAfterPage(signal: AbortSignal): () => Promise<void> {
   let startedAt = performance.now();
   return async () => {
-    await sleep((performance.now() - startedAt) * PAUSE_FACTOR, undefined, { ref: false, signal });
+    await sleep((performance.now() - startedAt) * PAGE_PAUSE_FACTOR, undefined, { ref: false, signal });
     startedAt = performance.now();
   };
 }

@@ -20,9 +20,11 @@ export function watchReadOnly({ lookupPool }: Pick<Pools, 'lookupPool'>, log: Lo
     if (isReading) return;
     isReading = true;
     try {
-      const now = (await isReadOnly(lookupPool)) ? 'the database is read-only: records and promotion checks get 503' : undefined;
-      if (now !== summary) log.warn(now ?? 'the database accepts writes again');
-      summary = now;
+      const currentSummary = (await isReadOnly(lookupPool))
+        ? 'the database is read-only: records and promotion checks get 503'
+        : undefined;
+      if (currentSummary !== summary) log.warn(currentSummary ?? 'the database accepts writes again');
+      summary = currentSummary;
     } catch (error) {
       // /readyz reports an unreachable database, and so does every request that needs it.
       if (!isDatabaseUnavailable(error)) log.warn({ err: error }, 'cannot determine whether the database is read-only');

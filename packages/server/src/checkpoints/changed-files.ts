@@ -9,10 +9,10 @@ const LOOK_MS_MAX = 1_000;
 /** If a look takes longer, no other look starts until it ends. */
 const HANGING_MS = 500;
 
-/** The number of looks at the same time. A file system that hangs blocks as many of the four threads of Node.js. */
+/** The number of concurrent looks. A file system that hangs blocks this many of the four threads of Node.js. */
 const LANES = 2;
 
-/** The largest number of files whose last look is remembered. Above it, all are dropped, so their files are read again. */
+/** The largest number of files whose last look is remembered. Above it, all remembered looks are dropped, so the files are read again. */
 const FILES_MAX = 100_000;
 
 /** Returns a text that differs after the file was replaced; empty if there is no file. */
@@ -32,7 +32,7 @@ interface KnownFile {
   stamp: string | undefined;
   /** When it was last looked at or read, by the monotonic clock. */
   lookedAtMs: number;
-  /** Whether a look has not ended, or has not started because it waits for others. */
+  /** Whether a look is running, or is waiting for other looks. */
   isLooking: boolean;
   /** Whether a look has found another stamp after its caller had stopped waiting for it. */
   isFoundLate: boolean;

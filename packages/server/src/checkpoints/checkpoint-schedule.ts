@@ -19,7 +19,7 @@ const ROUND_MS_MAX = 10_000;
 /** Signs checkpoints: on request, and periodically for each log that grew. No new checkpoint is signed while the clock is unsafe. */
 export interface CheckpointSchedule {
   /** Returns the newest checkpoint of the log, if it covers at least `rows` rows or all rows. Otherwise signs a new one over all rows. */
-  over(tenantId: string, log: LogName, rows: number): Promise<StoredCheckpoint>;
+  checkpointOver(tenantId: string, log: LogName, rows: number): Promise<StoredCheckpoint>;
   stop(): void;
 }
 
@@ -69,7 +69,7 @@ export function scheduleCheckpoints(
   };
   if (everySeconds !== undefined) repeat(everySeconds, () => round(everySeconds), { logger, signal: stopping.signal });
   return {
-    over: async (tenantId, log, rows) => {
+    checkpointOver: async (tenantId, log, rows) => {
       const checkpoint = await make(tenantId, { log, rows });
       // Not awaited: the request does not wait for the disk of the sink.
       void anchoring?.catchUp(tenantId, log, checkpoint.size);

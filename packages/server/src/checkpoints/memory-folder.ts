@@ -110,7 +110,7 @@ function memoryFolder(folder: string): HeadStore {
       const path = pathOf(tenantId, log);
       return failing.watch(path, 'written', async () => {
         const isWritten = (written.get(path) ?? -1) >= checkpoint.size;
-        // Another server may have stored a larger one.
+        // Another server may have stored a larger checkpoint.
         if (!isRestoreAccepted && (isWritten || (await storedSize(path)) > checkpoint.size)) return;
         await replace(path, checkpoint);
       });

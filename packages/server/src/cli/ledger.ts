@@ -93,8 +93,10 @@ function addProve(group: Command, session: Session): void {
     .addHelpText('after', examples('ledger prove --workspace acme --seq 17 >row-17.tlog-proof'))
     .action(async ({ workspace, seq, log }: { workspace: string; seq: number; log: LogName }) => {
       const proof = await session.withWorkspace(workspace, (database, tenant) => {
-        const over = (tenantId: string, of: LogName, rows: number) => checkpointOver(database, tenantId, of, rows);
-        return openLedgerReader(database, { over }).inclusionProof(tenant.id, log, seq);
+        const checkpoints = {
+          checkpointOver: (tenantId: string, name: LogName, rows: number) => checkpointOver(database, tenantId, name, rows),
+        };
+        return openLedgerReader(database, checkpoints).inclusionProof(tenant.id, log, seq);
       });
       if (proof === undefined) throw new RuleViolationError(`the log ${log} of this workspace has no row ${seq}`);
       if (session.json) await session.writeResult({ log, seq, proof }, '');
