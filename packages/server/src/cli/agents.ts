@@ -12,7 +12,7 @@ import { shownTime } from './table.ts';
 
 const agentsPage = (tx: Transaction, after: string | null, limit: number) =>
   listAgentsPage(tx, { search: null, riskLevel: null, archived: null }, after, limit);
-const openPage = (tx: Transaction, after: IncidentPlace | null, limit: number) =>
+const openRecertificationsPage = (tx: Transaction, after: IncidentPlace | null, limit: number) =>
   listOpenRecertifications(tx, { agentId: null, severity: null }, after, limit);
 
 /** `agents list | risk`. */
@@ -28,7 +28,7 @@ export function addAgents(program: Command, session: Session): void {
     .action(async ({ workspace }: { workspace: string }) => {
       const [agents, open] = await session.withWorkspace(workspace, async ({ pool }, tenant) => [
         await readAllPages(pool, tenant.id, agentsPage, ({ name }) => name),
-        await readAllPages(pool, tenant.id, openPage, ({ place_seq: seq, id }) => ({ seq, id })),
+        await readAllPages(pool, tenant.id, openRecertificationsPage, ({ place_seq: seq, id }) => ({ seq, id })),
       ]);
       const rows = agents.map(({ id, name, risk_level, created_at }) => ({
         id,

@@ -38,7 +38,7 @@ export function failureOf(error: unknown): Failure {
     return { reason: 'broken', message: oneLine(`${error.message}; \`ledger verify\` says what is wrong`) };
   if (error instanceof MemoryFolderError) return { reason: 'wrong_use', message: oneLine(error.message) };
   if (error instanceof InvalidInputError) return { reason: 'wrong_use', message: oneLine(error.message) };
-  if (error instanceof CommanderError) return { reason: 'wrong_use', message: inOneLine(error.message) };
+  if (error instanceof CommanderError) return { reason: 'wrong_use', message: commanderMessage(error.message) };
   const rightError = missingRightError(error);
   if (rightError !== undefined) return { reason: rightError.reason, message: oneLine(rightError.message) };
   const text = error instanceof Error ? error.message || error.name : String(error);
@@ -51,7 +51,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 /** Commander's message in one line. Commander writes a suggestion on a separate line in brackets. */
-const inOneLine = (message: string): string =>
+const commanderMessage = (message: string): string =>
   oneLine(message.replace(/^error: /, '').replace(/\s*\n\(Did you mean (.*)\)/, '; did you mean $1'));
 
 /** The exit status of the process. */

@@ -23,13 +23,13 @@ export async function requireExtension(
 ): Promise<void> {
   const note = textAt(path);
   if (note === undefined) return;
-  const before = await keptHead(note, database, originOf(tenantId, log));
+  const kept = await keptHead(note, database, originOf(tenantId, log));
   const name = JSON.stringify(path);
-  if (before === undefined)
+  if (kept === undefined)
     throw new RuleViolationError(
       `${name} exists and is not a checkpoint of this log and instance; choose another name, or move the file`,
     );
-  if (!(await inTenantTransaction(database.pool, tenantId, (tx) => isExtension(tx, log, before, fresh))))
+  if (!(await inTenantTransaction(database.pool, tenantId, (tx) => isExtension(tx, log, kept, fresh))))
     throw new LogRewrittenError(
       `the log ${log} does not continue the checkpoint in ${name}, which was not changed: keep it as evidence`,
     );

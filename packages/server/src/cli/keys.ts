@@ -8,12 +8,12 @@ import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shownTime } from './table.ts';
 
-const shownOnce = (one: string): string => `the ${one} is shown only once; store it in a secrets manager`;
+const shownOnce = (noun: string): string => `the ${noun} is shown only once; store it in a secrets manager`;
 
 /** The two kinds of keys. Each has its own group of commands. The commands that both groups have, except `mint`, share their code. */
 const KINDS = {
-  live: { group: 'keys', one: 'key', prefix: 'aa_live_' },
-  read: { group: 'tokens', one: 'read token', prefix: 'aa_read_' },
+  live: { group: 'keys', noun: 'key', prefix: 'aa_live_' },
+  read: { group: 'tokens', noun: 'read token', prefix: 'aa_read_' },
 } as const;
 
 /** `keys mint | rotate | scopes | revoke | list`. */
@@ -74,7 +74,7 @@ async function mint(
     mintKey(pool, tenant.id, { name, scopes, expiresAt: expires }, 'operator'),
   );
   await session.writeResult({ key, prefix: prefixOf(key), name, scopes, expires_at: expires }, key);
-  session.say(shownOnce(KINDS[kind].one));
+  session.say(shownOnce(KINDS[kind].noun));
 }
 
 function addScopes(group: Command, session: Session): void {
@@ -101,12 +101,12 @@ function addChanges(group: Command, session: Session, kind: KeyKind): void {
 }
 
 function addRotate(group: Command, session: Session, kind: KeyKind): void {
-  const { group: name, one, prefix: start } = KINDS[kind];
+  const { group: name, noun, prefix: start } = KINDS[kind];
   group
     .command('rotate')
-    .description(`Give a ${one} a new secret, and print the ${one}. The old secret is rejected from the next request on.`)
+    .description(`Give a ${noun} a new secret, and print the ${noun}. The old secret is rejected from the next request on.`)
     .requiredOption(...WORKSPACE_OPTION)
-    .argument('<prefix>', `prefix of the ${one}, with or without ${start}`, parsePrefix)
+    .argument('<prefix>', `prefix of the ${noun}, with or without ${start}`, parsePrefix)
     .option(...JSON_OPTION)
     .addHelpText('after', examples(`${name} rotate --workspace acme ${start}4f9a02c7d1e6`))
     .action(async (prefix: string, { workspace }: { workspace: string }) => {
@@ -114,31 +114,31 @@ function addRotate(group: Command, session: Session, kind: KeyKind): void {
         rotateKey(pool, tenant.id, prefix, 'operator', kind),
       );
       await session.writeResult({ key, prefix }, key);
-      session.say(shownOnce(one));
+      session.say(shownOnce(noun));
     });
 }
 
 function addRevoke(group: Command, session: Session, kind: KeyKind): void {
-  const { group: name, one, prefix: start } = KINDS[kind];
+  const { group: name, noun, prefix: start } = KINDS[kind];
   group
     .command('revoke')
-    .description(`Revoke a ${one} permanently. It is rejected from the next request on.`)
+    .description(`Revoke a ${noun} permanently. It is rejected from the next request on.`)
     .requiredOption(...WORKSPACE_OPTION)
-    .argument('<prefix>', `prefix of the ${one}, with or without ${start}`, parsePrefix)
+    .argument('<prefix>', `prefix of the ${noun}, with or without ${start}`, parsePrefix)
     .option(...JSON_OPTION)
     .addHelpText('after', examples(`${name} revoke --workspace acme 4f9a02c7d1e6`))
     .action(async (prefix: string, { workspace }: { workspace: string }) => {
       await session.withWorkspace(workspace, ({ pool }, tenant) => revokeKey(pool, tenant.id, prefix, 'operator', kind));
       await session.writeResult({ prefix, revoked: true }, '');
-      session.say(`${one} ${start}${prefix} is revoked`);
+      session.say(`${noun} ${start}${prefix} is revoked`);
     });
 }
 
 function addList(group: Command, session: Session, kind: KeyKind): void {
-  const { group: name, one, prefix: start } = KINDS[kind];
+  const { group: name, noun, prefix: start } = KINDS[kind];
   group
     .command('list')
-    .description(`List the ${one}s of a workspace, oldest first, including revoked ones, without their secrets.`)
+    .description(`List the ${noun}s of a workspace, oldest first, including revoked ones, without their secrets.`)
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
     .addHelpText('after', examples(`${name} list --workspace acme`))
@@ -151,7 +151,7 @@ function addList(group: Command, session: Session, kind: KeyKind): void {
           ({ place_at: at, prefix }) => ({ at, prefix }),
         ),
       );
-      await session.list(keys.reverse().map(listed), `no ${one}s yet; \`${name} mint\` mints one`, [
+      await session.list(keys.reverse().map(listedKey), `no ${noun}s yet; \`${name} mint\` mints one`, [
         ['PREFIX', ({ prefix }) => start + prefix],
         ['NAME', ({ name }) => name],
         ['SCOPES', ({ scopes }) => scopes.join(',')],
@@ -164,7 +164,7 @@ function addList(group: Command, session: Session, kind: KeyKind): void {
     });
 }
 
-const listed = ({ id: _id, kind: _kind, place_at: _place, prefix, name, scopes, state, ...times }: KeyListRow) => ({
+const listedKey = ({ id: _id, kind: _kind, place_at: _place, prefix, name, scopes, state, ...times }: KeyListRow) => ({
   ...{ prefix, name, scopes, state: state === 'active' ? 'live' : state },
   ...times,
 });

@@ -88,11 +88,11 @@ export function addVerify(group: Command, session: Session): void {
       // The exit status is set before the output, so that it is right even if the reader of the output closes the stream.
       session.ending = isValid(report) ? 'ok' : 'broken';
       const keptCount = (options.checkpoint ?? []).length + (options.head ?? []).length;
-      const timesChecked = options.file === undefined || options.log === 'audit' || options.audit !== undefined;
+      const areTimesChecked = options.file === undefined || options.log === 'audit' || options.audit !== undefined;
       const schema = await schemaOf(session, options);
       await session.writeResult(
-        { ...verdictOf(report, keptCount, timesChecked), ...schema.facts },
-        sentenceOf(report, keptCount, timesChecked) + schema.text,
+        { ...verdictOf(report, keptCount, areTimesChecked), ...schema.facts },
+        sentenceOf(report, keptCount, areTimesChecked) + schema.text,
       );
     });
 }
@@ -182,13 +182,13 @@ export const isValid = ({ firstBad, contradiction }: ChainReport): boolean =>
 function verdictOf(
   { tenantId, entries: count, head, firstBad, contradiction, dropped }: ChainReport,
   keptCount: number,
-  timesChecked: boolean,
+  areTimesChecked: boolean,
 ) {
   const tenant = { tenant_id: tenantId ?? null };
   if (firstBad !== undefined) return { result: 'broken', ...tenant, first_bad: firstBad, entries_whole_before: count };
   if (contradiction !== undefined)
     return { result: 'broken', ...tenant, not_met: contradiction, entries: count, head_row_hash: head };
-  const facts = { entries: count, head_row_hash: head, times_checked: timesChecked };
+  const facts = { entries: count, head_row_hash: head, times_checked: areTimesChecked };
   const droppedFacts = dropped === undefined ? {} : { dropped_traces: dropped.traces, last_dropped_at: dropped.lastAt };
   return { result: 'ok', ...tenant, ...facts, ...(keptCount === 0 ? {} : { heads_met: keptCount }), ...droppedFacts };
 }
@@ -197,13 +197,13 @@ function verdictOf(
 export function sentenceOf(
   { entries: count, head, firstBad, contradiction, dropped }: ChainReport,
   keptCount: number,
-  timesChecked: boolean,
+  areTimesChecked: boolean,
 ): string {
   if (firstBad !== undefined) return `broken at seq ${firstBad.seq}: ${shortLine(firstBad.reason, 600)}`;
   if (contradiction !== undefined) return `broken: ${shortLine(`${contradiction.source}: ${contradiction.reason}`, 900)}`;
   const keptText = keptCount === 0 ? '' : `, matches ${keptCount === 1 ? 'the kept head' : `all ${keptCount} kept heads`}`;
   const headText = head === null ? '' : `, head ${head}`;
-  return `valid: ${entries(count)}${headText}${keptText}${timesChecked ? '' : UNCHECKED_TIMES}${droppedText(dropped)}`;
+  return `valid: ${entries(count)}${headText}${keptText}${areTimesChecked ? '' : UNCHECKED_TIMES}${droppedText(dropped)}`;
 }
 
 const UNCHECKED_TIMES = '; times were not checked: give --audit';

@@ -96,8 +96,8 @@ function addRun(group: Command, session: Session): void {
     .addHelpText('after', examples('retention run', 'retention run --workspace acme') + OWNER_NOTE)
     .action(async ({ workspace }: { workspace?: string }) => {
       const { dropped: rows, failures } = await (workspace === undefined
-        ? session.withDatabase(async (database) => dropIn(database, await listTenantIds(database.pool)))
-        : session.withWorkspace(workspace, (database, tenant) => dropIn(database, [tenant.id])));
+        ? session.withDatabase(async (database) => dropInWorkspaces(database, await listTenantIds(database.pool)))
+        : session.withWorkspace(workspace, (database, tenant) => dropInWorkspaces(database, [tenant.id])));
       if (rows.length === 0 && failures.length > 0) throw runError(failures);
       await session.list(rows, 'no workspaces yet', [
         ['WORKSPACE', (row) => row.workspace],
@@ -126,7 +126,7 @@ interface RunResult {
  * Drops the due records of these workspaces, as the role that owns the tables. A failure in one workspace does not stop the others, unless
  * it concerns all of them: the role may not drop records, or the database became unavailable.
  */
-const dropIn = (database: OpenDatabase, ids: readonly string[]): Promise<RunResult> =>
+const dropInWorkspaces = (database: OpenDatabase, ids: readonly string[]): Promise<RunResult> =>
   runAsOwner(database, async (pool) => {
     const result: RunResult = { dropped: [], failures: [] };
     for (const workspace of ids) {

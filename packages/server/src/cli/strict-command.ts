@@ -16,8 +16,8 @@ export class StrictCommand extends Command {
     const [unknown] = parsed.unknown;
     // Commander's own method, which suggests the right option; its types do not declare it.
     if (unknown !== undefined) (this as unknown as { unknownOption(flag: string): void }).unknownOption(unknown);
-    const twice = this.#repeatedOption(args);
-    if (twice !== undefined) this.error(`option '${twice}' is given twice`);
+    const repeated = this.#repeatedOption(args);
+    if (repeated !== undefined) this.error(`option '${repeated}' is given twice`);
     return parsed;
   }
 

@@ -15,7 +15,7 @@ export type Reader<T> = (text: string | undefined, name: string) => T;
 export const variableError = (name: string, what: string): ExitError => new ExitError('bad_configuration', `${name} ${what}`);
 
 /** The trimmed value of a variable; undefined if it is blank. */
-export const blankIsUnset = (given: string | undefined): string | undefined =>
+export const valueUnlessBlank = (given: string | undefined): string | undefined =>
   given === undefined || given.trim() === '' ? undefined : given.trim();
 
 /**
@@ -23,8 +23,8 @@ export const blankIsUnset = (given: string | undefined): string | undefined =>
  * cannot be read.
  */
 export function valueOrFile(environment: Environment, name: string): string | undefined {
-  const value = blankIsUnset(environment[name]);
-  const path = blankIsUnset(environment[`${name}_FILE`]);
+  const value = valueUnlessBlank(environment[name]);
+  const path = valueUnlessBlank(environment[`${name}_FILE`]);
   if (value !== undefined && path !== undefined) throw variableError(name, `and ${name}_FILE are both set; set one of them`);
   return path === undefined ? value : file(path, `${name}_FILE`);
 }

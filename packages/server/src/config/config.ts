@@ -1,4 +1,4 @@
-import { blankIsUnset, checkedTls, type Environment, valueOrFile, variableError } from './config-values.ts';
+import { checkedTls, type Environment, valueOrFile, valueUnlessBlank, variableError } from './config-values.ts';
 import { KNOWN_NAMES, VARIABLES, type Variable } from './variables.ts';
 
 /** Everything that can be configured (variables.ts). This file is the only reader of the environment. */
@@ -42,7 +42,7 @@ export interface Config {
   publicUrl: string | undefined;
   /** Additional allowed host names. */
   allowedHosts: string[];
-  /** Undefined if not given. With the embedded database, the server then uses the files in its data folder. */
+  /** The secrets of the environment. If they are undefined and the database is embedded, the server uses the files in its data folder. */
   masterSecret: string | undefined;
   signingKey: string | undefined;
   /** The previous signing key during a rotation. Both keys sign. */
@@ -57,14 +57,14 @@ export interface Config {
   isMemoryDirConfigured: boolean;
   /** Encrypts and decrypts the secrets in a backup. */
   backupPassphrase: string | undefined;
-  /** Unknown variables with our prefix, probably misspelled. */
+  /** Unknown variables that begin with COUNTERSIGN_, probably misspelled. */
   unknownVariables: string[];
 }
 
 /** Reads and validates the environment. @throws ExitError `bad_configuration` that names the variable. */
 export function readConfig(environment: Environment = process.env): Config {
   const get = <T>(variable: Variable<T>): T =>
-    variable.read(blankIsUnset(environment[variable.name]) ?? variable.default, variable.name);
+    variable.read(valueUnlessBlank(environment[variable.name]) ?? variable.default, variable.name);
   const [cert, key] = [get(VARIABLES.tlsCert), get(VARIABLES.tlsKey)];
   if ((cert === undefined) !== (key === undefined)) {
     throw variableError(
@@ -122,7 +122,7 @@ export function readConfig(environment: Environment = process.env): Config {
 /**
  * The maximum number of connections for writing to the embedded database. The database accepts 57 connections of roles that are not
  * superusers: 60, less the 3 that PostgreSQL reserves (packages/embedded-database/src/postgres-settings.ts). The server opens up to
- * thirteen connections for other purposes. The remaining ones are for commands.
+ * thirteen connections for other purposes. The remaining connections are for commands.
  */
 const EMBEDDED_CONNECTIONS_MAX = 32;
 
@@ -148,7 +148,8 @@ function checkCombinations(config: Config): void {
     );
   }
   if (config.readingBytesMax < 2 * Math.max(config.reportBytesMax, config.recordBytesMax)) {
-    // Bodies of unknown length use at most half of this memory (database/admission.ts). With less, the largest one would always get 503.
+    // Bodies of unknown length use at most half of this memory (database/admission.ts). With less memory, the largest body would always
+    // get 503.
     throw variableError(
       'COUNTERSIGN_READING_BYTES_MAX',
       'must be at least twice the maximum body size (the larger of COUNTERSIGN_REPORT_BYTES_MAX and COUNTERSIGN_RECORD_BYTES_MAX)',
