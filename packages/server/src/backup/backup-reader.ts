@@ -89,22 +89,22 @@ async function fromTar(file: FileHandle): Promise<ReadFile> {
       throw damaged(`it has no ${name}; the file may be cut off${name === MANIFEST_FILE ? ', or it is not a backup' : ''}`);
     if (place.bytes > bytesMax) throw tooLong(name, place.bytes, bytesMax);
     const content = Buffer.allocUnsafe(place.bytes);
-    const { bytesRead } = await file.read(content, 0, place.bytes, place.at);
+    const { bytesRead } = await file.read(content, 0, place.bytes, place.offset);
     if (bytesRead !== place.bytes) throw damaged(`the file ends within ${name}`);
     return content;
   };
 }
 
 /** The place of each file in an archive. Reads only the headers. */
-async function indexTar(file: FileHandle): Promise<Map<string, { at: number; bytes: number }>> {
-  const places = new Map<string, { at: number; bytes: number }>();
+async function indexTar(file: FileHandle): Promise<Map<string, { offset: number; bytes: number }>> {
+  const places = new Map<string, { offset: number; bytes: number }>();
   const block = Buffer.alloc(TAR_BLOCK_BYTES);
-  for (let at = 0; ; ) {
-    const { bytesRead } = await file.read(block, 0, TAR_BLOCK_BYTES, at);
+  for (let offset = 0; ; ) {
+    const { bytesRead } = await file.read(block, 0, TAR_BLOCK_BYTES, offset);
     const header = bytesRead === TAR_BLOCK_BYTES ? readTarHeader(block) : undefined;
     if (header === undefined || !Number.isSafeInteger(header.bytes)) return places;
-    places.set(header.name, { at: at + TAR_BLOCK_BYTES, bytes: header.bytes });
-    at += TAR_BLOCK_BYTES + header.bytes + paddingOf(header.bytes);
+    places.set(header.name, { offset: offset + TAR_BLOCK_BYTES, bytes: header.bytes });
+    offset += TAR_BLOCK_BYTES + header.bytes + paddingOf(header.bytes);
   }
 }
 

@@ -50,7 +50,7 @@ export const MANIFEST_FILE = 'manifest.json';
 /** Name of the file of encrypted secrets. */
 export const SECRETS_FILE = 'secrets.json';
 
-/** The maximum size of a manifest. A backup of 1 TB with 10,000 workspaces has a smaller one. */
+/** The maximum size of a manifest. The manifest of a backup of 1 TB with 10,000 workspaces is smaller. */
 export const MANIFEST_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Name of a part's file. The parts of a table are numbered from 1. */

@@ -2,8 +2,9 @@ import type { Client } from 'pg';
 import { hasDanglingRow, isChangedSchema, listForeignKeys } from '../database/foreign-keys.ts';
 
 /**
- * Why a restore would not accept the rows in the snapshot of a backup, one line for each reason. An owner of the database can insert rows
- * that refer to no other row. Call it at the end of the transaction: a failed comparison aborts the transaction.
+ * Finds rows in the snapshot of a backup that refer to a missing row. A restore would not accept them. An owner of the database can insert
+ * such rows. Returns one line for each foreign key and tenant with such a row. Call it at the end of the transaction: a failed comparison
+ * aborts the transaction.
  */
 export async function findDanglingRows(client: Client, tenants: readonly string[]): Promise<string[]> {
   const faults: string[] = [];

@@ -30,7 +30,7 @@ export function requireKnownMigrations({ migrations }: BackupManifest, known: re
       'schema_newer',
       `the backup was made by a newer Countersign than this one (migration ${unknown}); restore it with that version`,
     );
-  if (migrations.length === 0 || migrations.some((name, place) => name !== known[place]))
+  if (migrations.length === 0 || migrations.some((name, index) => name !== known[index]))
     throw damaged('no version of Countersign has the migrations that its manifest lists');
   return migrations.length;
 }

@@ -32,8 +32,8 @@ export class TableParts {
 
   /**
    * Adds the row in one message of COPY. The first message begins with the header, which is skipped. A trailer is ignored: each part gets
-   * its own. If the row does not fit into the current part, that part is written, and the returned promise resolves after the write.
-   * Otherwise returns undefined.
+   * its own trailer. If the row does not fit into the current part, that part is written, and the returned promise resolves after the
+   * write. Otherwise returns undefined.
    */
   add(message: Uint8Array, isFirst: boolean): Promise<void> | undefined {
     const row = isFirst ? message.subarray(HEADER.length) : message;

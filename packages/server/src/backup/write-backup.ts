@@ -20,7 +20,7 @@ import { TableParts } from './table-parts.ts';
 
 /** The parameters of a backup. */
 export interface BackupParameters {
-  /** ISO 8601. */
+  /** The time of the backup, in ISO 8601. */
   madeAt: string;
   /** Version of the command. */
   madeBy: string;
@@ -83,13 +83,13 @@ async function copyTables(
 ): Promise<BackupTable[]> {
   const tables = (await listCopiedTables(client)).filter(({ name }) => isPartOfSchema('table', name));
   const copied: BackupTable[] = [];
-  let before = 0;
+  let rowsBefore = 0;
   for (const table of tables.map(withoutAddedColumns)) {
     const parts = new TableParts(table.name, writer);
-    const onRows = () => progress?.(before + parts.rows);
+    const onRows = () => progress?.(rowsBefore + parts.rows);
     for (const tenantId of table.isByTenant ? tenants : [undefined]) await copyRows(client, table, tenantId, parts, onRows);
     await parts.end();
-    before += parts.rows;
+    rowsBefore += parts.rows;
     copied.push({ name: table.name, columns: table.columns, rows: parts.rows, parts: parts.parts });
   }
   return copied;
@@ -107,7 +107,7 @@ async function copyRows(
   parts: TableParts,
   onRows: () => void,
 ): Promise<void> {
-  const before = parts.rows;
+  const rowsBefore = parts.rows;
   let isFirst = true;
   const rows = await copyTableOut(client, table, tenantId, (message) => {
     const writing = parts.add(message, isFirst);
@@ -115,8 +115,8 @@ async function copyRows(
     if (writing !== undefined) onRows();
     return writing;
   });
-  if (parts.rows - before !== rows)
-    throw new Error(`COPY of ${table.name} sent ${parts.rows - before} rows, but reported ${rows}`);
+  if (parts.rows - rowsBefore !== rows)
+    throw new Error(`COPY of ${table.name} sent ${parts.rows - rowsBefore} rows, but reported ${rows}`);
 }
 
 /** The heads of a workspace's logs. A log with a damaged tree is omitted; the verification of the logs reports it. */

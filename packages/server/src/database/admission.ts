@@ -42,8 +42,8 @@ export class Admission {
    * @throws ApiError `unavailable` (503) beyond the limits.
    */
   enter(tenantId: string, bytes: number): void {
-    const own = this.#usedBy.get(tenantId) ?? 0;
-    const isRejected = own === 0 ? this.#isFullForNewTenant(bytes) : this.#isBeyondShare(own, bytes);
+    const ownBytes = this.#usedBy.get(tenantId) ?? 0;
+    const isRejected = ownBytes === 0 ? this.#isFullForNewTenant(bytes) : this.#isBeyondShare(ownBytes, bytes);
     if (isRejected) throw unavailable('the limit of bytes in memory is reached');
     this.#used += bytes;
     add(this.#usedBy, tenantId, bytes);
@@ -58,23 +58,24 @@ export class Admission {
    * Whether these bytes are too many for a tenant that has bytes already. True if all tenants together would exceed nine tenths (or the
    * whole, if this tenant remains small). Also true if they would exceed half and this tenant would exceed its share.
    */
-  #isBeyondShare(own: number, bytes: number): boolean {
+  #isBeyondShare(ownBytes: number, bytes: number): boolean {
     const tenants = this.#usedBy.size;
     const share = tenants === 1 ? this.bytesMax * SHARE_OF_ONLY_TENANT : (this.bytesMax * SHARE_OF_ALL_TENANTS) / tenants;
-    const limit = own + bytes <= this.bytesMax * SHARE_OF_SMALL_TENANT ? this.bytesMax : this.bytesMax * SHARE_OF_ALL_TENANTS;
+    const limit =
+      ownBytes + bytes <= this.bytesMax * SHARE_OF_SMALL_TENANT ? this.bytesMax : this.bytesMax * SHARE_OF_ALL_TENANTS;
     if (this.#used + bytes > limit) return true;
-    return own + bytes > share && this.#used + bytes > this.bytesMax / 2;
+    return ownBytes + bytes > share && this.#used + bytes > this.bytesMax / 2;
   }
 
   /**
    * Admits bytes for the start or the growth of a body of unknown length. Starts of a tenant's further bodies are rejected earlier than
    * growth, so that its active bodies are finished first.
-   * @param held the bytes that the body has already; 0 at its start.
+   * @param heldBytes the bytes that the body has already; 0 at its start.
    * @throws ApiError `unavailable` (503) beyond the limits.
    */
-  enterGrowing(tenantId: string, bytes: number, held: number): void {
+  enterGrowing(tenantId: string, bytes: number, heldBytes: number): void {
     const isFull = this.#growing > 0 && this.#growing + bytes > this.bytesMax * SHARE_OF_UNKNOWN_LENGTH;
-    if (isFull || (held === 0 ? this.#mustWaitToStart(tenantId, bytes) : this.#mayNotGrow(tenantId, bytes, held)))
+    if (isFull || (heldBytes === 0 ? this.#mustWaitToStart(tenantId, bytes) : this.#mayNotGrow(tenantId, bytes, heldBytes)))
       throw unavailable('the memory for request bodies of unknown length is full');
     this.enter(tenantId, bytes);
     this.#growing += bytes;
@@ -86,18 +87,18 @@ export class Admission {
    * other tenants with bodies that it never finishes.
    */
   #mustWaitToStart(tenantId: string, bytes: number): boolean {
-    const own = this.#growingBy.get(tenantId) ?? 0;
+    const ownBytes = this.#growingBy.get(tenantId) ?? 0;
     const limit = this.bytesMax * SHARE_OF_UNKNOWN_LENGTH_AT_START;
-    return own > 0 && this.#growing + bytes > limit && own + bytes > limit / this.#growingBy.size;
+    return ownBytes > 0 && this.#growing + bytes > limit && ownBytes + bytes > limit / this.#growingBy.size;
   }
 
   /**
    * Whether a tenant's bodies of unknown length would use over three quarters of the share for such bodies. A single body may use all of
    * it.
    */
-  #mayNotGrow(tenantId: string, bytes: number, held: number): boolean {
-    const own = this.#growingBy.get(tenantId) ?? 0;
-    return own > held && own + bytes > this.bytesMax * SHARE_OF_UNKNOWN_LENGTH * SHARE_OF_ONLY_TENANT;
+  #mayNotGrow(tenantId: string, bytes: number, heldBytes: number): boolean {
+    const ownBytes = this.#growingBy.get(tenantId) ?? 0;
+    return ownBytes > heldBytes && ownBytes + bytes > this.bytesMax * SHARE_OF_UNKNOWN_LENGTH * SHARE_OF_ONLY_TENANT;
   }
 
   /** Releases bytes that `enterGrowing` admitted. */
@@ -114,7 +115,7 @@ export class Admission {
   }
 }
 
-/** Adds bytes, which may be negative, to those of a tenant. A tenant without bytes has no entry. */
+/** Adds bytes, which may be negative, to the bytes of a tenant. A tenant without bytes has no entry. */
 function add(bytesBy: Map<string, number>, tenantId: string, bytes: number): void {
   const sum = (bytesBy.get(tenantId) ?? 0) + bytes;
   if (sum > 0) bytesBy.set(tenantId, sum);

@@ -91,7 +91,7 @@ export class BatchWriter<I extends Item, Result> {
     const settled = new Promise<Result>((resolve, reject) => {
       this.#queueOf(tenantId).items.push({ item, resolve, reject });
     });
-    this.#flushSoon(tenantId);
+    this.#scheduleFlush(tenantId);
     return settled.finally(() => this.#options.admission.leave(tenantId, item.bytes));
   }
 
@@ -105,7 +105,7 @@ export class BatchWriter<I extends Item, Result> {
   }
 
   /** Starts a batch, unless `inFlightMax` batches are active. Items of the same tick go into one batch. */
-  #flushSoon(tenantId: string): void {
+  #scheduleFlush(tenantId: string): void {
     const queue = this.#queueOf(tenantId);
     if (queue.items.length === 0 || queue.inFlight >= this.#options.inFlightMax) return;
     queue.inFlight += 1;
@@ -146,10 +146,10 @@ export class BatchWriter<I extends Item, Result> {
 
   /** Adds the waiting items to a batch that was taken earlier, and returns them. */
   #takeMore(queue: TenantQueue<I, Result>, batch: QueuedItem<I, Result>[]): I[] {
-    const before = batch.length;
+    const sizeBefore = batch.length;
     this.#fill(batch, queue, this.#options.itemsMax);
     queue.lastItems = batch.length;
-    return batch.slice(before).map(({ item }) => item);
+    return batch.slice(sizeBefore).map(({ item }) => item);
   }
 
   /**
@@ -157,22 +157,22 @@ export class BatchWriter<I extends Item, Result> {
    * earlier item that stays, has one of its batch keys.
    */
   #fill(batch: QueuedItem<I, Result>[], queue: TenantQueue<I, Result>, itemsMax: number): void {
-    const left: QueuedItem<I, Result>[] = [];
+    const remaining: QueuedItem<I, Result>[] = [];
     const keys = new Set(batch.flatMap(({ item }) => item.batchKeys));
-    const most = Math.min(this.#options.itemsMax, itemsMax);
+    const limit = Math.min(this.#options.itemsMax, itemsMax);
     let bytes = batch.reduce((sum, { item }) => sum + item.bytes, 0);
     for (const waiting of queue.items) {
-      const full = batch.length >= most || (batch.length > 0 && bytes + waiting.item.bytes > BATCH_BYTES_MAX);
+      const isFull = batch.length >= limit || (batch.length > 0 && bytes + waiting.item.bytes > BATCH_BYTES_MAX);
       // The keys of an item that stays count too, so that no later item with the same key overtakes it.
-      const repeated = waiting.item.batchKeys.some((key) => keys.has(key));
+      const isRepeated = waiting.item.batchKeys.some((key) => keys.has(key));
       for (const key of waiting.item.batchKeys) keys.add(key);
-      if (full || repeated) left.push(waiting);
+      if (isFull || isRepeated) remaining.push(waiting);
       else {
         batch.push(waiting);
         bytes += waiting.item.bytes;
       }
     }
-    queue.items = left;
+    queue.items = remaining;
   }
 
   /** Writes a batch and returns a function that settles its promises. Never rejects. */

@@ -6,7 +6,7 @@
 const OID = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, text: 25, float8: 701, timestamptz: 1184, uuid: 2950 } as const;
 const HEADER_BYTES = 20;
 
-function open(oid: number, length: number, bytes: number): Buffer {
+function allocateArray(oid: number, length: number, bytes: number): Buffer {
   const buffer = Buffer.allocUnsafe(HEADER_BYTES + bytes);
   buffer.writeInt32BE(1, 0);
   buffer.writeInt32BE(1, 4);
@@ -17,7 +17,7 @@ function open(oid: number, length: number, bytes: number): Buffer {
 }
 
 /** An array of elements with the same width in bytes. `write` writes one element at an offset. */
-function fixed<T>(
+function fixedWidthArray<T>(
   oid: number,
   width: number,
   values: readonly (T | null)[],
@@ -25,7 +25,7 @@ function fixed<T>(
 ): Buffer {
   let nulls = 0;
   for (const value of values) if (value === null) nulls += 1;
-  const buffer = open(oid, values.length, values.length * (4 + width) - nulls * width);
+  const buffer = allocateArray(oid, values.length, values.length * (4 + width) - nulls * width);
   let at = HEADER_BYTES;
   for (const value of values) {
     if (value === null) {
@@ -41,45 +41,45 @@ function fixed<T>(
 
 /** `bigint[]` from integers within ±(2^53-1). */
 export const int8Array = (values: readonly (number | null)[]): Buffer =>
-  fixed(OID.int8, 8, values, (buffer, value, at) => {
+  fixedWidthArray(OID.int8, 8, values, (buffer, value, at) => {
     buffer.writeInt32BE(Math.floor(value / 0x1_0000_0000), at);
     buffer.writeUInt32BE(value >>> 0, at + 4);
   });
 
 /** `smallint[]`. */
 export const int2Array = (values: readonly (number | null)[]): Buffer =>
-  fixed(OID.int2, 2, values, (buffer, value, at) => buffer.writeInt16BE(value, at));
+  fixedWidthArray(OID.int2, 2, values, (buffer, value, at) => buffer.writeInt16BE(value, at));
 
 /** `integer[]`. */
 export const int4Array = (values: readonly (number | null)[]): Buffer =>
-  fixed(OID.int4, 4, values, (buffer, value, at) => buffer.writeInt32BE(value, at));
+  fixedWidthArray(OID.int4, 4, values, (buffer, value, at) => buffer.writeInt32BE(value, at));
 
 /** `double precision[]`. */
 export const float8Array = (values: readonly (number | null)[]): Buffer =>
-  fixed(OID.float8, 8, values, (buffer, value, at) => buffer.writeDoubleBE(value, at));
+  fixedWidthArray(OID.float8, 8, values, (buffer, value, at) => buffer.writeDoubleBE(value, at));
 
 /** `boolean[]`. */
 export const boolArray = (values: readonly (boolean | null)[]): Buffer =>
-  fixed(OID.bool, 1, values, (buffer, value, at) => buffer.writeUInt8(value ? 1 : 0, at));
+  fixedWidthArray(OID.bool, 1, values, (buffer, value, at) => buffer.writeUInt8(value ? 1 : 0, at));
 
 /** `uuid[]` from UUIDs in the 36-character form. */
 export const uuidArray = (values: readonly (string | null)[]): Buffer =>
-  fixed(OID.uuid, 16, values, (buffer, value, at) => buffer.write(value.replaceAll('-', ''), at, 'hex'));
+  fixedWidthArray(OID.uuid, 16, values, (buffer, value, at) => buffer.write(value.replaceAll('-', ''), at, 'hex'));
 
 /** Microseconds from 1970 to 2000, the epoch of PostgreSQL. */
 const POSTGRES_EPOCH_MICROS = 946_684_800_000_000n;
 
 /** `timestamptz[]` from microseconds since 1970. */
 export const timestampArray = (values: readonly (bigint | null)[]): Buffer =>
-  fixed(OID.timestamptz, 8, values, (buffer, value, at) => buffer.writeBigInt64BE(value - POSTGRES_EPOCH_MICROS, at));
+  fixedWidthArray(OID.timestamptz, 8, values, (buffer, value, at) => buffer.writeBigInt64BE(value - POSTGRES_EPOCH_MICROS, at));
 
 /** `bytea[]` from SHA-256 digests in hex. */
 export const digestArray = (values: readonly (string | null)[]): Buffer =>
-  fixed(OID.bytea, 32, values, (buffer, value, at) => buffer.write(value, at, 'hex'));
+  fixedWidthArray(OID.bytea, 32, values, (buffer, value, at) => buffer.write(value, at, 'hex'));
 
 /** `bytea[]` from seals of 33 bytes (seals.ts). */
 export const sealArray = (values: readonly Uint8Array[]): Buffer =>
-  fixed(OID.bytea, 33, values, (buffer, value, at) => buffer.set(value, at));
+  fixedWidthArray(OID.bytea, 33, values, (buffer, value, at) => buffer.set(value, at));
 
 /** `text[]` from strings. They must be well-formed, without U+0000. Labels of the contract and JSON texts meet this condition. */
 export function textArray(values: readonly (string | null)[]): Buffer {
@@ -89,7 +89,7 @@ export function textArray(values: readonly (string | null)[]): Buffer {
     if (length > 0) bytes += length;
     return length;
   });
-  const buffer = open(OID.text, values.length, bytes);
+  const buffer = allocateArray(OID.text, values.length, bytes);
   let at = HEADER_BYTES;
   values.forEach((value, index) => {
     at = buffer.writeInt32BE(lengths[index]!, at);
@@ -106,7 +106,7 @@ export const byteaArray = (values: readonly (Buffer | null)[]): Buffer => bytesA
 
 function bytesArray(oid: number, documents: readonly (Buffer | null)[]): Buffer {
   const bytes = documents.reduce((sum, document) => sum + 4 + (document === null ? 0 : document.length), 0);
-  const buffer = open(oid, documents.length, bytes);
+  const buffer = allocateArray(oid, documents.length, bytes);
   let at = HEADER_BYTES;
   for (const document of documents) {
     at = buffer.writeInt32BE(document === null ? -1 : document.length, at);

@@ -1,6 +1,9 @@
 import { ApiError } from '../errors/api-error.ts';
 
-/** A row with an invalid seal. Also the row of a key that differs from the key audit trail, or of a signing key that is not authentic. */
+/**
+ * A row that is not valid: a row with an invalid seal, an ingestion key that differs from the key audit trail, or a signing key that is not
+ * authentic.
+ */
 export interface BrokenSeal {
   table: string;
   /** Undefined in tables without a tenant. */
@@ -26,7 +29,7 @@ export class BrokenSeals {
   readonly #rows = new Map<string, BrokenSeal>();
   readonly #listeners: ((broken: BrokenSeal) => void)[] = [];
 
-  /** How often this process has read such a row, by table. */
+  /** How often this process has read rows that are not valid, by table. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
@@ -37,7 +40,7 @@ export class BrokenSeals {
     this.#listeners.push(listener);
   }
 
-  /** Records that such a row was read. */
+  /** Records that this process has read a row that is not valid. */
   report({ table, tenantId, key, reason }: BrokenSeal): void {
     this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1);
     const named = Object.fromEntries(Object.entries(key).map(([name, value]) => [name, value.slice(0, NAME_LENGTH_MAX)]));

@@ -46,7 +46,7 @@ export class CitusNode {
   readonly #reports: NodeReports;
   #isReachable = false;
   #isReported = false;
-  #probeAt = 0;
+  #nextProbeAtMs = 0;
 
   constructor({ host, port }: NodeAddress, pools: NodePools, reports: NodeReports) {
     this.name = `${host}:${port}`;
@@ -59,21 +59,21 @@ export class CitusNode {
    * at most one every PROBE_EVERY_MS. So no batch waits for an attempt.
    */
   checkReachable(): boolean {
-    if (!this.#isReachable && performance.now() >= this.#probeAt) void this.#probe();
+    if (!this.#isReachable && performance.now() >= this.#nextProbeAtMs) void this.#probe();
     return this.#isReachable;
   }
 
   /** Records that a connection failed. The next attempt to connect is at least PROBE_EVERY_MS later. */
   noteFailure(error: unknown): void {
     this.#isReachable = false;
-    this.#probeAt = performance.now() + PROBE_EVERY_MS;
+    this.#nextProbeAtMs = performance.now() + PROBE_EVERY_MS;
     if (this.#isReported) return;
     this.#isReported = true;
     this.#reports.unreachable(this.name, error);
   }
 
   async #probe(): Promise<void> {
-    this.#probeAt = performance.now() + PROBE_EVERY_MS;
+    this.#nextProbeAtMs = performance.now() + PROBE_EVERY_MS;
     try {
       // It is not enough to get a connection: an idle one in the pool may lead to a node that hangs.
       await this.pools.write.query(PROBE);

@@ -64,11 +64,11 @@ export async function distributeTables(client: pg.ClientBase): Promise<string[]>
     const keys = await dropForeignKeys(client, [...references, ...distributed]);
     for (const { name } of references) await storeOnNodes(client, name, `create_reference_table('countersign.${name}')`);
     for (const { name } of distributed) {
-      const others = name === first!.name ? 'default' : `countersign.${first!.name}`;
+      const colocateWith = name === first!.name ? 'default' : `countersign.${first!.name}`;
       await storeOnNodes(
         client,
         name,
-        `create_distributed_table('countersign.${name}', 'tenant_id', colocate_with => '${others}')`,
+        `create_distributed_table('countersign.${name}', 'tenant_id', colocate_with => '${colocateWith}')`,
       );
     }
     for (const { table, name, definition } of keys)

@@ -116,10 +116,10 @@ class SteadyClock {
   /** Accounts for a suspension of the machine, if there was one. */
   catchUp(): void {
     const aheadMs = uptimeAhead();
-    const sinceMs = aheadMs - this.#aheadMs;
-    if (sinceMs < SUSPENDED_MS_MIN) return;
+    const suspendedMs = aheadMs - this.#aheadMs;
+    if (suspendedMs < SUSPENDED_MS_MIN) return;
     this.#aheadMs = aheadMs;
-    this.#suspendedMs += sinceMs;
+    this.#suspendedMs += suspendedMs;
   }
 }
 

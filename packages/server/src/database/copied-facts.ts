@@ -10,8 +10,8 @@ const SEQUENCES = `SELECT sequencename::text AS name, last_value AS last FROM pg
    WHERE schemaname = 'countersign' AND sequencename <> 'migrations_id_seq' AND last_value IS NOT NULL ORDER BY sequencename`;
 
 /**
- * The sequences that have issued a number, except that of the table `migrations`. Call it after the rows are read, so that no row has a
- * higher number than its sequence.
+ * The sequences that have issued a number, except the sequence of the table `migrations`. Call it after the rows are read, so that no row
+ * has a higher number than its sequence.
  */
 export const listSequences = async (client: Client): Promise<CopiedSequence[]> =>
   (await client.query<CopiedSequence>(SEQUENCES)).rows;
@@ -38,7 +38,7 @@ export async function listHeads(client: Client, tenantId: string): Promise<Copie
   return rows;
 }
 
-/** IDs of all tenants in the snapshot of a backup, or of those that a restore has loaded. */
+/** IDs of all tenants in the snapshot of a backup, or of all tenants that a restore has loaded. */
 export const listCopiedTenants = async (client: Client): Promise<string[]> =>
   (await client.query<{ id: string }>('SELECT id FROM countersign.tenants ORDER BY id')).rows.map(({ id }) => id);
 

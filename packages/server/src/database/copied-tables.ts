@@ -28,11 +28,11 @@ export async function listCopiedTables(client: Client): Promise<CopiedTable[]> {
   const { rows } = await client.query<CopiedTable & { needs: string[] }>(TABLES);
   const ordered: CopiedTable[] = [];
   const isReady = (needs: string[]) => needs.every((name) => ordered.some((table) => table.name === name));
-  for (let left = rows; left.length > 0; ) {
-    const ready = left.filter(({ needs }) => isReady(needs));
-    if (ready.length === 0) throw new Error(`foreign keys form a cycle: ${left.map(({ name }) => name).join(', ')}`);
+  for (let remaining = rows; remaining.length > 0; ) {
+    const ready = remaining.filter(({ needs }) => isReady(needs));
+    if (ready.length === 0) throw new Error(`foreign keys form a cycle: ${remaining.map(({ name }) => name).join(', ')}`);
     ordered.push(...ready.map(({ name, columns, isByTenant }) => ({ name, columns, isByTenant })));
-    left = left.filter((table) => !ready.includes(table));
+    remaining = remaining.filter((table) => !ready.includes(table));
   }
   return ordered;
 }
@@ -49,7 +49,7 @@ export function copyTableOut(client: Client, table: CopiedTable, tenantId: strin
   const select = `SELECT ${columnList(table)} FROM ${qualifiedName(table)}`;
   if (tenantId === undefined) return copyOut(client, `COPY (${select}) TO STDOUT (FORMAT binary)`, take);
   const tenant = pg.escapeLiteral(tenantId);
-  // One round trip for both: a backup does this for every table of every tenant.
+  // Both statements need only one round trip. A backup sends them for every table of every tenant.
   const setTenant = `SELECT set_config('countersign.tenant_id', ${tenant}, true)`;
   return copyOut(client, `${setTenant}; COPY (${select} WHERE tenant_id = ${tenant}) TO STDOUT (FORMAT binary)`, take);
 }

@@ -66,11 +66,11 @@ class CopyOut extends Copy {
   }
 
   handleCopyData({ chunk }: { chunk: Uint8Array }, { stream }: Connection): void {
-    const full = this.#take(chunk);
-    if (full === undefined) return;
+    const ready = this.#take(chunk);
+    if (ready === undefined) return;
     this.#waiting += 1;
     stream.pause();
-    full.then(
+    ready.then(
       () => {
         this.#waiting -= 1;
         if (this.#waiting === 0) stream.resume();
