@@ -43,11 +43,11 @@ export function schemaFindings(found: readonly Fact[]): SchemaFinding[] {
   const missing = [...known.values()].flatMap((fact) => {
     const other = actual.get(objectOf(fact));
     if (other === undefined) return [{ object: objectOf(fact), fault: 'is missing', remedy: RESTORE }];
-    return other.detail === fact.detail ? [] : [changed(fact, other)];
+    return other.detail === fact.detail ? [] : [changedFinding(fact, other)];
   });
   const added = found
     .filter((fact) => !known.has(objectOf(fact)))
-    .map((fact) => ({ object: objectOf(fact), fault: ADDED, remedy: removal(fact) }));
+    .map((fact) => ({ object: objectOf(fact), fault: ADDED, remedy: removalRemedy(fact) }));
   return [...missing, ...added];
 }
 
@@ -102,7 +102,7 @@ const DISABLED = 'is disabled';
 const ADDED = 'is not part of this schema';
 const RESTORE = 'restore its definition from the migrations, or restore a backup';
 
-function changed(fact: Fact, other: Fact): SchemaFinding {
+function changedFinding(fact: Fact, other: Fact): SchemaFinding {
   const object = objectOf(fact);
   const isDisabled = fact.kind === 'trigger' && other.detail === fact.detail.replace(/^enabled \w/, 'enabled D');
   if (!isDisabled)
@@ -112,7 +112,7 @@ function changed(fact: Fact, other: Fact): SchemaFinding {
   return { object, fault: DISABLED, remedy: `ALTER TABLE countersign.${table} ${how}` };
 }
 
-function removal({ kind, name }: Fact): string {
+function removalRemedy({ kind, name }: Fact): string {
   const [table, own] = name.split('.');
   if (own !== undefined && ['trigger', 'rule', 'policy'].includes(kind))
     return `DROP ${kind.toUpperCase()} "${own}" ON countersign.${table}`;

@@ -22,12 +22,15 @@ export function explain(error: ErrorObject, member: string): { code: IssueCode; 
     case 'type':
       return { code: 'wrong_type', message: `${member} must be ${typeNames(params.type)}, got ${typeName(data)}` };
     case 'enum':
-      return { code: 'not_one_of', message: `${member} must be one of ${allowed(params.allowedValues)}, got ${shown(data)}` };
+      return {
+        code: 'not_one_of',
+        message: `${member} must be one of ${allowedValues(params.allowedValues)}, got ${valueText(data)}`,
+      };
     case 'minimum':
     case 'maximum':
       return {
         code: keyword === 'minimum' ? 'too_small' : 'too_large',
-        message: `${member} must be ${bounds(schema)}, got ${shown(data)}`,
+        message: `${member} must be ${bounds(schema)}, got ${valueText(data)}`,
       };
     case 'minLength':
       return {
@@ -51,7 +54,7 @@ export function explain(error: ErrorObject, member: string): { code: IssueCode; 
     case 'uniqueItems':
       return {
         code: 'repeated_item',
-        message: `${member} must not contain the same item twice, got ${shown((data as unknown[])[params.i])} again`,
+        message: `${member} must not contain the same item twice, got ${valueText((data as unknown[])[params.i])} again`,
       };
     case 'pattern':
       return { code: 'bad_characters', message: `${member} must ${schema['x-means'] ?? 'contain other characters'}` };
@@ -65,7 +68,7 @@ export function explain(error: ErrorObject, member: string): { code: IssueCode; 
 /** The issue for an unknown member. The message suggests the known member with the most similar name, if there is one. */
 export const unknownMember = (member: string, known: readonly string[]): { code: IssueCode; message: string } => ({
   code: 'unknown_member',
-  message: `${shown(member)} is not a member of this object${didYouMean(member, known)}`,
+  message: `${valueText(member)} is not a member of this object${didYouMean(member, known)}`,
 });
 
 const FORMAT_REMEDIES: Record<string, string> = {
@@ -101,7 +104,7 @@ function typeName(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'number' && !Number.isFinite(value)) return 'a number outside the range of a double';
-  return typeof value === 'object' ? 'an object' : typeof value === 'number' ? shown(value) : `a ${typeof value}`;
+  return typeof value === 'object' ? 'an object' : typeof value === 'number' ? valueText(value) : `a ${typeof value}`;
 }
 
 function bounds({ minimum, maximum }: { minimum?: number; maximum?: number }): string {
@@ -109,10 +112,10 @@ function bounds({ minimum, maximum }: { minimum?: number; maximum?: number }): s
   return minimum === undefined ? `at most ${maximum}` : `at least ${minimum}`;
 }
 
-const allowed = (values: readonly unknown[]): string => values.filter((value) => value !== null).join(', ');
+const allowedValues = (values: readonly unknown[]): string => values.filter((value) => value !== null).join(', ');
 
 /** The JSON text of a value for a message, cut to 60 characters. */
-function shown(value: unknown): string {
+function valueText(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 60 ? `${[...text.slice(0, 120)].slice(0, 57).join('')}...` : text;
 }

@@ -54,7 +54,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
       void reply.headers(rateLimit?.take(principal.keyId, performance.now()) ?? {});
       rejectUnknownQuery(request, url);
       const response = outgoing.begin(reply, principal.tenantId);
-      return response.during(() => handler(principal, request, reply, response));
+      return response.run(() => handler(principal, request, reply, response));
     });
     rejectOtherMethods(app, [url], ['GET']);
   };
@@ -74,7 +74,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
       reply.header('content-type', NOTE).send((await reader.checkpoint(tenantId, log)).note),
     );
     get(`/api/ledger/${log}/inclusion/:seq`, async ({ tenantId }, request, reply) =>
-      reply.header('content-type', NOTE).send(found(await reader.inclusionProof(tenantId, log, seqOf(request)))),
+      reply.header('content-type', NOTE).send(requireFound(await reader.inclusionProof(tenantId, log, seqOf(request)))),
     );
     get(`/api/ledger/${log}/consistency`, async ({ tenantId }, request, reply) => {
       const first = wholeQuery(request, 'first', 0);
@@ -93,17 +93,17 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
     });
   }
   get('/api/ledger/decisions/:id', async ({ tenantId }, request, reply, response) => {
-    const decision = found(await reader.decision(tenantId, idOf(request)));
+    const decision = requireFound(await reader.decision(tenantId, idOf(request)));
     void reply.header('content-type', JSON_TYPE);
     return response.send(decision);
   });
   get('/api/ledger/decisions/:id/evidence', async ({ tenantId }, request, reply, response) => {
-    const evidence = found(await reader.evidence(tenantId, idOf(request)));
+    const evidence = requireFound(await reader.evidence(tenantId, idOf(request)));
     void reply.header('content-type', JSON_TYPE);
     return response.send(evidence);
   });
   get('/api/ledger/decisions/:id/attestation', async ({ tenantId }, request, reply, response) => {
-    const attestation = found(await reader.attestation(tenantId, idOf(request)));
+    const attestation = requireFound(await reader.attestation(tenantId, idOf(request)));
     void reply.header('content-type', JSON_TYPE);
     return response.send(JSON.stringify(attestation));
   });
@@ -128,7 +128,7 @@ function idOf({ params }: FastifyRequest): string {
 }
 
 /** Returns the value, or throws 404 if it is undefined. */
-function found<T>(value: T | undefined): T {
+function requireFound<T>(value: T | undefined): T {
   if (value === undefined) throw new ApiError('not_found');
   return value;
 }

@@ -56,7 +56,7 @@ export class OutgoingResponse implements ResponseMemory {
   }
 
   /** Runs the function that creates and sends the response. If it fails, the reserved memory is released at once. */
-  async during<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {

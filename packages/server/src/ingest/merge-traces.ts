@@ -78,13 +78,13 @@ export const submissionNumber = ({ known }: ResolvedTrace): number => (known?.su
 
 /** The sums from the database, as functions. They throw SumTooLargeError for a sum that is too large. */
 const summedUsage = (sums: SpanSums): Sums => ({
-  promptTokens: () => tokens('prompt_tokens', sums.promptTokens),
-  completionTokens: () => tokens('completion_tokens', sums.completionTokens),
-  totalTokens: () => tokens('total_tokens', sums.totalTokens),
+  promptTokens: () => tokenSum('prompt_tokens', sums.promptTokens),
+  completionTokens: () => tokenSum('completion_tokens', sums.completionTokens),
+  totalTokens: () => tokenSum('total_tokens', sums.totalTokens),
   costUsd: () => (sums.costUsd === null ? null : boundedCost(sums.costUsd)),
 });
 
-function tokens(member: SumTooLargeError['member'], text: string | null): number | null {
+function tokenSum(member: SumTooLargeError['member'], text: string | null): number | null {
   if (text === null) return null;
   if (!Number.isSafeInteger(Number(text))) throw new SumTooLargeError(member);
   return Number(text);

@@ -16,12 +16,12 @@ export function similarNameWarning(registered: readonly { name: string; similar:
   if (warned.length === 0) return undefined;
   const warnings = warned
     .slice(0, WARNINGS_MAX)
-    .map(({ name, similar }) => `similar-agent-name;agent_name=${encoded(name)};similar_to=${encoded(similar[0]!)}`);
+    .map(({ name, similar }) => `similar-agent-name;agent_name=${encodeName(name)};similar_to=${encodeName(similar[0]!)}`);
   if (warned.length > WARNINGS_MAX) warnings.push(`similar-agent-name;more=${warned.length - WARNINGS_MAX}`);
   return warnings.join(', ');
 }
 
-function encoded(name: string): string {
+function encodeName(name: string): string {
   const whole = encodeURIComponent(name);
   if (whole.length <= ENCODED_LENGTH_MAX) return whole;
   let kept = '';

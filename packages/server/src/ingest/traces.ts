@@ -64,8 +64,8 @@ export function traceFacts(trace: Trace, principal: IngestRequest['principal']) 
     externalUserId: trace.external_user_id ?? null,
     latencyMs: trace.latency_ms ?? null,
     hasError: trace.error != null && trace.error !== '',
-    startedAt: instant(trace.started_at),
-    endedAt: instant(trace.ended_at),
+    startedAt: instantOf(trace.started_at),
+    endedAt: instantOf(trace.ended_at),
     supplied,
     totals: totalsOf(trace),
     spanCount: spans?.length ?? 0,
@@ -83,4 +83,4 @@ function totalsOf(trace: Trace): PreparedBody['totals'] {
   }
 }
 
-const instant = (text: string | null | undefined): bigint | null => (text == null ? null : (parseDateTime(text) ?? null));
+const instantOf = (text: string | null | undefined): bigint | null => (text == null ? null : (parseDateTime(text) ?? null));

@@ -111,7 +111,7 @@ function insertRows(tx: Transaction, receivedAt: string, accepted: readonly Reso
   insertTraceSubmissions(
     tx,
     receivedAt,
-    accepted.map((each) => submission(each, places)),
+    accepted.map((each) => submissionRow(each, places)),
   );
 }
 
@@ -139,7 +139,7 @@ function resolveTrace(item: PreparedTrace, known: KnownTrace | undefined, batchA
   return { item, id: known?.id ?? newId(), agentId: agentIds[0] ?? null, registered, known, totals };
 }
 
-const submission = (each: ResolvedTrace, places: DocumentPlaces) => ({
+const submissionRow = (each: ResolvedTrace, places: DocumentPlaces) => ({
   trace: each.id,
   number: submissionNumber(each),
   recordedBy: each.item.recordedBy,

@@ -297,11 +297,12 @@ export async function continuityFault(
   if (isUnchanged || (await hasGrownInto(tx, log, seen, tree, growth))) return undefined;
   const current = { size: tree.size, root: openFrontier(tree).root() };
   const known = [{ size: seen.size, root: seen.root() }, ...(seen.later === undefined ? [] : [seen.later])];
-  for (const head of known) if (head.size > 0 && !(await isExtension(tx, log, head, current))) return doesNotContinue(head.size);
+  for (const head of known)
+    if (head.size > 0 && !(await isExtension(tx, log, head, current))) return discontinuityFault(head.size);
   return undefined;
 }
 
-const doesNotContinue = (size: number): string =>
+const discontinuityFault = (size: number): string =>
   `it does not continue the ${size} rows known before: an older state was restored, and other rows were appended, ` +
   'or stored rows were changed';
 

@@ -176,7 +176,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   }
 
   #apply(tx: Transaction, fold: Fold<State>, { seq, document }: { seq: number; document: string }): void {
-    const read = this.#log.parse(parsed(document), { seq: fold.state.size + 1, tenantId: tx.tenantId });
+    const read = this.#log.parse(parseDocument(document), { seq: fold.state.size + 1, tenantId: tx.tenantId });
     if ('fault' in read) throw this.#rewritten(tx, `event ${seq}: ${read.fault}`);
     fold.headSeal = undefined;
     const conflicting = applyEvent(fold.state, read.event);
@@ -199,7 +199,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   }
 }
 
-function parsed(document: string): unknown {
+function parseDocument(document: string): unknown {
   try {
     return JSON.parse(document);
   } catch {

@@ -67,7 +67,7 @@ async function findFirstSeqAt(tx: Transaction, head: ReadHead, time: string): Pr
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const [row] = await readTraceEvents(tx, middle - 1, middle);
-    if (row === undefined) throw rewritten(tx, `event ${middle} is gone`);
+    if (row === undefined) throw rewrittenError(tx, `event ${middle} is gone`);
     const recordedAt = String(parsedDocument(row.document)?.recorded_at).replace('Z', '000Z');
     if (recordedAt < time) low = middle + 1;
     else high = middle;
@@ -89,18 +89,18 @@ async function readEvents(tx: Transaction, head: ReadHead, { after, last, note, 
   const tree = await storedTree(tx, 'traces', after);
   for (let count = FIRST_PAGE_EVENTS; tree.size < last && !isDone(); count *= 2) {
     const page = await readTraceEvents(tx, tree.size, Math.min(last, tree.size + count));
-    if (page.length === 0) throw rewritten(tx, `event ${tree.size + 1} is gone`);
+    if (page.length === 0) throw rewrittenError(tx, `event ${tree.size + 1} is gone`);
     for (const row of page) {
       tree.append(hash('sha256', TRACE_DOMAIN + row.document, 'buffer'));
       const event = parsedDocument(row.document);
-      if (event === undefined) throw rewritten(tx, `event ${row.seq} is not a JSON object`);
+      if (event === undefined) throw rewrittenError(tx, `event ${row.seq} is not a JSON object`);
       note(event as unknown as TraceLogEvent);
     }
   }
   const whole = { size: head.seq, root: openFrontier(head.tree).root() };
   if (!(await isExtension(tx, 'traces', { size: tree.size, root: tree.root() }, whole)))
-    throw rewritten(tx, `the events ${after + 1} to ${tree.size} are not those that its head of ${head.seq} rows covers`);
+    throw rewrittenError(tx, `the events ${after + 1} to ${tree.size} are not those that its head of ${head.seq} rows covers`);
 }
 
-const rewritten = (tx: Transaction, fault: string): LogRewrittenError =>
+const rewrittenError = (tx: Transaction, fault: string): LogRewrittenError =>
   new LogRewrittenError(`the log traces of tenant ${tx.tenantId}: ${fault}`);

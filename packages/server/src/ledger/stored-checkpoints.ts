@@ -41,7 +41,7 @@ export class StoredCheckpoints {
   }
 
   /** Returns the next checkpoints, up to a size. Stops at an invalid checkpoint, and returns its contradiction too. */
-  async upTo(size: number): Promise<{ heads: KeptHead[]; contradiction: Contradiction | undefined }> {
+  async readUpTo(size: number): Promise<{ heads: KeptHead[]; contradiction: Contradiction | undefined }> {
     const heads: KeptHead[] = [];
     for (;;) {
       const beyond = this.#page.findIndex((head) => head.size > size);

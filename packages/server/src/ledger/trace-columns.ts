@@ -124,7 +124,7 @@ function rowFault(row: StoredTrace, merged: MergedTrace, isPartial: boolean): st
   const differing = Object.keys(derived).find((column) => derived[column] !== stored[column]);
   return differing === undefined
     ? undefined
-    : `the column ${differing} is ${shown(stored[differing])}, its documents say ${shown(derived[differing])}`;
+    : `the column ${differing} is ${valueText(stored[differing])}, its documents say ${valueText(derived[differing])}`;
 }
 
 /**
@@ -146,7 +146,7 @@ function stepFaults(row: StoredTrace, merged: MergedTrace): Pick<ColumnFinding, 
   return faults;
 }
 
-const shown = (value: unknown): string => (typeof value === 'bigint' ? `${value} µs since 1970` : JSON.stringify(value));
+const valueText = (value: unknown): string => (typeof value === 'bigint' ? `${value} µs since 1970` : JSON.stringify(value));
 
 /** The columns by their names in the database. */
 const columnsOf = (row: TraceColumns & { agentRank?: number | undefined; provisionalAgentName?: string | null | undefined }) => {

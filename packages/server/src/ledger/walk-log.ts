@@ -129,7 +129,7 @@ const sealContradiction = ({ sealFault, lastSeq }: SealedExtent): Contradiction 
   sealFault === undefined ? undefined : { source: 'the stored head', size: lastSeq, reason: sealFault };
 
 async function addStored(tree: TreeVerifier, stored: StoredCheckpoints, size: number): Promise<void> {
-  const { heads, contradiction } = await stored.upTo(size);
+  const { heads, contradiction } = await stored.readUpTo(size);
   tree.add(heads);
   if (contradiction !== undefined) tree.contradict(contradiction);
 }

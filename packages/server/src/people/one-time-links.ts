@@ -81,12 +81,13 @@ export interface UsableLink extends LiveLink {
 export async function requireLink(pool: Pool, token: string, purpose?: LinkPurpose): Promise<UsableLink> {
   const tokenSha256 = hashOfToken(token);
   const link = tokenSha256 === undefined ? undefined : await findLink(pool, tokenSha256);
-  if (tokenSha256 === undefined || link === undefined || (purpose !== undefined && link.purpose !== purpose)) throw notValid();
+  if (tokenSha256 === undefined || link === undefined || (purpose !== undefined && link.purpose !== purpose))
+    throw linkNotValid();
   const use = async (tx: Statements) => {
-    if (!(await useLink(tx, tokenSha256))) throw notValid();
+    if (!(await useLink(tx, tokenSha256))) throw linkNotValid();
   };
   return { ...link, use };
 }
 
 /** The same error for an unknown, used, withdrawn or expired link. */
-const notValid = (): ApiError => new ApiError('link_not_valid');
+const linkNotValid = (): ApiError => new ApiError('link_not_valid');

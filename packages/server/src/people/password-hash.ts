@@ -69,14 +69,14 @@ export async function hashNewPassword(password: string): Promise<string> {
  * @throws ApiError `unavailable` if too many hashes are queued.
  */
 export async function isPassword(password: string, hash: string | null): Promise<boolean> {
-  const { salt, tag, ...cost } = hash === null ? HASH_WITHOUT_ACCOUNT : read(hash);
+  const { salt, tag, ...cost } = hash === null ? HASH_WITHOUT_ACCOUNT : parseHash(hash);
   const made = await withSlot(() => argon2id(bytesOf(password), salt, tag.length, cost));
   return timingSafeEqual(made, tag) && hash !== null;
 }
 
 /** Whether the cost of a hash differs from that of new hashes. If so, the next successful sign-in replaces the hash. */
 export function isOutdated(hash: string): boolean {
-  const { memoryKiB, passes, lanes } = read(hash);
+  const { memoryKiB, passes, lanes } = parseHash(hash);
   return memoryKiB !== COST.memoryKiB || passes !== COST.passes || lanes !== COST.lanes;
 }
 
@@ -90,7 +90,7 @@ const unpadded = (bytes: Buffer): string => bytes.toString('base64').replaceAll(
 const phcString = ({ memoryKiB, passes, lanes, salt, tag }: PasswordHash): string =>
   `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${unpadded(salt)}$${unpadded(tag)}`;
 
-function read(hash: string): PasswordHash {
+function parseHash(hash: string): PasswordHash {
   const [, memory, passes, lanes, salt, tag] = PHC.exec(hash) ?? [];
   if (salt === undefined || tag === undefined) throw new Error('the stored password is not an argon2id hash in PHC string form');
   return {

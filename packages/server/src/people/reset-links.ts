@@ -9,7 +9,7 @@ import { comparedEmail } from './email-address.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 
 /** The ledger entry about a link that sets a new password. */
-const entry = (personId: string) => ({ action: 'member.password_reset' as const, subject: personName(personId) });
+const resetEntry = (personId: string) => ({ action: 'member.password_reset' as const, subject: personName(personId) });
 
 /**
  * Creates a link by which a member sets a new password; undefined if there is no such member. A password opens all workspaces of the
@@ -30,7 +30,7 @@ export const resetLink = (pool: Pool, tenantId: string, personId: string, by: Ac
     await lockAccounts(tx, [personId, adminId]);
     await requireAdminOfAll(tx, personId, adminId);
     const link = await issueLink(tx, { purpose: 'password_reset', workspaceId: tenantId, personId }, madeBy);
-    record(entry(personId));
+    record(resetEntry(personId));
     return link;
   });
 
@@ -56,7 +56,7 @@ export async function resetLinkByOperator(pool: Pool, email: string): Promise<Is
   if (account === undefined)
     throw new RuleViolationError('there is no account with this email address; `members list` shows the members of a workspace');
   for (const { workspaceId } of await inPersonTransaction(pool, account.id, membershipsOf))
-    await governanceAct(pool, workspaceId, 'operator', async ({ record }) => record(entry(account.id)));
+    await governanceAct(pool, workspaceId, 'operator', async ({ record }) => record(resetEntry(account.id)));
   return inPersonTransaction(pool, account.id, (tx) =>
     issueLink(tx, { purpose: 'password_reset', personId: account.id }, 'operator'),
   );

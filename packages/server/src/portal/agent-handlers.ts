@@ -6,7 +6,7 @@ import { setRiskLevel } from '../workspace/agent-risk.ts';
 import { archiveAgent } from '../workspace/archive-agent.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
-import { found, idOf, wholeOf } from './query.ts';
+import { idOf, requireFound, wholeOf } from './query.ts';
 import { DEFAULT_CRITERIA, evaluationOf, evidenceOn, standingOf, summariesOf } from './standing.ts';
 
 const POINTS_DEFAULT = 200;
@@ -35,7 +35,7 @@ export const agentHandlers = handlers({
   'agents.read': async ({ workspace, params, parts }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
       const [agents, counts] = await Promise.all([findAgentsWithActivity(tx, [params.agent]), readAgentCounts(tx, params.agent)]);
-      const [summary] = await summariesOf(tx, [found(agents[0])]);
+      const [summary] = await summariesOf(tx, [requireFound(agents[0])]);
       return { ...summary!, ...counts };
     }),
 
@@ -46,7 +46,7 @@ export const agentHandlers = handlers({
         findAgentsWithActivity(tx, [params.agent]),
         listPassRates(tx, params.agent, idOf(query.harness_id), pointsMax + 1),
       ]);
-      found(agents[0]);
+      requireFound(agents[0]);
       return { points: points.slice(0, pointsMax).reverse(), threshold: MIN_PASS_RATE_DEFAULT, more: points.length > pointsMax };
     });
   },
@@ -59,7 +59,7 @@ export const agentHandlers = handlers({
     const [evidence] = await inReadTransaction(parts.readPool, workspace, (tx) =>
       evidenceOn(tx, [params.agent], idOf(query.harness_id)),
     );
-    const { id } = found(evidence!.agent ?? undefined);
+    const { id } = requireFound(evidence!.agent ?? undefined);
     const age = evidence!.evaluation?.ageHours;
     return {
       ...standingOf(evidence!, criteria),

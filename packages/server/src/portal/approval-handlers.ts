@@ -17,7 +17,7 @@ import { type ComparedEvaluation, changesBetween } from './changes.ts';
 import { detailsOf, notesOf, runsBetweenEvaluations } from './evaluation-handlers.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
-import { found, idOf } from './query.ts';
+import { idOf, requireFound } from './query.ts';
 import { digestOfShown } from './shown-evaluation.ts';
 import { evidenceOn, standingOf } from './standing.ts';
 
@@ -44,8 +44,8 @@ export const approvalHandlers = handlers({
 
   'approvals.read': async ({ workspace, params, parts }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
-      const evaluation = found(await findStoredEvaluation(tx, params.evaluation));
-      return approvalDetail(tx, evaluation, found(evaluation.agent ?? undefined));
+      const evaluation = requireFound(await findStoredEvaluation(tx, params.evaluation));
+      return approvalDetail(tx, evaluation, requireFound(evaluation.agent ?? undefined));
     }),
 
   'approvals.approve': async ({ workspace, params, body, actor, parts }) => {

@@ -5,7 +5,7 @@ import { readDecision } from '../ledger/signed-decision.ts';
 import { findListedDecision, listDecisions } from '../storage/portal/decisions.ts';
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
-import { found, idOf, rangeOf } from './query.ts';
+import { idOf, rangeOf, requireFound } from './query.ts';
 import { seqRange } from './seq-range.ts';
 
 const JSON_FILE = 'application/json; charset=utf-8';
@@ -32,10 +32,10 @@ export const decisionHandlers = handlers({
   },
 
   'decisions.read': async ({ workspace, params, parts }) => {
-    const { document, ...listed } = found(
+    const { document, ...listed } = requireFound(
       await inReadTransaction(parts.readPool, workspace, (tx) => findListedDecision(tx, params.decision)),
     );
-    const result = found(await parts.reader.attestationResult(workspace, params.decision));
+    const result = requireFound(await parts.reader.attestationResult(workspace, params.decision));
     const read = readDecision(document);
     if ('fault' in read) throw new LogRewrittenError(`the decision ${params.decision}: ${read.fault}`);
     return {
@@ -48,13 +48,21 @@ export const decisionHandlers = handlers({
   },
 
   'decisions.document': async ({ workspace, params, parts }) =>
-    Reply.file(found(await parts.reader.decision(workspace, params.decision)), JSON_FILE, `decision-${params.decision}.json`),
+    Reply.file(
+      requireFound(await parts.reader.decision(workspace, params.decision)),
+      JSON_FILE,
+      `decision-${params.decision}.json`,
+    ),
 
   'decisions.evidence': async ({ workspace, params, parts }) =>
-    Reply.file(found(await parts.reader.evidence(workspace, params.decision)), JSON_FILE, `evidence-${params.decision}.json`),
+    Reply.file(
+      requireFound(await parts.reader.evidence(workspace, params.decision)),
+      JSON_FILE,
+      `evidence-${params.decision}.json`,
+    ),
 
   'decisions.attestation': async ({ workspace, params, parts }) => {
-    const envelope = found(await parts.reader.attestation(workspace, params.decision));
+    const envelope = requireFound(await parts.reader.attestation(workspace, params.decision));
     return Reply.file(JSON.stringify(envelope), JSON_FILE, `attestation-${params.decision}.json`);
   },
 });

@@ -6,7 +6,7 @@ import { findStoredEvaluation, listEvaluations, type StoredEvaluation } from '..
 import { COUNTED_RUNS_MAX, listModelsOfAgent, sumRunsOfAgent } from '../storage/portal/run-totals.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
-import { found, idOf, rangeOf } from './query.ts';
+import { idOf, rangeOf, requireFound } from './query.ts';
 
 /** The list of evaluations, and single evaluations. */
 export const evaluationHandlers = handlers({
@@ -38,7 +38,7 @@ export const evaluationHandlers = handlers({
         recorded_key,
         previous_key,
         ...evaluation
-      } = found(await findStoredEvaluation(tx, params.evaluation));
+      } = requireFound(await findStoredEvaluation(tx, params.evaluation));
       const [approval, runs] = await Promise.all([
         findApproval(tx, params.evaluation),
         evaluation.agent === null ? null : runsBetweenEvaluations(tx, evaluation.agent.id, { recorded_key, previous_key }),

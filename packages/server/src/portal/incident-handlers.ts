@@ -10,7 +10,7 @@ import { recordViolation } from '../workspace/record-violation.ts';
 import { incidentFault } from './altered-acts.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
-import { found, idOf } from './query.ts';
+import { idOf, requireFound } from './query.ts';
 import { digestOfShown } from './shown-evaluation.ts';
 
 /** Incidents, required re-certifications, and policy violations. */
@@ -32,7 +32,7 @@ export const incidentHandlers = handlers({
 
   'incidents.read': async ({ workspace, params, parts }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
-      const { place_seq: _, ...incident } = found(await findIncident(tx, params.incident));
+      const { place_seq: _, ...incident } = requireFound(await findIncident(tx, params.incident));
       const altered = await incidentFault(tx, incident.id);
       return { ...incident, altered, closing: incident.recertification === 'open' ? await closingOf(tx, incident.agent) : null };
     }),
@@ -89,7 +89,7 @@ async function closingOf(tx: Transaction, agent: { id: string; name: string }): 
 async function latestOf(tx: Transaction, agent: { id: string; name: string }) {
   const evaluation = await findLatestSummary(tx, agent.id);
   if (evaluation === undefined) return { evaluation: null, seen: null };
-  return { evaluation, seen: digestOfShown(found(await findStoredEvaluation(tx, evaluation.id)), agent) };
+  return { evaluation, seen: digestOfShown(requireFound(await findStoredEvaluation(tx, evaluation.id)), agent) };
 }
 
 /** The violation in an entry. Other systems can write entries with this action too, with any metadata. */

@@ -8,7 +8,7 @@ import { changeScopes, type NewKey as KeyToMint, mintKey, revokeKey, rotateKey }
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import type { PortalParts } from './portal-parts.ts';
-import { found, idOf } from './query.ts';
+import { idOf, requireFound } from './query.ts';
 
 /** Ingestion keys and read tokens, and their audit trail: only for admins, except for a key's name. */
 export const keyHandlers = handlers({
@@ -26,7 +26,7 @@ export const keyHandlers = handlers({
   },
 
   'keys.name': async ({ workspace, params, parts }) => {
-    const { name } = found(await inReadTransaction(parts.readPool, workspace, (tx) => findListedKey(tx, params.prefix)));
+    const { name } = requireFound(await inReadTransaction(parts.readPool, workspace, (tx) => findListedKey(tx, params.prefix)));
     return { name };
   },
 
@@ -66,7 +66,7 @@ export const keyHandlers = handlers({
 const keyResponse = (key: string): { key: string; prefix: string } => ({ key, prefix: parseIngestionKey(key)!.prefix });
 
 async function readKey({ readPool }: PortalParts, workspace: string, prefix: string) {
-  const { place_at: _, ...key } = found(await inReadTransaction(readPool, workspace, (tx) => findListedKey(tx, prefix)));
+  const { place_at: _, ...key } = requireFound(await inReadTransaction(readPool, workspace, (tx) => findListedKey(tx, prefix)));
   return key;
 }
 

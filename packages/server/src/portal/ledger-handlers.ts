@@ -16,7 +16,7 @@ import { findLatestCheckpoint } from '../storage/tree.ts';
 import { differingRows } from './differing-rows.ts';
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
-import { found, idOf, rangeOf, wholeOf } from './query.ts';
+import { idOf, rangeOf, requireFound, wholeOf } from './query.ts';
 import { seqRange } from './seq-range.ts';
 import { beginningOf } from './shown-text.ts';
 
@@ -54,7 +54,7 @@ export const ledgerHandlers = handlers({
         ({ seq }) => [seq],
         isLeftOut,
       );
-      return { items: items.map(listed), next };
+      return { items: items.map(listedEntry), next };
     });
   },
 
@@ -69,10 +69,10 @@ export const ledgerHandlers = handlers({
       const read = await headOf(tx, 'audit');
       return [read, ...(await Promise.all([findEntry(tx, seq), findAdjacentEntries(tx, seq)]))] as const;
     });
-    const { document, prev_hash } = found(entry);
+    const { document, prev_hash } = requireFound(entry);
     const { framework, retention_until, metadata, rationale } = JSON.parse(document) as EntryMembers;
     return {
-      ...listed(entry!),
+      ...listedEntry(entry!),
       ...{ rationale, framework, retention_until, metadata, prev_hash, document },
       previous: adjacent.find((each) => each.seq < seq) ?? null,
       next: adjacent.find((each) => each.seq > seq) ?? null,
@@ -109,7 +109,7 @@ export const ledgerHandlers = handlers({
 
   'logs.inclusion': async ({ workspace, params, parts }) => {
     const proof = await parts.reader.inclusionProof(workspace, params.log as PortalLog, Number(params.seq));
-    return Reply.file(found(proof), NOTE, `inclusion-${params.log}-${params.seq}.txt`);
+    return Reply.file(requireFound(proof), NOTE, `inclusion-${params.log}-${params.seq}.txt`);
   },
 
   'logs.consistency': async ({ workspace, params, query, parts }) => {
@@ -138,7 +138,7 @@ async function headOf(tx: Transaction, log: LogName): Promise<{ rows: number } |
   }
 }
 
-function listed({ document, prev_hash: _, ...columns }: PortalEntry): ListedEntry {
+function listedEntry({ document, prev_hash: _, ...columns }: PortalEntry): ListedEntry {
   const { subject, rationale } = JSON.parse(document) as EntryMembers;
   return { ...columns, subject, rationale: beginningOf(rationale ?? null, RATIONALE_LENGTH_MAX) };
 }

@@ -31,7 +31,7 @@ export function readCursor<const F extends readonly (keyof typeof FORMS)[]>(
   forms: F,
 ): { [Place in keyof F]: string } | null {
   if (cursor === undefined) return null;
-  const parts = parsed(cursor);
+  const parts = parseCursor(cursor);
   const fits =
     Array.isArray(parts) &&
     parts.length === forms.length &&
@@ -41,7 +41,7 @@ export function readCursor<const F extends readonly (keyof typeof FORMS)[]>(
   return parts as { [Place in keyof F]: string };
 }
 
-function parsed(cursor: string): unknown {
+function parseCursor(cursor: string): unknown {
   try {
     return JSON.parse(Buffer.from(cursor, 'base64url').toString());
   } catch {

@@ -67,7 +67,7 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
         const sessionToken = parts.cookie.read(request.headers.cookie);
         const caller = callerOf(request, parts);
         const response = parts.outgoing.begin(reply, accountOf(current));
-        return await response.during(async () => {
+        return await response.run(async () => {
           const act = () => handler({ ...current, params, query, body, sessionToken, caller, parts, memory: response });
           const result = await (route.method === 'GET' ? act() : repeatAfterConflict(act));
           return send(reply, { route, response, result }, parts);

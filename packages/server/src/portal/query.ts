@@ -3,7 +3,7 @@ import { ApiError, validationFailed } from '../errors/api-error.ts';
 import type { TimeRange } from '../storage/portal/id-time.ts';
 
 /** Returns the requested record. Throws a 404 if it is undefined: this workspace has none. */
-export function found<T>(value: T | undefined): T {
+export function requireFound<T>(value: T | undefined): T {
   if (value === undefined) throw new ApiError('not_found');
   return value;
 }

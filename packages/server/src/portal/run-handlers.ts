@@ -16,7 +16,7 @@ import { FIRST_PLACE, listRuns } from '../storage/portal/runs.ts';
 import { findSpan } from '../storage/portal/spans.ts';
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
-import { found, idOf, rangeOf } from './query.ts';
+import { idOf, rangeOf, requireFound } from './query.ts';
 import { differingRowsOfTrace, eventIn, lastReported, payloadOf, spanIn } from './run-documents.ts';
 import { findingRow, withRecords } from './run-log-records.ts';
 import { placeOf, searchRuns } from './run-search.ts';
@@ -58,7 +58,7 @@ export const runHandlers = handlers({
 
   'runs.trace': async ({ workspace, params, parts, memory }) =>
     inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
-      const trace = found(await findTrace(tx, params.trace));
+      const trace = requireFound(await findTrace(tx, params.trace));
       const [submissions, telemetry, findings] = await Promise.all([
         listSubmissions(tx, trace.id, SUBMISSIONS_SHOWN),
         listEventsOfRun(tx, trace.trace_id, EVENTS_SHOWN),
@@ -90,20 +90,20 @@ export const runHandlers = handlers({
     const place = after === null ? null : { submission: Number(after[0]), ordinal: Number(after[1]) };
     const start = { after: place, position: Number(after?.[2] ?? 0) };
     return inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
-      if (after === null) found(await findTrace(tx, params.trace));
+      if (after === null) requireFound(await findTrace(tx, params.trace));
       return readSpanPage(tx, params.trace, start, memory);
     });
   },
 
   'runs.span': async ({ workspace, params, query, parts, memory }) => {
     const { submission, ordinal, document, records } = await inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
-      const span = found(await findSpan(tx, params.trace, query.span_id));
+      const span = requireFound(await findSpan(tx, params.trace, query.span_id));
       memory.reserve(span.document_bytes);
       const [[stored], records] = await Promise.all([
         readDocuments(tx, params.trace, [span.submission]),
         listRecordsOfSpan(tx, params.trace, query.span_id),
       ]);
-      return { ...span, records, document: requireReadable(found(stored).document) };
+      return { ...span, records, document: requireReadable(requireFound(stored).document) };
     });
     return { span_id: query.span_id, submission, payload: payloadOf(withRecords(spanIn(document, ordinal), records), 'span') };
   },
@@ -111,11 +111,11 @@ export const runHandlers = handlers({
   'runs.submission': async ({ workspace, params, parts, memory }) => {
     const number = Number(params.number);
     const { content, file } = await inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
-      const file = found(await findSubmissionFile(tx, params.trace, number));
+      const file = requireFound(await findSubmissionFile(tx, params.trace, number));
       memory.reserve(file.bytes);
-      if (file.export !== null) return { file, content: found(await findExportBody(tx, file.export)) };
+      if (file.export !== null) return { file, content: requireFound(await findExportBody(tx, file.export)) };
       const [stored] = await readDocuments(tx, params.trace, [number]);
-      return { file, content: requireReadable(found(stored).document) };
+      return { file, content: requireReadable(requireFound(stored).document) };
     });
     const isJson = file.media_type === 'application/json';
     const name = `trace-${params.trace}-${number}.${isJson ? 'json' : 'binpb'}`;
@@ -124,9 +124,9 @@ export const runHandlers = handlers({
 
   'runs.event': async ({ workspace, params, parts, memory }) => {
     const { document, event } = await inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
-      const { document_bytes, ...event } = found(await findEvent(tx, params.submission, Number(params.ordinal)));
+      const { document_bytes, ...event } = requireFound(await findEvent(tx, params.submission, Number(params.ordinal)));
       memory.reserve(document_bytes);
-      return { event, document: found(await findEventSubmission(tx, params.submission)) };
+      return { event, document: requireFound(await findEventSubmission(tx, params.submission)) };
     });
     const sent = eventIn(document, event.ordinal);
     return { ...event, detail: sent.detail ?? null, payload: payloadOf(sent, 'event') };
@@ -134,9 +134,9 @@ export const runHandlers = handlers({
 
   'runs.event_submission': async ({ workspace, params, parts, memory }) => {
     const document = await inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
-      memory.reserve(found(await findEventSubmissionBytes(tx, params.submission)));
+      memory.reserve(requireFound(await findEventSubmissionBytes(tx, params.submission)));
       return findEventSubmission(tx, params.submission);
     });
-    return Reply.file(found(document), JSON_FILE, `telemetry-${params.submission}.json`);
+    return Reply.file(requireFound(document), JSON_FILE, `telemetry-${params.submission}.json`);
   },
 });

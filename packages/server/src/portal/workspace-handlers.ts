@@ -15,7 +15,7 @@ import { readRetention, setRetention } from '../workspace/set-retention.ts';
 import { differingRows } from './differing-rows.ts';
 import { handlers } from './handler.ts';
 import type { PortalParts } from './portal-parts.ts';
-import { found } from './query.ts';
+import { requireFound } from './query.ts';
 import { evidenceOn, standingOf, summaryOf } from './standing.ts';
 
 const AGENTS_COUNTED_MAX = 1000;
@@ -96,7 +96,7 @@ async function readRetentionFacts({ readPool }: PortalParts, workspace: string):
 }
 
 async function readWorkspace({ readPool }: PortalParts, workspace: string) {
-  const { id, name, createdAt } = found(await inReadTransaction(readPool, workspace, findOwnTenant));
+  const { id, name, createdAt } = requireFound(await inReadTransaction(readPool, workspace, findOwnTenant));
   return { id, name, created_at: createdAt };
 }
 

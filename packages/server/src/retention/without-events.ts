@@ -53,9 +53,9 @@ function eventLists(text: string): { value: Range; elements: Range[] }[] {
       depth += 1;
       if (depth === 2) elementStart = at + 1;
     } else if (char === ',' || char === '}' || char === ']') {
-      if (depth === 2) elements.push(trimmed(text, elementStart, at));
+      if (depth === 2) elements.push(trimmedRange(text, elementStart, at));
       if (depth === 2) elementStart = at + 1;
-      if (depth === 1 && name === 'events') lists.push({ value: trimmed(text, valueStart, at), elements });
+      if (depth === 1 && name === 'events') lists.push({ value: trimmedRange(text, valueStart, at), elements });
       if (char !== ',') depth -= 1;
     }
   }
@@ -63,7 +63,7 @@ function eventLists(text: string): { value: Range; elements: Range[] }[] {
 }
 
 /** The part of a text without white space at its ends. */
-function trimmed(text: string, from: number, to: number): Range {
+function trimmedRange(text: string, from: number, to: number): Range {
   const part = text.slice(from, to);
   const start = from + part.length - part.trimStart().length;
   return { start, end: start + part.trim().length };

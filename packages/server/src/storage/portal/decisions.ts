@@ -24,7 +24,7 @@ const LISTED = `d.id, d.seq, ${instantText('d.recorded_at')} AS decided_at, d.re
 /** A row of a decision. The name of an unknown agent is only in the signed document, so that document is read too. */
 type DecisionRow = Omit<ListedDecision, 'asked_for'> & { unknown_document: string | null };
 
-function listed<Row extends DecisionRow>({ unknown_document: document, ...row }: Row) {
+function listedDecision<Row extends DecisionRow>({ unknown_document: document, ...row }: Row) {
   return { ...row, asked_for: document === null ? null : requestedAgentIn(document) };
 }
 
@@ -69,7 +69,7 @@ export async function listDecisions(tx: Transaction, filter: DecisionFilter, lim
     agentId !== null || evaluationId !== null || anyReason
       ? tx.run(LIST, [tx.tenantId, end, first, agentId, evaluationId, anyReason ? null : textArray(reasons), limit])
       : tx.run(LIST_BY_REASON, [tx.tenantId, end, first, textArray(reasons), limit]);
-  return (await rows).map(listed);
+  return (await rows).map(listedDecision);
 }
 
 /** The texts of one decision: the signed document and its evidence. */
@@ -89,5 +89,5 @@ const FIND = sql<DecisionRow & DecisionTexts>(
 /** One decision with its texts; undefined if there is none. */
 export async function findListedDecision(tx: Transaction, id: string): Promise<FoundDecision | undefined> {
   const [row] = await tx.run(FIND, [tx.tenantId, id]);
-  return row && listed(row);
+  return row && listedDecision(row);
 }
