@@ -72,7 +72,7 @@ async function readSealedKeys(pool: Pool): Promise<{ instance: Instance | undefi
   return { instance, sealed: rows.flatMap((raw) => seals.openRow(SIGNING_KEYS, '', raw) ?? []) };
 }
 
-/** Says that the row of a predecessor cannot be used. */
+/** The fault of a key whose predecessor's row cannot be used. */
 export const predecessorFault = (predecessor: string): string =>
   `the row of its predecessor ${predecessor} is missing or not valid`;
 

@@ -55,7 +55,7 @@ const rounds = DELAYS_MS.flatMap((delayMs) =>
 
 describe('kill -9', () => {
   test.for(rounds)(
-    'ends $victim $delayMs ms after 48 acknowledged requests: each acknowledged or resent request is stored once, and the chain is valid',
+    'ends $victim $delayMs ms after 48 acknowledgements: each acknowledged or resent request is stored once, and the audit chain is valid',
     async ({ delayMs, victim }) => {
       const callers = new Callers({ url: server.url, key }, CALLERS);
       const acknowledgedMin = CALLERS * 3;

@@ -168,7 +168,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
     expect(await statuses(key)).toEqual([401, 401]);
   });
 
-  test('responds with 500 to a workspace whose trail has an inserted event, and accepts requests of other workspaces', async () => {
+  test('responds with 500 to requests of a workspace whose trail has an inserted event, and accepts requests of other workspaces', async () => {
     const another = await server.key(await server.workspace(), ['audit']);
     await insertUnrecordedKey('fedcbafedcba');
     await sql(

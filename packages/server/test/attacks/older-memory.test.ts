@@ -23,9 +23,9 @@ const openStore = () => openMemoryFolder({ memoryDir, isMemoryDirConfigured: tru
 
 let first: TestServer;
 let second: TestServer;
-/** Has seen the same as the first server, and does not look at the memory folder again. */
+/** A server that has seen the same as the first server, and does not look at the memory folder again. */
 let late: TestServer;
-/** Like `late`. */
+/** Another server like `late`. */
 let lagging: TestServer;
 let insider: Insider;
 let tenantId: string;

@@ -17,7 +17,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 /** Returns a function that throws for this file and accepts every other file. */
-const failsFor = (file: string) => async (name: string) => {
+const failFor = (file: string) => async (name: string) => {
   if (name === file) throw new Error('no space left');
 };
 
@@ -49,9 +49,9 @@ test('rows longer than a part and tables of many parts are restored byte for byt
   const client = new pg.Client(server.database.owner);
   client.on('error', () => undefined);
   await client.connect();
-  const full = { add: failsFor(parts[1]!.file), finish: async () => undefined, discard: async () => undefined };
+  const fullDisk = { add: failFor(parts[1]!.file), finish: async () => undefined, discard: async () => undefined };
   const parameters = { madeAt: new Date().toISOString(), madeBy: 'test', sealSecrets: undefined, progress: undefined };
-  await expect(writeBackup(client, full, parameters)).rejects.toThrow('no space left');
+  await expect(writeBackup(client, fullDisk, parameters)).rejects.toThrow('no space left');
   await client.end();
 
   const target = await emptyDatabase();

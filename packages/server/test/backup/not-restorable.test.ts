@@ -82,7 +82,7 @@ test.each([
   expect(await backup()).toMatchObject({ status: 0 });
 });
 
-test('backup warns of other changes of the schema, and exits with 0', async () => {
+test('backup warns of schema changes that neither hide nor change rows, and exits with 0', async () => {
   await server.database.sql('ALTER TABLE countersign.decisions DISABLE TRIGGER append_only');
   expect(await backup()).toMatchObject({ status: 0, err: expect.stringContaining('trigger decisions.append_only is disabled') });
   await server.database.sql('ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only');

@@ -34,7 +34,9 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 const folder = join(scratch, 'backup');
-const [right, wrong] = ['correct horse battery', 'wrong horse battery'].map((text) => ({ COUNTERSIGN_BACKUP_PASSPHRASE: text }));
+const [rightPassphrase, wrongPassphrase] = ['correct horse battery', 'wrong horse battery'].map((text) => ({
+  COUNTERSIGN_BACKUP_PASSPHRASE: text,
+}));
 let server: TestServer;
 let target: TestDatabase;
 let tenantId: string;
@@ -59,7 +61,7 @@ beforeEach(async () => {
 });
 
 const backup = (output: string, ...options: string[]): Promise<CommandResult> =>
-  runCommand({ ...environmentOf(server), ...right }, 'backup', '--output', output, ...options);
+  runCommand({ ...environmentOf(server), ...rightPassphrase }, 'backup', '--output', output, ...options);
 
 /** The environment of commands on the target: the URLs of the server's role and of the owner's role, which migrates and restores. */
 const environment = () => ({
@@ -257,7 +259,7 @@ test('restore requires the passphrase for the secrets and does not overwrite ano
   const secrets = join(scratch, 'secrets');
   const noSecrets = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
   const withSecrets = ['--with-secrets', '--secrets-output', secrets];
-  expect(await restore(folder, { ...noSecrets, ...wrong }, ...withSecrets)).toMatchObject({
+  expect(await restore(folder, { ...noSecrets, ...wrongPassphrase }, ...withSecrets)).toMatchObject({
     status: 7,
     err: expect.stringContaining('passphrase'),
   });
@@ -265,17 +267,17 @@ test('restore requires the passphrase for the secrets and does not overwrite ano
   expect(await restore(folder, { ...noSecrets, COUNTERSIGN_BACKUP_PASSPHRASE: 'short' }, ...withSecrets)).toMatchObject({
     status: 3,
   });
-  expect(await restore(folder, { ...noSecrets, ...right }, '--with-secrets')).toMatchObject({ status: 2 });
+  expect(await restore(folder, { ...noSecrets, ...rightPassphrase }, '--with-secrets')).toMatchObject({ status: 2 });
   expect(await restore(folder, noSecrets)).toMatchObject({ status: 7, err: expect.stringContaining('with --with-secrets') });
   expect(await countTables()).toBe(0);
-  expect(await restore(folder, { ...noSecrets, ...right }, ...withSecrets)).toMatchObject({ status: 0 });
+  expect(await restore(folder, { ...noSecrets, ...rightPassphrase }, ...withSecrets)).toMatchObject({ status: 0 });
   expect(readFileSync(join(secrets, 'master-secret'), 'utf8').trim()).toBe(environmentOf(server).COUNTERSIGN_MASTER_SECRET);
   writeFileSync(join(secrets, 'master-secret'), 'another');
-  expect(await restore(folder, { ...noSecrets, ...right }, ...withSecrets)).toMatchObject({ status: 9 });
+  expect(await restore(folder, { ...noSecrets, ...rightPassphrase }, ...withSecrets)).toMatchObject({ status: 9 });
   expect(readFileSync(join(secrets, 'master-secret'), 'utf8')).toBe('another');
   const bare = join(scratch, 'bare.backup');
   expect(await backup(bare)).toMatchObject({ status: 0 });
-  expect(await restore(bare, right, ...withSecrets)).toMatchObject({
+  expect(await restore(bare, rightPassphrase, ...withSecrets)).toMatchObject({
     status: 7,
     err: expect.stringContaining('contains no secrets'),
   });
@@ -286,11 +288,11 @@ test('restore writes no secrets if the database is not empty or cannot be reache
   const noSecrets = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
   const withSecrets = ['--with-secrets', '--secrets-output', secrets];
   expect(await restore(folder)).toMatchObject({ status: 0 });
-  const refused = await restore(folder, { ...noSecrets, ...right }, ...withSecrets);
+  const refused = await restore(folder, { ...noSecrets, ...rightPassphrase }, ...withSecrets);
   expect(refused).toMatchObject({ status: 9, err: expect.stringMatching(/not empty .*Nothing was changed/) });
   const missing = socketUrl({ ...target.owner, database: 'no_such_database' });
   const urls = { DATABASE_URL: missing, COUNTERSIGN_MIGRATE_DATABASE_URL: missing };
-  expect(await restore(folder, { ...noSecrets, ...right, ...urls }, ...withSecrets)).toMatchObject({ status: 8 });
+  expect(await restore(folder, { ...noSecrets, ...rightPassphrase, ...urls }, ...withSecrets)).toMatchObject({ status: 8 });
   expect(existsSync(secrets)).toBe(false);
 });
 
@@ -298,7 +300,7 @@ test('if the folder for the secrets has another secret, restore refuses to start
   const secrets = join(scratch, 'other-secrets');
   mkdirSync(secrets);
   writeFileSync(join(secrets, 'master-secret'), 'another');
-  expect(await restore(folder, right, '--with-secrets', '--secrets-output', secrets)).toMatchObject({
+  expect(await restore(folder, rightPassphrase, '--with-secrets', '--secrets-output', secrets)).toMatchObject({
     status: 9,
     err: expect.stringContaining('differs from the one in the backup; move the file away first (nothing was changed)'),
   });
@@ -316,7 +318,7 @@ test('restore rejects secrets that are malformed or too long', async () => {
   truncateSync(join(path, 'secrets.json'), 65_537);
   const noSecrets = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
   expect(
-    await restore(path, { ...noSecrets, ...right }, '--with-secrets', '--secrets-output', join(scratch, 'none')),
+    await restore(path, { ...noSecrets, ...rightPassphrase }, '--with-secrets', '--secrets-output', join(scratch, 'none')),
   ).toMatchObject({
     status: 1,
     err: expect.stringContaining('secrets.json has 65537 bytes, but at most 65536 are allowed'),

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 
 /** Runs a command of the workspace acme with --json and expects success. */
-const json = (...args: string[]) => runForJson(environment, ...args, '--workspace', 'acme');
+const runJson = (...args: string[]) => runForJson(environment, ...args, '--workspace', 'acme');
 
 const evaluate = async (key: string, agent: string, body: object = {}) =>
   (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95, ...body })).body.id;
@@ -55,7 +55,7 @@ describe('workspaces and keys', () => {
   });
 
   test('the next request with a revoked key, or with the old secret of a rotated key, fails; `keys list` shows no secret', async () => {
-    const { key: first, prefix } = await json('keys', 'mint', '--name', 'rotating', '--scopes', 'audit');
+    const { key: first, prefix } = await runJson('keys', 'mint', '--name', 'rotating', '--scopes', 'audit');
     const rotated = await run('keys', 'rotate', '--workspace', 'acme', `aa_live_${prefix}`);
     const second = rotated.out.trim();
     expect(rotated.out).toMatch(new RegExp(`^aa_live_${prefix}\\.[\\w-]{43}\\n$`));
@@ -66,7 +66,7 @@ describe('workspaces and keys', () => {
     expect((await server.post(paths.audit, second, body)).status).toBe(401);
     expect((await run('keys', 'revoke', '--workspace', 'acme', prefix)).status).toBe(9);
     expect((await run('keys', 'rotate', '--workspace', 'acme', '0123456789ab')).status).toBe(9);
-    const keys = await json('keys', 'list');
+    const keys = await runJson('keys', 'list');
     expect(keys.find((key: { prefix: string }) => key.prefix === prefix)).toMatchObject({
       name: 'rotating',
       scopes: ['audit'],
@@ -80,8 +80,8 @@ describe('workspaces and keys', () => {
   });
 
   test('`keys scopes` sets the scopes of a key for its next request and is recorded in the key audit trail', async () => {
-    const { key, prefix } = await json('keys', 'mint', '--name', 'rescoped', '--scopes', 'audit');
-    expect(await json('keys', 'scopes', prefix, '--scopes', 'governance, telemetry')).toEqual({
+    const { key, prefix } = await runJson('keys', 'mint', '--name', 'rescoped', '--scopes', 'audit');
+    expect(await runJson('keys', 'scopes', prefix, '--scopes', 'governance, telemetry')).toEqual({
       prefix,
       scopes: ['telemetry', 'governance'],
     });
@@ -95,7 +95,7 @@ describe('workspaces and keys', () => {
   });
 
   test('`--expires` is converted to UTC, is read as UTC if it has no offset, and must be a valid time in the future', async () => {
-    const mint = (expires: string) => json('keys', 'mint', '--name', 'ends', '--scopes', 'audit', '--expires', expires);
+    const mint = (expires: string) => runJson('keys', 'mint', '--name', 'ends', '--scopes', 'audit', '--expires', expires);
     expect((await mint('2090-01-01T02:00:00+02:00')).expires_at).toBe('2090-01-01T00:00:00.000Z');
     const { prefix } = await mint('2090-01-01T00:00:00');
     const [row] = await server.database.sql('SELECT expires_at FROM countersign.ingestion_keys WHERE prefix = $1', [prefix]);
@@ -121,38 +121,48 @@ describe('workspaces and keys', () => {
 
 describe('governance', () => {
   test('a high-risk agent is blocked, allowed after an approval, blocked again by an incident, and re-certified', async () => {
-    const { key } = await json('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations,governance');
+    const { key } = await runJson('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations,governance');
     const check = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'support-bot' })).body;
     const first = await evaluate(key, 'support-bot');
 
-    expect(await json('agents', 'risk', '--agent', 'support-bot', 'high')).toMatchObject({ risk_level: 'high', changed: true });
-    expect(await json('agents', 'risk', '--agent', 'support-bot', 'high')).toMatchObject({ changed: false });
+    expect(await runJson('agents', 'risk', '--agent', 'support-bot', 'high')).toMatchObject({
+      risk_level: 'high',
+      changed: true,
+    });
+    expect(await runJson('agents', 'risk', '--agent', 'support-bot', 'high')).toMatchObject({ changed: false });
     expect((await check()).reason).toBe('approval_required');
-    expect((await json('approvals', 'list'))[0]).toMatchObject({ evaluation_id: first, agent: 'support-bot', status: 'pending' });
-    await json('approvals', 'approve', '--evaluation', first.toUpperCase(), '--rationale', 'read it');
+    expect((await runJson('approvals', 'list'))[0]).toMatchObject({
+      evaluation_id: first,
+      agent: 'support-bot',
+      status: 'pending',
+    });
+    await runJson('approvals', 'approve', '--evaluation', first.toUpperCase(), '--rationale', 'read it');
     expect((await check()).allowed).toBe(true);
 
     const incident = ['incidents', 'open', '--agent', 'support-bot', '--severity', 'critical', '--description', 'it lied'];
-    const { incident_id: incidentId } = await json(...incident, '--recertify');
+    const { incident_id: incidentId } = await runJson(...incident, '--recertify');
     expect((await check()).reason).toBe('recertification_open');
-    expect(await json('agents', 'list')).toContainEqual(
+    expect(await runJson('agents', 'list')).toContainEqual(
       expect.objectContaining({ name: 'support-bot', risk_level: 'high', open_recertifications: 1 }),
     );
     const close = ['recertifications', 'close', '--agent', 'support-bot', '--rationale', 'trained anew'];
     expect((await run(...close, '--workspace', 'acme')).status).toBe(9);
 
     const second = await evaluate(key, 'support-bot');
-    expect(await json(...close)).toEqual({ agent: 'support-bot', incident_ids: [incidentId], evaluation_id: second });
-    await json('approvals', 'reject', '--evaluation', second, '--rationale', 'not this one');
+    expect(await runJson(...close)).toEqual({ agent: 'support-bot', incident_ids: [incidentId], evaluation_id: second });
+    await runJson('approvals', 'reject', '--evaluation', second, '--rationale', 'not this one');
     expect((await check()).reason).toBe('approval_rejected');
-    expect((await json('incidents', 'list'))[0]).toMatchObject({
+    expect((await runJson('incidents', 'list'))[0]).toMatchObject({
       incident_id: incidentId,
       severity: 'critical',
       recertification: 'closed',
       closing_evaluation_id: second,
       closing_rationale: 'trained anew',
     });
-    expect((await json('approvals', 'list')).map(({ status }: { status: string }) => status)).toEqual(['approved', 'rejected']);
+    expect((await runJson('approvals', 'list')).map(({ status }: { status: string }) => status)).toEqual([
+      'approved',
+      'rejected',
+    ]);
   });
 
   test('`incidents list` prints one line per incident, and stored text cannot control the terminal', async () => {
@@ -166,12 +176,12 @@ describe('governance', () => {
   });
 
   test('`decision-key show` prints the key that verifies a decision of the running server', async () => {
-    const { key } = await json('keys', 'mint', '--name', 'gate', '--scopes', 'governance');
+    const { key } = await runJson('keys', 'mint', '--name', 'gate', '--scopes', 'governance');
     const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'anybody' });
     const { out } = await run('decision-key', 'show', '--workspace', 'acme');
     expect(out).toMatch(/^[0-9a-f]{64}\n$/);
     expect(decisionFault(body, Buffer.from(out.trim(), 'hex'), digests)).toBeUndefined();
-    expect(await json('decision-key', 'show')).toEqual({ key_id: body.key_id, decision_key: out.trim() });
+    expect(await runJson('decision-key', 'show')).toEqual({ key_id: body.key_id, decision_key: out.trim() });
   });
 });
 
@@ -240,25 +250,25 @@ describe('ledger', () => {
 
 describe('approvals and violations', () => {
   test('an approval can be withdrawn before a decision uses it, and not afterwards', async () => {
-    const { key } = await json('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations,governance');
+    const { key } = await runJson('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations,governance');
     const check = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'withdrawn-bot' })).body;
     const evaluation = await evaluate(key, 'withdrawn-bot');
-    await json('agents', 'risk', '--agent', 'withdrawn-bot', 'high');
+    await runJson('agents', 'risk', '--agent', 'withdrawn-bot', 'high');
     const act = (name: string) => ['approvals', name, '--evaluation', evaluation, '--rationale', 'why'];
-    await json(...act('approve'));
-    expect(await json(...act('withdraw'))).toEqual({ evaluation_id: evaluation, status: 'pending' });
+    await runJson(...act('approve'));
+    expect(await runJson(...act('withdraw'))).toEqual({ evaluation_id: evaluation, status: 'pending' });
     expect((await check()).reason).toBe('approval_required');
-    await json(...act('approve'));
+    await runJson(...act('approve'));
     expect((await check()).allowed).toBe(true);
     const { status, err } = await run(...act('withdraw'), '--workspace', 'acme');
     expect([status, err]).toEqual([9, expect.stringContaining('was used by decision')]);
   });
 
   test('a policy violation of a known agent is recorded in the ledger with its policy, severity and run', async () => {
-    const { key } = await json('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations');
+    const { key } = await runJson('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations');
     await evaluate(key, 'sly-bot');
     const violation = ['--policy', 'refunds', '--severity', 'medium', '--description', 'refunded twice', '--trace-id', 'run-7'];
-    const { violation_id } = await json('incidents', 'violation', '--agent', 'sly-bot', ...violation);
+    const { violation_id } = await runJson('incidents', 'violation', '--agent', 'sly-bot', ...violation);
     const [row] = await server.database.sql<{ document: string }>(
       `SELECT document FROM countersign.audit_entries WHERE action = 'policy.violation'`,
     );

@@ -49,12 +49,12 @@ describe('two servers on one database', () => {
     const before = await database.sql('SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1', [tenantId]);
     const responses = (
       await runAtOnce(64, async (caller) => {
-        const own: TestResponse[] = [];
+        const responsesOfCaller: TestResponse[] = [];
         for (let turn = 0; turn < 6; turn += 1)
-          own.push(
+          responsesOfCaller.push(
             await post(caller + turn, paths.audit, { actor: `caller-${caller}`, action: 'test.append', metadata: { turn } }),
           );
-        return own;
+        return responsesOfCaller;
       })
     ).flat();
     expectAllOk(responses);
@@ -79,11 +79,11 @@ describe('two servers on one database', () => {
   ] as const)(
     'a batch that waits for the lock of the log %s appends the requests that arrive meanwhile in the same transaction',
     async (log, table, path, body) => {
-      const own = await servers[0].workspace();
-      const ownKey = await servers[0].key(own);
+      const workspace = await servers[0].workspace();
+      const ownKey = await servers[0].key(workspace);
       const send = (number: number) => servers[number]!.post(path, ownKey, body);
       for (const number of [0, 1, 0]) expect((await send(number)).status).toBe(200);
-      const responses = await inTenantTransaction(servers[1].open.pool, own, async (tx) => {
+      const responses = await inTenantTransaction(servers[1].open.pool, workspace, async (tx) => {
         await lockLogs(tx, [log]);
         const first = send(0);
         await waitForBlockedStatements(database);
@@ -95,10 +95,10 @@ describe('two servers on one database', () => {
       expectAllOk(responses.flat());
       const rows = await database.sql<{ xmin: string }>(
         `SELECT xmin::text FROM countersign.${table} WHERE tenant_id = $1 ORDER BY seq DESC LIMIT 11`,
-        [own],
+        [workspace],
       );
       expect([rows.length, new Set(rows.map(({ xmin }) => xmin)).size]).toEqual([11, 1]);
-      expect(await verifyAuditLedger(servers[0].open.pool, own)).toMatchObject({ firstBad: undefined });
+      expect(await verifyAuditLedger(servers[0].open.pool, workspace)).toMatchObject({ firstBad: undefined });
     },
   );
 
@@ -251,8 +251,8 @@ describe('two servers on one database', () => {
       ),
     );
     for (const run of runs) {
-      const late = post(0, paths.traces, { ...run, spans: [{ span_id: 'b', kind: 'llm', name: 'm' }] });
-      expectAllOk(await Promise.all([late, post(1, paths.evaluations, { name: 'late', agent_name: run.agent_name })]));
+      const submission = post(0, paths.traces, { ...run, spans: [{ span_id: 'b', kind: 'llm', name: 'm' }] });
+      expectAllOk(await Promise.all([submission, post(1, paths.evaluations, { name: 'late', agent_name: run.agent_name })]));
     }
   });
 
