@@ -9,7 +9,10 @@ import { CONNECTIONS } from './requests.ts';
 
 const [RETENTION_DAYS, DAY_MS] = [365, 86_400_000];
 
-/** Compares the rate at which recorded agent runs are dropped with the rate at which they were stored. */
+/**
+ * Compares the rate at which recorded agent runs are dropped with the rate at which they were stored.
+ * @param runs the file of the runs, as in `recordedRunRequests`.
+ */
 export async function retention(
   { port, key, tenantId, database }: BenchEnvironment,
   runs: string | undefined,

@@ -40,7 +40,7 @@ test('restarts PostgreSQL after kill -9 and keeps committed data', concurrent, a
 });
 
 test(
-  'a crash after a prolonged outage and ten seconds of work makes a new holder wait, and not fail',
+  'after a prolonged outage and ten seconds of normal operation, a new holder waits for the restart after another crash',
   concurrent,
   async ({ folders }) => {
     const dataDir = folders.preparedDataDir();
@@ -199,7 +199,7 @@ async function imitatePostgresOfAnotherContainer(dataDir: string): Promise<{ ser
 }
 
 test(
-  'a keeper does not start PostgreSQL while another container accepts connections on its socket, and keeps the lock file',
+  'a keeper does not start PostgreSQL while the PostgreSQL of another container uses the socket, and keeps the lock file',
   concurrent,
   async ({ folders }) => {
     const dataDir = folders.preparedDataDir();

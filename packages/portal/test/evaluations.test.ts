@@ -32,7 +32,7 @@ async function reloadWithCanvasRecorder(page: Page): Promise<{ texts: () => Prom
 
 const HARNESS = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const SERIES_COLORS = ['#0b5563', '#6b3fa0', '#9a5b00', '#1d5fa8', '#a03060'];
-/** The color of the borders of the marks of evaluations. */
+/** The color of the border of each mark; a mark is one evaluation. */
 const MARK_BORDER = '#ffffff';
 
 test('the list of evaluations shows the suite, so that evaluations with the same name and category look different', async () => {

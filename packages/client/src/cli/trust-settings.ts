@@ -39,7 +39,7 @@ export interface TrustSettings {
   decisionKeys: string[];
   /** Public keys of the instance, as JWKs, including retired ones. With a trust file, only its keys and their proven successors. */
   publicKeys: PublicKey[];
-  /** The text of the public keys, in the form that verifying a ledger needs. */
+  /** The public keys as text, in the form that the verification of a ledger needs. */
   publicText: string;
   /** ID of the workspace; undefined if neither an option nor a file names one. */
   workspace: string | undefined;
@@ -55,9 +55,10 @@ interface PublicKey {
 }
 
 /**
- * Reads --workspace, --trust and --verify-key, and the variables of the last two. With a trust file, only its keys count: --verify-key is a
- * usage error, and the variables of --verify-key are ignored with a warning. A key file contains decision keys (64 hex digits per line),
- * verifier keys (one per line), or a JWKS. `env:NAME` reads a variable; a verifier key is public, so the option may contain it directly.
+ * Reads --workspace, --trust and --verify-key, and the environment variables of --trust and --verify-key. With a trust file, only its keys
+ * count: --verify-key is a usage error, and the variables of --verify-key are ignored with a warning. A key file contains decision keys (64
+ * hex digits per line), verifier keys (one per line), or a JWKS. `env:NAME` reads a variable; a verifier key is public, so the option may
+ * contain it directly.
  */
 export function readTrustSettings(session: Session, options: TrustOptions): TrustSettings {
   const texts = (options['verify-key'] ?? []).map((each) => readKeyText(session, each));
@@ -93,7 +94,7 @@ function requireNoOtherTrust(
 const KEY_FILE_VARIABLE = 'COUNTERSIGN_VERIFY_KEY_FILE';
 const KEY_VARIABLE = 'COUNTERSIGN_VERIFY_KEY';
 
-/** Variables are often set outside the reviewed command, so a key in a variable must not be trusted beside the trust file. */
+/** Variables are often set where no review of the command sees them. So only the trust file is trusted, and not a key in a variable. */
 function warnOfIgnoredKeys(session: Session, { source }: TrustFileInput): void {
   const names = [KEY_FILE_VARIABLE, KEY_VARIABLE].filter((name) => session.variable(name) !== undefined);
   if (names.length === 0) return;
@@ -237,7 +238,9 @@ export function checkSignature(
 
 function checkAttestation(text: string, header: string | undefined, publicKeys: readonly PublicKey[]): SignatureResult {
   if (header === undefined)
-    return { fault: 'the response has no attestation (Countersign-Attestation), which a public key needs' };
+    return {
+      fault: 'the response has no attestation (header Countersign-Attestation), so it cannot be verified with a public key',
+    };
   const verdict = verifyDecision(text, { publicKeys: { keys: publicKeys }, attestation: header });
   return verdict.ok ? { by: 'the public key of the instance' } : { fault: `the attestation is not valid: ${verdict.fault}` };
 }

@@ -67,7 +67,7 @@ function rowsOfTest(test: unknown, defaults: Members): number | undefined {
   if (Object.values(all).some((value) => typeof value === 'string' && value.startsWith('file://'))) return undefined;
   const isExpansionDisabled = [test, defaults].some(({ options }) => memberOf(options, 'disableVarExpansion') === true);
   if (isExpansionDisabled) return 1;
-  // Each text of a list gives a row; any other list is one value.
+  // A list of texts gives a row for each text. Any other list counts as one value.
   return Object.values(all).reduce<number>(
     (product, value) => product * (Array.isArray(value) && typeof value[0] === 'string' ? value.length : 1),
     1,
@@ -94,7 +94,7 @@ function jsonOf(value: unknown): string {
   }
 }
 
-/** Whether a provider names its prompts, so that it does not run with every prompt. */
+/** Whether a provider lists its own prompts. It then runs only with these prompts. */
 const hasPrompts = (value: unknown): boolean => Array.isArray(value) || memberOf(value, 'prompts') != null;
 
 /** Whether every prompt is a text and none is a file. */

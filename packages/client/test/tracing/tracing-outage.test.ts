@@ -23,7 +23,7 @@ function clientWithCallbacks(traces: TracingOptions = {}, options = {}) {
 const accepted = respond.good({ ok: true, id: 'a', trace_id: 'a', spans_ingested: 0, tokens: null, cost_usd: null });
 const receivedIds = () => server.received.map(({ body }) => body.trace_id);
 
-test('flush waits for the runs that ended before it, and not only for the same number of runs', async () => {
+test('flush waits for all runs that ended before the call, even if a later run is sent first', async () => {
   server = await failingServer();
   const { client, end } = clientWithCallbacks();
   let respondToFirst = (): void => undefined;

@@ -14,7 +14,7 @@ export interface EvidenceInput {
   evaluation: EvidenceEvaluation | null;
   open_recertifications: number;
   /**
-   * The latest evaluation of each other series of the agent, latest first; at most OTHERS_MAX plus one. Empty unless `evaluation` is
+   * The latest evaluation of every other series of the agent, latest first; at most OTHERS_MAX plus one. Empty unless `evaluation` is
    * passing.
    */
   other_evaluations: OtherEvidenceEvaluation[];

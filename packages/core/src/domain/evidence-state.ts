@@ -270,7 +270,7 @@ const latestEvaluation = (evaluation: KnownEvaluation): NonNullable<EvidenceInpu
   status: evaluation.status,
 });
 
-/** The latest evaluation of each other series of the agent, latest first; at most OTHERS_MAX plus one. */
+/** The latest evaluation of every other series of the agent, latest first; at most OTHERS_MAX plus one. */
 function otherEvaluations(agent: AgentState, latest: KnownEvaluation): OtherEvidenceEvaluation[] {
   if (agent.bySeries.size < 2) return [];
   const others = [...agent.bySeries.values()].reverse().filter(({ id }) => id !== latest.id);

@@ -25,7 +25,7 @@ export interface Evidence {
   /** The number of open re-certifications of the agent. */
   openRecertifications: number;
   /**
-   * The latest evaluation of each other series of the agent (suite or name, and harness), latest first; at most OTHERS_MAX plus one.
+   * The latest evaluation of every other series of the agent (suite or name, and harness), latest first; at most OTHERS_MAX plus one.
    * Empty unless `evaluation` is passing.
    */
   others: readonly OtherEvaluation[];

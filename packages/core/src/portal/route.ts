@@ -32,8 +32,8 @@ export interface PortalRoute {
    */
   compressed: boolean;
   /**
-   * Set if the route works while the disk of the database is nearly full. Such a route removes rights, replaces keys, lets people sign in,
-   * or blocks agents. Then all other routes are rejected, except those with the method GET.
+   * Set if the route works while the disk of the database is nearly full. While it is nearly full, all other routes are rejected, except
+   * those with the method GET. The routes with this member remove rights, replace keys, let people sign in, or block agents.
    */
   usesReserve?: true;
   /** A short description of what the route does. */

@@ -59,7 +59,7 @@ describe('POST /api/v1/evaluations', () => {
     expect(await check({ agent_name: 'both' })).toMatchObject({ allowed: true, evaluation_id: plain.id });
   });
 
-  test('replays the first response for an Idempotency-Key, separately from the public endpoint, and rejects another body', async () => {
+  test('replays the response to an Idempotency-Key of this endpoint, and rejects the key with another body', async () => {
     const body = { agent_name: 'again', cases: { total: 4, passed: 3, failed: 1 } };
     const first = await record(body, { 'idempotency-key': 'k' });
     const again = await record(body, { 'idempotency-key': 'k' });
@@ -215,7 +215,7 @@ describe('the message of an allowed decision', () => {
     );
   });
 
-  test('lists the latest evaluation of each other series (suite or name, and harness), from both endpoints', async () => {
+  test('lists the latest evaluation of every other suite or name, separately for each harness, from both endpoints', async () => {
     const harness_id = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';
     const plain = (body: object) => server.post(paths.evaluations, key, { agent_name: 'series', pass_rate: 90, ...body });
     await plain({ name: 'a', status: 'failing' });

@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** The body that the server has after decompression. */
+/** The body of the request after decompression. */
 function decompressed({ headers, body }: FuzzedExport): Uint8Array {
   const encoding = headers['content-encoding'];
   return encoding === 'gzip' ? gunzipSync(body) : encoding === 'deflate' ? inflateSync(body) : body;

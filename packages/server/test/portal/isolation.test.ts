@@ -9,7 +9,8 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let owner: PortalClient;
-let empty: string;
+/** The ID of a workspace without records. */
+let emptyWorkspace: string;
 let asServer: pg.Client;
 let sent: SentStatement[];
 /** For each path parameter, the value of a record in the owner's workspace. */
@@ -19,7 +20,7 @@ beforeAll(async () => {
   server = await testServer();
   sent = recordStatements(server.open.readPool);
   const workspace = await server.workspace();
-  empty = await server.workspace();
+  emptyWorkspace = await server.workspace();
   const key = await server.key(workspace);
   owner = await portalClient(server, workspace, 'admin');
   asServer = new pg.Client(server.database.server);
@@ -73,7 +74,7 @@ const unfiltered = ({ text }: SentStatement): string =>
   text.replace(/(\b\w+\.)?\btenant_id = \$1/g, '$1::uuid IS NOT NULL'.replaceAll('$', '$$$$'));
 
 describe("row-level security of the portal's queries", () => {
-  /** One statement of each name that the owner's pages send. */
+  /** The statements that the owner's pages send: one for each statement name. */
   async function statements(): Promise<SentStatement[]> {
     sent.length = 0;
     for (const [name, { method, query }] of routes.filter(
@@ -94,8 +95,8 @@ describe("row-level security of the portal's queries", () => {
   }
 
   /** Runs a statement in a transaction of the empty workspace with the server's role. */
-  async function inEmpty(text: string, values: unknown[]): Promise<unknown[]> {
-    await asServer.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${empty}'`);
+  async function runInEmptyWorkspace(text: string, values: unknown[]): Promise<unknown[]> {
+    await asServer.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${emptyWorkspace}'`);
     try {
       return (await asServer.query(text, values)).rows;
     } finally {
@@ -110,15 +111,15 @@ describe("row-level security of the portal's queries", () => {
       const { name, values } = statement;
       const text = unfiltered(statement);
       expect([name, /tenant_id = \$1/.test(statement.text), /tenant_id = \$1/.test(text)]).toEqual([name, true, false]);
-      const nothing = await inEmpty(statement.text, [empty, ...values.slice(1)]);
-      expect({ name, rows: await inEmpty(text, values) }).toEqual({ name, rows: nothing });
+      const nothing = await runInEmptyWorkspace(statement.text, [emptyWorkspace, ...values.slice(1)]);
+      expect({ name, rows: await runInEmptyWorkspace(text, values) }).toEqual({ name, rows: nothing });
     }
   });
 
-  test('all queries read something without row-level security and without their tenant filter, so the previous test can fail', async () => {
+  test('queries without tenant filter and row-level security read something, so the test above detects a missing policy', async () => {
     const ineffective: string[] = [];
     for (const statement of await statements()) {
-      const nothing = await inEmpty(statement.text, [empty, ...statement.values.slice(1)]);
+      const nothing = await runInEmptyWorkspace(statement.text, [emptyWorkspace, ...statement.values.slice(1)]);
       const rows = await server.database.sql(unfiltered(statement), statement.values);
       if (JSON.stringify(rows) === JSON.stringify(nothing)) ineffective.push(statement.name);
     }
@@ -129,6 +130,6 @@ describe("row-level security of the portal's queries", () => {
     const count = 'SELECT count(*)::int AS n FROM countersign.ingestion_keys';
     const { rows } = await asServer.query<{ n: number }>(count);
     expect(rows[0]!.n).toBeGreaterThan(0);
-    expect(await inEmpty(count, [])).toEqual([{ n: 0 }]);
+    expect(await runInEmptyWorkspace(count, [])).toEqual([{ n: 0 }]);
   });
 });

@@ -1,4 +1,4 @@
-/** The types of the generated code that tests use, written by hand. Members that were not sent are undefined or null. */
+/** Hand-written types for the part of the generated code that tests use. Members that were not sent are undefined or null. */
 
 /** A 64-bit integer as two signed halves. */
 export interface Int64 {
