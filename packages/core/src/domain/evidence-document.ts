@@ -58,7 +58,10 @@ export interface EvidenceQuestion {
 export interface EvidenceDocument extends EvidenceInput {
   asked: EvidenceQuestion;
   policy: string;
-  /** For the message: names of stored agents that look like the name in the request. Empty for a known agent. Not from the evidence log. */
+  /**
+   * For the message: names of registered agents that look like the name in the request. Empty for a known agent. The evidence log does not
+   * determine which of them are listed.
+   */
   similar_names: readonly string[];
   tenant_id: string;
   version: 1;
