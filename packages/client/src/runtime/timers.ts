@@ -27,6 +27,9 @@ export async function withinTime(work: Promise<void>, ms: number): Promise<void>
   clearTimeout(timer);
 }
 
-/** Runs work after the running code of the application has returned. Uses setImmediate where it exists, because a timer has a minimum delay. */
+/**
+ * Runs work after the running code of the application has returned. Uses setImmediate where it exists, because a timer has a minimum
+ * delay.
+ */
 export const runSoon: (work: () => void) => void =
   typeof setImmediate === 'function' ? (work) => void setImmediate(work) : (work) => void setTimeout(work, 0);

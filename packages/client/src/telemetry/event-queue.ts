@@ -31,7 +31,10 @@ export class EventQueue {
     return this.#texts.length - this.#first;
   }
 
-  /** Whether a text fits. Events that were taken and have no outcome yet (`inFlight`) count towards `eventsMax`, but not towards `unitsMax`. */
+  /**
+   * Whether a text fits. Events that were taken and have no outcome yet (`inFlight`) count towards `eventsMax`, but not towards
+   * `unitsMax`.
+   */
   hasRoom(units: number, inFlight: number): boolean {
     const { eventsMax, unitsMax } = this.#bounds;
     return this.size + inFlight < eventsMax && this.#units + units <= unitsMax;

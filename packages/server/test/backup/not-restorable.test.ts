@@ -87,3 +87,10 @@ test('backup warns of schema changes that neither hide nor change rows, and exit
   expect(await backup()).toMatchObject({ status: 0, err: expect.stringContaining('trigger decisions.append_only is disabled') });
   await server.database.sql('ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only');
 });
+
+test('backup reports a log that is not valid and exits with 1', async () => {
+  await server.database.sql('ALTER TABLE countersign.audit_entries DISABLE TRIGGER append_only');
+  await server.database.sql(`UPDATE countersign.audit_entries SET document = replace(document, '"test.ran"', '"other"')`);
+  await server.database.sql('ALTER TABLE countersign.audit_entries ENABLE ALWAYS TRIGGER append_only');
+  expect(await backup()).toMatchObject({ status: 1, out: expect.stringContaining('log audit: broken at seq') });
+});

@@ -84,8 +84,10 @@ const restore = (
 function copyBackup(name: string): { path: string; manifest: BackupManifest } {
   const path = join(scratch, name);
   cpSync(folder, path, { recursive: true });
-  return { path, manifest: JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) };
+  return { path, manifest: readManifest(path) };
 }
+
+const readManifest = (path: string): BackupManifest => JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8'));
 
 const writeManifest = (path: string, manifest: object) => writeFileSync(join(path, 'manifest.json'), JSON.stringify(manifest));
 
@@ -211,7 +213,7 @@ test('restore loads a backup of an older schema and then migrates it', async () 
   await client.end();
   expect(migrations).toEqual(known.slice(0, -1));
   // The older server also copied the columns that the last migration removes. All tables with such columns are empty here.
-  const manifest: BackupManifest = JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8'));
+  const manifest = readManifest(path);
   writeManifest(path, {
     ...manifest,
     tables: manifest.tables.map((table) => ({ ...table, columns: columnsOf.get(table.name) })),
@@ -393,12 +395,4 @@ test('backup names and leaves out tables, columns and sequences that Countersign
   } finally {
     await server.database.sql('DROP TABLE countersign.notes; ALTER TABLE countersign.people DROP COLUMN department');
   }
-});
-
-test('backup reports a log that is not valid and exits with 1', async () => {
-  await server.database.sql('ALTER TABLE countersign.audit_entries DISABLE TRIGGER append_only');
-  await server.database.sql(`UPDATE countersign.audit_entries SET document = replace(document, '"three"', '"other"')`);
-  await server.database.sql('ALTER TABLE countersign.audit_entries ENABLE ALWAYS TRIGGER append_only');
-  const file = join(scratch, 'broken.backup');
-  expect(await backup(file)).toMatchObject({ status: 1, out: expect.stringContaining('log audit: broken at seq') });
 });
