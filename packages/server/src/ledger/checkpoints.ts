@@ -35,7 +35,7 @@ export async function checkpointOf(
   tx: Transaction,
   signers: readonly NoteSigner[],
   request: CheckpointRequest,
-  kept?: KeptHead,
+  kept: KeptHead | undefined,
 ): Promise<StoredCheckpoint> {
   const { log, isRecent = () => false, rows = Infinity } = request;
   const { head, latest } = await readNewest(tx, log, signers);

@@ -57,7 +57,7 @@ describe('a fork: two readers see different histories', () => {
     await scenario.append(scenario.key, 20);
     const { open } = await scenario.server();
     const { note } = await inTenantTransaction(open.pool, scenario.tenantId, (tx) =>
-      checkpointOf(tx, open.signer.keys, { log: 'audit' }),
+      checkpointOf(tx, open.signer.keys, { log: 'audit' }, undefined),
     );
     writeFileSync(scenario.kept('forked'), note);
   };

@@ -35,7 +35,7 @@ export function checkpointsOf(server: TestServer) {
   const { sql } = server.database;
   const signedHead = async (tenantId: string, log: LogName = 'audit') => {
     const { note } = await inTenantTransaction(server.open.lookupPool, tenantId, (tx) =>
-      checkpointOf(tx, server.open.signer.keys, { log }),
+      checkpointOf(tx, server.open.signer.keys, { log }, undefined),
     );
     return headIn(note);
   };

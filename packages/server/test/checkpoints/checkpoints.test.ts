@@ -315,7 +315,7 @@ describe('a checkpoint signed before a signing key was added', () => {
       previousSigningKey: server.open.secrets.signingKey,
     });
     const checkpointSignedBy = (signers: InstanceSigner['keys']) =>
-      inTenantTransaction(server.open.pool, tenantId, (tx) => checkpointOf(tx, signers, { log: 'audit' }));
+      inTenantTransaction(server.open.pool, tenantId, (tx) => checkpointOf(tx, signers, { log: 'audit' }, undefined));
     const before = await checkpointSignedBy([old!]);
     const after = await checkpointSignedBy(next.keys);
     for (const key of next.keys)
