@@ -1,7 +1,8 @@
-import type { ChainReport, Contradiction, DroppedTraces } from '@countersign/core/domain/chain-report';
+import type { ChainReport, Contradiction } from '@countersign/core/domain/chain-report';
 import { DecisionReplay, NotEvidenceError } from '@countersign/core/domain/decision-replay';
 import { type ExportExpectation, verifyExport } from '@countersign/core/domain/export-verifier';
 import { type Command, Option } from 'commander';
+import type { OpenDatabase } from '../app/open-database.ts';
 import { digests, sha256 } from '../crypto/digests.ts';
 import { describeFinding, schemaFindings } from '../database/schema-findings.ts';
 import { verifyKnownLog } from '../ledger/verify-log.ts';
@@ -16,8 +17,8 @@ import { limitHeapGrowth } from './heap-growth.ts';
 import { examples } from './help.ts';
 import { type Progress, progressOn } from './progress.ts';
 import type { Session } from './session.ts';
-import { shortLine } from './table.ts';
 import { expectedTenant, keptHeads, keysGiven, repeatable, type VerificationOptions } from './verification-options.ts';
+import { isValid, sentenceOf, verdictOf } from './verification-verdict.ts';
 
 /** The largest number of schema differences in the text output. The JSON output has all of them. */
 const SCHEMA_FINDINGS_MAX = 20;
@@ -81,15 +82,15 @@ export function addVerify(group: Command, session: Session): void {
         );
       limitHeapGrowth();
       if (log === 'all') return verifyAll(session, options);
-      const progress = progressOn(session, options.progress === true);
-      const report = await reportOn(session, { ...options, log }, progress).finally(progress.done);
+      const { report, schema } = await (options.file === undefined
+        ? verifyInWorkspace(session, { ...options, log })
+        : verifyInFile(session, { ...options, log }, options.file));
       // An export of another log is a usage error. It is not reported as a broken log.
       if (report.firstBad?.misfit === true) throw new InvalidInputError(report.firstBad.reason);
       // The exit status is set before the output, so that it is right even if the reader of the output closes the stream.
       session.ending = isValid(report) ? 'ok' : 'broken';
       const keptCount = (options.checkpoint ?? []).length + (options.head ?? []).length;
       const areTimesChecked = options.file === undefined || options.log === 'audit' || options.audit !== undefined;
-      const schema = await schemaOf(session, options);
       await session.writeResult(
         { ...verdictOf(report, keptCount, areTimesChecked), ...schema.facts },
         sentenceOf(report, keptCount, areTimesChecked) + schema.text,
@@ -99,59 +100,120 @@ export function addVerify(group: Command, session: Session): void {
 
 /** Verifies every log of a workspace, one after the other. */
 async function verifyAll(session: Session, options: VerifyOptions): Promise<void> {
-  const reports: [LogName, ChainReport][] = [];
-  for (const log of LOG_NAMES) {
-    const progress = progressOn(session, options.progress === true);
-    reports.push([log, await reportOn(session, { ...options, log }, progress).finally(progress.done)]);
-  }
+  const logs = LOG_NAMES.map((log) => ({ log, expectation: expectationOf({ ...options, log }) }));
+  const { reports, schema } = await session.withWorkspace(options.workspace!, async (database, { id }) => {
+    const found: [LogName, ChainReport][] = [];
+    for (const { log, expectation } of logs) {
+      const verify = (onRows: OnRows) => reportOnLog(database, { tenantId: id, log }, expectation, onRows);
+      found.push([log, await withProgress(session, options, verify)]);
+    }
+    return { reports: found, schema: await schemaOf(database) };
+  });
   const areValid = reports.every(([, report]) => isValid(report));
   session.ending = areValid ? 'ok' : 'broken';
   const verdicts = Object.fromEntries(reports.map(([log, report]) => [log, verdictOf(report, 0, true)]));
   const sentences = reports.map(([log, report]) => `${log}: ${sentenceOf(report, 0, true)}`);
-  const schema = await schemaOf(session, options);
   await session.writeResult(
     { result: areValid ? 'ok' : 'broken', logs: verdicts, ...schema.facts },
     sentences.join('\n') + schema.text,
   );
 }
 
-/** Where the schema of a workspace's database differs from the migrations. Only a warning, because the rows can be valid anyway. */
-async function schemaOf(session: Session, { workspace }: VerifyOptions): Promise<{ facts: object; text: string }> {
-  if (workspace === undefined) return { facts: {}, text: '' };
-  const findings = schemaFindings(await session.withWorkspace(workspace, ({ ledgerPool }) => readSchemaFacts(ledgerPool)));
-  if (findings.length === 0) return { facts: {}, text: '' };
+/** A report with what is known about the schema of the database. */
+interface Verification {
+  report: ChainReport;
+  schema: SchemaWarnings;
+}
+
+/** The differences of a schema, for the JSON output and for the text output. */
+interface SchemaWarnings {
+  facts: object;
+  text: string;
+}
+
+const NO_WARNINGS: SchemaWarnings = { facts: {}, text: '' };
+
+/** Where the schema of the database differs from the migrations. Only a warning, because the rows can be valid anyway. */
+async function schemaOf({ ledgerPool }: OpenDatabase): Promise<SchemaWarnings> {
+  const findings = schemaFindings(await readSchemaFacts(ledgerPool));
+  if (findings.length === 0) return NO_WARNINGS;
   const lines = findings
     .slice(0, SCHEMA_FINDINGS_MAX)
     .map((finding) => `\nwarning: the schema was changed: ${describeFinding(finding)}`);
   return { facts: { schema_findings: findings }, text: lines.join('') };
 }
 
-async function reportOn(session: Session, options: VerifyOptions & { log: LogName }, { onRows }: Progress): Promise<ChainReport> {
-  const { workspace, file, log, tenant } = options;
+type LogOptions = VerifyOptions & { log: LogName };
+
+/** What a log must match: the keys and heads that the user kept. `contradiction` if these contradict each other. */
+const expectationOf = (options: LogOptions) => {
   const given = keysGiven(options);
-  const kept = keptHeads(options, given?.keys, log);
-  if ('contradiction' in kept) return { tenantId: undefined, entries: 0, head: null, firstBad: undefined, ...kept };
-  const walkOptions = { kept: kept.heads, progress: onRows };
-  if (file !== undefined) {
-    const auditFacts = options.audit === undefined ? {} : await readAuditFacts(options.audit);
-    if ('contradiction' in auditFacts) return { tenantId: undefined, entries: 0, head: null, firstBad: undefined, ...auditFacts };
-    const tenantId = expectedTenant(tenant, given?.tenantId);
-    const verifyFile = (replay?: DecisionReplay) =>
-      withInputFile(file, (bytes) =>
-        verifyExport(bytes, { digests, sha256 }, { log, ...auditFacts, tenantId, replay, ...walkOptions }),
-      );
-    if (options.replay === undefined) return verifyFile();
-    return withInputFile(options.replay, (events) => verifyFile(new DecisionReplay(events, digests))).catch((error: unknown) => {
-      throw error instanceof NotEvidenceError ? new InvalidInputError(`--${error.message}`) : error;
-    });
-  }
-  return session.withWorkspace(workspace!, async ({ pool, signer, secrets }, { id }) => {
-    expectedTenant(id, given?.tenantId);
-    // A stored checkpoint may be signed by any of the instance's keys, even a retired one. --key applies only to the user's checkpoints.
-    const listed = noteKeysOf(signer.instanceId, await listSigningKeys(pool));
-    return verifyKnownLog(pool, secrets.masterSecret, { tenantId: id, log }, { keys: listed, ...walkOptions });
+  return { keysTenantId: given?.tenantId, ...keptHeads(options, given?.keys, options.log) };
+};
+
+type Expectation = ReturnType<typeof expectationOf>;
+
+/** Verifies one log of a workspace in the database. */
+async function verifyInWorkspace(session: Session, options: LogOptions): Promise<Verification> {
+  const { log } = options;
+  const expectation = expectationOf(options);
+  return session.withWorkspace(options.workspace!, async (database, { id }) => ({
+    report: await withProgress(session, options, (onRows) => reportOnLog(database, { tenantId: id, log }, expectation, onRows)),
+    schema: await schemaOf(database),
+  }));
+}
+
+/** Verifies the export of a log. */
+async function verifyInFile(session: Session, options: LogOptions, file: string): Promise<Verification> {
+  const report = await withProgress(session, options, (onRows) => reportOnFile(file, options, onRows));
+  return { report, schema: NO_WARNINGS };
+}
+
+type OnRows = Progress['onRows'];
+
+/** Runs a verification, and shows its progress until it has ended. */
+function withProgress<T>(session: Session, options: VerifyOptions, work: (onRows: OnRows) => Promise<T>): Promise<T> {
+  const { onRows, done } = progressOn(session, options.progress === true);
+  return work(onRows).finally(done);
+}
+
+async function reportOnLog(
+  { pool, signer, secrets }: OpenDatabase,
+  { tenantId, log }: { tenantId: string; log: LogName },
+  expectation: Expectation,
+  progress: OnRows,
+): Promise<ChainReport> {
+  if ('contradiction' in expectation) return contradictory(expectation);
+  expectedTenant(tenantId, expectation.keysTenantId);
+  // A stored checkpoint may be signed by any of the instance's keys, even a retired one. --key applies only to the user's checkpoints.
+  const keys = noteKeysOf(signer.instanceId, await listSigningKeys(pool));
+  return verifyKnownLog(pool, secrets.masterSecret, { tenantId, log }, { keys, kept: expectation.heads, progress });
+}
+
+async function reportOnFile(file: string, options: LogOptions, progress: OnRows): Promise<ChainReport> {
+  const { audit, replay, log } = options;
+  const expectation = expectationOf(options);
+  if ('contradiction' in expectation) return contradictory(expectation);
+  const auditFacts = audit === undefined ? {} : await readAuditFacts(audit);
+  if ('contradiction' in auditFacts) return contradictory(auditFacts);
+  const tenantId = expectedTenant(options.tenant, expectation.keysTenantId);
+  const expected = { log, ...auditFacts, tenantId, kept: expectation.heads, progress };
+  const verifyFile = (decisionReplay?: DecisionReplay) =>
+    withInputFile(file, (bytes) => verifyExport(bytes, { digests, sha256 }, { ...expected, replay: decisionReplay }));
+  if (replay === undefined) return verifyFile();
+  return withInputFile(replay, (events) => verifyFile(new DecisionReplay(events, digests))).catch((error: unknown) => {
+    throw error instanceof NotEvidenceError ? new InvalidInputError(`--${error.message}`) : error;
   });
 }
+
+/** The report if what the user gave contradicts the log without reading it. */
+const contradictory = ({ contradiction }: { contradiction: Contradiction }): ChainReport => ({
+  tenantId: undefined,
+  entries: 0,
+  head: null,
+  firstBad: undefined,
+  contradiction,
+});
 
 /**
  * The clock corrections, accepted restores and tenant of an export of the audit ledger, or why the export is not valid. Throws an
@@ -174,50 +236,6 @@ async function readAuditFacts(
     };
   return { corrections, restores, auditTenantId: tenantId };
 }
-
-/** Whether a log is valid. */
-export const isValid = ({ firstBad, contradiction }: ChainReport): boolean =>
-  firstBad === undefined && contradiction === undefined;
-
-function verdictOf(
-  { tenantId, entries: count, head, firstBad, contradiction, dropped }: ChainReport,
-  keptCount: number,
-  areTimesChecked: boolean,
-) {
-  const tenant = { tenant_id: tenantId ?? null };
-  if (firstBad !== undefined) return { result: 'broken', ...tenant, first_bad: firstBad, entries_whole_before: count };
-  if (contradiction !== undefined)
-    return { result: 'broken', ...tenant, not_met: contradiction, entries: count, head_row_hash: head };
-  const facts = { entries: count, head_row_hash: head, times_checked: areTimesChecked };
-  const droppedFacts = dropped === undefined ? {} : { dropped_traces: dropped.traces, last_dropped_at: dropped.lastAt };
-  return { result: 'ok', ...tenant, ...facts, ...(keptCount === 0 ? {} : { heads_met: keptCount }), ...droppedFacts };
-}
-
-/** The report of a verification as one line for people. */
-export function sentenceOf(
-  { entries: count, head, firstBad, contradiction, dropped }: ChainReport,
-  keptCount: number,
-  areTimesChecked: boolean,
-): string {
-  if (firstBad !== undefined) return `broken at seq ${firstBad.seq}: ${shortLine(firstBad.reason, 600)}`;
-  if (contradiction !== undefined) return `broken: ${shortLine(`${contradiction.source}: ${contradiction.reason}`, 900)}`;
-  const keptText = keptCount === 0 ? '' : `, matches ${keptCount === 1 ? 'the kept head' : `all ${keptCount} kept heads`}`;
-  const headText = head === null ? '' : `, head ${head}`;
-  return `valid: ${entries(count)}${headText}${keptText}${areTimesChecked ? '' : UNCHECKED_TIMES}${droppedText(dropped)}`;
-}
-
-const UNCHECKED_TIMES = '; times were not checked: give --audit';
-
-/** The text about the traces that were dropped, according to the log. */
-function droppedText(dropped: DroppedTraces | undefined): string {
-  if (dropped === undefined) return '';
-  const { traces, lastAt } = dropped;
-  const [count, were] = traces === 1 ? ['1 trace', 'was'] : [`${traces} traces`, 'were'];
-  return `; ${count} ${were} dropped by retention or erasure, the last time on ${lastAt.slice(0, 10)}`;
-}
-
-/** `1 entry`, `2 entries`. */
-export const entries = (count: number): string => (count === 1 ? '1 entry' : `${count} entries`);
 
 const EXAMPLES = [
   'ledger verify --workspace acme',

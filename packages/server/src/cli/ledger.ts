@@ -12,8 +12,9 @@ import { examples } from './help.ts';
 import { requireExtension } from './kept-checkpoint.ts';
 import { addAcceptRestore } from './ledger-accept-restore.ts';
 import { addCorrectClock } from './ledger-correct-clock.ts';
-import { addVerify, entries } from './ledger-verify.ts';
+import { addVerify } from './ledger-verify.ts';
 import type { Session } from './session.ts';
+import { entries } from './verification-verdict.ts';
 
 /** `ledger export | verify | checkpoint | prove | correct-clock | accept-restore`. */
 export function addLedger(program: Command, session: Session): void {

@@ -5,7 +5,7 @@ import { verifyLog } from '../ledger/verify-log.ts';
 import { noteKeysOf } from '../secrets/instance-signer.ts';
 import { LOG_NAMES } from '../storage/log-heads.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
-import { isValid, sentenceOf } from './ledger-verify.ts';
+import { isValid, sentenceOf } from './verification-verdict.ts';
 
 /** The result of verifying every log of the workspaces in a backup. */
 export interface VerificationSummary {
