@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
@@ -17,18 +18,37 @@ const CHECKS: [name: string, command: string, ...args: string[]][] = [
   ['lint and format', '.bin/biome', 'check', '--error-on-warnings', '.'],
 ];
 
-/** Runs the checks and returns the names of the passed and the failed ones. Writes the output of failed checks to stderr. */
-export function runChecks(): { passed: string[]; failed: string[] } {
-  const failed = CHECKS.filter(([name, command, ...args]) => {
-    const { status, stdout, stderr } = spawnSync(`${root}node_modules/${command}`, args, { cwd: root, encoding: 'utf8' });
-    if (status !== 0) process.stderr.write(`\n${name}:\n${stdout}${stderr}\n`);
-    return status !== 0;
-  }).map(([name]) => name);
-  return { failed, passed: CHECKS.map(([name]) => name).filter((name) => !failed.includes(name)) };
+/** The maximum output of a check. A check that writes more counts as failed. */
+const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Runs the checks, one after the other, and returns the names of the passed and the failed ones. Writes the output of failed checks to stderr. */
+export async function runChecks(): Promise<{ passed: string[]; failed: string[] }> {
+  const [passed, failed]: [string[], string[]] = [[], []];
+  for (const [name, command, ...args] of CHECKS) {
+    const fault = await faultOf(command, args);
+    if (fault === undefined) {
+      passed.push(name);
+      continue;
+    }
+    process.stderr.write(`\n${name}:\n${fault}\n`);
+    failed.push(name);
+  }
+  return { passed, failed };
+}
+
+/** The output of a check that failed, or undefined if it passed. */
+async function faultOf(command: string, args: readonly string[]): Promise<string | undefined> {
+  try {
+    await promisify(execFile)(`${root}node_modules/${command}`, args, { cwd: root, maxBuffer: OUTPUT_BYTES_MAX });
+    return undefined;
+  } catch (error) {
+    const { stdout = '', stderr = '', message } = error as Error & { stdout?: string; stderr?: string };
+    return stdout + stderr || message;
+  }
 }
 
 if (import.meta.main) {
-  const { passed, failed } = runChecks();
+  const { passed, failed } = await runChecks();
   process.stdout.write(`${passed.length} passed, ${failed.length} failed\n`);
   process.exitCode = failed.length === 0 ? 0 : 1;
 }

@@ -26,8 +26,11 @@ for (const { command, args, remedy } of PREREQUISITES) {
   }
 }
 
-const checks = vitestArguments.length === 0 ? runChecks() : { passed: [], failed: [] };
-const { status, counts } = await runVitest(vitestArguments);
+// The checks run beside the tests, because many tests wait.
+const [checks, { status, counts }] = await Promise.all([
+  vitestArguments.length === 0 ? runChecks() : { passed: [], failed: [] },
+  runVitest(vitestArguments),
+]);
 
 const failed = counts.failed + checks.failed.length;
 if (checks.failed.length > 0) process.stderr.write(`failed checks: ${checks.failed.join(', ')} (see above)\n`);

@@ -134,8 +134,8 @@ interface SchemaWarnings {
 const NO_WARNINGS: SchemaWarnings = { facts: {}, text: '' };
 
 /** Where the schema of the database differs from the migrations. Only a warning, because the rows can be valid anyway. */
-async function schemaOf({ ledgerPool }: OpenDatabase): Promise<SchemaWarnings> {
-  const findings = schemaFindings(await readSchemaFacts(ledgerPool));
+async function schemaOf({ pool }: OpenDatabase): Promise<SchemaWarnings> {
+  const findings = schemaFindings(await readSchemaFacts(pool));
   if (findings.length === 0) return NO_WARNINGS;
   const lines = findings
     .slice(0, SCHEMA_FINDINGS_MAX)

@@ -74,6 +74,15 @@ describe('the comparison of the schema with the schema of the migrations', () =>
     },
   );
 
+  test('is made before a server listens', async () => {
+    const { act, undo, finding } = ACTS[0]!;
+    await server.database.sql(act);
+    const { url } = await testServer({ database: server.database, options: { comparesSchemaFirst: true } });
+    await server.database.sql(undo);
+    const { warnings: found } = (await (await fetch(`${url}/readyz`)).json()) as { warnings?: string[] };
+    expect(found?.join(' ')).toMatch(finding);
+  });
+
   test('makes `ledger verify` name a replaced function and a dropped policy', async () => {
     const [policy] = await server.database.sql<{ name: string; definition: string }>(
       `SELECT polname AS name FROM pg_policy WHERE polrelid = 'countersign.approvals'::regclass`,

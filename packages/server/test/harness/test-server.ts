@@ -46,7 +46,8 @@ const secrets = { masterSecret: new Uint8Array(randomBytes(32)), signingKey: gen
 /**
  * Starts a server for a test file. After the last test, stops it and drops its database.
  * @param settings overrides of the configuration, a logger, and options of `startServer`. `database` is the database of another server or
- * test, which is not dropped. The default is a clone of the template.
+ * test, which is not dropped. The default is a clone of the template. Unless the options say otherwise, the server does not compare the schema
+ * at its start, which would take much of the time of a start.
  */
 export async function testServer(
   settings: Partial<Config> & { database?: TestDatabase; log?: Logger; options?: StartOptions } = {},
@@ -55,7 +56,11 @@ export async function testServer(
   const database = shared ?? (await cloneDatabase());
   const config: Config = { ...readConfig({}), port: 0, ...overrides };
   const open = await openTestDatabase(database, config);
-  const running: RunningServer = await startServer(config, open, log, { metricsRenderMs: 0, ...options });
+  const running: RunningServer = await startServer(config, open, log, {
+    metricsRenderMs: 0,
+    comparesSchemaFirst: false,
+    ...options,
+  });
   const url = `http://127.0.0.1:${running.address.port}`;
   let stopped: Promise<void> | undefined;
   const stop = async () => {
