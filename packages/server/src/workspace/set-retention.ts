@@ -45,23 +45,34 @@ export async function readRetention(
 export async function setRetention(pool: Pool, tenantId: string, change: RetentionChange, by: Actor): Promise<boolean> {
   requireDays('traces', change.traceDays);
   requireDays('telemetry', change.telemetryDays);
+  // A change that lacks its confirmation is rejected before the comparison, which can take minutes.
+  requireConfirmation((await readRetention(pool, tenantId)).current, change);
   const verified = await comparePeriods(pool, tenantId);
   return governanceAct(pool, tenantId, by, async ({ tx, now, record }) => {
     const periods = await readRetentionPeriods(tx);
     if (periods.length < verified.length) throw new BrokenSealError('retention_periods');
     const before = periods.at(-1) ?? FOREVER;
-    const after: RetentionDays = {
-      traceDays: change.traceDays === undefined ? before.traceDays : change.traceDays,
-      telemetryDays: change.telemetryDays === undefined ? before.telemetryDays : change.telemetryDays,
-    };
-    const isChanged = (days: keyof RetentionDays) => after[days] !== before[days];
-    if (!isChanged('traceDays') && !isChanged('telemetryDays')) return false;
-    const isShort = (days: keyof RetentionDays) => isChanged(days) && (after[days] ?? RETENTION_DAYS_MAX) < SHORT_RETENTION_DAYS;
-    if ((isShort('traceDays') || isShort('telemetryDays')) && !change.isShortConfirmed) throw new ShortPeriodError();
+    const after = changedDays(before, change);
+    if (DAYS.every((days) => after[days] === before[days])) return false;
+    requireConfirmation(before, change);
     const entrySeq = record({ action: 'retention.changed', metadata: { before: inEntry(before), after: inEntry(after) } });
     insertRetentionPeriod(tx, periods.length + 1, { since: now, ...after }, entrySeq);
     return true;
   });
+}
+
+const DAYS = ['traceDays', 'telemetryDays'] as const;
+
+const changedDays = (before: RetentionDays, change: RetentionChange): RetentionDays => ({
+  traceDays: change.traceDays === undefined ? before.traceDays : change.traceDays,
+  telemetryDays: change.telemetryDays === undefined ? before.telemetryDays : change.telemetryDays,
+});
+
+/** @throws ShortPeriodError if the change sets a short period and is not confirmed. */
+function requireConfirmation(before: RetentionDays, change: RetentionChange): void {
+  const after = changedDays(before, change);
+  const isShort = DAYS.some((days) => after[days] !== before[days] && (after[days] ?? RETENTION_DAYS_MAX) < SHORT_RETENTION_DAYS);
+  if (isShort && !change.isShortConfirmed) throw new ShortPeriodError();
 }
 
 /** The running comparison of each workspace's periods with its ledger. */

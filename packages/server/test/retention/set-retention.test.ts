@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { setRetention } from '../../src/workspace/set-retention.ts';
+import { ShortPeriodError, setRetention } from '../../src/workspace/set-retention.ts';
 import { recordStatements } from '../fixtures/recorded-statements.ts';
 import { environmentOf, ownerEnvironmentOf, runCommand, runForJson } from '../fixtures/run-command.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
@@ -80,6 +80,14 @@ describe('retention in the portal', () => {
       setRetention(server.open.pool, tenantId, { traceDays, isShortConfirmed: false }, 'operator');
     expect([await Promise.all([200, 300, 400].map(setDays)), pages.length]).toEqual([[true, true, true], 1]);
     expect([await setDays(500), pages.length]).toEqual([true, 2]);
+  });
+
+  test('does not read the ledger for a change that lacks its confirmation', async () => {
+    const pages = recordStatements(server.open.pool, 'read_audit_page');
+    await expect(
+      setRetention(server.open.pool, tenantId, { traceDays: 10, isShortConfirmed: false }, 'operator'),
+    ).rejects.toThrow(ShortPeriodError);
+    expect(pages).toEqual([]);
   });
 
   test.each([0, -1, 1.5, 36_501, '90', true])('rejects %j days', async (days) => {
