@@ -211,7 +211,7 @@ describe('an approver whose page showed rows that were changed outside the serve
   /** Reads the page of the evaluation while the rows are changed. Returns the digest of what the page showed. */
   async function seenDuring(approver: PortalClient, change: () => Promise<unknown>, undo: () => Promise<unknown>) {
     await change();
-    const { seen } = await approver.get('approvals.read', { params: { evaluation } });
+    const { seen } = await approver.getResult('approvals.read', { params: { evaluation } });
     await undo();
     return seen;
   }
@@ -285,7 +285,7 @@ test.each([
   const [other] = await createHighRiskAgent();
   const params = { agent: agentId };
   await swapNames(agent, other);
-  const { name: seen_name } = await admin.get('agents.read', { params });
+  const { name: seen_name } = await admin.getResult('agents.read', { params });
   await swapNames(agent, other);
   expect(seen_name).toBe(other);
   const before = await lastEntry();
@@ -305,9 +305,9 @@ test('the pages for approvers show completeness and severity threshold from the 
   const { body } = await server.post(paths.detailedEvaluations, key, sent);
   await sql(`UPDATE countersign.evaluations SET completeness = 'complete', severity_threshold = 9 WHERE id = $1`, [body.id]);
   const approver = await portalClient(server, tenantId, 'approver');
-  const read = await approver.get('evaluations.read', { params: { evaluation: body.id } });
+  const read = await approver.getResult('evaluations.read', { params: { evaluation: body.id } });
   expect([read.completeness, read.details.completeness, read.severity_threshold]).toEqual(['partial', 'partial', 3]);
-  const approval = await approver.get('approvals.read', { params: { evaluation: body.id } });
+  const approval = await approver.getResult('approvals.read', { params: { evaluation: body.id } });
   expect(approval.details.completeness).toBe('partial');
 });
 

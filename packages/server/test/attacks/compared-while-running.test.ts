@@ -19,7 +19,7 @@ describe('the periodic comparison of the tables with the evidence log', () => {
       return {
         warnings: warnings.filter((warning) => warning.includes('evidence log')),
         metric: /^countersign_evidence_findings (\d+)$/m.exec(metrics)?.[1],
-        overview: (await viewer.get('overview.read')).differing_rows,
+        overview: (await viewer.getResult('overview.read')).differing_rows,
       };
     };
     const nothing = { warnings: [], metric: '0', overview: [] };

@@ -162,7 +162,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     await sql('UPDATE countersign.evaluations SET pass_rate = 99 WHERE id = $1', [body.id]);
     const viewer = await portalClient(server, tenantId, 'viewer');
     const [{ id }] = (await sql('SELECT id FROM countersign.agents WHERE id = $AGENT')) as [{ id: string }];
-    expect((await viewer.get('agents.read', { params: { agent: id } })).standing).toMatchObject({ promotable: false });
+    expect((await viewer.getResult('agents.read', { params: { agent: id } })).standing).toMatchObject({ promotable: false });
   });
 });
 

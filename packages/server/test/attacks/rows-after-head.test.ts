@@ -56,7 +56,7 @@ test.each([
     expect(await write(key)).toMatchObject({ status: 500, body: { error: 'log_rewritten' } });
     // The log is still reported after requests that read its head, which is valid.
     await check(key);
-    await (await portalClient(server, tenantId, 'viewer')).get('overview.read');
+    await (await portalClient(server, tenantId, 'viewer')).getResult('overview.read');
     expect(await reportedState()).toEqual([1, '1']);
     expect(lines.join('')).toContain(
       `the log ${log} of tenant ${tenantId}: a row after its sealed head (number ${seq} or lower) was written outside the server`,

@@ -31,7 +31,7 @@ const evaluate = async (): Promise<string> =>
 const decide = (status: 'approved' | 'rejected') =>
   decideEvaluation(server.open.pool, tenantId, { evaluationId: evaluation, status, rationale: `is ${status}` }, 'operator');
 const sql = (statement: string) => server.database.sql(statement.replaceAll('$T', `tenant_id = '${tenantId}'`));
-const readApproval = () => viewer.get('approvals.read', { params: { evaluation } });
+const readApproval = () => viewer.getResult('approvals.read', { params: { evaluation } });
 
 describe('the page of an approval', () => {
   test('has no warning before and after each act', async () => {
@@ -79,7 +79,7 @@ describe('the page of an approval', () => {
 
 describe('the page of an incident', () => {
   let incident = '';
-  const readIncident = () => viewer.get('incidents.read', { params: { incident } });
+  const readIncident = () => viewer.getResult('incidents.read', { params: { incident } });
   beforeEach(async () => {
     const reported = { agent: 'bot', severity: 'high', description: 'it lied', recertify: true } as const;
     incident = await openIncident(server.open.pool, tenantId, reported, 'operator');

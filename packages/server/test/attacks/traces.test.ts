@@ -298,7 +298,7 @@ describe('the trace log', () => {
       (await watching.post(paths.traces, itsKey, { trace_id, agent_name: 'bot', outcome: 'failure', ...DETAILS })).body.id;
     const [id, other] = [await record('run-1'), await record('run-2')];
     const viewer = await portalClient(watching, watched, 'viewer');
-    const rowsOfRun = async (trace: string) => (await viewer.get('runs.trace', { params: { trace } })).differing_rows;
+    const rowsOfRun = async (trace: string) => (await viewer.getResult('runs.trace', { params: { trace } })).differing_rows;
     const observed = async () => {
       await watching.verifyLogs();
       const { warnings = [] } = (await (await fetch(`${watching.url}/readyz`)).json()) as { warnings?: string[] };
@@ -307,7 +307,7 @@ describe('the trace log', () => {
       return {
         metric,
         warnings: warnings.filter((warning) => warning.includes('(traces)')),
-        overview: (await viewer.get('overview.read')).differing_rows,
+        overview: (await viewer.getResult('overview.read')).differing_rows,
         ofRun: await rowsOfRun(id),
         ofOtherRun: await rowsOfRun(other),
       };

@@ -32,7 +32,7 @@ async function reportedFindings() {
   return {
     warnings: warnings.filter((warning) => warning.includes('differ from their log')),
     metric: /^countersign_log_findings (\d+)$/m.exec(metrics)?.[1],
-    overview: (await viewer.get('overview.read')).differing_rows,
+    overview: (await viewer.getResult('overview.read')).differing_rows,
   };
 }
 
@@ -150,7 +150,7 @@ describe('the periodic verification of the logs', () => {
     const deleted = 'DELETE FROM countersign.ingestion_keys WHERE tenant_id = $1 AND kind = $2 RETURNING prefix';
     const [row] = await server.database.sql<{ prefix: string }>(deleted, [tenantId, 'live']);
     await server.verifyLogs();
-    const { differing_rows: rows } = await viewer.get('overview.read');
+    const { differing_rows: rows } = await viewer.getResult('overview.read');
     expect(rows).toEqual([{ table: 'ingestion_keys', id: row!.prefix, fault: 'it was deleted outside the server' }]);
   });
 });

@@ -29,7 +29,7 @@ describe('the workspace name of another tenant', () => {
     expect([free.status, taken.status]).toEqual([200, 200]);
     expect(Object.keys(taken.body)).toEqual(Object.keys(free.body));
     expect(taken.body).toMatchObject({ id, name: 'globex' });
-    expect(await victim.admin.get('workspace.read')).toMatchObject({ id: victim.id, name: 'globex' });
+    expect(await victim.admin.getResult('workspace.read')).toMatchObject({ id: victim.id, name: 'globex' });
   });
 
   test('is in no index, so a rename neither compares it with other names nor waits for another tenant', async () => {
@@ -44,7 +44,7 @@ describe('--workspace', () => {
   test('with a name of two workspaces is refused with a message that lists both IDs, and each ID works', async () => {
     const first = await newWorkspace('initech');
     const second = await newWorkspace();
-    await second.admin.get('workspace.rename', { body: { name: 'initech' } });
+    await second.admin.getResult('workspace.rename', { body: { name: 'initech' } });
     const { status, out, err } = await run('agents', 'list', '--workspace', 'initech');
     expect({ status, out }).toEqual({ status: 9, out: '' });
     expect(err).toContain('2 workspaces are named "initech"');
@@ -58,7 +58,7 @@ describe('--workspace', () => {
   test('with an ID selects that workspace, even if another workspace has the ID as its name', async () => {
     const victim = await newWorkspace();
     const attacker = await newWorkspace();
-    await attacker.admin.get('workspace.rename', { body: { name: victim.id } });
+    await attacker.admin.getResult('workspace.rename', { body: { name: victim.id } });
     expect((await run('keys', 'mint', '--workspace', victim.id, '--name', 'ci', '--scopes', 'audit')).status).toBe(0);
     const keys = async (id: string) => JSON.parse((await run('keys', 'list', '--workspace', id, '--json')).out);
     expect([(await keys(victim.id)).length, (await keys(attacker.id)).length]).toEqual([1, 0]);
@@ -67,7 +67,7 @@ describe('--workspace', () => {
   test('with an unknown ID is refused, even if a workspace has this ID as its name', async () => {
     const { admin } = await newWorkspace();
     const unknownId = '00000000-0000-7000-8000-000000000000';
-    await admin.get('workspace.rename', { body: { name: unknownId } });
+    await admin.getResult('workspace.rename', { body: { name: unknownId } });
     const { status, err } = await run('agents', 'list', '--workspace', unknownId);
     expect({ status, err }).toEqual({ status: 9, err: expect.stringContaining('there is no workspace') });
   });

@@ -57,7 +57,7 @@ test('a database clock that jumps forward expires nothing', { timeout: 60_000 },
     if (isNoticed) await vi.waitUntil(() => server.open.clock.fault() !== undefined, { timeout: 20_000 });
     expect(await countStoredResponses()).toBe(1);
     expect(await readStatus()).toBe(200);
-    expect((await member.get('keys.list')).items.map(({ state }) => state)).toEqual(['active', 'active']);
+    expect((await member.getResult('keys.list')).items.map(({ state }) => state)).toEqual(['active', 'active']);
     expect(await findLink(pool, link)).toMatchObject({ purpose: 'set_up' });
     await deleteExpiredSessions(ledgerPool);
     await deleteExpiredLinks(ledgerPool);

@@ -111,14 +111,14 @@ describe('after a clock was temporarily 20 years ahead', () => {
     const secondIncident = await reportIncident(agent);
     const viewer = await portalClient(server, workspace, 'viewer');
     const idsOf = async (list: 'evaluations.list' | 'incidents.list', query: Record<string, string> = {}) =>
-      (await viewer.get(list, { query })).items.map(({ id }) => id);
+      (await viewer.getResult(list, { query })).items.map(({ id }) => id);
     expect(await idsOf('evaluations.list')).toEqual([second, first]);
     expect(await idsOf('evaluations.list', { to: new Date(Date.now() + 1000).toISOString() })).toEqual([second]);
     expect(await idsOf('incidents.list')).toEqual([secondIncident, firstIncident]);
     expect(await idsOf('incidents.list', { recertification: 'open' })).toEqual([secondIncident, firstIncident]);
-    const approved = await viewer.get('approvals.list', { query: { status: 'approved' } });
+    const approved = await viewer.getResult('approvals.list', { query: { status: 'approved' } });
     expect(approved.items.map(({ evaluation }) => evaluation.id)).toEqual([second, first]);
-    const { latest_of_agent, runs } = await viewer.get('evaluations.read', { params: { evaluation: second } });
+    const { latest_of_agent, runs } = await viewer.getResult('evaluations.read', { params: { evaluation: second } });
     expect([latest_of_agent, runs?.from]).toEqual([second, null]);
   });
 });

@@ -80,7 +80,7 @@ describe('documents in compressed segments', () => {
       [tenantId],
     );
     expect(inRows).toEqual([]);
-    const { items } = await viewer.get('runs.spans', { params: { trace: (responses[5]!.body as { id: string }).id } });
+    const { items } = await viewer.getResult('runs.spans', { params: { trace: (responses[5]!.body as { id: string }).id } });
     expect(items).toMatchObject([{ span_id: 'a', has_payload: true }]);
     expect(await verify()).toEqual([0, expect.stringMatching(/^valid/)]);
   });
@@ -91,9 +91,9 @@ describe('documents in compressed segments', () => {
     });
     expect((await server.post(paths.telemetry, key, events)).status).toBe(200);
     expect((await storedDocuments(server.database.sql, 'telemetry_submissions', tenantId)).map(String)).toEqual([events]);
-    const { items: listed } = await viewer.get('runs.list', { query: { text: 'run-7' } });
+    const { items: listed } = await viewer.getResult('runs.list', { query: { text: 'run-7' } });
     const event = { submission: listed[0]!.id, ordinal: '7' };
-    expect((await viewer.get('runs.event', { params: event })).payload).toEqual({ input: SYSTEM });
+    expect((await viewer.getResult('runs.event', { params: event })).payload).toEqual({ input: SYSTEM });
 
     const exporting = exporter(server, key);
     const traceId = randomBytes(16).toString('hex');
@@ -103,7 +103,7 @@ describe('documents in compressed segments', () => {
     expect((await exporting.sendJson(body)).status).toBe(200);
     const [stored] = await storedDocuments(server.database.sql, 'otlp_exports', tenantId);
     expect(JSON.parse(stored!.toString())).toEqual(JSON.parse(JSON.stringify(body)));
-    const { items } = await viewer.get('runs.list', { query: { text: traceId } });
+    const { items } = await viewer.getResult('runs.list', { query: { text: traceId } });
     const file = await viewer.download('runs.submission', { params: { trace: items[0]!.id, number: '1' } });
     expect(file.text).toBe(stored!.toString());
     const sizes = await segments();
@@ -161,9 +161,9 @@ describe('a segment that was changed outside the server', () => {
     expect([readStatus, body]).toEqual([500, expect.objectContaining({ error: 'log_rewritten' })]);
     // The page of the run opens and reports why its content is incomplete.
     const row = { table: 'trace_submissions', id: `${id}, submission 1`, fault: expect.stringContaining('cannot be read') };
-    const run = await viewer.get('runs.trace', { params: { trace: id } });
+    const run = await viewer.getResult('runs.trace', { params: { trace: id } });
     expect([run.trace_id, run.differing_rows]).toEqual(['run-1', [row]]);
-    const { items } = await viewer.get('runs.spans', { params: { trace: id } });
+    const { items } = await viewer.getResult('runs.spans', { params: { trace: id } });
     expect(items).toMatchObject([{ span_id: 'a', has_payload: false }]);
     expect((await viewer.callRoute('runs.span', { params: { trace: id }, query: { span_id: 'a' } })).status).toBe(500);
   });

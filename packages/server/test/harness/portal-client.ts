@@ -21,7 +21,7 @@ export interface PortalClient {
   /** Calls a route by its name and returns the response. */
   callRoute<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<TestResponse>;
   /** Calls a route of any method. Expects status 200 and a body that matches the route's schema, and returns the body. */
-  get<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<ResponseOf<RouteOf<N>>>;
+  getResult<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<ResponseOf<RouteOf<N>>>;
   /** Downloads a file, expects status 200, and returns the text and the headers. */
   download<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<{ text: string; headers: Headers }>;
 }
@@ -48,7 +48,7 @@ export async function portalClient(server: TestServer, workspace: string, role: 
     workspace,
     browser,
     callRoute,
-    get: async (name, args = {}) => {
+    getResult: async (name, args = {}) => {
       const { status, body } = await callRoute(name, args);
       expect({ name, status, issues: status === 200 ? [] : body?.issues }).toEqual({ name, status: 200, issues: [] });
       expectSchemaOf(name, body);
@@ -68,6 +68,6 @@ export async function decisionOn(
   evaluation: string,
   rationale = 'looked at it',
 ): Promise<{ rationale: string; seen: string }> {
-  const { seen } = await client.get('approvals.read', { params: { evaluation } });
+  const { seen } = await client.getResult('approvals.read', { params: { evaluation } });
   return { rationale, seen };
 }

@@ -23,7 +23,7 @@ test.each([
     OTEL_EXPORTER_OTLP_HEADERS: `x-service-key=${await server.key(workspace, ['telemetry'])}`,
   };
   const { stdout } = await run(command, [folder + file], { env });
-  const { items } = await viewer.get('runs.list');
+  const { items } = await viewer.getResult('runs.list');
   expect(items).toHaveLength(1);
   expect(items[0]).toMatchObject({
     trace_id: stdout.trim(),

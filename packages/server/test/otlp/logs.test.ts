@@ -74,9 +74,9 @@ const postLogs = async (body: unknown) => {
   expect(status).toBe(200);
   return JSON.parse(bytes.toString());
 };
-const traceOf = async (traceId: string) => (await viewer.get('runs.list', { query: { text: traceId } })).items[0]!.id;
+const traceOf = async (traceId: string) => (await viewer.getResult('runs.list', { query: { text: traceId } })).items[0]!.id;
 const payloadOf = async (traceId: string) =>
-  (await viewer.get('runs.span', { params: { trace: await traceOf(traceId) }, query: { span_id: id(2) } })).payload;
+  (await viewer.getResult('runs.span', { params: { trace: await traceOf(traceId) }, query: { span_id: id(2) } })).payload;
 
 describe('POST /v1/logs', () => {
   test('adds a conversation in log records to its span in any order of arrival', async () => {
@@ -87,7 +87,7 @@ describe('POST /v1/logs', () => {
     await sendJson(runWithoutMessages(logsFirst));
     for (const traceId of [spansFirst, logsFirst]) {
       expect((await payloadOf(traceId)).messages).toEqual(MESSAGES);
-      const { items } = await viewer.get('runs.spans', { params: { trace: await traceOf(traceId) } });
+      const { items } = await viewer.getResult('runs.spans', { params: { trace: await traceOf(traceId) } });
       expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ has_payload: true, status: 'success' });
     }
     const waiting = await server.database.sql('SELECT trace_id FROM countersign.log_records WHERE NOT joined');
@@ -144,7 +144,7 @@ describe('POST /v1/logs', () => {
     const traceId = newTrace();
     await sendJson(runWithoutMessages(traceId));
     await postLogs(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': 'rate limit' } }));
-    const { items } = await viewer.get('runs.spans', { params: { trace: await traceOf(traceId) } });
+    const { items } = await viewer.getResult('runs.spans', { params: { trace: await traceOf(traceId) } });
     expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ status: 'error', error: 'rate limit' });
     expect((await payloadOf(traceId)).error).toBe('rate limit');
   });
@@ -157,7 +157,7 @@ describe('POST /v1/logs', () => {
     const traceId = newTrace();
     await sendJson(runWithoutMessages(traceId));
     await postLogs(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': message } }));
-    const { items } = await viewer.get('runs.spans', { params: { trace: await traceOf(traceId) } });
+    const { items } = await viewer.getResult('runs.spans', { params: { trace: await traceOf(traceId) } });
     expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ status: 'error', error: shown });
     expect((await payloadOf(traceId)).error).toBe(message);
   });
@@ -188,14 +188,14 @@ describe('POST /v1/logs', () => {
     await send(runWithoutMessages(fine));
     await send(conversation(fine), '/v1/logs');
     await Promise.all([send(exception(together), '/v1/logs'), send(runWithoutMessages(together))]);
-    const { items } = await reader.get('runs.list', {});
+    const { items } = await reader.getResult('runs.list', {});
     expect(
       items
         .filter(({ has_error }) => has_error)
         .map(({ trace_id }) => trace_id)
         .sort(),
     ).toEqual([spansFirst, logsFirst, together].sort());
-    const { days } = await reader.get('overview.usage', {});
+    const { days } = await reader.getResult('overview.usage', {});
     expect(days.at(-1)).toMatchObject({ runs: 4, errors: 3 });
   });
 
@@ -220,7 +220,7 @@ describe('POST /v1/logs', () => {
       await blocker.query('ROLLBACK');
       await blocker.end();
       expect((await Promise.all(responses)).map(({ status }) => status)).toEqual([200, 200]);
-      const { items } = await viewer.get('runs.list', { query: { text: traceId } });
+      const { items } = await viewer.getResult('runs.list', { query: { text: traceId } });
       expect(items).toMatchObject([{ has_error: true }]);
     },
   );
@@ -240,7 +240,7 @@ describe('POST /v1/logs', () => {
     ] as never;
     await sendJson(run);
     await postLogs(logs({ traceId, eventName: 'gen_ai.evaluation.result', attributes: finding }));
-    const { findings } = await viewer.get('runs.trace', { params: { trace: await traceOf(traceId) } });
+    const { findings } = await viewer.getResult('runs.trace', { params: { trace: await traceOf(traceId) } });
     const shown = { span_id: id(2), score: 0.75, label: 'good', explanation: 'It answers the question.' };
     expect(findings).toHaveLength(2);
     expect(findings).toMatchObject([

@@ -144,7 +144,7 @@ async function replay(name: string) {
     const { status, bytes } = await send(Buffer.from(body, 'base64'), { 'content-type': contentType }, path);
     expect({ status, body: bytes.toString() }).toEqual({ status: 200, body: '' });
   }
-  const { items } = await viewer.get('runs.list');
+  const { items } = await viewer.getResult('runs.list');
   return items[0]!;
 }
 
@@ -189,11 +189,11 @@ describe('exports of real instrumentations', () => {
       session_id: 'session-1',
       total_tokens: 240,
     });
-    const { items } = await viewer.get('runs.spans', { params: { trace } });
+    const { items } = await viewer.getResult('runs.spans', { params: { trace } });
     expect(items.map(comparableStep).sort()).toEqual(stepsOf(name));
 
     const payloadOf = async (index: number) =>
-      (await viewer.get('runs.span', { params: { trace }, query: { span_id: items[index]!.span_id } })).payload;
+      (await viewer.getResult('runs.span', { params: { trace }, query: { span_id: items[index]!.span_id } })).payload;
     const [first, second] = items.flatMap(({ kind, prompt_tokens }, index) =>
       kind === 'llm' && prompt_tokens === 100 ? [index] : [],
     );
@@ -217,10 +217,10 @@ describe('exports of instrumentations that are configured to omit content', () =
   test.each(SILENT)('%s: the same steps and tokens are stored, without any content', async (name) => {
     const { id: trace, total_tokens } = await replay(name);
     expect(total_tokens).toBe(240);
-    const { items } = await viewer.get('runs.spans', { params: { trace } });
+    const { items } = await viewer.getResult('runs.spans', { params: { trace } });
     expect(items.map(comparableStep).sort()).toEqual(stepsOf(name));
     for (const { span_id } of items) {
-      const { payload } = await viewer.get('runs.span', { params: { trace }, query: { span_id } });
+      const { payload } = await viewer.getResult('runs.span', { params: { trace }, query: { span_id } });
       expect(JSON.stringify(payload)).not.toMatch(/Bern|Be brief|"rain"/);
     }
   });

@@ -20,10 +20,10 @@ beforeAll(async () => {
 
 const sendSpans = async (spans: readonly TestSpan[], resource: Record<string, unknown> = {}) =>
   expect((await otlpExporter.sendJson(jsonExport(spans, resource))).status).toBe(200);
-const runOf = async (traceId: string) => (await viewer.get('runs.list', { query: { text: traceId } })).items[0]!;
+const runOf = async (traceId: string) => (await viewer.getResult('runs.list', { query: { text: traceId } })).items[0]!;
 const traceIdsWithOutcome = async (outcome: string) =>
-  (await viewer.get('runs.list', { query: { outcome } })).items.map(({ trace_id }) => trace_id);
-const agentNames = async () => (await viewer.get('agents.list')).items.map(({ name }) => name);
+  (await viewer.getResult('runs.list', { query: { outcome } })).items.map(({ trace_id }) => trace_id);
+const agentNames = async () => (await viewer.getResult('agents.list')).items.map(({ name }) => name);
 const postTrace = async (body: object) => (await server.post(paths.traces, key, body)).status;
 
 /** Moves the time of a trace's last span back by an interval. */
@@ -74,7 +74,7 @@ describe('a run that arrives in several exports', () => {
     await moveLastSpanBack(traceId, '10 seconds');
     expect((await runOf(traceId)).outcome).toBe('incomplete');
     expect(await traceIdsWithOutcome('incomplete')).toEqual([traceId]);
-    const { days } = await viewer.get('overview.usage');
+    const { days } = await viewer.getResult('overview.usage');
     expect(days.at(-1)!.unfinished).toBeGreaterThan(0);
     await sendSpans([child(traceId, 3)]);
     expect((await runOf(traceId)).outcome).toBe(null);
@@ -181,7 +181,7 @@ describe('the agent of a run', () => {
     await sendSpans([root(traceId, ' spaced ')]);
     const run = await runOf(traceId);
     expect(run).toMatchObject({ agent: null, outcome: 'success' });
-    const { payload } = await viewer.get('runs.span', { params: { trace: run.id }, query: { span_id: id(1) } });
+    const { payload } = await viewer.getResult('runs.span', { params: { trace: run.id }, query: { span_id: id(1) } });
     expect(payload.metadata).toMatchObject({ 'gen_ai.agent.name': ' spaced ' });
   });
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 /** The run with this trace ID, as the portal lists it. */
 async function runOf(traceId: string) {
-  const { items } = await viewer.get('runs.list', { query: { text: traceId } });
+  const { items } = await viewer.getResult('runs.list', { query: { text: traceId } });
   return items[0]!;
 }
 
@@ -62,12 +62,12 @@ describe('POST /v1/traces', () => {
       latency_ms: 1500,
       started_at: '2023-11-14T22:13:20.000Z',
     });
-    const { items } = await viewer.get('runs.spans', { params: { trace: run.id } });
+    const { items } = await viewer.getResult('runs.spans', { params: { trace: run.id } });
     expect(items.map(({ kind, name, model, provider }) => [kind, name, model, provider])).toEqual([
       ['llm', 'chat gpt-4o', 'gpt-4o-2024-08-06', 'openai'],
       ['agent', 'invoke_agent support-bot', null, null],
     ]);
-    const { payload } = await viewer.get('runs.span', { params: { trace: run.id }, query: { span_id: id(2) } });
+    const { payload } = await viewer.getResult('runs.span', { params: { trace: run.id }, query: { span_id: id(2) } });
     expect(payload.messages).toEqual([
       { role: 'user', content: 'Hello' },
       { role: 'assistant', content: 'Hi' },
@@ -81,7 +81,7 @@ describe('POST /v1/traces', () => {
     await send(body, PROTOBUF);
     for (const traceId of [one, other]) {
       const { id: trace } = await runOf(traceId);
-      const { submissions } = await viewer.get('runs.trace', { params: { trace } });
+      const { submissions } = await viewer.getResult('runs.trace', { params: { trace } });
       expect(submissions).toMatchObject([
         { number: 1, bytes: body.length, media_type: 'application/x-protobuf', redacted: false },
       ]);
@@ -97,7 +97,7 @@ describe('POST /v1/traces', () => {
     const again = await send(body, PROTOBUF);
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
     const { id: trace } = await runOf(traceId);
-    expect((await viewer.get('runs.trace', { params: { trace } })).submission_count).toBe(1);
+    expect((await viewer.getResult('runs.trace', { params: { trace } })).submission_count).toBe(1);
   });
 
   test('accepts an export without spans and stores nothing', async () => {
@@ -144,7 +144,7 @@ describe('POST /v1/traces', () => {
     expect(bytes.toString()).toContain('A user ID that contained an email address');
     const { id: trace, external_user_id } = await runOf(traceId);
     expect(external_user_id).toBe(null);
-    const { submissions } = await viewer.get('runs.trace', { params: { trace } });
+    const { submissions } = await viewer.getResult('runs.trace', { params: { trace } });
     expect(submissions).toMatchObject([{ redacted: true }]);
     const { text } = await viewer.download('runs.submission', { params: { trace, number: '1' } });
     expect(text).toContain('*'.repeat('jane@example.com'.length));

@@ -21,7 +21,7 @@ const evaluate = async (agent: string, body: object = {}): Promise<string> =>
 const check = async (agent: string, body: object = {}) =>
   (await server.post(paths.promotionCheck, key, { agent_name: agent, ...body })).body;
 const idOf = async (agent: string): Promise<string> => {
-  const { items } = await viewer.get('agents.list', { query: { search: agent } });
+  const { items } = await viewer.getResult('agents.list', { query: { search: agent } });
   return items.find(({ name }) => name === agent)!.id;
 };
 const ledgerRows = async () =>
@@ -32,7 +32,7 @@ describe('the list of agents', () => {
     await evaluate('fit');
     await evaluate('weak', { pass_rate: 12 });
     await server.post(paths.traces, key, { trace_id: 'seen', agent_name: 'never-evaluated' });
-    const { items } = await viewer.get('agents.list');
+    const { items } = await viewer.getResult('agents.list');
     const agentNamed = (name: string) => items.find((agent) => agent.name === name)!;
     expect(agentNamed('fit')).toMatchObject({
       risk_level: 'low',
@@ -59,11 +59,11 @@ describe('the list of agents', () => {
   test('can be searched by part of the name in any letter case and by risk level; % and _ match literally', async () => {
     for (const name of ['Search-Me', 'search-you', '100%_sure']) await evaluate(name);
     const names = async (query: Record<string, string>) =>
-      (await viewer.get('agents.list', { query })).items.map(({ name }) => name);
+      (await viewer.getResult('agents.list', { query })).items.map(({ name }) => name);
     expect(await names({ search: 'SEARCH' })).toEqual(['Search-Me', 'search-you']);
     expect(await names({ search: '%_' })).toEqual(['100%_sure']);
     expect(await names({ search: 'search', risk_level: 'high' })).toEqual([]);
-    await admin.get('agents.set_risk', { params: { agent: await idOf('search-you') }, body: { risk_level: 'high' } });
+    await admin.getResult('agents.set_risk', { params: { agent: await idOf('search-you') }, body: { risk_level: 'high' } });
     expect(await names({ search: 'search', risk_level: 'high' })).toEqual(['search-you']);
   });
 
@@ -71,14 +71,14 @@ describe('the list of agents', () => {
     const similarNames = ['pay-bot', 'Pay-Bot', 'pаy-bot', 'PAY-BOT', 'pay-bоt'];
     for (const name of similarNames) await evaluate(name);
     const similar = async (name: string) => {
-      const { similar_to } = await viewer.get('agents.read', { params: { agent: await idOf(name) } });
+      const { similar_to } = await viewer.getResult('agents.read', { params: { agent: await idOf(name) } });
       return similar_to.map((agent) => agent.name);
     };
     expect(await similar('pay-bot')).toEqual(['Pay-Bot', 'pаy-bot', 'PAY-BOT']);
     expect(await similar('pay-bоt')).toEqual(['pay-bot', 'Pay-Bot', 'pаy-bot']);
-    await admin.get('agents.set_archived', { params: { agent: await idOf('Pay-Bot') }, body: { archived: true } });
+    await admin.getResult('agents.set_archived', { params: { agent: await idOf('Pay-Bot') }, body: { archived: true } });
     expect(await similar('pay-bot')).toEqual(['pаy-bot', 'PAY-BOT', 'pay-bоt']);
-    const { items } = await viewer.get('agents.list', { query: { search: 'pay-b' } });
+    const { items } = await viewer.getResult('agents.list', { query: { search: 'pay-b' } });
     expect(items.find(({ name }) => name === 'PAY-BOT')!.similar_to.map(({ name }) => name)).toEqual([
       'pay-bot',
       'pаy-bot',
@@ -93,7 +93,7 @@ describe('the list of agents', () => {
     const listed: string[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
       const query: Record<string, string> = { search: 'p-', limit: '2', ...(cursor === '' ? {} : { cursor }) };
-      const { items, next } = await viewer.get('agents.list', { query });
+      const { items, next } = await viewer.getResult('agents.list', { query });
       listed.push(...items.map(({ name }) => name));
       cursor = next;
     }
@@ -103,8 +103,8 @@ describe('the list of agents', () => {
   test('continues on the next page after a name of the maximum length', async () => {
     const names = ['a', 'b', 'c'].map((end) => '𝓪'.repeat(511) + end);
     for (const name of names) await evaluate(name);
-    const first = await viewer.get('agents.list', { query: { search: '𝓪', limit: '1' } });
-    const { items } = await viewer.get('agents.list', { query: { search: '𝓪', cursor: first.next! } });
+    const first = await viewer.getResult('agents.list', { query: { search: '𝓪', limit: '1' } });
+    const { items } = await viewer.getResult('agents.list', { query: { search: '𝓪', cursor: first.next! } });
     expect([...first.items, ...items].map(({ name }) => name)).toEqual(names);
   });
 });
@@ -115,10 +115,10 @@ describe('one agent', () => {
     await evaluate('counted', { harness_id: harness });
     await evaluate('counted');
     const agent = await idOf('counted');
-    await admin.get('incidents.open', {
+    await admin.getResult('incidents.open', {
       body: { agent_id: agent, severity: 'low', description: 'a scratch', recertify: false },
     });
-    expect(await viewer.get('agents.read', { params: { agent } })).toMatchObject({
+    expect(await viewer.getResult('agents.read', { params: { agent } })).toMatchObject({
       name: 'counted',
       evaluations: 2,
       incidents: 1,
@@ -131,14 +131,14 @@ describe('one agent', () => {
     const ids = [await evaluate('rated', { pass_rate: 70 }), await evaluate('rated', { status: 'running', pass_rate: null })];
     ids.push(await evaluate('rated', { pass_rate: 99.5 }));
     const agent = await idOf('rated');
-    const all = await viewer.get('agents.pass_rates', { params: { agent } });
+    const all = await viewer.getResult('agents.pass_rates', { params: { agent } });
     expect(all.points.map(({ evaluation_id }) => evaluation_id)).toEqual(ids);
     expect(all).toMatchObject({
       threshold: 80,
       more: false,
       points: [{ pass_rate: 70 }, { pass_rate: null }, { pass_rate: 99.5 }],
     });
-    const last = await viewer.get('agents.pass_rates', { params: { agent }, query: { points: '2' } });
+    const last = await viewer.getResult('agents.pass_rates', { params: { agent }, query: { points: '2' } });
     expect([last.points.map(({ evaluation_id }) => evaluation_id), last.more]).toEqual([ids.slice(1), true]);
   });
 });
@@ -161,7 +161,7 @@ describe('the preview of a promotion check', () => {
     const previews = [];
     for (const requirement of requirements) {
       const query = Object.fromEntries(Object.entries(requirement).map(([name, value]) => [name, String(value)]));
-      previews.push(await viewer.get('agents.promotion_preview', { params: { agent }, query }));
+      previews.push(await viewer.getResult('agents.promotion_preview', { params: { agent }, query }));
     }
     expect([await ledgerRows(), await server.database.sql('SELECT count(*) FROM countersign.decisions')]).toEqual(before);
     for (const [index, requirement] of requirements.entries()) {
@@ -188,12 +188,12 @@ describe('the risk level', () => {
   test('is set by an admin and recorded in the ledger with the rationale; setting it again writes nothing', async () => {
     await evaluate('grave');
     const agent = await idOf('grave');
-    const set = (body: object) => admin.get('agents.set_risk', { params: { agent }, body });
+    const set = (body: object) => admin.getResult('agents.set_risk', { params: { agent }, body });
     expect(await set({ risk_level: 'high', rationale: 'moves money' })).toEqual({ risk_level: 'high', changed: true });
     const rows = await ledgerRows();
     expect(await set({ risk_level: 'high' })).toEqual({ risk_level: 'high', changed: false });
     expect(await ledgerRows()).toBe(rows);
-    const { items } = await viewer.get('ledger.list', { query: { action: 'agent.high_risk', agent_id: agent } });
+    const { items } = await viewer.getResult('ledger.list', { query: { action: 'agent.high_risk', agent_id: agent } });
     const by = `user:${admin.id}`;
     expect(items).toMatchObject([
       { actor: by, recorded_by: by, subject: 'grave', rationale: 'moves money', agent: { id: agent } },
@@ -206,10 +206,10 @@ describe('archiving an agent', () => {
   test('hides the agent in list and overview, does not affect the gate and can be undone; both acts are in the ledger', async () => {
     await evaluate('example-agent');
     const agent = await idOf('example-agent');
-    const set = (body: object) => admin.get('agents.set_archived', { params: { agent }, body });
+    const set = (body: object) => admin.getResult('agents.set_archived', { params: { agent }, body });
     const names = async (query: Record<string, string> = {}) =>
-      (await viewer.get('agents.list', { query: { search: 'example-agent', ...query } })).items.map(({ name }) => name);
-    const total = (await viewer.get('overview.read')).agents_total;
+      (await viewer.getResult('agents.list', { query: { search: 'example-agent', ...query } })).items.map(({ name }) => name);
+    const total = (await viewer.getResult('overview.read')).agents_total;
     expect(await set({ archived: true, rationale: 'only an example' })).toEqual({ archived: true, changed: true });
     expect(await set({ archived: true })).toEqual({ archived: true, changed: false });
     expect(await names()).toEqual([]);
@@ -217,15 +217,15 @@ describe('archiving an agent', () => {
       ['example-agent'],
       ['example-agent'],
     ]);
-    const overview = await viewer.get('overview.read');
+    const overview = await viewer.getResult('overview.read');
     expect(overview.agents_total).toBe(total - 1);
     expect(overview.agents.map(({ name }) => name)).not.toContain('example-agent');
-    expect((await viewer.get('agents.read', { params: { agent } })).archived_at).not.toBeNull();
+    expect((await viewer.getResult('agents.read', { params: { agent } })).archived_at).not.toBeNull();
     expect((await check('example-agent')).reason).toBe('all_conditions_met');
 
     expect(await set({ archived: false })).toEqual({ archived: false, changed: true });
     expect(await names()).toEqual(['example-agent']);
-    const { items } = await viewer.get('ledger.list', { query: { agent_id: agent } });
+    const { items } = await viewer.getResult('ledger.list', { query: { agent_id: agent } });
     expect(items.map(({ action }) => action)).toEqual(['agent.restored', 'agent.archived']);
     expect(items[1]).toMatchObject({ actor: `user:${admin.id}`, subject: 'example-agent', rationale: 'only an example' });
   });

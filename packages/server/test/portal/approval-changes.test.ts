@@ -22,8 +22,8 @@ const check = async (agent: string) => (await server.post(paths.promotionCheck, 
 /** Creates a high-risk agent with one evaluation. */
 async function highRiskAgent(agent: string, body: object = {}): Promise<{ evaluation: string }> {
   const evaluation = await evaluate(agent, body);
-  const { items } = await admin.get('agents.list', { query: { search: agent } });
-  await admin.get('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
+  const { items } = await admin.getResult('agents.list', { query: { search: agent } });
+  await admin.getResult('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
   return { evaluation };
 }
 
@@ -44,7 +44,7 @@ describe('the page of an approval', () => {
       });
     await run('changed-1', 'old-model');
     const { evaluation: first } = await highRiskAgent('changed', { harness_id: before, pass_rate: 90.1 });
-    expect(await approver.get('approvals.read', { params: { evaluation: first } })).toMatchObject({
+    expect(await approver.getResult('approvals.read', { params: { evaluation: first } })).toMatchObject({
       approval: null,
       last_approved: null,
       changes: [],
@@ -56,7 +56,7 @@ describe('the page of an approval', () => {
     await run('changed-2', 'new-model');
     const second = await evaluate('changed', { harness_id: after, pass_rate: 88, notes: 'look at this' });
     await check('changed');
-    const detail = await approver.get('approvals.read', { params: { evaluation: second } });
+    const detail = await approver.getResult('approvals.read', { params: { evaluation: second } });
     expect(detail).toMatchObject({
       risk_level: 'high',
       notes: 'look at this',
@@ -87,7 +87,7 @@ describe('the page of an approval', () => {
     await send(3, 'unapproved');
     for (const count of [100, 100]) await send(count, 'approved');
     const second = await evaluate('many runs');
-    const detail = await approver.get('approvals.read', { params: { evaluation: second } });
+    const detail = await approver.getResult('approvals.read', { params: { evaluation: second } });
     expect(detail).toMatchObject({
       changes: [],
       runs: { totals: { runs: 203 }, models: [{ model: 'approved' }], models_complete: false },
@@ -105,7 +105,7 @@ describe('the page of an approval', () => {
       await server.post(paths.traces, key, { trace_id: agent_name, agent_name, spans });
     }
     const evaluation = await evaluate(agent_name);
-    expect((await approver.get('evaluations.read', { params: { evaluation } })).runs).toMatchObject({
+    expect((await approver.getResult('evaluations.read', { params: { evaluation } })).runs).toMatchObject({
       models: [{ model: 'some-model', steps: 50 }],
       models_complete,
     });
@@ -122,8 +122,8 @@ describe('the page of an approval', () => {
       cases: { total: 100 },
       completeness: 'complete',
     });
-    const { items } = await admin.get('agents.list', { query: { search: 'compared' } });
-    await admin.get('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
+    const { items } = await admin.getResult('agents.list', { query: { search: 'compared' } });
+    await admin.getResult('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
     await approve(first);
     const second = await report({
       artifact: digest('b'),
@@ -133,7 +133,7 @@ describe('the page of an approval', () => {
       blocking_failures: ['leaks data', 'insults'],
       max_severity: 9,
     });
-    expect((await approver.get('approvals.read', { params: { evaluation: second } })).changes).toEqual([
+    expect((await approver.getResult('approvals.read', { params: { evaluation: second } })).changes).toEqual([
       { what: 'artifact', before: digest('a'), now: digest('b'), difference: null },
       { what: 'suite', before: 'full', now: 'smoke', difference: null },
       { what: 'suite_version', before: '1', now: null, difference: null },
@@ -152,8 +152,8 @@ describe('the page of an approval', () => {
       cases: { total: 100, passed: 100 },
       blocking_failures: ['a', 'b'],
     });
-    const { items } = await admin.get('agents.list', { query: { search: 'joined' } });
-    await admin.get('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
+    const { items } = await admin.getResult('agents.list', { query: { search: 'joined' } });
+    await admin.getResult('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
     await approve(first);
     const second = await report({
       suite: { name: 'safety 2' },
@@ -161,7 +161,7 @@ describe('the page of an approval', () => {
       skipped_excluded: true,
       blocking_failures: ['a, b'],
     });
-    expect((await approver.get('approvals.read', { params: { evaluation: second } })).changes).toEqual([
+    expect((await approver.getResult('approvals.read', { params: { evaluation: second } })).changes).toEqual([
       { what: 'suite', before: 'safety', now: 'safety 2', difference: null },
       { what: 'suite_version', before: '2', now: null, difference: null },
       { what: 'case_outcomes', before: '100 passed', now: '1 passed, 99 skipped (not counted)', difference: null },
@@ -173,7 +173,7 @@ describe('the page of an approval', () => {
     const { evaluation: first } = await highRiskAgent('measured', { severity_threshold: 1 });
     await approve(first);
     const second = await evaluate('measured', { severity_threshold: 1e305, pass_rate: 95.0000012 });
-    const { changes } = await approver.get('approvals.read', { params: { evaluation: second } });
+    const { changes } = await approver.getResult('approvals.read', { params: { evaluation: second } });
     expect(changes.map(({ what, difference }) => [what, difference])).toEqual([
       ['pass_rate', 0.000001],
       ['severity_threshold', 1e305],

@@ -25,8 +25,8 @@ const check = async (agent: string) => (await server.post(paths.promotionCheck, 
 /** Creates a high-risk agent with one evaluation. */
 async function highRiskAgent(agent: string, body: object = {}): Promise<{ agent: string; evaluation: string }> {
   const evaluation = await evaluate(agent, body);
-  const { items } = await admin.get('agents.list', { query: { search: agent } });
-  await admin.get('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
+  const { items } = await admin.getResult('agents.list', { query: { search: agent } });
+  await admin.getResult('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
   return { agent: items[0]!.id, evaluation };
 }
 
@@ -36,7 +36,7 @@ const act = async (
   rationale = 'looked at it',
 ) => approver.callRoute(name, { params: { evaluation }, body: await decisionOn(approver, evaluation, rationale) });
 const actionsOf = async (agent: string) =>
-  (await approver.get('ledger.list', { query: { agent_id: agent } })).items.map(({ action }) => action);
+  (await approver.getResult('ledger.list', { query: { agent_id: agent } })).items.map(({ action }) => action);
 
 describe('the list of evaluations', () => {
   test('is sorted newest first, includes evaluations without an agent, and filters by agent, status, harness and time', async () => {
@@ -44,7 +44,7 @@ describe('the list of evaluations', () => {
     await evaluate('listed', { harness_id: harness, category: 'safety' });
     await evaluate('listed', { status: 'failing' });
     await server.post(paths.evaluations, key, { name: 'of nobody', status: 'running' });
-    const list = async (query: Record<string, string>) => (await approver.get('evaluations.list', { query })).items;
+    const list = async (query: Record<string, string>) => (await approver.getResult('evaluations.list', { query })).items;
     const [withoutAgent, failing, passing] = await list({ limit: '3' });
     expect(withoutAgent).toMatchObject({ name: 'of nobody', agent: null, pass_rate: null });
     expect(passing).toMatchObject({
@@ -62,12 +62,12 @@ describe('the list of evaluations', () => {
 
   test('returns each evaluation once over all pages, even if several were recorded at the same time', async () => {
     await Promise.all(Array.from({ length: 7 }, () => evaluate('paged')));
-    const agent_id = (await approver.get('agents.list', { query: { search: 'paged' } })).items[0]!.id;
-    const whole = (await approver.get('evaluations.list', { query: { agent_id } })).items.map(({ id }) => id);
+    const agent_id = (await approver.getResult('agents.list', { query: { search: 'paged' } })).items[0]!.id;
+    const whole = (await approver.getResult('evaluations.list', { query: { agent_id } })).items.map(({ id }) => id);
     const listed: string[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
       const query: Record<string, string> = { agent_id, limit: '2', ...(cursor === '' ? {} : { cursor }) };
-      const { items, next } = await approver.get('evaluations.list', { query });
+      const { items, next } = await approver.getResult('evaluations.list', { query });
       listed.push(...items.map(({ id }) => id));
       cursor = next;
     }
@@ -93,7 +93,7 @@ describe('one evaluation', () => {
     });
     await server.post(paths.traces, key, { trace_id: 'behind-3', agent_name: 'other' });
     const second = await evaluate('ran', { severity_threshold: 0.5 });
-    const before = await approver.get('evaluations.read', { params: { evaluation: first } });
+    const before = await approver.getResult('evaluations.read', { params: { evaluation: first } });
     expect(before).toMatchObject({
       notes: 'the first',
       approval_record: null,
@@ -101,7 +101,7 @@ describe('one evaluation', () => {
       runs: { from: null, totals: { runs: 1 } },
     });
     expect(JSON.parse(before.document)).toMatchObject({ notes: 'the first' });
-    expect(await approver.get('evaluations.read', { params: { evaluation: second } })).toMatchObject({
+    expect(await approver.getResult('evaluations.read', { params: { evaluation: second } })).toMatchObject({
       severity_threshold: 0.5,
       agent_risk_level: 'low',
       runs: {
@@ -114,7 +114,7 @@ describe('one evaluation', () => {
       },
     });
     const withoutAgent = (await server.post(paths.evaluations, key, { name: 'of nobody' })).body.id;
-    expect(await approver.get('evaluations.read', { params: { evaluation: withoutAgent } })).toMatchObject({
+    expect(await approver.getResult('evaluations.read', { params: { evaluation: withoutAgent } })).toMatchObject({
       agent: null,
       runs: null,
     });
@@ -128,7 +128,7 @@ describe('an approval', () => {
     const { evaluation: later } = await highRiskAgent('queued-2');
     expect((await check('queued-1')).reason).toBe('approval_required');
     await check('queued-2');
-    const queue = (await approver.get('approvals.list')).items;
+    const queue = (await approver.getResult('approvals.list')).items;
     expect(queue.map((each) => each.evaluation.id)).toEqual([evaluation, later]);
     expect(queue[0]).toMatchObject({
       status: 'pending',
@@ -136,11 +136,11 @@ describe('an approval', () => {
       decided_at: null,
       used_by: null,
     });
-    expect((await approver.get('approvals.list', { query: { limit: '1' } })).items).toEqual([queue[0]]);
+    expect((await approver.getResult('approvals.list', { query: { limit: '1' } })).items).toEqual([queue[0]]);
     expect((await act('approvals.approve', evaluation, 'seen the runs')).body).toEqual({ status: 'approved' });
     const allowed = await check('queued-1');
     expect(allowed.allowed).toBe(true);
-    expect(await approver.get('approvals.list', { query: { status: 'approved', agent_id: agent } })).toMatchObject({
+    expect(await approver.getResult('approvals.list', { query: { status: 'approved', agent_id: agent } })).toMatchObject({
       items: [
         { status: 'approved', decided_by: `user:${approver.id}`, rationale: 'seen the runs', used_by: allowed.decision_id },
       ],
@@ -149,7 +149,7 @@ describe('an approval', () => {
     await evaluate('queued-1');
     expect((await check('queued-1')).reason).toBe('approval_required');
     expect(await actionsOf(agent)).toEqual(['approval.required', 'approval.approved', 'approval.required', 'agent.high_risk']);
-    const { items } = await approver.get('ledger.list', { query: { action: 'approval.approved', agent_id: agent } });
+    const { items } = await approver.getResult('ledger.list', { query: { action: 'approval.approved', agent_id: agent } });
     expect(items).toMatchObject([
       { actor: `user:${approver.id}`, recorded_by: `user:${approver.id}`, rationale: 'seen the runs' },
     ]);
@@ -164,15 +164,15 @@ describe('an approval', () => {
     const pending = await evaluate('every-state');
     await check('every-state');
     const all = { status: 'all', agent_id: agent } as const;
-    const { items } = await approver.get('approvals.list', { query: all });
+    const { items } = await approver.getResult('approvals.list', { query: all });
     expect(items.map(({ evaluation, status }) => [evaluation.id, status])).toEqual([
       [pending, 'pending'],
       [rejected, 'rejected'],
       [approved, 'approved'],
     ]);
-    const first = await approver.get('approvals.list', { query: { ...all, limit: '2' } });
+    const first = await approver.getResult('approvals.list', { query: { ...all, limit: '2' } });
     expect(first.items).toEqual(items.slice(0, 2));
-    const rest = await approver.get('approvals.list', { query: { ...all, limit: '2', cursor: first.next! } });
+    const rest = await approver.getResult('approvals.list', { query: { ...all, limit: '2', cursor: first.next! } });
     expect(rest).toEqual({ items: items.slice(2), next: null });
   });
 
@@ -180,14 +180,14 @@ describe('an approval', () => {
     const { agent, evaluation } = await highRiskAgent('withdrawn');
     expect((await act('approvals.withdraw', evaluation)).status).toBe(409);
     await act('approvals.approve', evaluation);
-    expect((await approver.get('approvals.read', { params: { evaluation } })).may).toEqual({
+    expect((await approver.getResult('approvals.read', { params: { evaluation } })).may).toEqual({
       approve: false,
       reject: true,
       withdraw: true,
     });
     expect((await act('approvals.withdraw', evaluation, 'too early')).body).toEqual({ status: 'pending' });
     expect((await check('withdrawn')).reason).toBe('approval_required');
-    expect((await approver.get('approvals.list', { query: { agent_id: agent } })).items).toMatchObject([
+    expect((await approver.getResult('approvals.list', { query: { agent_id: agent } })).items).toMatchObject([
       { status: 'pending', decided_by: null, rationale: null },
     ]);
     await act('approvals.approve', evaluation);
@@ -198,7 +198,7 @@ describe('an approval', () => {
       409,
       expect.stringContaining(`was used by decision ${decision_id}`),
     ]);
-    expect((await approver.get('approvals.read', { params: { evaluation } })).may.withdraw).toBe(false);
+    expect((await approver.getResult('approvals.read', { params: { evaluation } })).may.withdraw).toBe(false);
     expect(await actionsOf(agent)).toEqual([
       'approval.approved',
       'approval.required',
@@ -211,8 +211,8 @@ describe('an approval', () => {
   test('can be withdrawn if the only allowed decision was made before the approval, because that decision did not use it', async () => {
     await evaluate('tightened');
     expect((await check('tightened')).allowed).toBe(true);
-    const { items } = await admin.get('agents.list', { query: { search: 'tightened' } });
-    await admin.get('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
+    const { items } = await admin.getResult('agents.list', { query: { search: 'tightened' } });
+    await admin.getResult('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
     const evaluation = items[0]!.latest_evaluation!.id;
     await act('approvals.approve', evaluation);
     expect((await act('approvals.withdraw', evaluation)).status).toBe(200);
@@ -220,12 +220,13 @@ describe('an approval', () => {
 
   test('is not used by a decision that allowed a promotion while the agent was low-risk', async () => {
     const { agent, evaluation } = await highRiskAgent('relaxed');
-    const setRisk = (risk_level: 'low' | 'high') => admin.get('agents.set_risk', { params: { agent }, body: { risk_level } });
+    const setRisk = (risk_level: 'low' | 'high') =>
+      admin.getResult('agents.set_risk', { params: { agent }, body: { risk_level } });
     await act('approvals.approve', evaluation);
     await setRisk('low');
     expect((await check('relaxed')).allowed).toBe(true);
     await setRisk('high');
-    const { approval, may } = await approver.get('approvals.read', { params: { evaluation } });
+    const { approval, may } = await approver.getResult('approvals.read', { params: { evaluation } });
     expect([approval?.used_by, may.withdraw]).toEqual([null, true]);
     expect((await act('approvals.withdraw', evaluation)).status).toBe(200);
     expect((await check('relaxed')).reason).toBe('approval_required');
@@ -251,7 +252,7 @@ describe('an approval', () => {
     expect((await check('rejected')).reason).toBe('approval_rejected');
     for (const name of ['approvals.approve', 'approvals.reject', 'approvals.withdraw'] as const)
       expect([name, (await act(name, evaluation)).status]).toEqual([name, 409]);
-    expect((await approver.get('approvals.read', { params: { evaluation } })).may).toEqual({
+    expect((await approver.getResult('approvals.read', { params: { evaluation } })).may).toEqual({
       approve: false,
       reject: false,
       withdraw: false,
@@ -282,11 +283,11 @@ test('an evaluation and its approval have the details that were sent; the list s
   const { name: _, agent_name: __, partial: ___, ...sentMembers } = detailed;
   const details = { ...sentMembers, evaluated_at: '2026-11-20T08:00:00.000Z', completeness: 'partial', skipped_excluded: false };
   for (const route of ['evaluations.read', 'approvals.read'] as const)
-    expect(await approver.get(route, { params: { evaluation: id } })).toMatchObject({ details });
-  const { items } = await approver.get('evaluations.list', { query: { limit: '1' } });
+    expect(await approver.getResult(route, { params: { evaluation: id } })).toMatchObject({ details });
+  const { items } = await approver.getResult('evaluations.list', { query: { limit: '1' } });
   expect(items).toMatchObject([{ id, completeness: 'partial', suite: sentMembers.suite.name }]);
   const plain = await evaluate('plain one');
-  expect(await approver.get('evaluations.read', { params: { evaluation: plain } })).toMatchObject({
+  expect(await approver.getResult('evaluations.read', { params: { evaluation: plain } })).toMatchObject({
     details: { evaluated_at: null, cases: null, run_url: null, trace_ids: [] },
   });
 });

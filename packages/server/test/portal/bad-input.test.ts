@@ -22,12 +22,12 @@ beforeAll(async () => {
   await server.post(paths.telemetry, key, { trace_id: 'e', outcome: 'x' });
   params.evaluation = (await server.post(paths.evaluations, key, { name: 'n', ...named })).body.id;
   params.decision = (await server.post(paths.promotionCheck, key, named)).body.decision_id;
-  params.agent = (await admin.get('agents.list')).items[0]!.id;
-  params.submission = (await admin.get('runs.list', { query: { source: 'telemetry' } })).items[0]!.id;
+  params.agent = (await admin.getResult('agents.list')).items[0]!.id;
+  params.submission = (await admin.getResult('runs.list', { query: { source: 'telemetry' } })).items[0]!.id;
   const body = { agent_id: params.agent, severity: 'low', description: 'd', recertify: true };
-  params.incident = (await admin.get('incidents.open', { body })).id;
-  params.prefix = (await admin.get('keys.list')).items[0]!.prefix;
-  params.key = (await admin.get('signing.read')).decision_keys[0]!.key_id;
+  params.incident = (await admin.getResult('incidents.open', { body })).id;
+  params.prefix = (await admin.getResult('keys.list')).items[0]!.prefix;
+  params.key = (await admin.getResult('signing.read')).decision_keys[0]!.key_id;
 });
 
 const routes = Object.entries(PAGE_ROUTES) as [RouteName, PortalRoute][];

@@ -32,8 +32,8 @@ beforeAll(async () => {
 describe('the list of decisions', () => {
   test('is sorted newest first and filters by agent, result, reason, evaluation and time', async () => {
     const list = async (query: Record<string, string> = {}) =>
-      (await viewer.get('decisions.list', { query })).items.map(({ id }) => id);
-    const all = (await viewer.get('decisions.list')).items;
+      (await viewer.getResult('decisions.list', { query })).items.map(({ id }) => id);
+    const all = (await viewer.getResult('decisions.list')).items;
     const [ghost, blockedBot, allowedBot] = all;
     expect(all.map(({ reason }) => reason)).toEqual(['no_recent_evaluation', 'pass_rate_below_threshold', 'all_conditions_met']);
     expect(allowedBot).toMatchObject({
@@ -54,7 +54,7 @@ describe('the list of decisions', () => {
     expect(await list({ evaluation_id: allowedBot!.evaluation_id! })).toEqual([blockedBot!.id, allowedBot!.id]);
     expect(await list({ from: blockedBot!.decided_at })).toEqual(expect.arrayContaining([ghost!.id, blockedBot!.id]));
     expect(await list({ to: allowedBot!.decided_at })).toEqual([]);
-    const first = await viewer.get('decisions.list', { query: { allowed: 'false', limit: '1' } });
+    const first = await viewer.getResult('decisions.list', { query: { allowed: 'false', limit: '1' } });
     expect(await list({ allowed: 'false', limit: '1', cursor: first.next! })).toEqual([blockedBot!.id]);
   });
 });
@@ -62,7 +62,7 @@ describe('the list of decisions', () => {
 describe('one decision', () => {
   test('has the same document, evidence and attestation as its downloads; its signature verifies with the decision key', async () => {
     const params = { decision: String(blocked.decision_id) };
-    const read = await viewer.get('decisions.read', { params });
+    const read = await viewer.getResult('decisions.read', { params });
     expect(read.decision).toEqual(blocked);
     expect(JSON.parse(read.document)).toEqual(blocked);
     expect(read).toMatchObject({ altered: null, attestation: { payloadType: 'application/vnd.in-toto+json' } });
@@ -72,8 +72,8 @@ describe('one decision', () => {
     expect(createHash('sha256').update(read.evidence).digest('hex')).toBe(read.decision.evidence_sha256);
     expect((await viewer.download('decisions.evidence', { params })).text).toBe(read.evidence);
     expect(JSON.parse((await viewer.download('decisions.attestation', { params })).text)).toEqual(read.attestation);
-    const { decision_keys } = await viewer.get('signing.read');
-    const shown = await admin.get('decision_keys.show', { params: { key: decision_keys[0]!.key_id } });
+    const { decision_keys } = await viewer.getResult('signing.read');
+    const shown = await admin.getResult('decision_keys.show', { params: { key: decision_keys[0]!.key_id } });
     expect(decisionFault(JSON.parse(read.document), Buffer.from(shown.decision_key, 'hex'), digests)).toBeUndefined();
   });
 
@@ -85,7 +85,7 @@ describe('one decision', () => {
       [id],
     );
     await server.database.sql('ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only');
-    const read = await viewer.get('decisions.read', { params: { decision: id } });
+    const read = await viewer.getResult('decisions.read', { params: { decision: id } });
     expect([read.attestation, read.altered]).toEqual([null, expect.stringContaining('was altered')]);
   });
 });
@@ -94,11 +94,15 @@ describe('the ledger', () => {
   beforeAll(async () => {
     for (const number of [1, 2, 3])
       await append({ actor: `ci-${number}`, trace_id: 'run-1', subject: `s-${number}`, metadata: { number } });
-    await append({ action: 'odd.one', agent_id: (await viewer.get('agents.list')).items[0]!.id, rationale: 'y'.repeat(900) });
+    await append({
+      action: 'odd.one',
+      agent_id: (await viewer.getResult('agents.list')).items[0]!.id,
+      rationale: 'y'.repeat(900),
+    });
   });
 
   test('is listed newest first and filters by actor, action, agent, run and time', async () => {
-    const list = async (query: Record<string, string> = {}) => (await viewer.get('ledger.list', { query })).items;
+    const list = async (query: Record<string, string> = {}) => (await viewer.getResult('ledger.list', { query })).items;
     const all = await list();
     expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => all.length - index));
     const [odd, third, second, first] = all;
@@ -114,39 +118,39 @@ describe('the ledger', () => {
     expect(await list({ to: all.at(-1)!.recorded_at })).toEqual([]);
     expect(await list({ from: odd!.recorded_at })).toEqual(all.filter(({ recorded_at }) => recorded_at >= odd!.recorded_at));
     expect(await list({ from: '2999-01-01T00:00:00Z' })).toEqual([]);
-    const { actions } = await viewer.get('ledger.actions');
+    const { actions } = await viewer.getResult('ledger.actions');
     expect(actions).toEqual([...new Set(all.map(({ action }) => action))].sort());
   });
 
   test('finds exactly the rows recorded at or after the time `from`, and exactly the rows recorded before the time `to`', async () => {
     await Promise.all(Array.from({ length: 40 }, () => append({ action: 'burst.one' })));
-    const all = (await viewer.get('ledger.list', { query: { limit: '200' } })).items;
+    const all = (await viewer.getResult('ledger.list', { query: { limit: '200' } })).items;
     const instants = [...new Set(all.map(({ recorded_at }) => recorded_at)), '2020-01-01T00:00:00Z', '2999-01-01T00:00:00Z'];
     for (const at of instants) {
-      const since = (await viewer.get('ledger.list', { query: { from: at, limit: '200' } })).items;
-      const until = (await viewer.get('ledger.list', { query: { to: at, limit: '200' } })).items;
+      const since = (await viewer.getResult('ledger.list', { query: { from: at, limit: '200' } })).items;
+      const until = (await viewer.getResult('ledger.list', { query: { to: at, limit: '200' } })).items;
       expect(since).toEqual(all.filter(({ recorded_at }) => recorded_at >= at));
       expect(until).toEqual(all.filter(({ recorded_at }) => recorded_at < at));
     }
   });
 
   test('returns an entry with its hashed text and the entries before and after it', async () => {
-    const { items } = await viewer.get('ledger.list', { query: { actor: 'ci-2' } });
-    const entry = await viewer.get('ledger.read', { params: { seq: String(items[0]!.seq) } });
+    const { items } = await viewer.getResult('ledger.list', { query: { actor: 'ci-2' } });
+    const entry = await viewer.getResult('ledger.read', { params: { seq: String(items[0]!.seq) } });
     expect(createHash('sha256').update(`countersign/audit-entry/v1\n${entry.document}`).digest('hex')).toBe(entry.row_hash);
     expect(entry).toMatchObject({
       metadata: { number: 2 },
       prev_hash: entry.previous!.row_hash,
       next: { prev_hash: entry.row_hash, seq: entry.seq + 1 },
     });
-    const { seq: last } = await viewer.get('ledger.head');
-    expect(await viewer.get('ledger.read', { params: { seq: '1' } })).toMatchObject({ previous: null, prev_hash: null });
-    expect(await viewer.get('ledger.read', { params: { seq: String(last) } })).toMatchObject({ next: null });
+    const { seq: last } = await viewer.getResult('ledger.head');
+    expect(await viewer.getResult('ledger.read', { params: { seq: '1' } })).toMatchObject({ previous: null, prev_hash: null });
+    expect(await viewer.getResult('ledger.read', { params: { seq: String(last) } })).toMatchObject({ next: null });
     expect((await viewer.callRoute('ledger.read', { params: { seq: String(last + 1) } })).status).toBe(404);
   });
 
   test('is streamed as NDJSON in ranges, which together are a valid chain up to the head', async () => {
-    const head = await viewer.get('ledger.head');
+    const head = await viewer.getResult('ledger.head');
     const verifier = new ChainVerifier(digests, head.tenant_id);
     for (let from = 1; from <= head.seq; from += 10) {
       const { text, headers } = await viewer.download('ledger.export', { query: { from: String(from), to: String(from + 9) } });
@@ -167,8 +171,8 @@ describe('the ledger', () => {
 
   test('is listed with its size and latest checkpoint, together with the other logs', async () => {
     const { text: note } = await viewer.download('logs.checkpoint', { params: { log: 'audit' } });
-    const { seq } = await viewer.get('ledger.head');
-    const { items } = await viewer.get('logs.list');
+    const { seq } = await viewer.getResult('ledger.head');
+    const { items } = await viewer.getResult('logs.list');
     const stored = await server.database.sql<{ log: string; rows: number }>(
       'SELECT log, seq::integer AS rows FROM countersign.log_heads WHERE tenant_id = $1 ORDER BY log',
       [workspace],
@@ -187,7 +191,7 @@ describe('the ledger', () => {
       const size = Number(note.split('\n')[1]);
       const { text: proof } = await viewer.download('logs.inclusion', { params: { log, seq: '1' } });
       expect(proof.startsWith('c2sp.org/tlog-proof@v1\nindex 0\n')).toBe(true);
-      expect(await viewer.get('logs.consistency', { params: { log }, query: { first: '1' } })).toMatchObject({
+      expect(await viewer.getResult('logs.consistency', { params: { log }, query: { first: '1' } })).toMatchObject({
         log,
         first: 1,
         second: size,

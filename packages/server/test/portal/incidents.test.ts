@@ -20,13 +20,16 @@ const evaluate = async (agent: string, body: object = {}): Promise<string> =>
   (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95, ...body })).body.id;
 const check = async (agent: string) => (await server.post(paths.promotionCheck, key, { agent_name: agent })).body;
 const idOf = async (agent: string): Promise<string> =>
-  (await admin.get('agents.list', { query: { search: agent } })).items.find(({ name }) => name === agent)!.id;
+  (await admin.getResult('agents.list', { query: { search: agent } })).items.find(({ name }) => name === agent)!.id;
 const open = async (agent_id: string, more: object = {}): Promise<string> =>
-  (await admin.get('incidents.open', { body: { agent_id, severity: 'high', description: 'it lied', recertify: true, ...more } }))
-    .id;
+  (
+    await admin.getResult('incidents.open', {
+      body: { agent_id, severity: 'high', description: 'it lied', recertify: true, ...more },
+    })
+  ).id;
 /** The digest that the page of an incident gives for closing its re-certification; zeros if the page gives none. */
 const seenAt = async (incident: string): Promise<string> =>
-  (await approver.get('incidents.read', { params: { incident } })).closing?.seen ?? '0'.repeat(64);
+  (await approver.getResult('incidents.read', { params: { incident } })).closing?.seen ?? '0'.repeat(64);
 const close = (agent: string, seen = '0'.repeat(64)) =>
   approver.callRoute('recertifications.close', { params: { agent }, body: { rationale: 'trained anew', seen } });
 
@@ -37,7 +40,7 @@ describe('an incident', () => {
     const incident = await open(agent);
     expect((await check('liar')).reason).toBe('recertification_open');
     const params = { incident };
-    const before = await approver.get('incidents.read', { params });
+    const before = await approver.getResult('incidents.read', { params });
     expect(before).toMatchObject({
       agent: { name: 'liar' },
       severity: 'high',
@@ -53,25 +56,25 @@ describe('an incident', () => {
     const refused = await close(agent);
     expect([refused.status, refused.body.issues[0].message]).toEqual([409, before.closing!.obstacle]);
     await evaluate('liar', { status: 'failing' });
-    expect((await approver.get('incidents.read', { params })).closing).toMatchObject({
+    expect((await approver.getResult('incidents.read', { params })).closing).toMatchObject({
       possible: false,
       evaluation: { status: 'failing' },
     });
     expect((await close(agent)).status).toBe(409);
     await evaluate('liar', { pass_rate: undefined });
-    expect((await approver.get('incidents.read', { params })).closing).toMatchObject({
+    expect((await approver.getResult('incidents.read', { params })).closing).toMatchObject({
       possible: false,
       obstacle: expect.stringContaining('has no pass rate'),
     });
     expect((await close(agent)).status).toBe(409);
     const passing = await evaluate('liar');
-    expect((await approver.get('incidents.read', { params })).closing).toMatchObject({
+    expect((await approver.getResult('incidents.read', { params })).closing).toMatchObject({
       possible: true,
       obstacle: null,
       evaluation: { id: passing },
     });
     expect((await close(agent, await seenAt(incident))).body).toEqual({ incident_ids: [incident], evaluation_id: passing });
-    expect(await approver.get('incidents.read', { params })).toMatchObject({
+    expect(await approver.getResult('incidents.read', { params })).toMatchObject({
       recertification: 'closed',
       closed_by: `user:${approver.id}`,
       closing_rationale: 'trained anew',
@@ -80,7 +83,7 @@ describe('an incident', () => {
     });
     expect((await check('liar')).allowed).toBe(true);
     expect((await close(agent)).status).toBe(409);
-    const { items } = await approver.get('ledger.list', { query: { agent_id: agent } });
+    const { items } = await approver.getResult('ledger.list', { query: { agent_id: agent } });
     expect(items.map(({ action, actor }) => [action, actor])).toEqual([
       ['recertification.closed', `user:${approver.id}`],
       ['promotion.blocked', 'promotion-gate'],
@@ -102,7 +105,7 @@ describe('an incident', () => {
         new RegExp(`^the page did not show the latest evaluation .*${unseen}.*"smoke".*pass rate 0 %.*Reload the page`),
       ),
     ]);
-    expect((await approver.get('incidents.read', { params: { incident } })).recertification).toBe('open');
+    expect((await approver.getResult('incidents.read', { params: { incident } })).recertification).toBe('open');
     expect((await close(agent, await seenAt(incident))).body).toEqual({ incident_ids: [incident], evaluation_id: unseen });
   });
 
@@ -127,7 +130,7 @@ describe('an incident', () => {
     const list = async (query: Record<string, string>) => {
       const listed: string[] = [];
       for (let cursor: string | null = ''; cursor !== null; ) {
-        const page: Awaited<ReturnType<typeof admin.get<'incidents.list'>>> = await admin.get('incidents.list', {
+        const page: Awaited<ReturnType<typeof admin.getResult<'incidents.list'>>> = await admin.getResult('incidents.list', {
           query: { agent_id, limit: '2', ...query, ...(cursor === '' ? {} : { cursor }) },
         });
         listed.push(...page.items.map(({ id }) => id));
@@ -147,17 +150,17 @@ describe('a policy violation', () => {
     await evaluate('sly');
     const agent_id = await idOf('sly');
     const details = { policy: 'no-refunds', severity: 'medium', description: 'refunded twice', trace_id: 'run-7' };
-    const { id } = await admin.get('violations.record', { body: { agent_id, ...details } });
-    const { items } = await approver.get('violations.list', { query: { agent_id } });
+    const { id } = await admin.getResult('violations.record', { body: { agent_id, ...details } });
+    const { items } = await approver.getResult('violations.list', { query: { agent_id } });
     expect(items).toMatchObject([{ id, agent: { id: agent_id, name: 'sly' }, recorded_by: `user:${admin.id}`, ...details }]);
-    const [entry] = (await approver.get('ledger.list', { query: { trace_id: 'run-7' } })).items;
+    const [entry] = (await approver.getResult('ledger.list', { query: { trace_id: 'run-7' } })).items;
     expect(entry).toMatchObject({ action: 'policy.violation', subject: 'sly', rationale: 'refunded twice', seq: items[0]!.seq });
     expect((await check('sly')).allowed).toBe(true);
   });
 
   test('written to the ledger by another system is listed with null for missing and invalid values', async () => {
     await server.post(paths.audit, key, { actor: 'guard', action: 'policy.violation', metadata: { severity: 'odd', policy: 7 } });
-    const [first] = (await approver.get('violations.list')).items;
+    const [first] = (await approver.getResult('violations.list')).items;
     expect(first).toMatchObject({
       agent: null,
       policy: null,

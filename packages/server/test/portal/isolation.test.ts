@@ -43,22 +43,24 @@ beforeAll(async () => {
   }
   await server.post(paths.telemetry, key, { trace_id: 'owned-run', outcome: 'odd', ...named, model: 'm' });
   await server.post(paths.evaluations, key, { name: 'first', ...named, pass_rate: 80 });
-  params.agent = (await owner.get('agents.list')).items[0]!.id;
-  await owner.get('agents.set_risk', { params: { agent: params.agent }, body: { risk_level: 'high' } });
-  const first = (await owner.get('evaluations.list')).items[0]!.id;
-  await owner.get('approvals.approve', { params: { evaluation: first }, body: await decisionOn(owner, first) });
+  params.agent = (await owner.getResult('agents.list')).items[0]!.id;
+  await owner.getResult('agents.set_risk', { params: { agent: params.agent }, body: { risk_level: 'high' } });
+  const first = (await owner.getResult('evaluations.list')).items[0]!.id;
+  await owner.getResult('approvals.approve', { params: { evaluation: first }, body: await decisionOn(owner, first) });
   await server.post(paths.promotionCheck, key, named);
   await server.post(paths.traces, key, { trace_id: 'owned-run-2', ...named, spans });
   params.evaluation = (
     await server.post(paths.evaluations, key, { name: 'second', harness_id: randomUUID(), ...named, pass_rate: 90 })
   ).body.id;
   params.decision = (await server.post(paths.promotionCheck, key, named)).body.decision_id;
-  params.submission = (await owner.get('runs.list', { query: { source: 'telemetry' } })).items[0]!.id;
+  params.submission = (await owner.getResult('runs.list', { query: { source: 'telemetry' } })).items[0]!.id;
   const body = { agent_id: params.agent, severity: 'low', description: 'd', recertify: true };
-  params.incident = (await owner.get('incidents.open', { body })).id;
-  await owner.get('violations.record', { body: { agent_id: params.agent, policy: 'p', severity: 'low', description: 'd' } });
-  params.prefix = (await owner.get('keys.list')).items[0]!.prefix;
-  params.key = (await owner.get('signing.read')).decision_keys[0]!.key_id;
+  params.incident = (await owner.getResult('incidents.open', { body })).id;
+  await owner.getResult('violations.record', {
+    body: { agent_id: params.agent, policy: 'p', severity: 'low', description: 'd' },
+  });
+  params.prefix = (await owner.getResult('keys.list')).items[0]!.prefix;
+  params.key = (await owner.getResult('signing.read')).decision_keys[0]!.key_id;
 });
 afterAll(() => asServer.end());
 

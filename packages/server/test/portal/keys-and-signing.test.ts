@@ -15,9 +15,9 @@ beforeAll(async () => {
   admin = await portalClient(server, workspace, 'admin');
 });
 
-const mint = (body: object) => admin.get('keys.mint', { body: { kind: 'live', name: 'ci', ...body } });
+const mint = (body: object) => admin.getResult('keys.mint', { body: { kind: 'live', name: 'ci', ...body } });
 const send = async (key: string) => (await server.post(paths.audit, key, { actor: 'ci', action: 'a.b' })).status;
-const list = async (query: Record<string, string> = {}) => (await admin.get('keys.list', { query })).items;
+const list = async (query: Record<string, string> = {}) => (await admin.getResult('keys.list', { query })).items;
 
 describe('an ingestion key', () => {
   test('keeps its scopes if a change is based on outdated scopes', async () => {
@@ -52,20 +52,20 @@ describe('an ingestion key', () => {
     expect(key).toMatch(new RegExp(`^aa_live_${prefix}\\.[\\w-]{43}$`));
     expect(await send(key)).toBe(200);
     const params = { prefix };
-    const rotated = await admin.get('keys.rotate', { params });
+    const rotated = await admin.getResult('keys.rotate', { params });
     expect([rotated.prefix, await send(key), await send(rotated.key)]).toEqual([prefix, 401, 200]);
-    const changed = await admin.get('keys.change_scopes', { params, body: { scopes: ['governance', 'telemetry'] } });
+    const changed = await admin.getResult('keys.change_scopes', { params, body: { scopes: ['governance', 'telemetry'] } });
     expect([changed.scopes, await send(rotated.key)]).toEqual([['telemetry', 'governance'], 401]);
     expect((await server.post(paths.telemetry, rotated.key, { trace_id: 't', outcome: 'x' })).status).toBe(200);
     const again = await admin.callRoute('keys.change_scopes', { params, body: { scopes: ['telemetry', 'governance'] } });
     expect(again.status).toBe(409);
-    expect((await admin.get('keys.revoke', { params })).state).toBe('revoked');
+    expect((await admin.getResult('keys.revoke', { params })).state).toBe('revoked');
     expect((await server.post(paths.telemetry, rotated.key, { trace_id: 't', outcome: 'x' })).status).toBe(401);
     for (const name of ['keys.rotate', 'keys.revoke'] as const)
       expect((await admin.callRoute(name, { params })).status).toBe(409);
     const [listed] = (await list()).filter((each) => each.prefix === prefix);
     expect(listed).toMatchObject({ state: 'revoked', name: 'ci', kind: 'live', last_used_at: expect.any(String) });
-    const { items } = await admin.get('key_events.list', { query: { key_id: listed!.id } });
+    const { items } = await admin.getResult('key_events.list', { query: { key_id: listed!.id } });
     expect(items.map(({ action, recorded_by, scopes }) => [action, recorded_by, scopes])).toEqual([
       ['revoked', `user:${admin.id}`, ['telemetry', 'governance']],
       ['scopes_changed', `user:${admin.id}`, ['telemetry', 'governance']],
@@ -80,8 +80,8 @@ describe('an ingestion key', () => {
   test('has a name that viewers can look up by the prefix of the key, even after its revocation', async () => {
     const viewer = await portalClient(server, workspace, 'viewer');
     const { prefix } = await mint({ name: 'nightly of the pipeline', scopes: ['audit'] });
-    await admin.get('keys.revoke', { params: { prefix } });
-    expect(await viewer.get('keys.name', { params: { prefix } })).toEqual({ name: 'nightly of the pipeline' });
+    await admin.getResult('keys.revoke', { params: { prefix } });
+    expect(await viewer.getResult('keys.name', { params: { prefix } })).toEqual({ name: 'nightly of the pipeline' });
     for (const unknown of ['000000000000', 'no-prefix', '%00'])
       expect((await viewer.callRoute('keys.name', { params: { prefix: unknown } })).status).toBe(404);
   });
@@ -124,11 +124,11 @@ describe('an ingestion key', () => {
   test('is listed once over all pages; so are the events of the key audit trail, newest first', async () => {
     for (const name of ['k-1', 'k-2', 'k-3']) await mint({ name, scopes: ['audit'] });
     const whole = (await list()).map(({ prefix }) => prefix);
-    const first = await admin.get('keys.list', { query: { limit: '2' } });
-    const second = await admin.get('keys.list', { query: { limit: '200', cursor: first.next! } });
+    const first = await admin.getResult('keys.list', { query: { limit: '2' } });
+    const second = await admin.getResult('keys.list', { query: { limit: '200', cursor: first.next! } });
     expect([...first.items, ...second.items].map(({ prefix }) => prefix)).toEqual(whole);
-    const events = await admin.get('key_events.list', { query: { limit: '2' } });
-    const rest = await admin.get('key_events.list', { query: { cursor: events.next! } });
+    const events = await admin.getResult('key_events.list', { query: { limit: '2' } });
+    const rest = await admin.getResult('key_events.list', { query: { cursor: events.next! } });
     const seqs = [...events.items, ...rest.items].map(({ seq }) => seq);
     expect(seqs).toEqual(seqs.map((_, index) => seqs[0]! - index));
   });
@@ -136,21 +136,21 @@ describe('an ingestion key', () => {
 
 describe('the decision key', () => {
   test('is shown to an admin with a ledger entry; a new key signs after the old one is retired', async () => {
-    const { decision_keys, public_keys } = await admin.get('signing.read');
+    const { decision_keys, public_keys } = await admin.getResult('signing.read');
     const jwks = await (await fetch(`${server.url}/.well-known/jwks.json`)).json();
     expect({ keys: public_keys }).toEqual(jwks);
     const old = decision_keys[0]!.key_id;
     expect(decision_keys).toMatchObject([{ state: 'signs', retired_at: null }]);
-    const shown = await admin.get('decision_keys.show', { params: { key: old } });
+    const shown = await admin.getResult('decision_keys.show', { params: { key: old } });
     expect(shown).toEqual({ key_id: old, decision_key: expect.stringMatching(/^[0-9a-f]{64}$/) });
     expect((await admin.callRoute('decision_keys.retire', { params: { key: old } })).status).toBe(409);
-    const { key_id } = await admin.get('decision_keys.rotate');
-    expect((await admin.get('signing.read')).decision_keys.map(({ state }) => state)).toEqual(['signs', 'waits']);
+    const { key_id } = await admin.getResult('decision_keys.rotate');
+    expect((await admin.getResult('signing.read')).decision_keys.map(({ state }) => state)).toEqual(['signs', 'waits']);
     expect((await admin.callRoute('decision_keys.rotate')).status).toBe(409);
-    expect(await admin.get('decision_keys.retire', { params: { key: old } })).toEqual({ signing: key_id });
-    expect((await admin.get('signing.read')).decision_keys.map(({ state }) => state)).toEqual(['retired', 'signs']);
+    expect(await admin.getResult('decision_keys.retire', { params: { key: old } })).toEqual({ signing: key_id });
+    expect((await admin.getResult('signing.read')).decision_keys.map(({ state }) => state)).toEqual(['retired', 'signs']);
     expect((await admin.callRoute('decision_keys.show', { params: { key: 'dk_000000000000' } })).status).toBe(404);
-    const { items } = await admin.get('ledger.list', { query: { actor: `user:${admin.id}` } });
+    const { items } = await admin.getResult('ledger.list', { query: { actor: `user:${admin.id}` } });
     expect(items.map(({ action, subject }) => [action, subject])).toEqual([
       ['decision_key.retired', old],
       ['decision_key.rotated', key_id],
@@ -161,16 +161,16 @@ describe('the decision key', () => {
 
   test('does not sign directly after its creation, even if the older key was created while a clock was ahead', async () => {
     const own = await server.workspace();
-    const { get } = await portalClient(server, own, 'admin');
-    const [old] = (await get('signing.read')).decision_keys;
+    const { getResult } = await portalClient(server, own, 'admin');
+    const [old] = (await getResult('signing.read')).decision_keys;
     const ahead = `UPDATE countersign.decision_keys SET created_at = created_at + interval '1 hour' WHERE tenant_id = $1`;
     await server.database.sql(ahead, [own]);
     await resealRows(server, DECISION_KEYS, 't.tenant_id = $1', [own]);
-    const { key_id } = await get('decision_keys.rotate');
+    const { key_id } = await getResult('decision_keys.rotate');
     const key = await server.key(own);
     const decision = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
     expect(decision.body.key_id).toBe(old!.key_id);
-    expect((await get('signing.read')).decision_keys).toMatchObject([
+    expect((await getResult('signing.read')).decision_keys).toMatchObject([
       { key_id: old!.key_id, state: 'signs' },
       { key_id, state: 'waits' },
     ]);

@@ -28,7 +28,7 @@ test.each(['ledger.list', 'violations.list'] as const)(
     const seqs: number[] = [];
     let cursor: string | null = null;
     do {
-      const page = (await viewer.get(name, { query: { limit: '200', ...(cursor === null ? {} : { cursor }) } })) as {
+      const page = (await viewer.getResult(name, { query: { limit: '200', ...(cursor === null ? {} : { cursor }) } })) as {
         items: { seq: number }[];
         next: string | null;
       };
@@ -42,7 +42,7 @@ test.each(['ledger.list', 'violations.list'] as const)(
 );
 
 test('a row of the ledger list has its subject and the first 500 characters of its rationale', async () => {
-  const [row] = (await viewer.get('ledger.list', { query: { limit: '1' } })).items;
+  const [row] = (await viewer.getResult('ledger.list', { query: { limit: '1' } })).items;
   expect([row!.subject, row!.rationale]).toEqual([`entry ${ENTRIES}`, 'r'.repeat(500)]);
 });
 
@@ -52,7 +52,7 @@ test('a long rationale in the ledger list is cut between characters, and a short
   const [short, long] = [`x${'\u{1f600}'.repeat(400)}`, `x${'\u{1f600}'.repeat(600)}`];
   for (const rationale of [short, long])
     expect((await server.post(paths.audit, key, { actor: 'ci', action: 'policy.violation', rationale })).status).toBe(200);
-  const { items } = await (await portalClient(server, workspace, 'viewer')).get('ledger.list');
+  const { items } = await (await portalClient(server, workspace, 'viewer')).getResult('ledger.list');
   expect(items.map((each) => each.rationale)).toEqual([`x${'\u{1f600}'.repeat(499)}`, short]);
 });
 
@@ -64,20 +64,20 @@ test('lists and the overview show the first 500 characters of long texts, and si
   /** The length of a prefix of the long text in characters; -1 for any other text. */
   const lengthOf = (text: string | null) => (text !== null && long.startsWith(text) ? text.length / '🦉'.length : -1);
   const { body: evaluation } = await server.post(paths.evaluations, key, { agent_name: 'clerk', name: 'suite', pass_rate: 1 });
-  const agent = (await admin.get('agents.list')).items[0]!.id;
+  const agent = (await admin.getResult('agents.list')).items[0]!.id;
   const report = { agent_id: agent, severity: 'low', description: long, recertify: true };
   const { body: incident } = await admin.callRoute('incidents.open', { body: report });
-  const waiting = (await admin.get('overview.read')).recertifications;
+  const waiting = (await admin.getResult('overview.read')).recertifications;
   expect(waiting.map(({ description }) => lengthOf(description))).toEqual([500]);
 
   await server.post(paths.evaluations, key, { agent_name: 'clerk', name: 'suite', status: 'passing', pass_rate: 1 });
-  const { closing } = await admin.get('incidents.read', { params: { incident: incident.id } });
+  const { closing } = await admin.getResult('incidents.read', { params: { incident: incident.id } });
   const closure = { rationale: long, seen: closing!.seen };
   const closed = await admin.callRoute('recertifications.close', { params: { agent }, body: closure });
   expect(closed.status).toBe(200);
-  const [listed] = (await admin.get('incidents.list')).items;
+  const [listed] = (await admin.getResult('incidents.list')).items;
   expect([listed!.description, listed!.closing_rationale].map(lengthOf)).toEqual([500, 500]);
-  const read = await admin.get('incidents.read', { params: { incident: incident.id } });
+  const read = await admin.getResult('incidents.read', { params: { incident: incident.id } });
   expect([read.description, read.closing_rationale].map(lengthOf)).toEqual([30_000, 30_000]);
 
   await admin.callRoute('agents.set_risk', { params: { agent }, body: { risk_level: 'high' } });
@@ -85,8 +85,8 @@ test('lists and the overview show the first 500 characters of long texts, and si
     params: { evaluation: evaluation.id },
     body: await decisionOn(admin, evaluation.id, long),
   });
-  const [approved] = (await admin.get('approvals.list', { query: { status: 'approved' } })).items;
+  const [approved] = (await admin.getResult('approvals.list', { query: { status: 'approved' } })).items;
   expect(lengthOf(approved!.rationale)).toBe(500);
-  const { approval } = await admin.get('approvals.read', { params: { evaluation: evaluation.id } });
+  const { approval } = await admin.getResult('approvals.read', { params: { evaluation: evaluation.id } });
   expect(lengthOf(approval!.rationale)).toBe(30_000);
 });

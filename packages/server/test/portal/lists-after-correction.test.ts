@@ -44,7 +44,7 @@ beforeAll(async () => {
 
 describe('a list filtered by time after the clock was corrected', () => {
   const numbers = async (list: 'ledger.list' | 'decisions.list', query: Record<string, string> = {}) =>
-    (await viewer.get(list, { query })).items.map(({ seq }) => seq);
+    (await viewer.getResult(list, { query })).items.map(({ seq }) => seq);
 
   test('finds later records, and counts records with a future time as recorded at the correction', async () => {
     await write();

@@ -87,7 +87,7 @@ async function stepsReadBy(request: () => Promise<unknown>): Promise<number> {
 async function pagesOf(trace: string) {
   const pages: Awaited<ReturnType<typeof page>>[] = [];
   const page = (cursor: string | null) =>
-    viewer.get('runs.spans', { params: { trace }, query: cursor === null ? {} : { cursor } });
+    viewer.getResult('runs.spans', { params: { trace }, query: cursor === null ? {} : { cursor } });
   let cursor: string | null = null;
   do {
     const next = await page(cursor);
@@ -101,15 +101,16 @@ test('the server reads only a part of a long trace for a page of steps, one step
   timeout: 120_000,
 }, async () => {
   const trace = await send('long', SUBMISSIONS, (number) => Array.from({ length: SPANS }, (_, n) => span(`${number}-${n}`)));
-  const get = (cursor?: string) => viewer.get('runs.spans', { params: { trace }, query: cursor === undefined ? {} : { cursor } });
+  const get = (cursor?: string) =>
+    viewer.getResult('runs.spans', { params: { trace }, query: cursor === undefined ? {} : { cursor } });
   const first = await get();
   expect(first.items).toHaveLength(1000);
   const second = await stepsReadBy(() => get(first.next!));
-  const one = await stepsReadBy(() => viewer.get('runs.span', { params: { trace }, query: { span_id: '40-7' } }));
+  const one = await stepsReadBy(() => viewer.getResult('runs.span', { params: { trace }, query: { span_id: '40-7' } }));
 
   const { status, body } = await server.post(paths.evaluations, key, { agent_name: 'clerk', name: 'suite' });
   expect(status).toBe(200);
-  const models = await stepsReadBy(() => viewer.get('evaluations.read', { params: { evaluation: body.id } }));
+  const models = await stepsReadBy(() => viewer.getResult('evaluations.read', { params: { evaluation: body.id } }));
   const steps = { second, one, models };
   expect({
     ...steps,
@@ -149,6 +150,6 @@ test('a trace with steps that were replaced many times shows each step once, as 
   ]);
   const names = new Set(all.filter(({ span_id }) => span_id.startsWith('same-')).map(({ name }) => name));
   expect([...names]).toEqual([`a name of some length, as sent by submission ${submissions}`]);
-  const { submission } = await viewer.get('runs.span', { params: { trace }, query: { span_id: 'same-3' } });
+  const { submission } = await viewer.getResult('runs.span', { params: { trace }, query: { span_id: 'same-3' } });
   expect(submission).toBe(submissions);
 });

@@ -46,7 +46,7 @@ beforeAll(async () => {
   for (let entry = 0; entry < 4; entry += 1)
     expect((await server.post(paths.audit, key, { actor: 'ci', action: 'test.large', metadata })).status).toBe(200);
   viewer = await portalClient(server, workspace, 'viewer');
-  const { items } = await viewer.get('runs.list', { query: { source: 'telemetry' } });
+  const { items } = await viewer.getResult('runs.list', { query: { source: 'telemetry' } });
   event = items[0]!.id;
   token = await mintKey(server.open.pool, workspace, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
 });

@@ -18,7 +18,7 @@ describe('the overview', () => {
   test('of an empty workspace contains only zeros and empty lists', async () => {
     const workspace = await server.workspace();
     const viewer = await portalClient(server, workspace, 'viewer');
-    expect(await viewer.get('overview.read')).toEqual({
+    expect(await viewer.getResult('overview.read')).toEqual({
       agents_total: 0,
       differing_rows: [],
       agents: [],
@@ -31,7 +31,7 @@ describe('the overview', () => {
       decisions: [],
       has: { runs: false, evaluations: false, decisions: false, ledger: false, keys: false },
     });
-    const { days } = await viewer.get('overview.usage');
+    const { days } = await viewer.getResult('overview.usage');
     expect(days).toHaveLength(14);
     expect(days.at(-1)).toEqual({
       day: new Date().toISOString().slice(0, 10),
@@ -49,14 +49,14 @@ describe('the overview', () => {
     const post = (path: string, body: object) => server.post(path, key, body);
     for (const agent_name of ['a-fit', 'b-grave', 'c-hurt'])
       await post(paths.evaluations, { name: 'n', agent_name, pass_rate: 99 });
-    const { items } = await admin.get('agents.list');
+    const { items } = await admin.getResult('agents.list');
     const [, grave, hurt] = items;
-    await admin.get('agents.set_risk', { params: { agent: grave!.id }, body: { risk_level: 'high' } });
-    await admin.get('incidents.open', {
+    await admin.getResult('agents.set_risk', { params: { agent: grave!.id }, body: { risk_level: 'high' } });
+    await admin.getResult('incidents.open', {
       body: { agent_id: hurt!.id, severity: 'high', description: 'it lied', recertify: true },
     });
     for (const agent_name of ['a-fit', 'b-grave', 'c-hurt']) await post(paths.promotionCheck, { agent_name });
-    const overview = await admin.get('overview.read');
+    const overview = await admin.getResult('overview.read');
     expect(overview.agents.map(({ name, standing }) => [name, standing.reason])).toEqual([
       ['b-grave', 'approval_required'],
       ['c-hurt', 'recertification_open'],
@@ -92,7 +92,7 @@ describe('the overview', () => {
        VALUES ($1, $2, 0, 'old', 'lost', 3, false, $3)`,
       [workspace, `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`, before.toISOString()],
     );
-    const { days } = await admin.get('overview.usage', { query: { days: '3' } });
+    const { days } = await admin.getResult('overview.usage', { query: { days: '3' } });
     expect(
       days.map(({ runs, failures, errors, total_tokens, cost_usd }) => [runs, failures, errors, total_tokens, cost_usd]),
     ).toEqual([
@@ -101,22 +101,22 @@ describe('the overview', () => {
       [3, 1, 1, 16, '1'],
     ]);
     expect(days[0]!.day).toBe(before.toISOString().slice(0, 10));
-    expect((await admin.get('overview.usage', { query: { days: '1' } })).days).toHaveLength(1);
+    expect((await admin.getResult('overview.usage', { query: { days: '1' } })).days).toHaveLength(1);
   });
 });
 
 describe('the workspace', () => {
   test('is renamed by an admin with both names in the ledger; renaming it to the same name writes nothing', async () => {
     const { workspace, admin } = await newWorkspace();
-    const { name: before } = await admin.get('workspace.read');
-    expect(await admin.get('workspace.rename', { body: { name: 'Ærø & Søn' } })).toMatchObject({
+    const { name: before } = await admin.getResult('workspace.read');
+    expect(await admin.getResult('workspace.rename', { body: { name: 'Ærø & Søn' } })).toMatchObject({
       id: workspace,
       name: 'Ærø & Søn',
     });
-    await admin.get('workspace.rename', { body: { name: 'Ærø & Søn' } });
-    const { items } = await admin.get('ledger.list', { query: { action: 'workspace.renamed' } });
+    await admin.getResult('workspace.rename', { body: { name: 'Ærø & Søn' } });
+    const { items } = await admin.getResult('ledger.list', { query: { action: 'workspace.renamed' } });
     expect(items).toHaveLength(1);
-    const entry = await admin.get('ledger.read', { params: { seq: String(items[0]!.seq) } });
+    const entry = await admin.getResult('ledger.read', { params: { seq: String(items[0]!.seq) } });
     expect(entry).toMatchObject({ actor: `user:${admin.id}`, metadata: { before, after: 'Ærø & Søn' } });
   });
 });

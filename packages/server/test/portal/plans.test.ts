@@ -59,7 +59,7 @@ beforeAll(async () => {
   Object.assign(values, {
     agent_id: agents.map(([row]) => row!.id),
     harness_id: [harness!.id],
-    evaluation_id: [(await admin.get('evaluations.list', { query: { limit: '1' } })).items[0]!.id],
+    evaluation_id: [(await admin.getResult('evaluations.list', { query: { limit: '1' } })).items[0]!.id],
     key_id: [(await server.database.sql<{ id: string }>('SELECT gen_random_uuid() AS id'))[0]!.id],
     from: days,
     to: days,

@@ -29,19 +29,19 @@ async function workspaceWithRecords() {
   const evaluate = async (agent_name: string): Promise<string> =>
     (await server.post(paths.evaluations, key, { name: 'n', agent_name, pass_rate: 95 })).body.id;
   const [evaluation, approved] = [await evaluate('a'), await evaluate('b')];
-  const agents = (await admin.get('agents.list')).items;
-  for (const { id } of agents) await admin.get('agents.set_risk', { params: { agent: id }, body: { risk_level: 'high' } });
-  await admin.get('approvals.approve', { params: { evaluation: approved }, body: await decisionOn(admin, approved) });
+  const agents = (await admin.getResult('agents.list')).items;
+  for (const { id } of agents) await admin.getResult('agents.set_risk', { params: { agent: id }, body: { risk_level: 'high' } });
+  await admin.getResult('approvals.approve', { params: { evaluation: approved }, body: await decisionOn(admin, approved) });
   const decision = await decisionOn(admin, evaluation);
   const withdrawal = await decisionOn(admin, approved);
   const agent = agents.find(({ name }) => name === 'a')!.id;
   const incident = { agent_id: agent, severity: 'low', description: 'odd', recertify: true };
-  await admin.get('incidents.open', { body: incident });
+  await admin.getResult('incidents.open', { body: incident });
   const waiting = await mintKey(pool, workspace, { name: 'w', scopes: ['audit'], expiresAt: null }, 'operator');
   const { prefix } = parseIngestionKey(waiting)!;
-  const decisionKeyId = (await admin.get('signing.read')).decision_keys[0]!.key_id;
-  await admin.get('invitations.create', { body: { email: 'waits@example.com', role: 'viewer' } });
-  const invitation = (await admin.get('invitations.list')).items[0]!.id;
+  const decisionKeyId = (await admin.getResult('signing.read')).decision_keys[0]!.key_id;
+  await admin.getResult('invitations.create', { body: { email: 'waits@example.com', role: 'viewer' } });
+  const invitation = (await admin.getResult('invitations.list')).items[0]!.id;
   return {
     workspace,
     member: member.id,

@@ -25,7 +25,7 @@ const sendTrace = async (body: object): Promise<string> => {
 };
 const sendTelemetry = async (...events: object[]) =>
   expect((await server.post(paths.telemetry, key, { events })).status).toBe(200);
-const list = async (query: Record<string, string> = {}) => (await viewer.get('runs.list', { query })).items;
+const list = async (query: Record<string, string> = {}) => (await viewer.getResult('runs.list', { query })).items;
 const traceIds = async (query: Record<string, string>) => (await list(query)).map(({ trace_id }) => trace_id);
 
 describe('the list of runs', () => {
@@ -103,7 +103,7 @@ describe('the list of runs', () => {
       const listed: string[] = [];
       for (let cursor: string | null = ''; cursor !== null; ) {
         const query: Record<string, string> = { text: 'page-', limit, ...(cursor === '' ? {} : { cursor }) };
-        const page = await viewer.get('runs.list', { query });
+        const page = await viewer.getResult('runs.list', { query });
         listed.push(...page.items.map(({ id, ordinal }) => `${id}.${ordinal}`));
         cursor = page.next;
       }
@@ -134,7 +134,7 @@ async function everyPage(
   const listed: string[] = [];
   for (let cursor: string | null = ''; cursor !== null && listed.length < runsWanted; ) {
     const query: Record<string, string> = { ...filter, limit: '200', ...(cursor === '' ? {} : { cursor }) };
-    const page = await reader.get('runs.list', { query });
+    const page = await reader.getResult('runs.list', { query });
     listed.push(...page.items.map(({ trace_id }) => trace_id));
     cursor = page.next;
   }
@@ -209,7 +209,7 @@ describe('one trace', () => {
     await sendTrace({ trace_id: 'merged', outcome: 'escalated', detail: 'second', error: 'late', latency_ms: 12 });
     await sendTrace({ trace_id: 'merged', cost_usd: 1.5, detail: null });
     await sendTelemetry({ trace_id: 'merged', outcome: 'done' }, { trace_id: 'another', outcome: 'done' });
-    const read = await viewer.get('runs.trace', { params: { trace: id } });
+    const read = await viewer.getResult('runs.trace', { params: { trace: id } });
     expect(read).toMatchObject({
       id,
       trace_id: 'merged',
@@ -230,8 +230,8 @@ describe('one trace', () => {
     const at = { started_at: '0001-01-01T00:00:00Z', ended_at: '9999-12-31T23:59:59.999999999Z' };
     const id = await sendTrace({ trace_id: 'limits', ...at, spans: [{ span_id: 'a', kind: 'llm', name: 'n', ...at }] });
     const shown = { started_at: '0001-01-01T00:00:00.000Z', ended_at: '9999-12-31T23:59:59.999Z' };
-    expect(await viewer.get('runs.trace', { params: { trace: id } })).toMatchObject(shown);
-    expect((await viewer.get('runs.spans', { params: { trace: id } })).items[0]).toMatchObject(shown);
+    expect(await viewer.getResult('runs.trace', { params: { trace: id } })).toMatchObject(shown);
+    expect((await viewer.getResult('runs.spans', { params: { trace: id } })).items[0]).toMatchObject(shown);
   });
 
   test('returns a submission byte for byte, including numbers and escapes that JSON readers lose', async () => {
@@ -270,7 +270,7 @@ describe('the steps of a trace', () => {
       trace_id: 'steps',
       spans: [span('replaced', { parent_span_id: 'call', error: 'x'.repeat(2500), status: 'error' })],
     });
-    const { items, next } = await viewer.get('runs.spans', { params: { trace: id } });
+    const { items, next } = await viewer.getResult('runs.spans', { params: { trace: id } });
     expect(next).toBeNull();
     expect(items.map(({ span_id, parent_span_id, position }) => [span_id, parent_span_id, position])).toEqual([
       ['root', null, 0],
@@ -308,10 +308,10 @@ describe('the steps of a trace', () => {
       trace_id: 'opened',
       spans: [span('other'), span('s/1 ?#', { ...sentMembers, temperature: 0.3, note: null })],
     });
-    const { payload, submission } = await viewer.get('runs.span', { params: { trace: id }, query: { span_id: 's/1 ?#' } });
+    const { payload, submission } = await viewer.getResult('runs.span', { params: { trace: id }, query: { span_id: 's/1 ?#' } });
     expect(submission).toBe(1);
     expect(payload).toEqual({ ...sentMembers, others: { temperature: 0.3 } });
-    expect((await viewer.get('runs.span', { params: { trace: id }, query: { span_id: 'other' } })).payload).toEqual({});
+    expect((await viewer.getResult('runs.span', { params: { trace: id }, query: { span_id: 'other' } })).payload).toEqual({});
     expect((await viewer.callRoute('runs.span', { params: { trace: id }, query: { span_id: 'none' } })).status).toBe(404);
   });
 
@@ -321,9 +321,9 @@ describe('the steps of a trace', () => {
       const spans = Array.from({ length: 500 }, (_, index) => span(`${part}-${String(index).padStart(3, '0')}`));
       id = await sendTrace({ trace_id: 'long', spans });
     }
-    const first = await viewer.get('runs.spans', { params: { trace: id } });
+    const first = await viewer.getResult('runs.spans', { params: { trace: id } });
     expect(first.items).toHaveLength(1000);
-    const second = await viewer.get('runs.spans', { params: { trace: id }, query: { cursor: first.next! } });
+    const second = await viewer.getResult('runs.spans', { params: { trace: id }, query: { cursor: first.next! } });
     expect([second.items.length, second.next]).toEqual([500, null]);
     const all = [...first.items, ...second.items];
     expect(all.map(({ position }) => position)).toEqual(all.map((_, index) => index));
@@ -335,9 +335,9 @@ describe('the steps of a trace', () => {
     let id = '';
     for (const part of ['a', 'b', 'c'])
       id = await sendTrace({ trace_id: 'heavy', spans: [span(part, { output: heavy }), span(`${part}2`)] });
-    const first = await viewer.get('runs.spans', { params: { trace: id } });
+    const first = await viewer.getResult('runs.spans', { params: { trace: id } });
     expect(first.items.map(({ span_id }) => span_id)).toEqual(['a', 'a2', 'b', 'b2']);
-    const second = await viewer.get('runs.spans', { params: { trace: id }, query: { cursor: first.next! } });
+    const second = await viewer.getResult('runs.spans', { params: { trace: id }, query: { cursor: first.next! } });
     expect([second.items.map(({ span_id, position }) => [span_id, position]), second.next]).toEqual([
       [
         ['c', 4],
@@ -367,7 +367,7 @@ describe('one telemetry event', () => {
     );
     const [run] = await list({ text: 'both', source: 'telemetry' });
     const params = { submission: run!.id, ordinal: String(run!.ordinal) };
-    expect(await viewer.get('runs.event', { params })).toMatchObject({
+    expect(await viewer.getResult('runs.event', { params })).toMatchObject({
       trace_id: 'both',
       ordinal: 1,
       status: 'ok',
@@ -383,7 +383,7 @@ describe('one telemetry event', () => {
     expect((await viewer.callRoute('runs.event', { params: { ...params, ordinal: '2' } })).status).toBe(404);
     await server.post(paths.telemetry, key, { trace_id: 'alone', outcome: 'x', detail: 'single' });
     const [alone] = await list({ text: 'alone' });
-    expect(await viewer.get('runs.event', { params: { submission: alone!.id, ordinal: '0' } })).toMatchObject({
+    expect(await viewer.getResult('runs.event', { params: { submission: alone!.id, ordinal: '0' } })).toMatchObject({
       detail: 'single',
       trace: null,
     });

@@ -109,11 +109,11 @@ describe('runs erase', () => {
     );
     await erase('person ada');
     const portal = await portalClient(server, tenantId, 'viewer');
-    const { items } = await portal.get('runs.list', { query: { source: 'telemetry', text: 'three' } });
+    const { items } = await portal.getResult('runs.list', { query: { source: 'telemetry', text: 'three' } });
     expect(items).toHaveLength(1);
-    const event = await portal.get('runs.event', { params: { submission: items[0]!.id, ordinal: '2' } });
+    const event = await portal.getResult('runs.event', { params: { submission: items[0]!.id, ordinal: '2' } });
     expect(JSON.stringify(event)).toContain('e3');
-    expect((await portal.get('runs.list', { query: { source: 'telemetry', text: 'person ada' } })).items).toEqual([]);
+    expect((await portal.getResult('runs.list', { query: { source: 'telemetry', text: 'person ada' } })).items).toEqual([]);
   });
 
   test('does not change the text of the other telemetry events of a request', async () => {
@@ -196,7 +196,7 @@ describe('runs erase', () => {
     await sendTelemetry({ trace_id: 'Run-Ada' }, { trace_id: 'run-ada' }, { trace_id: 'one' }, { trace_id: 'run-ada' });
     expect((await erase('run-ada')).status).toBe(0);
     const portal = await portalClient(server, tenantId, 'viewer');
-    const { items } = await portal.get('runs.list', { query: { source: 'telemetry', text: 'run-ada' } });
+    const { items } = await portal.getResult('runs.list', { query: { source: 'telemetry', text: 'run-ada' } });
     expect(items).toMatchObject([{ trace_id: 'Run-Ada' }]);
     const segments = await sql('SELECT trace_ids FROM countersign.run_id_segments WHERE tenant_id = $1');
     expect(segments).toEqual([{ trace_ids: 'run-ada\n\none\n' }]);

@@ -32,7 +32,7 @@ const entries = async () =>
 describe('retention in the portal', () => {
   test('has no limit before it is set', async () => {
     const viewer = await portalClient(server, tenantId, 'viewer');
-    expect(await viewer.get('retention.read')).toEqual({
+    expect(await viewer.getResult('retention.read')).toEqual({
       trace_days: null,
       telemetry_days: null,
       confirm_below: 183,
@@ -42,7 +42,7 @@ describe('retention in the portal', () => {
 
   test('is set by an admin, with a ledger entry of the periods before and after the change', async () => {
     expect((await set({ trace_days: 365 })).status).toBe(200);
-    const facts = await admin.get('retention.set', { body: { telemetry_days: 200 } });
+    const facts = await admin.getResult('retention.set', { body: { telemetry_days: 200 } });
     expect(facts).toMatchObject({ trace_days: 365, telemetry_days: 200 });
     expect(facts.periods).toMatchObject([
       { trace_days: 365, telemetry_days: null },
