@@ -46,7 +46,8 @@ export async function setRetention(pool: Pool, tenantId: string, change: Retenti
   requireDays('traces', change.traceDays);
   requireDays('telemetry', change.telemetryDays);
   // A change that lacks its confirmation is rejected before the comparison, which can take minutes.
-  requireConfirmation((await readRetention(pool, tenantId)).current, change);
+  if (DAYS.some((days) => isShort(change[days])) && !change.isShortConfirmed)
+    requireConfirmation((await readRetention(pool, tenantId)).current, change);
   const verified = await comparePeriods(pool, tenantId);
   return governanceAct(pool, tenantId, by, async ({ tx, now, record }) => {
     const periods = await readRetentionPeriods(tx);
@@ -68,11 +69,13 @@ const changedDays = (before: RetentionDays, change: RetentionChange): RetentionD
   telemetryDays: change.telemetryDays === undefined ? before.telemetryDays : change.telemetryDays,
 });
 
+const isShort = (days: number | null | undefined): boolean => typeof days === 'number' && days < SHORT_RETENTION_DAYS;
+
 /** @throws ShortPeriodError if the change sets a short period and is not confirmed. */
 function requireConfirmation(before: RetentionDays, change: RetentionChange): void {
   const after = changedDays(before, change);
-  const isShort = DAYS.some((days) => after[days] !== before[days] && (after[days] ?? RETENTION_DAYS_MAX) < SHORT_RETENTION_DAYS);
-  if (isShort && !change.isShortConfirmed) throw new ShortPeriodError();
+  const setsShort = DAYS.some((days) => after[days] !== before[days] && isShort(after[days]));
+  if (setsShort && !change.isShortConfirmed) throw new ShortPeriodError();
 }
 
 /** The running comparison of each workspace's periods with its ledger. */
