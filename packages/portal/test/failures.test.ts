@@ -41,6 +41,34 @@ test.each([
   await page.getByText('No agents yet').waitFor();
 });
 
+test('a retry that succeeds moves the focus from the button, which disappears, to the page', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
+  const { page } = await workspace.visit('viewer');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  const fail = () =>
+    page
+      .context()
+      .route('**/api/portal/**/agents*', (route) =>
+        route.fulfill({ status: 500, json: { error: 'internal_error', issues: [] } }),
+      );
+  const button = page.getByRole('button', { name: 'Try again' });
+  const retry = async () => {
+    await button.waitFor();
+    await page.context().unroute('**/api/portal/**/agents*');
+    await button.press('Enter');
+    await button.waitFor({ state: 'detached' });
+    await page.getByRole('main').getByRole('link', { name: 'support-bot' }).waitFor();
+    return page.evaluate('document.activeElement.id');
+  };
+  await fail();
+  await page.getByRole('navigation').getByRole('link', { name: 'Agents' }).click();
+  expect(await retry()).toBe('page');
+  await fail();
+  await page.evaluate(RETURN_TO_TAB);
+  expect(await retry()).toBe('page');
+});
+
 test('the list of agents says "No agents yet" only if the server has responded that there are no archived agents', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');

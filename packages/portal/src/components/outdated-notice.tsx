@@ -1,8 +1,8 @@
-import { Button } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { toProblem } from '../api/problem.ts';
 import { Notice } from './notice.tsx';
 import styles from './outdated-notice.module.css';
+import { RetryButton } from './retry-button.tsx';
 
 /**
  * A notice above data that could not be updated. Shows nothing if the connection is lost or the session has ended: the page then has a
@@ -23,9 +23,7 @@ export function OutdatedNotice({
       <Notice kind="warning" role="status">
         <div className="row">
           <p>{what} could not be updated, so it may be out of date.</p>
-          <Button variant="default" size="xs" onClick={() => void query.refetch()}>
-            Try again
-          </Button>
+          <RetryButton retry={() => void query.refetch()} />
         </div>
       </Notice>
     </div>

@@ -1,6 +1,6 @@
-import { Button } from '@mantine/core';
 import { toProblem } from '../api/problem.ts';
 import { Notice } from './notice.tsx';
+import { RetryButton } from './retry-button.tsx';
 
 const TITLES = {
   lost: 'No connection',
@@ -27,11 +27,7 @@ export function ProblemNotice({ problem: error, retry }: { problem: unknown; ret
           Request ID <code>{problem.requestId}</code>. Use it to find the error in the server log.
         </p>
       )}
-      {problem.isRetryable && retry !== undefined && (
-        <Button variant="default" size="xs" onClick={retry}>
-          Try again
-        </Button>
-      )}
+      {problem.isRetryable && retry !== undefined && <RetryButton retry={retry} />}
     </Notice>
   );
 }
