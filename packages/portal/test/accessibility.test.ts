@@ -12,7 +12,7 @@ const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 
 let workspace: Workspace;
-let empty: string;
+let emptyWorkspace: string;
 /** The pages that a signed-in person can open, by name, with their paths below the workspace. A path with a leading slash is absolute. */
 const pages: Record<string, string> = {
   overview: '',
@@ -57,10 +57,10 @@ beforeAll(async () => {
   const approvals = await browser.call('GET', `/workspaces/${id}/approvals`);
   const evaluation: string = approvals.body.items[0].evaluation.id;
   const events = await browser.call('GET', `/workspaces/${id}/runs?source=telemetry`);
-  empty = await workspace.server.workspace('empty');
+  emptyWorkspace = await workspace.server.workspace('empty');
   Object.assign(pages, {
-    'an empty list of approvals': `/w/${empty}/approvals`,
-    'one-time link': (await workspaceSetUpLink(workspace.server.open.pool, empty)).path,
+    'an empty list of approvals': `/w/${emptyWorkspace}/approvals`,
+    'one-time link': (await workspaceSetUpLink(workspace.server.open.pool, emptyWorkspace)).path,
     agent: `agents/${agent}`,
     trace: `runs/traces/${trace}`,
     event: `runs/events/${events.body.items[0].id}/0`,
@@ -97,7 +97,7 @@ async function violations(page: Page, rules: Rules = 'all'): Promise<string[]> {
 test('every page for a signed-in person fits on a phone, follows the content security policy and has no serious axe-core violation', {
   timeout: 240_000,
 }, async () => {
-  const { browser } = await createPerson(workspace.server, { [workspace.id]: 'admin', [empty]: 'admin' });
+  const { browser } = await createPerson(workspace.server, { [workspace.id]: 'admin', [emptyWorkspace]: 'admin' });
   const { page, pageErrors } = await openWindow({ baseURL: workspace.server.url, cookie: browser.cookie });
   const found: string[] = [];
   for (const [name, path] of Object.entries(pages)) {

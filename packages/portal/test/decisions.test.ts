@@ -5,7 +5,7 @@ import { sha256, verifyEd25519 } from '../../server/src/crypto/digests.ts';
 import { newWorkspace, paths } from './harness.ts';
 
 /** A script that returns the results of all mutations in the page's cache of React Query, as JSON. */
-const KEPT_RESULTS = `(() => {
+const READ_MUTATION_RESULTS = `(() => {
   const root = document.getElementById('root');
   let fiber = root[Object.keys(root).find((name) => name.startsWith('__reactContainer$'))].stateNode.current;
   while (fiber.memoizedProps?.client === undefined) fiber = fiber.child;
@@ -31,7 +31,7 @@ test('the page of a decision verifies the hash, attestation, evidence and (with 
   await page.getByRole('dialog').getByRole('button', { name: 'Load key' }).click();
   await page.getByText('Signature (HMAC-SHA256): passed').waitFor();
   // The page promises that the key is discarded after the person leaves it.
-  expect(await page.evaluate(KEPT_RESULTS)).not.toContain('decision_key');
+  expect(await page.evaluate(READ_MUTATION_RESULTS)).not.toContain('decision_key');
   const shown = await workspace.server.database.sql(
     `SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1 AND action = 'decision_key.shown'`,
     [workspace.id],
@@ -83,7 +83,7 @@ test('a decision is verified with the current keys, even if an earlier page had 
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   for (const _each of [1, 2]) await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
   const { page } = await workspace.visit('viewer', 'decisions');
-  // As before a rotation, the published keys lack the current key.
+  // These published keys lack the current key, like the keys that were published before a rotation.
   await page.route('**/.well-known/jwks.json', (route) => route.fulfill({ json: { keys: [] } }));
   const decisions = page.getByRole('table', { name: 'Decisions' }).getByRole('link', { name: 'support-bot' });
   await decisions.first().click();

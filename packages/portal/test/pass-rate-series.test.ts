@@ -25,7 +25,7 @@ test('pass rates are grouped by suite, or by evaluation name if there is no suit
     point(4, 'regression', { pass_rate: null, status: 'running' }),
   ];
   const { lines, others } = seriesOf(ratedPoints(points), 5);
-  expect(lines.map(({ name, points: own }) => [name, own.map(({ pass_rate }) => pass_rate)])).toEqual([
+  expect(lines.map(({ name, points: linePoints }) => [name, linePoints.map(({ pass_rate }) => pass_rate)])).toEqual([
     ['safety', [20, 30]],
     ['regression', [90]],
   ]);
@@ -37,7 +37,7 @@ test('the most recently evaluated suites have lines, and the points of all other
   const { lines, others } = seriesOf(ratedPoints(points), 5);
   expect(lines.map(({ name }) => name)).toEqual(['suite-7', 'suite-6', 'suite-5', 'suite-4', 'suite-3']);
   expect(others.suites).toBe(3);
-  expect(lines.flatMap(({ points: own }) => own).length + others.points.length).toBe(40);
+  expect(lines.flatMap(({ points: linePoints }) => linePoints).length + others.points.length).toBe(40);
 });
 
 test('points are sorted by time, even if a clock stepped back, and points without a pass rate are omitted', () => {

@@ -37,10 +37,10 @@ test('a printed decision has light colors and the complete signed document, with
     checks: true,
   });
   expect(await page.evaluate(`getComputedStyle(document.querySelector('h1')).color`)).toBe('rgb(26, 33, 39)');
-  const cut = await page
+  const hiddenPx = await page
     .getByRole('group', { name: 'the decision as JSON' })
     .evaluate((element: { scrollHeight: number; clientHeight: number }) => element.scrollHeight - element.clientHeight);
-  expect(cut).toBe(0);
+  expect(hiddenPx).toBe(0);
   await page.emulateMedia({ media: null });
 });
 

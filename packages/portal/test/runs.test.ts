@@ -156,9 +156,9 @@ test('the list of runs keeps its page and filters in the URL, so that Back works
   await page.reload();
   await page.getByRole('button', { name: 'Previous page' }).click();
   await expect.poll(trace, BUSY).toBe(firstRuns[1]);
-  const second = page.url();
+  const secondPageURL = page.url();
   await page.goto('about:blank');
-  await page.goto(second);
+  await page.goto(secondPageURL);
   await page.getByRole('button', { name: 'First page' }).click();
   await expect.poll(trace, BUSY).toBe(firstRuns[0]);
 

@@ -96,7 +96,7 @@ async function takeAll(browser: Browser, link: string, workspace: string): Promi
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL('**/w/**');
   await openIncident(page, workspace);
-  const empty = await createEmptyWorkspace(page);
+  const emptyWorkspace = await createEmptyWorkspace(page);
   const storageState = await first.storageState();
   for (const width of SIZES) {
     for (const colorScheme of SCHEMES) {
@@ -113,7 +113,11 @@ async function takeAll(browser: Browser, link: string, workspace: string): Promi
       }
       if (selectedNames.length === 0 || selectedNames.includes('first-hour')) {
         for (const path of ['', 'runs', 'ledger', 'keys', 'approvals'])
-          await openAndSave(each, `/w/${empty}/${path}`, `first-hour-${path === '' ? 'overview' : path}-${width}-${colorScheme}`);
+          await openAndSave(
+            each,
+            `/w/${emptyWorkspace}/${path}`,
+            `first-hour-${path === '' ? 'overview' : path}-${width}-${colorScheme}`,
+          );
       }
       await saveDialogs(each, workspace, `${width}-${colorScheme}`);
       await context.close();

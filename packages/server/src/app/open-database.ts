@@ -217,15 +217,19 @@ const notSetUp = ({ where }: AcquiredDatabase): ExitError =>
  *   throws. Verifiers could not verify signatures made with other secrets.
  */
 export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { reset?: boolean } = {}): Promise<InstanceSigner> {
-  const own = fingerprints(secrets);
-  const stored = await ensureInstance(pool, { id: newId(), masterFingerprint: own.master, signingFingerprint: own.signing });
+  const configured = fingerprints(secrets);
+  const stored = await ensureInstance(pool, {
+    id: newId(),
+    masterFingerprint: configured.master,
+    signingFingerprint: configured.signing,
+  });
   if (stored === undefined) {
     throw new ExitError(
       'refused',
       'the row in the table instance is missing: it was deleted outside the server; restore it from a backup (nothing was changed)',
     );
   }
-  if (stored.masterFingerprint !== own.master) {
+  if (stored.masterFingerprint !== configured.master) {
     throw new ExitError(
       'wrong_secret',
       'COUNTERSIGN_MASTER_SECRET (or the file master-secret) is not the secret of this database; set the right one (nothing was changed)',
@@ -234,7 +238,7 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { r
   if (!stored.isSealed) {
     throw new ExitError(
       'refused',
-      'the seal of the row in the table instance is not valid: it was changed outside the server; restore it from a backup (nothing was changed)',
+      'the seal of the row in the table instance is not valid: the row was changed outside the server; restore it from a backup (nothing was changed)',
     );
   }
   return openSigner(pool, stored, secrets, options);

@@ -52,7 +52,7 @@ interface WriterOptions<I> {
   /** The documents of an item. Unless they are small, they are compressed before the transaction. */
   documentsOf?: (item: I) => readonly Buffer[];
   /** Called after the commit of a batch. */
-  committed?: (outcomes: readonly Outcome[], tenantId: string) => void;
+  onCommit?: (outcomes: readonly Outcome[], tenantId: string) => void;
   /** The remembered heads of the log that the batch appends to. The tenant's head is dropped if the batch fails. */
   heads?: RememberedHeads;
 }
@@ -78,7 +78,7 @@ export function openRecordWriters(parts: {
   const createWriter = <I extends Item>(
     name: keyof typeof LIMITS,
     write: (tx: Transaction, items: readonly I[], batch: BatchParts<I>) => Promise<Outcome[]>,
-    { documentsOf, committed, heads }: WriterOptions<I> = {},
+    { documentsOf, onCommit, heads }: WriterOptions<I> = {},
   ): BatchWriter<I, IngestReply> =>
     new BatchWriter({
       name,
@@ -95,7 +95,7 @@ export function openRecordWriters(parts: {
             throw error;
           },
         );
-        committed?.(outcomes, tenantId);
+        onCommit?.(outcomes, tenantId);
         return outcomes;
       },
       observe: (items) => metrics.batchItems.observe({ kind: name }, items),
@@ -104,22 +104,22 @@ export function openRecordWriters(parts: {
   return {
     traces: createWriter('traces', (tx, items, { documents }) => writeTraces(tx, items, documents, traceHeads), {
       documentsOf: ({ document }) => [document],
-      committed: countRuns,
+      onCommit: countRuns,
       heads: traceHeads,
     }),
     exports: createWriter('exports', (tx, items, { documents }) => writeExports(tx, items, documents, traceHeads), {
       documentsOf: documentsOfExport,
-      committed: countRuns,
+      onCommit: countRuns,
       heads: traceHeads,
     }),
     telemetry: createWriter('telemetry', (tx, items, { documents }) => writeTelemetry(tx, items, documents), {
       documentsOf: ({ document }) => [document],
-      committed: countRuns,
+      onCommit: countRuns,
     }),
     evaluations: createWriter('evaluations', writeEvaluations),
     detailedEvaluations: createWriter('detailedEvaluations', writeDetailedEvaluations),
     audit: createWriter('audit', (tx, items, { takeMore }) => writeAudit(tx, items, auditHeads, takeMore), {
-      committed: (outcomes) => metrics.ledgerAppends.inc(outcomes.filter(isStored).length),
+      onCommit: (outcomes) => metrics.ledgerAppends.inc(outcomes.filter(isStored).length),
       heads: auditHeads,
     }),
     decisions: createWriter('decisions', (tx, checks, { takeMore }) =>

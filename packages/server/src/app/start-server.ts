@@ -234,9 +234,9 @@ function openMetrics(parts: {
   const { broken } = requireSeals(database.pool);
   const metrics = new Metrics(
     {
-      queuedBytes: () => memory.queue.used,
-      bodyBytes: () => memory.reading.used,
-      responseBytes: () => memory.answering.used,
+      queuedBytes: () => memory.queue.usedBytes,
+      bodyBytes: () => memory.reading.usedBytes,
+      responseBytes: () => memory.answering.usedBytes,
       isClockUnsafe: () => database.clock.fault() !== undefined,
       refusedLogs: () => countRefusedLogs(database.pool),
       preparingBodies: () => workers.length,

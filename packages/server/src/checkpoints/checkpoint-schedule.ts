@@ -46,11 +46,11 @@ export function scheduleCheckpoints(
         const size = await makeIfDue(id, log, seconds).catch((error: unknown): undefined => {
           // If the database is unavailable, the whole round fails, with one warning. The next round tries again.
           if (isDatabaseUnavailable(error)) throw error;
-          const isOfMemory = error instanceof MemoryFolderError;
+          const isMemoryError = error instanceof MemoryFolderError;
           // A full memory folder fails for every log, so a round reports it once. Checkpoints in the database are still copied to the sink.
-          if (isOfMemory && isMemoryReported) return;
-          isMemoryReported ||= isOfMemory;
-          const what = isOfMemory ? 'a checkpoint is not stored in the memory folder' : 'no checkpoint was made';
+          if (isMemoryError && isMemoryReported) return;
+          isMemoryReported ||= isMemoryError;
+          const what = isMemoryError ? 'a checkpoint is not stored in the memory folder' : 'no checkpoint was made';
           logger.error({ err: error, tenantId: id, log }, what);
         });
         if (size !== 0) await anchoring?.catchUp(id, log, size);
@@ -86,18 +86,18 @@ export function scheduleCheckpoints(
  */
 class CheckpointAges {
   /** The newest checkpoint of each log, with the time when this process first saw it, in milliseconds of the monotonic clock. */
-  readonly #seen = new Map<string, { size: number; atMs: number }>();
+  readonly #newest = new Map<string, { size: number; atMs: number }>();
 
   /** The age of a log's newest checkpoint: since the time in its row, or since this process first saw it, whichever is longer. */
   secondsOf(tenantId: string, log: LogName, { size, ageSeconds }: StoredCheckpoint): number {
     const key = `${tenantId} ${log}`;
-    let seen = this.#seen.get(key);
-    // A smaller size means that the row of the newest checkpoint was deleted. Then the time is kept, so that the age does not restart at 0.
-    if (seen === undefined || size > seen.size) {
-      seen = { size, atMs: performance.now() };
-      this.#seen.set(key, seen);
+    let newest = this.#newest.get(key);
+    // A smaller size means that the row of the newest checkpoint was deleted. Then `atMs` is kept, so that the age does not restart at 0.
+    if (newest === undefined || size > newest.size) {
+      newest = { size, atMs: performance.now() };
+      this.#newest.set(key, newest);
     }
-    return Math.max(ageSeconds, (performance.now() - seen.atMs) / 1000);
+    return Math.max(ageSeconds, (performance.now() - newest.atMs) / 1000);
   }
 }
 
@@ -106,14 +106,14 @@ class CheckpointAges {
  * round that fails after the stop is not reported, because the stop ends its connections.
  */
 function repeat(seconds: number, round: () => Promise<void>, { logger, signal }: { logger: Logger; signal: AbortSignal }): void {
-  let running = false;
+  let isRunning = false;
   const run = async () => {
-    if (running) return;
-    running = true;
+    if (isRunning) return;
+    isRunning = true;
     await round().catch((error: Error) => {
       if (!signal.aborted) logger.warn({ reason: error.message }, 'the round of checkpoints failed; the next round tries again');
     });
-    running = false;
+    isRunning = false;
   };
   const timer = setInterval(run, Math.min(seconds * 1000, ROUND_MS_MAX)).unref();
   signal.addEventListener('abort', () => clearInterval(timer));

@@ -72,7 +72,7 @@ export function openMemoryFolder(
 function memoryFolder(folder: string): HeadStore {
   const pathOf = (tenantId: string, log: LogName) => join(folder, tenantId, `${log}.checkpoint`);
   /** The size of the checkpoint that this process wrote last, by path. A checkpoint that is requested again is not written again. */
-  const written = new Map<string, number>();
+  const writtenSizes = new Map<string, number>();
   const files = new ChangedFiles();
   const failing = new FailingFiles();
   const replace = async (path: string, { size, note }: { size: number; note: string }) => {
@@ -82,7 +82,7 @@ function memoryFolder(folder: string): HeadStore {
       await writeSynced(temporary, note);
       await rename(temporary, path);
       await syncFolder(dirname(path));
-      written.set(path, size);
+      writtenSizes.set(path, size);
     } finally {
       await rm(temporary, { force: true });
     }
@@ -109,7 +109,7 @@ function memoryFolder(folder: string): HeadStore {
     write: (tenantId, log, checkpoint, { isRestoreAccepted = false } = {}) => {
       const path = pathOf(tenantId, log);
       return failing.watch(path, 'written', async () => {
-        const isWritten = (written.get(path) ?? -1) >= checkpoint.size;
+        const isWritten = (writtenSizes.get(path) ?? -1) >= checkpoint.size;
         // Another server may have stored a larger checkpoint.
         if (!isRestoreAccepted && (isWritten || (await storedSize(path)) > checkpoint.size)) return;
         await replace(path, checkpoint);

@@ -8,7 +8,7 @@ import { readAllPages } from './all-pages.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
-import { shownTime } from './table.ts';
+import { formatTime } from './table.ts';
 
 const agentsPage = (tx: Transaction, after: string | null, limit: number) =>
   listAgentsPage(tx, { search: null, riskLevel: null, archived: null }, after, limit);
@@ -26,7 +26,7 @@ export function addAgents(program: Command, session: Session): void {
     .option(...JSON_OPTION)
     .addHelpText('after', examples('agents list --workspace acme'))
     .action(async ({ workspace }: { workspace: string }) => {
-      const [agents, open] = await session.withWorkspace(workspace, async ({ pool }, tenant) => [
+      const [agents, openRecertifications] = await session.withWorkspace(workspace, async ({ pool }, tenant) => [
         await readAllPages(pool, tenant.id, agentsPage, ({ name }) => name),
         await readAllPages(pool, tenant.id, openRecertificationsPage, ({ place_seq: seq, id }) => ({ seq, id })),
       ]);
@@ -34,7 +34,7 @@ export function addAgents(program: Command, session: Session): void {
         id,
         name,
         risk_level,
-        open_recertifications: open.filter(({ agent }) => agent.id === id).length,
+        open_recertifications: openRecertifications.filter(({ agent }) => agent.id === id).length,
         created_at,
       }));
       await session.list(rows, 'no agents yet; a trace, telemetry event or evaluation registers the agent that it names', [
@@ -42,7 +42,7 @@ export function addAgents(program: Command, session: Session): void {
         ['RISK', ({ risk_level }) => risk_level],
         ['OPEN RE-CERTIFICATIONS', ({ open_recertifications }) => String(open_recertifications)],
         ['ID', ({ id }) => id],
-        ['CREATED', ({ created_at }) => shownTime(created_at)],
+        ['CREATED', ({ created_at }) => formatTime(created_at)],
       ]);
     });
 

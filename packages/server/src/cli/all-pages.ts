@@ -5,19 +5,19 @@ const PAGE_ROWS = 1000;
 
 /**
  * Reads a list of the portal to its end, in one transaction.
- * @param page reads at most `limit` rows after a place; null is the beginning.
+ * @param readPage reads at most `limit` rows after a place; null is the beginning.
  * @param placeOf the place of a row in the list.
  */
 export const readAllPages = <Row, Place>(
   pool: Pool,
   tenantId: string,
-  page: (tx: Transaction, after: Place | null, limit: number) => Promise<Row[]>,
+  readPage: (tx: Transaction, after: Place | null, limit: number) => Promise<Row[]>,
   placeOf: (row: Row) => Place,
 ): Promise<Row[]> =>
   inReadTransaction(pool, tenantId, async (tx) => {
     const rows: Row[] = [];
     for (let after: Place | null = null; ; ) {
-      const read: Row[] = await page(tx, after, PAGE_ROWS);
+      const read: Row[] = await readPage(tx, after, PAGE_ROWS);
       rows.push(...read);
       if (read.length < PAGE_ROWS) return rows;
       after = placeOf(read.at(-1)!);

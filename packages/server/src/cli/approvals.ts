@@ -6,7 +6,7 @@ import { readAllPages } from './all-pages.ts';
 import { JSON_OPTION, parseUuid, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
-import { shortLine, shownTime } from './table.ts';
+import { formatTime, shortLine } from './table.ts';
 
 /** `approvals list | approve | reject | withdraw`. */
 export function addApprovals(program: Command, session: Session): void {
@@ -65,8 +65,8 @@ function addList(group: Command, session: Session): void {
         ['EVALUATION ID', ({ evaluation_id }) => evaluation_id],
         ['EVALUATION', ({ evaluation }) => evaluation],
         ['RESULT', ({ evaluation_status: status, pass_rate: rate }) => (rate === null ? status : `${status}, ${rate} %`)],
-        ['REQUESTED', ({ requested_at }) => shownTime(requested_at)],
-        ['DECIDED', ({ decided_at }) => shownTime(decided_at)],
+        ['REQUESTED', ({ requested_at }) => formatTime(requested_at)],
+        ['DECIDED', ({ decided_at }) => formatTime(decided_at)],
         ['BY', ({ decided_by }) => decided_by],
         ['RATIONALE', ({ rationale }) => (rationale === null ? null : shortLine(rationale, 60))],
       ]);

@@ -99,7 +99,7 @@ async function verifyAndReport(
   { manifest, leftOut, restoreFaults }: { manifest: BackupManifest; leftOut: string[]; restoreFaults: string[] },
 ): Promise<void> {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
-  session.say(`wrote ${rows} rows of ${workspacesOf(manifest.workspaces.length)}; verifying the logs`);
+  session.say(`wrote ${rows} rows of ${formatWorkspaceCount(manifest.workspaces.length)}; verifying the logs`);
   const progress = progressOn(session, showProgress === true);
   const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.onRows).finally(progress.done);
   session.ending = faults.length + restoreFaults.length === 0 ? 'ok' : 'broken';
@@ -118,7 +118,7 @@ async function verifyAndReport(
 }
 
 /** `1 workspace`, `2 workspaces`. */
-export const workspacesOf = (count: number): string => (count === 1 ? '1 workspace' : `${count} workspaces`);
+export const formatWorkspaceCount = (count: number): string => (count === 1 ? '1 workspace' : `${count} workspaces`);
 
 const NOTE = `
 The backup contains the rows that were committed before it began. Only the user who runs this command can read its files. In the

@@ -7,7 +7,7 @@ import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
-import { oneLine, shownTime } from './table.ts';
+import { formatTime, oneLine } from './table.ts';
 
 /** `decision-key show | list | rotate | retire`. */
 export function addDecisionKey(program: Command, session: Session): void {
@@ -69,8 +69,8 @@ function addList(group: Command, session: Session): void {
       await session.list(rows, 'no decision keys', [
         ['KEY ID', ({ key_id }) => key_id],
         ['STATE', ({ state }) => state],
-        ['CREATED', ({ created_at }) => shownTime(created_at)],
-        ['RETIRED', ({ retired_at }) => shownTime(retired_at)],
+        ['CREATED', ({ created_at }) => formatTime(created_at)],
+        ['RETIRED', ({ retired_at }) => formatTime(retired_at)],
       ]);
     });
 }

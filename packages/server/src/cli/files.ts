@@ -59,8 +59,8 @@ async function explainFileErrors<T>(verb: 'read' | 'write', path: string, work: 
     if (!(error instanceof Error) || !('syscall' in error)) throw error;
     const why = verb === 'write' && (error as NodeJS.ErrnoException).code === 'ENOENT' ? noFolder(path) : error.message;
     // A command may read two files at once. An error of the operating system names the right file.
-    const named = (verb === 'read' && (error as NodeJS.ErrnoException).path) || path;
-    throw new ExitError('wrong_use', `cannot ${verb} ${JSON.stringify(named)}: ${why}`, { cause: error });
+    const failingPath = (verb === 'read' && (error as NodeJS.ErrnoException).path) || path;
+    throw new ExitError('wrong_use', `cannot ${verb} ${JSON.stringify(failingPath)}: ${why}`, { cause: error });
   });
 }
 

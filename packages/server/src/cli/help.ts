@@ -14,12 +14,12 @@ function wrap(text: string, indent: number, width = 100): string {
   return [...lines, line].join('\n' + ' '.repeat(indent));
 }
 
-const exitCodes = (): string =>
+const exitCodeLines = (): string =>
   Object.values(EXIT_CODES)
     .map(({ status, meaning }) => `  ${String(status).padEnd(4)}${wrap(meaning, 6)}`)
     .join('\n');
 
-const variables = (): string =>
+const variableLines = (): string =>
   Object.values(VARIABLES)
     .map(({ name, default: fallback, meaning }) => {
       const shown = fallback === undefined ? meaning : `${meaning} (default: ${fallback})`;
@@ -43,10 +43,10 @@ migrate, restore, workspace create. Other commands that need a database exit wit
 tables do not exist.
 
 Exit codes:
-${exitCodes()}
+${exitCodeLines()}
 
 Environment:
-${variables()}
+${variableLines()}
 `;
 
 /** The examples in the help of a command. */

@@ -8,7 +8,7 @@ import { readAllPages } from './all-pages.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
-import { shortLine, shownTime } from './table.ts';
+import { formatTime, shortLine } from './table.ts';
 
 /** `incidents open | violation | list` and `recertifications close`. */
 export function addIncidents(program: Command, session: Session): void {
@@ -112,7 +112,7 @@ function addList(group: Command, session: Session): void {
         closing_evaluation_id: incident.closing_evaluation_id,
       }));
       await session.list(rows, 'no incidents', [
-        ['OPENED', ({ opened_at }) => shownTime(opened_at)],
+        ['OPENED', ({ opened_at }) => formatTime(opened_at)],
         ['SEVERITY', ({ severity }) => severity],
         ['AGENT', ({ agent }) => agent],
         ['RE-CERTIFICATION', ({ recertification }) => recertification],

@@ -6,9 +6,9 @@ import { readAllPages } from './all-pages.ts';
 import { JSON_OPTION, parseExpiry, parsePrefix, parseScopes, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
-import { shownTime } from './table.ts';
+import { formatTime } from './table.ts';
 
-const shownOnce = (noun: string): string => `the ${noun} is shown only once; store it in a secrets manager`;
+const shownOnceMessage = (noun: string): string => `the ${noun} is shown only once; store it in a secrets manager`;
 
 /** The two kinds of keys. Each has its own group of commands. The commands that both groups have, except `mint`, share their code. */
 const KINDS = {
@@ -74,7 +74,7 @@ async function mint(
     mintKey(pool, tenant.id, { name, scopes, expiresAt: expires }, 'operator'),
   );
   await session.writeResult({ key, prefix: prefixOf(key), name, scopes, expires_at: expires }, key);
-  session.say(shownOnce(KINDS[kind].noun));
+  session.say(shownOnceMessage(KINDS[kind].noun));
 }
 
 function addScopes(group: Command, session: Session): void {
@@ -114,7 +114,7 @@ function addRotate(group: Command, session: Session, kind: KeyKind): void {
         rotateKey(pool, tenant.id, prefix, 'operator', kind),
       );
       await session.writeResult({ key, prefix }, key);
-      session.say(shownOnce(noun));
+      session.say(shownOnceMessage(noun));
     });
 }
 
@@ -156,10 +156,10 @@ function addList(group: Command, session: Session, kind: KeyKind): void {
         ['NAME', ({ name }) => name],
         ['SCOPES', ({ scopes }) => scopes.join(',')],
         ['STATE', ({ state }) => state],
-        ['CREATED', ({ created_at }) => shownTime(created_at)],
-        ['ROTATED', ({ rotated_at }) => shownTime(rotated_at)],
-        ['EXPIRES', ({ expires_at }) => shownTime(expires_at)],
-        ['LAST USED', ({ last_used_at }) => shownTime(last_used_at)],
+        ['CREATED', ({ created_at }) => formatTime(created_at)],
+        ['ROTATED', ({ rotated_at }) => formatTime(rotated_at)],
+        ['EXPIRES', ({ expires_at }) => formatTime(expires_at)],
+        ['LAST USED', ({ last_used_at }) => formatTime(last_used_at)],
       ]);
     });
 }

@@ -17,7 +17,7 @@ import { limitHeapGrowth } from './heap-growth.ts';
 import { examples } from './help.ts';
 import { type Progress, progressOn } from './progress.ts';
 import type { Session } from './session.ts';
-import { expectedTenant, keptHeads, keysGiven, repeatable, type VerificationOptions } from './verification-options.ts';
+import { expectedTenant, keptHeads, readKeyOption, repeatable, type VerificationOptions } from './verification-options.ts';
 import { isValid, sentenceOf, verdictOf } from './verification-verdict.ts';
 
 /** The largest number of schema differences in the text output. The JSON output has all of them. */
@@ -147,8 +147,8 @@ type LogOptions = VerifyOptions & { log: LogName };
 
 /** What a log must match: the keys and heads that the user kept. `contradiction` if these contradict each other. */
 const expectationOf = (options: LogOptions) => {
-  const given = keysGiven(options);
-  return { keysTenantId: given?.tenantId, ...keptHeads(options, given?.keys, options.log) };
+  const givenKeys = readKeyOption(options);
+  return { keysTenantId: givenKeys?.tenantId, ...keptHeads(options, givenKeys?.keys, options.log) };
 };
 
 type Expectation = ReturnType<typeof expectationOf>;

@@ -14,7 +14,7 @@ import { addAcceptRestore } from './ledger-accept-restore.ts';
 import { addCorrectClock } from './ledger-correct-clock.ts';
 import { addVerify } from './ledger-verify.ts';
 import type { Session } from './session.ts';
-import { entries } from './verification-verdict.ts';
+import { formatEntryCount } from './verification-verdict.ts';
 
 /** `ledger export | verify | checkpoint | prove | correct-clock | accept-restore`. */
 export function addLedger(program: Command, session: Session): void {
@@ -55,7 +55,7 @@ function addExport(group: Command, session: Session): void {
       });
       if (output !== undefined && session.json)
         await session.writeResult({ file: output, entries: exported.entries, head_row_hash: exported.head }, '');
-      session.say(`exported ${entries(exported.entries)}${exported.head === null ? '' : `, head ${exported.head}`}`);
+      session.say(`exported ${formatEntryCount(exported.entries)}${exported.head === null ? '' : `, head ${exported.head}`}`);
     });
 }
 
@@ -79,7 +79,7 @@ function addCheckpoint(group: Command, session: Session): void {
       if (session.json)
         await session.writeResult({ ...facts, ...(output === undefined ? { checkpoint: note } : { file: output }) }, '');
       else if (output === undefined) await session.write(note);
-      session.say(`this checkpoint covers ${entries(size)} of the log ${log}`);
+      session.say(`this checkpoint covers ${formatEntryCount(size)} of the log ${log}`);
     });
 }
 

@@ -11,7 +11,7 @@ import { listMembers } from '../storage/memberships.ts';
 import { JSON_OPTION, parseEmail, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
-import { shownTime } from './table.ts';
+import { formatTime } from './table.ts';
 
 const ROLE_OPTION = (): Option => new Option('--role <role>', 'the role in the workspace').choices(ROLES).makeOptionMandatory();
 const EMAIL_OPTION = ['--email <address>', 'email address of the person', parseEmail] as const;
@@ -30,7 +30,7 @@ async function writeLink(session: Session, { path, expiresAt }: IssuedLink): Pro
   const { origin, caution } = publicAddress(session.config);
   const link = origin + path;
   await session.writeResult({ link, expires_at: expiresAt }, link);
-  session.say(`this link works once, until ${shownTime(expiresAt)}; give it only to this person`);
+  session.say(`this link works once, until ${formatTime(expiresAt)}; give it only to this person`);
   if (caution !== undefined) session.say(caution);
 }
 
@@ -97,7 +97,7 @@ function addList(group: Command, session: Session): void {
         ['NAME', ({ name }) => name],
         ['EMAIL', ({ email }) => email],
         ['ROLE', ({ role }) => role],
-        ['JOINED', ({ joined_at }) => shownTime(joined_at)],
+        ['JOINED', ({ joined_at }) => formatTime(joined_at)],
         ['PERSON ID', ({ person_id }) => person_id],
       ]);
     });

@@ -17,7 +17,7 @@ import { LOG_NAMES } from '../storage/log-heads.ts';
 import { acceptRestore } from '../workspace/accept-restore.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { JSON_OPTION } from './arguments.ts';
-import { requiredPassphrase, workspacesOf } from './backup.ts';
+import { formatWorkspaceCount, requiredPassphrase } from './backup.ts';
 import { limitHeapGrowth } from './heap-growth.ts';
 import { examples } from './help.ts';
 import { progressOn } from './progress.ts';
@@ -137,18 +137,18 @@ async function verifyAndReport(
   { manifest }: BackupReader,
 ): Promise<void> {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
-  session.say(`restored ${rows} rows of ${workspacesOf(manifest.workspaces.length)}; verifying the logs`);
+  session.say(`restored ${rows} rows of ${formatWorkspaceCount(manifest.workspaces.length)}; verifying the logs`);
   const progress = progressOn(session, showProgress === true);
   const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.onRows).finally(progress.done);
-  const contradicting: string[] = [];
-  for (const { id } of manifest.workspaces) if (await contradictsCheckpoint(database, id)) contradicting.push(id);
+  const contradictingIds: string[] = [];
+  for (const { id } of manifest.workspaces) if (await contradictsCheckpoint(database, id)) contradictingIds.push(id);
   session.ending = faults.length === 0 ? 'ok' : 'broken';
   await session.writeResult(
-    { result: session.ending, input, rows, older_than_remembered: contradicting, verified: { logs, rows: logRows, faults } },
+    { result: session.ending, input, rows, older_than_remembered: contradictingIds, verified: { logs, rows: logRows, faults } },
     [...faults, `${faults.length === 0 ? 'valid' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),
   );
   if (faults.length > 0) session.say('do not start a server on this database: a log is not valid, or does not match the backup');
-  for (const id of contradicting)
+  for (const id of contradictingIds)
     session.say(
       `workspace ${id}: a log does not continue from its checkpoint in the memory folder, because the backup lacks rows or ` +
         `has other rows; to continue from the backup, run \`ledger accept-restore --workspace ${id}\``,

@@ -12,7 +12,7 @@ import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { type Failure, failureOf } from './failure.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
-import { shownTime } from './table.ts';
+import { formatTime } from './table.ts';
 
 interface SetOptions {
   workspace: string;
@@ -48,9 +48,9 @@ function addShow(group: Command, session: Session): void {
         telemetry_days: telemetryDays,
       }));
       await session.list(rows, 'this workspace keeps all runs forever; `retention set` sets a period', [
-        ['RECEIVED SINCE', ({ since }) => shownTime(since)],
-        ['TRACES', ({ trace_days }) => shownDays(trace_days)],
-        ['TELEMETRY', ({ telemetry_days }) => shownDays(telemetry_days)],
+        ['RECEIVED SINCE', ({ since }) => formatTime(since)],
+        ['TRACES', ({ trace_days }) => formatDays(trace_days)],
+        ['TELEMETRY', ({ telemetry_days }) => formatDays(telemetry_days)],
       ]);
     });
 }
@@ -69,13 +69,13 @@ function addSet(group: Command, session: Session): void {
       if (traces === undefined && telemetry === undefined) command.error('nothing to set: give --traces, --telemetry, or both');
       const change = { traceDays: daysOf(traces), telemetryDays: daysOf(telemetry), isShortConfirmed: confirmShort };
       const [changed, current] = await session.withWorkspace(workspace, async ({ pool, ledgerPool }, tenant) => [
-        await setRetention(pool, tenant.id, change, 'operator').catch(withOption),
+        await setRetention(pool, tenant.id, change, 'operator').catch(rethrowWithOption),
         (await readRetention(ledgerPool, tenant.id)).current,
       ]);
       const { traceDays: trace_days, telemetryDays: telemetry_days } = current;
       await session.writeResult(
         { changed, trace_days, telemetry_days },
-        `traces: ${shownDays(trace_days)}\ntelemetry: ${shownDays(telemetry_days)}`,
+        `traces: ${formatDays(trace_days)}\ntelemetry: ${formatDays(telemetry_days)}`,
       );
       session.say(
         changed
@@ -146,12 +146,12 @@ const runError = (failures: RunResult['failures']): ExitError =>
   new ExitError(failures[0]!.reason, failures.map(({ workspace, message }) => `workspace ${workspace}: ${message}`).join('; '));
 
 /** Rethrows an error. The message about a short period also names the option that confirms it. */
-const withOption = (error: unknown): never => {
+const rethrowWithOption = (error: unknown): never => {
   if (!(error instanceof ShortPeriodError)) throw error;
   throw new RuleViolationError(`${error.message}; if these articles do not apply to you, add --confirm-short`);
 };
 
-const shownDays = (days: number | null): string => {
+const formatDays = (days: number | null): string => {
   if (days === null) return 'forever';
   return days === 1 ? '1 day' : `${days} days`;
 };

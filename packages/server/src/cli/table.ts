@@ -25,5 +25,5 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
 }
 
 /** A time as tables show it: in UTC, cut to seconds. */
-export const shownTime = (instant: string | null): string | null =>
+export const formatTime = (instant: string | null): string | null =>
   instant === null ? null : instant.replace('T', ' ').replace(/\.\d+Z$/, 'Z');

@@ -33,7 +33,7 @@ export interface GivenKeys {
 }
 
 /** The keys of --key: verifier keys, or files with verifier keys, a JWKS or a trust file. Undefined without --key. */
-export function keysGiven({ key: given = [] }: VerificationOptions): GivenKeys | undefined {
+export function readKeyOption({ key: given = [] }: VerificationOptions): GivenKeys | undefined {
   if (given.length === 0) return undefined;
   const read = given.map(keysOf);
   const [tenantId, other] = new Set(read.flatMap((each) => each.tenantId ?? []));
@@ -44,7 +44,7 @@ export function keysGiven({ key: given = [] }: VerificationOptions): GivenKeys |
 function keysOf(given: string): GivenKeys {
   const key = parseNoteVerifierKey(given, sha256);
   if (key !== undefined) return { keys: [key], tenantId: undefined };
-  const text = readSmall(given, 'a verifier key (name+id+base64), nor a file that can be read');
+  const text = readSmallFile(given, 'a verifier key (name+id+base64), nor a file that can be read');
   const file = isTrustFile(text) ? readTrustFile(text, SUCCESSION_CHECKS) : undefined;
   if (file !== undefined && 'fault' in file) throw new InvalidInputError(`${JSON.stringify(given)} ${file.fault}`);
   if (file !== undefined) return { keys: file.keys.map(({ noteKey }) => noteKey), tenantId: file.workspace.id };
@@ -79,9 +79,9 @@ export function keptHeads(
 ): { heads: KeptHead[] } | { contradiction: Contradiction } {
   if (checkpoint.length > 0 && keys === undefined)
     throw new InvalidInputError('--checkpoint needs --key: the public key that you kept shows who signed the checkpoint');
-  const heads = head.map((text) => headGiven(text, log));
+  const heads = head.map((text) => parseHeadOption(text, log));
   for (const path of checkpoint) {
-    const note = readSmall(path, 'a file that can be read');
+    const note = readSmallFile(path, 'a file that can be read');
     const mismatch = checkpointMismatch(note, log);
     if (mismatch !== undefined) throw new InvalidInputError(`${JSON.stringify(path)} ${mismatch}`);
     const opened = openCheckpoint(note, keys!, verifyEd25519, sha256);
@@ -91,7 +91,7 @@ export function keptHeads(
   return { heads };
 }
 
-function headGiven(text: string, log: TreeLog): KeptHead {
+function parseHeadOption(text: string, log: TreeLog): KeptHead {
   const heads = parseUnsignedHeads(text);
   if (heads === undefined)
     throw new InvalidInputError('--head must be a Countersign-Checkpoint header, such as audit;size=6;root=:IDJ0...FpY=:');
@@ -102,7 +102,7 @@ function headGiven(text: string, log: TreeLog): KeptHead {
 }
 
 /** The text of a file. It is empty if the file is too large or not UTF-8; an empty text is never a valid checkpoint or key. */
-function readSmall(path: string, what: string): string {
+function readSmallFile(path: string, what: string): string {
   try {
     const file = openSync(path, 'r');
     try {

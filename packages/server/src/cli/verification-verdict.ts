@@ -30,7 +30,7 @@ export function sentenceOf(
   if (contradiction !== undefined) return `broken: ${shortLine(`${contradiction.source}: ${contradiction.reason}`, 900)}`;
   const keptText = keptCount === 0 ? '' : `, matches ${keptCount === 1 ? 'the kept head' : `all ${keptCount} kept heads`}`;
   const headText = head === null ? '' : `, head ${head}`;
-  return `valid: ${entries(count)}${headText}${keptText}${areTimesChecked ? '' : UNCHECKED_TIMES}${droppedText(dropped)}`;
+  return `valid: ${formatEntryCount(count)}${headText}${keptText}${areTimesChecked ? '' : UNCHECKED_TIMES}${droppedText(dropped)}`;
 }
 
 const UNCHECKED_TIMES = '; times were not checked: give --audit';
@@ -44,4 +44,4 @@ function droppedText(dropped: DroppedTraces | undefined): string {
 }
 
 /** `1 entry`, `2 entries`. */
-export const entries = (count: number): string => (count === 1 ? '1 entry' : `${count} entries`);
+export const formatEntryCount = (count: number): string => (count === 1 ? '1 entry' : `${count} entries`);

@@ -9,7 +9,7 @@ import { workspaceArgument } from '../workspace/find-workspace.ts';
 import { JSON_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
-import { shownTime } from './table.ts';
+import { formatTime } from './table.ts';
 
 /** `workspace create | list`. */
 export function addWorkspace(program: Command, session: Session): void {
@@ -50,7 +50,7 @@ export function addWorkspace(program: Command, session: Session): void {
       await session.list(rows, 'no workspaces yet; `workspace create --name NAME` makes one', [
         ['NAME', ({ name }) => name],
         ['ID', ({ id }) => id],
-        ['CREATED', ({ created_at }) => shownTime(created_at)],
+        ['CREATED', ({ created_at }) => formatTime(created_at)],
       ]);
     });
 }

@@ -118,8 +118,8 @@ export function file(path: string | undefined, name: string): string | undefined
   }
 }
 
-/** Checks that the texts are a certificate and its key. */
-export function checkedTls(cert: string, key: string): { cert: string; key: string } {
+/** Returns the texts if they are a certificate and its key. @throws ExitError otherwise. */
+export function requireTlsPair(cert: string, key: string): { cert: string; key: string } {
   try {
     createSecureContext({ cert, key });
     return { cert, key };

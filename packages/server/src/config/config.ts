@@ -1,4 +1,4 @@
-import { checkedTls, type Environment, valueOrFile, valueUnlessBlank, variableError } from './config-values.ts';
+import { type Environment, requireTlsPair, valueOrFile, valueUnlessBlank, variableError } from './config-values.ts';
 import { KNOWN_NAMES, VARIABLES, type Variable } from './variables.ts';
 
 /** Everything that can be configured (variables.ts). This file is the only reader of the environment. */
@@ -72,7 +72,7 @@ export function readConfig(environment: Environment = process.env): Config {
       'must be set too: TLS needs both the certificate and its key',
     );
   }
-  const tls = cert === undefined || key === undefined ? undefined : checkedTls(cert, key);
+  const tls = cert === undefined || key === undefined ? undefined : requireTlsPair(cert, key);
   const config: Config = {
     host: get(VARIABLES.host) ?? '127.0.0.1',
     port: get(VARIABLES.port),
@@ -144,7 +144,7 @@ function checkCombinations(config: Config): void {
   if (config.metricsPort === config.port && config.port !== 0) {
     throw variableError(
       'COUNTERSIGN_METRICS_PORT',
-      'must differ from COUNTERSIGN_PORT; to serve /metrics on that port, leave it unset',
+      'must differ from COUNTERSIGN_PORT; to serve /metrics on the main port, unset COUNTERSIGN_METRICS_PORT',
     );
   }
   if (config.readingBytesMax < 2 * Math.max(config.reportBytesMax, config.recordBytesMax)) {
@@ -164,7 +164,7 @@ function checkCombinations(config: Config): void {
   if (config.migrateDatabaseUrl !== undefined && config.databaseUrl === undefined) {
     throw variableError(
       'COUNTERSIGN_MIGRATE_DATABASE_URL',
-      'needs DATABASE_URL too; the embedded database creates both roles itself',
+      'needs DATABASE_URL too; the embedded database creates its own roles',
     );
   }
 }

@@ -8,9 +8,9 @@ const SHARE_OF_ONLY_TENANT = 0.75;
 const SHARE_OF_ALL_TENANTS = 0.9;
 const SHARE_OF_SMALL_TENANT = 0.05;
 /**
- * Shares for bodies of unknown length: the most that all may use, and a lower share up to which any new body may start. The rest is for the
- * growth of active bodies. Above the lower share, a tenant may start a body only if it has no other, or if its bodies stay within an equal
- * part of the lower share.
+ * Shares for bodies of unknown length: the most that all may use, and a lower share up to which any new body may start. The part between
+ * the two shares is for the growth of active bodies. Above the lower share, a tenant may start a body only if it has no other, or if its
+ * bodies stay within an equal part of the lower share.
  */
 const SHARE_OF_UNKNOWN_LENGTH = 0.5;
 const SHARE_OF_UNKNOWN_LENGTH_AT_START = 0.25;
@@ -22,8 +22,8 @@ const SHARE_OF_UNKNOWN_LENGTH_AT_START = 0.25;
  */
 export class Admission {
   readonly bytesMax: number;
-  #used = 0;
-  #growing = 0;
+  #usedBytes = 0;
+  #growingBytes = 0;
   readonly #usedBy = new Map<string, number>();
   readonly #growingBy = new Map<string, number>();
 
@@ -32,8 +32,8 @@ export class Admission {
   }
 
   /** The bytes admitted now. */
-  get used(): number {
-    return this.#used;
+  get usedBytes(): number {
+    return this.#usedBytes;
   }
 
   /**
@@ -45,13 +45,13 @@ export class Admission {
     const ownBytes = this.#usedBy.get(tenantId) ?? 0;
     const isRejected = ownBytes === 0 ? this.#isFullForNewTenant(bytes) : this.#isBeyondShare(ownBytes, bytes);
     if (isRejected) throw unavailable('the limit of bytes in memory is reached');
-    this.#used += bytes;
+    this.#usedBytes += bytes;
     add(this.#usedBy, tenantId, bytes);
   }
 
-  /** A tenant without bytes is rejected only if more than nine tenths are used and its bytes do not fit into the rest. */
+  /** A tenant without bytes is rejected only if more than nine tenths are used and its bytes do not fit into the remaining ones. */
   #isFullForNewTenant(bytes: number): boolean {
-    return this.#used + bytes > this.bytesMax && this.#used > this.bytesMax * SHARE_OF_ALL_TENANTS;
+    return this.#usedBytes + bytes > this.bytesMax && this.#usedBytes > this.bytesMax * SHARE_OF_ALL_TENANTS;
   }
 
   /**
@@ -63,8 +63,8 @@ export class Admission {
     const share = tenants === 1 ? this.bytesMax * SHARE_OF_ONLY_TENANT : (this.bytesMax * SHARE_OF_ALL_TENANTS) / tenants;
     const limit =
       ownBytes + bytes <= this.bytesMax * SHARE_OF_SMALL_TENANT ? this.bytesMax : this.bytesMax * SHARE_OF_ALL_TENANTS;
-    if (this.#used + bytes > limit) return true;
-    return ownBytes + bytes > share && this.#used + bytes > this.bytesMax / 2;
+    if (this.#usedBytes + bytes > limit) return true;
+    return ownBytes + bytes > share && this.#usedBytes + bytes > this.bytesMax / 2;
   }
 
   /**
@@ -74,22 +74,22 @@ export class Admission {
    * @throws ApiError `unavailable` (503) beyond the limits.
    */
   enterGrowing(tenantId: string, bytes: number, heldBytes: number): void {
-    const isFull = this.#growing > 0 && this.#growing + bytes > this.bytesMax * SHARE_OF_UNKNOWN_LENGTH;
+    const isFull = this.#growingBytes > 0 && this.#growingBytes + bytes > this.bytesMax * SHARE_OF_UNKNOWN_LENGTH;
     if (isFull || (heldBytes === 0 ? this.#mustWaitToStart(tenantId, bytes) : this.#mayNotGrow(tenantId, bytes, heldBytes)))
       throw unavailable('the memory for request bodies of unknown length is full');
     this.enter(tenantId, bytes);
-    this.#growing += bytes;
+    this.#growingBytes += bytes;
     add(this.#growingBy, tenantId, bytes);
   }
 
   /**
-   * Whether a tenant must finish bodies of unknown length before it starts another one. Otherwise, one tenant could block new bodies of
-   * other tenants with bodies that it never finishes.
+   * Whether a tenant must finish bodies of unknown length before it starts another one. Without this rule, one tenant could block new
+   * bodies of other tenants with bodies that it never finishes.
    */
   #mustWaitToStart(tenantId: string, bytes: number): boolean {
     const ownBytes = this.#growingBy.get(tenantId) ?? 0;
     const limit = this.bytesMax * SHARE_OF_UNKNOWN_LENGTH_AT_START;
-    return ownBytes > 0 && this.#growing + bytes > limit && ownBytes + bytes > limit / this.#growingBy.size;
+    return ownBytes > 0 && this.#growingBytes + bytes > limit && ownBytes + bytes > limit / this.#growingBy.size;
   }
 
   /**
@@ -104,13 +104,13 @@ export class Admission {
   /** Releases bytes that `enterGrowing` admitted. */
   leaveGrowing(tenantId: string, bytes: number): void {
     this.leave(tenantId, bytes);
-    this.#growing -= bytes;
+    this.#growingBytes -= bytes;
     add(this.#growingBy, tenantId, -bytes);
   }
 
   /** Releases bytes that `enter` admitted. */
   leave(tenantId: string, bytes: number): void {
-    this.#used -= bytes;
+    this.#usedBytes -= bytes;
     add(this.#usedBy, tenantId, -bytes);
   }
 }

@@ -21,8 +21,8 @@ export class RejectedItemsError extends Error {
 }
 
 /**
- * Adds newly arrived items to a batch that was taken earlier, and returns them. A batch that had to wait calls it, so that these items do
- * not wait for the next batch.
+ * Adds newly arrived items to a batch that was taken earlier, and returns them. `write` calls this function after it has waited for a
+ * lock, so that these items do not wait for the next batch.
  */
 export type TakeMore<I> = () => readonly I[];
 

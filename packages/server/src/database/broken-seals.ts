@@ -43,9 +43,14 @@ export class BrokenSeals {
   /** Records that this process has read a row that is not valid. */
   report({ table, tenantId, key, reason }: BrokenSeal): void {
     this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1);
-    const named = Object.fromEntries(Object.entries(key).map(([name, value]) => [name, value.slice(0, NAME_LENGTH_MAX)]));
-    const broken = { table, tenantId, key: named, ...(reason === undefined ? {} : { reason: reason.slice(0, NAME_LENGTH_MAX) }) };
-    const id = JSON.stringify([table, tenantId, named, reason]);
+    const shortKey = Object.fromEntries(Object.entries(key).map(([name, value]) => [name, value.slice(0, NAME_LENGTH_MAX)]));
+    const broken = {
+      table,
+      tenantId,
+      key: shortKey,
+      ...(reason === undefined ? {} : { reason: reason.slice(0, NAME_LENGTH_MAX) }),
+    };
+    const id = JSON.stringify([table, tenantId, shortKey, reason]);
     if (this.#rows.has(id)) return;
     if (this.#rows.size >= ROWS_MAX) this.#rows.clear();
     this.#rows.set(id, broken);

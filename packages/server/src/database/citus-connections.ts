@@ -10,31 +10,31 @@ const SETTINGS = `SELECT set_config(name, value, false)
  WHERE EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'citus')`;
 
 /** Whether the database of a connection, or of a pool, has Citus. A promise while the setup of a connection is running. */
-const known = new WeakMap<object, boolean | Promise<boolean>>();
+const citusPresence = new WeakMap<object, boolean | Promise<boolean>>();
 
 /** Finds out whether the database of a pool's new connection has Citus, and sets the connection up for it. */
 export function detectCitus(pool: Pool, client: PoolClient): void {
   const detecting = client.query(SETTINGS).then(
     ({ rowCount }) => {
       const isCitus = rowCount !== 0;
-      for (const each of [client, pool]) known.set(each, isCitus);
+      for (const each of [client, pool]) citusPresence.set(each, isCitus);
       return isCitus;
     },
     () => false, // the connection is broken
   );
-  known.set(client, detecting);
+  citusPresence.set(client, detecting);
 }
 
 /**
  * Whether the connection's database has Citus. A promise until the setup of the connection has finished. False for a connection of
  * `openShardPool`, which does not detect Citus.
  */
-export const hasCitus = (client: PoolClient): boolean | Promise<boolean> => known.get(client) ?? false;
+export const hasCitus = (client: PoolClient): boolean | Promise<boolean> => citusPresence.get(client) ?? false;
 
 /** Whether the database of a pool has Citus. A promise until the setup of the pool's first connection has finished. */
 export function isOnCitus(pool: Pool): boolean | Promise<boolean> {
   return (
-    known.get(pool) ??
+    citusPresence.get(pool) ??
     pool.connect().then(async (client) => {
       try {
         return await hasCitus(client);

@@ -19,7 +19,7 @@ const forms = new Map<string, string>();
  * $1: Citus then runs the statement on the node of this row. With $1, Citus would collect the rows and send them by COPY, which row-level
  * security does not permit. An INSERT that checks the number of its rows loses this check, because Citus rejects an INSERT in WITH.
  */
-export function onCitus(text: string): string {
+export function statementForCitus(text: string): string {
   const known = forms.get(text);
   if (known !== undefined) return known;
   const insert = withoutRowCountCheck(text);
@@ -31,7 +31,7 @@ export function onCitus(text: string): string {
   return form;
 }
 
-/** Whether this form of a statement reads the tenant from a stored row (`onCitus`). If that row is missing, it inserts nothing. */
+/** Whether this form of a statement reads the tenant from a stored row. If that row is missing, the statement inserts nothing. */
 export const needsRowOfTenant = (form: string): boolean => form.includes(ROW_OF_TENANT);
 
 /**

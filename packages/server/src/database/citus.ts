@@ -155,11 +155,11 @@ export async function rightsOnCitus(
   const { rows } = await client.query<{ name: string }>(
     `SELECT relname AS name FROM pg_dist_partition JOIN pg_class ON oid = logicalrelid WHERE relnamespace = 'countersign'::regnamespace`,
   );
-  const known = new Set(rows.map(({ name }) => name));
+  const citusTables = new Set(rows.map(({ name }) => name));
   return Object.fromEntries(
     Object.entries(rightsOfTables).map(([table, rights]) => [
       table,
-      known.has(table) ? rights.replace(UPDATE_OF_COLUMNS, 'UPDATE') : rights,
+      citusTables.has(table) ? rights.replace(UPDATE_OF_COLUMNS, 'UPDATE') : rights,
     ]),
   );
 }

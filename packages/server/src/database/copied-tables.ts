@@ -58,7 +58,7 @@ export function copyTableOut(client: Client, table: CopiedTable, tenantId: strin
 export const copyTableIn = (client: Client, table: CopiedTable, part: Uint8Array): Promise<number> =>
   copyIn(client, `COPY ${qualifiedName(table)} (${columnList(table)}) FROM STDIN (FORMAT binary)`, part);
 
-/** Whether a table has rejected a row, because it violates a constraint, or does not have the type of a column. */
+/** Whether an error says that a table rejected a row: the row violates a constraint, or a value is not valid for its column. */
 export const isRejectedRow = (error: unknown): error is Error =>
   error instanceof Error && /^2[23]/.test(String((error as { code?: unknown }).code));
 

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import pg, { type Pool, type PoolClient } from 'pg';
 import { hasCitus } from './citus-connections.ts';
-import { needsRowOfTenant, onCitus, REQUIRE_ROW_OF_TENANT } from './citus-statements.ts';
+import { needsRowOfTenant, REQUIRE_ROW_OF_TENANT, statementForCitus } from './citus-statements.ts';
 import { type Clock, clockOf } from './clock.ts';
 import { DISCARD_PLANS, PLANS_FOR_VALUES, plansAreOld } from './planner.ts';
 import { FairPool, isDivisionByZero, isReadOnlyError, OutcomeUnknownError } from './pool.ts';
@@ -80,7 +80,7 @@ const COMMIT = sql('COMMIT', 'COMMIT');
 
 /** Rewrites statements on a connection to a database with Citus. */
 const rewriteForCitus: RewriteStatement = (statement) => {
-  const text = onCitus(statement.text);
+  const text = statementForCitus(statement.text);
   return text === statement.text ? statement : { name: statement.name, text };
 };
 

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { onCitus } from '../../src/database/citus-statements.ts';
+import { statementForCitus } from '../../src/database/citus-statements.ts';
 import { ShardGroup } from '../../src/database/shard-group.ts';
 import { READ_PLACE, READ_REFERENCES, READ_VIEWS } from '../../src/database/tenant-nodes.ts';
 import { FIND_KEYS } from '../../src/storage/ingestion-keys.ts';
@@ -102,7 +102,7 @@ test('each statement of the server is one task on one shard, or uses only tables
   for (const [name, text] of statements) {
     if (HAS_NO_PLAN.test(text)) continue;
     try {
-      const fault = faultOf(await planOf(onCitus(text)));
+      const fault = faultOf(await planOf(statementForCitus(text)));
       if (fault !== undefined) faults.push(`${name}: ${fault}`);
     } catch (error) {
       faults.push(`${name}: ${(error as Error).message}`);

@@ -16,7 +16,7 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
   // The level that the dialog sets. It stays the same even if someone else changes the agent's level meanwhile.
   const [level, setLevel] = useState<typeof otherLevel>(otherLevel);
   if (!useHasRole('admin')) return null;
-  const ask = () => {
+  const openDialog = () => {
     setLevel(otherLevel);
     setDialogOpen(true);
   };
@@ -31,7 +31,7 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
   };
   return (
     <>
-      <Button variant="default" onClick={ask}>
+      <Button variant="default" onClick={openDialog}>
         Set to {otherLevel} risk
       </Button>
       <RationaleDialog

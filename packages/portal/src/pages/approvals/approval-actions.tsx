@@ -41,7 +41,7 @@ export function ApprovalActions({ detail: { may, evaluation, agent, seen } }: { 
   const [dialog, setDialog] = useState<{ action: Action; seen: string }>({ action: 'approve', seen });
   const { action } = dialog;
   if (!useHasRole('approver')) return null;
-  const ask = (chosen: Action) => {
+  const openDialog = (chosen: Action) => {
     setDialog({ action: chosen, seen });
     setIsOpen(true);
   };
@@ -54,16 +54,16 @@ export function ApprovalActions({ detail: { may, evaluation, agent, seen } }: { 
   return (
     <>
       {may.withdraw && (
-        <Button variant="default" onClick={() => ask('withdraw')}>
+        <Button variant="default" onClick={() => openDialog('withdraw')}>
           Withdraw
         </Button>
       )}
       {may.reject && (
-        <Button variant="default" onClick={() => ask('reject')}>
+        <Button variant="default" onClick={() => openDialog('reject')}>
           Reject
         </Button>
       )}
-      {may.approve && <Button onClick={() => ask('approve')}>Approve</Button>}
+      {may.approve && <Button onClick={() => openDialog('approve')}>Approve</Button>}
       <RationaleDialog
         key={action}
         opened={isOpen}

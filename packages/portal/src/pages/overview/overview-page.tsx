@@ -99,10 +99,10 @@ function Lead({ overview }: { overview: ResponseBody<'overview.read'> }) {
   if (all === 0 && (has.runs || has.evaluations))
     return 'No active agents. If agents are archived, the filter on the Agents page shows them.';
   if (all === 0) return 'No data yet.';
-  const counted = formatCountOf(promotable + blocked, 'agent', 'agents');
+  const countText = formatCountOf(promotable + blocked, 'agent', 'agents');
   return (
     <>
-      <strong>{promotable}</strong> of {promotable + blocked < all ? `the first ${counted}` : counted} can be promoted now
+      <strong>{promotable}</strong> of {promotable + blocked < all ? `the first ${countText}` : countText} can be promoted now
       {blocked > 0 ? `; ${blocked} cannot.` : '.'}
     </>
   );

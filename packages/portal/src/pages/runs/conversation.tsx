@@ -28,7 +28,7 @@ export function Conversation({ messages }: { messages: readonly unknown[] }) {
             </p>
             {partsOf(content).map((part, partIndex) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: as above.
-              <div key={partIndex} className={part.code ? styles.code : styles.text}>
+              <div key={partIndex} className={part.isCode ? styles.code : styles.text}>
                 {part.text}
               </div>
             ))}
@@ -49,17 +49,17 @@ export function Conversation({ messages }: { messages: readonly unknown[] }) {
 
 interface Part {
   text: string;
-  code: boolean;
+  isCode: boolean;
 }
 
-/** The parts of the content of a message. A part without text is shown as JSON (`code`). */
+/** The parts of the content of a message. A part without text is shown as JSON (`isCode`). */
 function partsOf(content: unknown): Part[] {
   if (content === undefined || content === null || content === '') return [];
-  if (typeof content === 'string') return [{ text: content, code: false }];
-  if (!Array.isArray(content)) return [{ text: JSON.stringify(content, null, 2), code: true }];
+  if (typeof content === 'string') return [{ text: content, isCode: false }];
+  if (!Array.isArray(content)) return [{ text: JSON.stringify(content, null, 2), isCode: true }];
   return content.map((part) => {
     const { text } = (typeof part === 'object' && part !== null ? part : {}) as { text?: unknown };
-    return typeof text === 'string' ? { text, code: false } : { text: JSON.stringify(part, null, 2), code: true };
+    return typeof text === 'string' ? { text, isCode: false } : { text: JSON.stringify(part, null, 2), isCode: true };
   });
 }
 

@@ -31,7 +31,7 @@ export function SpanRow(props: {
       role="treeitem"
       aria-level={depth + 1}
       aria-posinset={node.position}
-      aria-setsize={node.siblings}
+      aria-setsize={node.siblingCount}
       aria-selected={selected}
       aria-expanded={hasChildren ? !collapsed : undefined}
       className={styles.row}

@@ -12,7 +12,7 @@ export interface SpanNode {
   hasChildren: boolean;
   /** The step's position among its siblings, from 1, and the number of siblings including the step itself. For screen readers. */
   position: number;
-  siblings: number;
+  siblingCount: number;
 }
 
 /** Whether a step reported an error or failed. */
@@ -49,7 +49,7 @@ export function spanTree(spans: readonly Span[]): SpanNode[] {
     for (const [index, span] of siblings.entries()) {
       if (visited.has(span.span_id)) continue;
       visited.add(span.span_id);
-      const node = { span, depth, descendantCount: 0, hasChildren: false, position: index + 1, siblings: siblings.length };
+      const node = { span, depth, descendantCount: 0, hasChildren: false, position: index + 1, siblingCount: siblings.length };
       nodes.push(node);
       node.descendantCount = walk(children.get(span.span_id) ?? [], depth + 1);
       node.hasChildren = node.descendantCount > 0;

@@ -66,14 +66,14 @@ export function TraceSteps({ trace }: { trace: ResponseBody<'runs.trace'> }) {
   const chosen =
     spans.find(({ span_id }) => span_id === step) ?? spans.find(({ parent_span_id }) => parent_span_id === null) ?? spans[0];
   const choose = (id: string) => void navigate({ to: '.', search: { step: id } as never, replace: true, resetScroll: false });
-  const failed = steps.hasNextPage ? 0 : spans.filter(hasFailed).length;
+  const failedCount = steps.hasNextPage ? 0 : spans.filter(hasFailed).length;
   const next = nextFailed(nodes, chosen?.span_id);
-  const all = steps.hasNextPage ? trace.span_count : spans.length;
+  const stepCount = steps.hasNextPage ? trace.span_count : spans.length;
   return (
     <div className={styles.steps}>
       <Panel
         title="Steps"
-        note={`${formatCount(all)} in total${failed === 0 ? '' : `, ${formatCount(failed)} failed`}`}
+        note={`${formatCount(stepCount)} in total${failedCount === 0 ? '' : `, ${formatCount(failedCount)} failed`}`}
         actions={
           next !== undefined && (
             <Button variant="default" size="xs" disabled={next === chosen?.span_id} onClick={() => choose(next)}>
