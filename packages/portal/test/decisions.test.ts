@@ -32,11 +32,11 @@ test('the page of a decision verifies the hash, attestation, evidence and (with 
   await page.getByText('Signature (HMAC-SHA256): passed').waitFor();
   // The page promises that the key is discarded after the person leaves it.
   expect(await page.evaluate(READ_MUTATION_RESULTS)).not.toContain('decision_key');
-  const shown = await workspace.server.database.sql(
+  const entries = await workspace.server.database.sql(
     `SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1 AND action = 'decision_key.shown'`,
     [workspace.id],
   );
-  expect(shown).toHaveLength(1);
+  expect(entries).toHaveLength(1);
 
   const copy = page.getByRole('textbox', { name: 'Decision as JSON' });
   await copy.fill(JSON.stringify(decision));

@@ -68,19 +68,19 @@ test('the pass rate chart draws a line for each suite, up to five, and lists the
   const { page, browser, pageErrors } = await workspace.visit('viewer');
   const agent: string = (await browser.call('GET', `/workspaces/${workspace.id}/agents`)).body.items[0].id;
   await page.goto(`/w/${workspace.id}/agents/${agent}`);
-  const drawn = await reloadWithCanvasRecorder(page);
+  const canvas = await reloadWithCanvasRecorder(page);
   const legend = page.getByRole('list', { name: 'Suites' });
   await legend.waitFor();
   const entries = async () => (await legend.getByRole('listitem').allInnerTexts()).map((text) => text.replace(/\s+/g, ' '));
   expect(await entries()).toEqual(['by hand 88 %', 'safety 20 %', 'regression 92 %']);
-  await expect.poll(drawn.lines).toEqual(SERIES_COLORS.slice(0, 3).sort());
+  await expect.poll(canvas.lines).toEqual(SERIES_COLORS.slice(0, 3).sort());
 
   for (const suite of ['tone', 'latency', 'refunds', 'privacy']) await evaluate(suite, 85);
   await page.reload();
   await expect
     .poll(entries)
     .toEqual(['privacy 85 %', 'refunds 85 %', 'latency 85 %', 'tone 85 %', 'by hand 88 %', '2 other suites']);
-  await expect.poll(drawn.lines).toEqual([...SERIES_COLORS].sort());
+  await expect.poll(canvas.lines).toEqual([...SERIES_COLORS].sort());
   expect(pageErrors).toEqual([]);
 });
 
@@ -95,8 +95,8 @@ test('the pass rate chart labels only days with a pass rate, and a text replaces
   const { page, browser } = await workspace.visit('viewer', '', { timezoneId: 'Europe/Berlin' });
   const agent: string = (await browser.call('GET', `/workspaces/${workspace.id}/agents`)).body.items[0].id;
   await page.goto(`/w/${workspace.id}/agents/${agent}`);
-  const drawn = await reloadWithCanvasRecorder(page);
-  const labels = async () => (await drawn.texts()).filter((text) => /[A-Z]/.test(text));
+  const canvas = await reloadWithCanvasRecorder(page);
+  const labels = async () => (await canvas.texts()).filter((text) => /[A-Z]/.test(text));
   await expect.poll(labels).toEqual(['1 Jan', '5 Jan']);
 
   await workspace.send(paths.evaluations, { name: 'later', agent_name: 'silent', status: 'scheduled' });

@@ -41,16 +41,16 @@ export async function startPortalServer(): Promise<TestServer> {
 }
 
 /** The server of the current test file. */
-let shared: Promise<TestServer> | undefined;
+let currentServer: Promise<TestServer> | undefined;
 
 function sharedServer(): Promise<TestServer> {
-  if (shared === undefined) {
-    shared = startPortalServer();
+  if (currentServer === undefined) {
+    currentServer = startPortalServer();
     afterFile(() => {
-      shared = undefined;
+      currentServer = undefined;
     });
   }
-  return shared;
+  return currentServer;
 }
 
 /** Creates a workspace on the server of the test file. */

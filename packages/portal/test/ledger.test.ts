@@ -163,8 +163,8 @@ test('the ledger is filtered by the name and email address of a person, and the 
   const rows = page.getByRole('table', { name: 'Ledger entries' }).locator('tbody tr');
   await expect.poll(() => rows.count()).toBe(2);
   const actor = page.getByLabel('Actor', { exact: true });
-  const offered = () => page.locator('datalist option').evaluateAll((all) => all.map((each) => each.getAttribute('value')));
-  await expect.poll(offered).toEqual([`ci:one, ${email}`]);
+  const readOptions = () => page.locator('datalist option').evaluateAll((all) => all.map((each) => each.getAttribute('value')));
+  await expect.poll(readOptions).toEqual([`ci:one, ${email}`]);
   await actor.fill(`CI:one, ${email}`);
   await page.waitForURL(`**/ledger?actor=user%3A${id}`);
   await expect.poll(() => rows.count()).toBe(1);

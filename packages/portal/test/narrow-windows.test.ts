@@ -20,9 +20,9 @@ beforeAll(async () => {
     agent_name: AGENT,
     error: 'late',
   });
-  const checked = await send(paths.promotionCheck, { agent_name: AGENT });
+  const decision = await send(paths.promotionCheck, { agent_name: AGENT });
   const { browser } = await createPerson(server, { [id]: 'approver' });
-  const path = `/workspaces/${id}/approvals/${checked.evaluation_id}`;
+  const path = `/workspaces/${id}/approvals/${decision.evaluation_id}`;
   const { seen } = (await browser.call('GET', path)).body;
   expect((await browser.call('POST', `${path}/approve`, { rationale: 'I read the cases.', seen })).status).toBe(200);
   ({ id: evaluation } = await send(paths.evaluations, {

@@ -6,7 +6,7 @@ import { fieldError } from '../src/forms/field-errors.ts';
 
 afterEach(() => recordConnection(true));
 
-const limited = (seconds?: number) =>
+const rateLimitedResponse = (seconds?: number) =>
   Response.json(
     { error: 'rate_limited', issues: [] },
     { status: 429, headers: seconds === undefined ? {} : { 'retry-after': String(seconds) } },
@@ -18,7 +18,7 @@ test.each([
   ['with Retry-After: 1', 'Too many requests. Try again in 1 second.', 1],
   ['without Retry-After', 'Too many requests. Wait a moment and try again.', undefined],
 ])('the message of a response with status 429 %s is %j', async (_what, message, seconds) => {
-  expect(await readProblem(limited(seconds))).toMatchObject({ kind: 'limited', message });
+  expect(await readProblem(rateLimitedResponse(seconds))).toMatchObject({ kind: 'limited', message });
 });
 
 test('the message about a missing record does not repeat the title of the notice', async () => {

@@ -54,8 +54,8 @@ test('an approver sees the action Approve, but cannot open an incident', async (
   await page.goto(`/w/${workspace.id}/incidents`);
   await page.getByText('No incidents').waitFor();
   expect(await page.getByRole('button', { name: 'Open incident' }).count()).toBe(0);
-  const opened = await browser.call('POST', `/workspaces/${workspace.id}/incidents`, {});
-  expect(opened.status).toBe(403);
+  const response = await browser.call('POST', `/workspaces/${workspace.id}/incidents`, {});
+  expect(response.status).toBe(403);
 });
 
 test('a person who is not a member of a workspace sees that the workspace was not found', async () => {

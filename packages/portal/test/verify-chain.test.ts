@@ -24,8 +24,8 @@ test('a ledger is valid with a checkpoint of at most its own size, and not with 
   for (const [size, checkpoint] of checkpoints.entries()) {
     for (let count = 0; count <= entries.length; count += 1) {
       const result = await verifyFirst(count, checkpoint);
-      const shown = size === 1 ? '1 entry' : `${size} entries`;
-      const reason = `the signed checkpoint covers ${shown} but the ledger ends after entry ${count}`;
+      const sizeText = size === 1 ? '1 entry' : `${size} entries`;
+      const reason = `the signed checkpoint covers ${sizeText} but the ledger ends after entry ${count}`;
       expect([size, result]).toMatchObject([
         size,
         count >= size ? { kind: 'valid', checked: count } : { kind: 'invalid', checked: count, seq: null, reason },

@@ -41,7 +41,7 @@ describe('a window that a later test uses again', () => {
   let first: Page;
   let second: Page;
   /** The events of the first window that reached listeners of the first test. */
-  const heard: string[] = [];
+  const receivedEvents: string[] = [];
 
   test('is left by the first test offline and with cookies, stored items, routes, listeners and a second page', async () => {
     const { page } = await openWindow({ baseURL, cookie: 'of_option=1' });
@@ -53,11 +53,11 @@ describe('a window that a later test uses again', () => {
     await page.goto('/');
     const stored = { local: ['left'], session: ['left'], databases: ['left'], isOnline: true };
     expect(await page.evaluate(STORED)).toMatchObject(stored);
-    page.on('request', () => heard.push('request'));
-    page.on('requestfinished', () => heard.push('requestfinished'));
-    page.on('console', () => heard.push('console'));
-    page.on('pageerror', () => heard.push('pageerror'));
-    page.on('dialog', () => heard.push('dialog'));
+    page.on('request', () => receivedEvents.push('request'));
+    page.on('requestfinished', () => receivedEvents.push('requestfinished'));
+    page.on('console', () => receivedEvents.push('console'));
+    page.on('pageerror', () => receivedEvents.push('pageerror'));
+    page.on('dialog', () => receivedEvents.push('dialog'));
     await page.context().route('**/*', (route) => route.abort());
     await page.route('**/*', (route) => route.abort());
     second = await page.context().newPage();
@@ -65,7 +65,7 @@ describe('a window that a later test uses again', () => {
   });
 
   test('has no cookies, stored items, routes or listeners of the first test, is online, and its second page is closed', async () => {
-    heard.length = 0;
+    receivedEvents.length = 0;
     const { page, pageErrors } = await openWindow({ baseURL });
     expect(page).toBe(first);
     expect(second.isClosed()).toBe(true);
@@ -77,6 +77,6 @@ describe('a window that a later test uses again', () => {
     page.once('dialog', (dialog) => dialog.dismiss());
     await page.evaluate(`console.log('logged'); alert('shown'); setTimeout(() => { throw new Error('thrown'); })`);
     await expect.poll(() => pageErrors).toEqual(['error: thrown']);
-    expect(heard).toEqual([]);
+    expect(receivedEvents).toEqual([]);
   });
 });

@@ -19,9 +19,9 @@ export function HomePage() {
     );
   }
   const { memberships } = session.data;
-  const last = lastWorkspace();
-  const chosen = memberships.find(({ workspace }) => workspace.id === last) ?? memberships[0];
-  if (chosen !== undefined) return <Navigate to="/w/$workspace" params={{ workspace: chosen.workspace.id }} replace />;
+  const lastId = lastWorkspace();
+  const membership = memberships.find(({ workspace }) => workspace.id === lastId) ?? memberships[0];
+  if (membership !== undefined) return <Navigate to="/w/$workspace" params={{ workspace: membership.workspace.id }} replace />;
   return (
     <PublicPage title="No workspace yet">
       <Notice kind="quiet">

@@ -42,12 +42,12 @@ export interface DecisionProofParts {
 
 /** Verifies the text of a signed decision, with the same code as the server and the command line. */
 export function checkDecision(document: string, { envelope, keys, evidence, decisionKey }: DecisionProofParts): DecisionFindings {
-  const read = readDocument(document);
-  if ('fault' in read) {
-    const finding = { passed: false, detail: `Not valid: ${read.fault}.` };
+  const parsed = readDocument(document);
+  if ('fault' in parsed) {
+    const finding = { passed: false, detail: `Not valid: ${parsed.fault}.` };
     return { hash: finding, attestation: finding };
   }
-  const { decision } = read;
+  const { decision } = parsed;
   return {
     hash: hashFinding(decision),
     attestation: attestationFinding(decision, envelope, keys),
@@ -99,9 +99,9 @@ function hmacFinding(decision: Record<string, unknown>, key: Uint8Array): Findin
 
 /** Parses a document, or returns its fault. Deep nesting, repeated members, inexact numbers and lone surrogates are faults. */
 function readDocument(document: string): { decision: Record<string, unknown> } | { fault: string } {
-  const read = parseLine(document, 'the document');
-  if ('fault' in read) return read;
-  const { row } = read;
+  const parsed = parseLine(document, 'the document');
+  if ('fault' in parsed) return parsed;
+  const { row } = parsed;
   const isObject = typeof row === 'object' && row !== null && !Array.isArray(row);
   return isObject ? { decision: row as Record<string, unknown> } : { fault: 'the document is not a JSON object' };
 }

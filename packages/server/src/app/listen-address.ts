@@ -17,15 +17,15 @@ interface Address extends Pick<Config, 'host' | 'port'> {
  */
 export async function checkAddress(address: Address): Promise<void> {
   const { host, port } = address;
-  const trial = createServer();
+  const server = createServer();
   try {
-    trial.listen({ host, port });
-    await once(trial, 'listening');
+    server.listen({ host, port });
+    await once(server, 'listening');
   } catch (error) {
     throw listenFailure(error, address);
   }
-  trial.close();
-  await once(trial, 'close');
+  server.close();
+  await once(server, 'close');
 }
 
 /** Returns the ExitError for an address that cannot be used. Returns an error without a code unchanged. */

@@ -26,7 +26,7 @@ export function openLedgerReader(
  *   signatures for forged ones.
  */
 async function publishedKeys({ ledgerPool, signer }: Pick<OpenDatabase, 'ledgerPool' | 'signer'>): Promise<PublishedKey[]> {
-  const listed = await listSigningKeys(ledgerPool);
-  if (!signer.keys.every(({ keyid }) => listed.some(({ kid }) => kid === keyid))) throw new BrokenSealError('signing_keys');
-  return listed.map((key) => publishedKey(signer.instanceId, key));
+  const keys = await listSigningKeys(ledgerPool);
+  if (!signer.keys.every(({ keyid }) => keys.some(({ kid }) => kid === keyid))) throw new BrokenSealError('signing_keys');
+  return keys.map((key) => publishedKey(signer.instanceId, key));
 }

@@ -17,15 +17,15 @@ export class Readiness {
 
   /** The reason why the server is not ready, or undefined. Resolves after WAIT_MS_MAX at the latest, even if the database hangs. */
   async reason(): Promise<string | undefined> {
-    const waiting = new AbortController();
-    const late = sleep(WAIT_MS_MAX, `the database has not responded within ${WAIT_MS_MAX} ms`, {
+    const timeoutAbort = new AbortController();
+    const timeout = sleep(WAIT_MS_MAX, `the database has not responded within ${WAIT_MS_MAX} ms`, {
       ref: false,
-      signal: waiting.signal,
+      signal: timeoutAbort.signal,
     }).catch(() => undefined);
     try {
-      return await Promise.race([this.#check(), late]);
+      return await Promise.race([this.#check(), timeout]);
     } finally {
-      waiting.abort();
+      timeoutAbort.abort();
     }
   }
 }

@@ -82,6 +82,6 @@ async function requireUnretiredKey(client: Client, { signingKey: current }: Secr
   if (await isRetiredSigningKey(client, signingKeyId(current)))
     throw new ExitError(
       'wrong_secret',
-      'COUNTERSIGN_SIGNING_KEY (or signing-key.pem) is a retired key; configure the key that replaced it; no row was restored',
+      'COUNTERSIGN_SIGNING_KEY (or signing-key.pem) was retired; set it to the key that replaced it; no row was restored',
     );
 }

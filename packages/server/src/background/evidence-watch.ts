@@ -24,8 +24,8 @@ export interface EvidenceWatch {
 
 /**
  * Compares the tables of every workspace with its evidence log, one workspace after the other. A round begins every five minutes, unless
- * the previous one is still running. Rows that differ, up to FINDINGS_PER_WORKSPACE_MAX, are logged once, and the portal names them. They
- * have no effect on promotion checks, which read the evidence log. A workspace that cannot be compared because its row of `tenants` is
+ * the previous one is still running. Rows that differ, up to FINDINGS_PER_WORKSPACE_MAX, are logged once, and the portal names them. These
+ * rows have no effect on promotion checks, which read the evidence log. A workspace that cannot be compared because its row of `tenants` is
  * missing is reported too.
  */
 export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): EvidenceWatch {
@@ -33,12 +33,12 @@ export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Lo
   let isStopped = false;
   let isRunning = false;
   const compare = async (tenantId: string) => {
-    const found: TableFinding[] = [];
+    const workspaceFindings: TableFinding[] = [];
     for await (const finding of compareTables(ledgerPool, tenantId)) {
-      found.push(finding);
-      if (isStopped || found.length >= FINDINGS_PER_WORKSPACE_MAX) break;
+      workspaceFindings.push(finding);
+      if (isStopped || workspaceFindings.length >= FINDINGS_PER_WORKSPACE_MAX) break;
     }
-    for (const finding of findings.replace(tenantId, found))
+    for (const finding of findings.replace(tenantId, workspaceFindings))
       log.error({ tenantId, ...finding }, 'this row differs from the evidence log; make the table match the log again');
   };
   const round = async () => {

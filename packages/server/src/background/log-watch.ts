@@ -46,18 +46,18 @@ export function watchLogs(
   const { signal } = stopping;
   let running: Promise<void> | undefined;
   const verifyWorkspace = async (tenantId: string) => {
-    const found: RowFinding[] = [];
+    const workspaceFindings: RowFinding[] = [];
     let isComplete = true;
     for (const name of logs) {
       try {
-        found.push(...findingsOf(name, await verify(tenantId, name, pauseAfterPage(signal))));
+        workspaceFindings.push(...findingsOf(name, await verify(tenantId, name, pauseAfterPage(signal))));
       } catch (error) {
         if (signal.aborted) return;
         isComplete = false;
         log.warn({ tenantId, log: name, reason: (error as Error).message }, 'this log was not verified this time');
       }
     }
-    for (const finding of isComplete ? findings.replace(tenantId, found) : findings.add(tenantId, found))
+    for (const finding of isComplete ? findings.replace(tenantId, workspaceFindings) : findings.add(tenantId, workspaceFindings))
       log.error(
         { tenantId, ...finding },
         'a log is not valid, or a row differs from its log: the database was changed or restored outside the server',

@@ -35,8 +35,8 @@ export async function openBackup(path: string): Promise<BackupReader> {
   const unreadable = (error: Error): never => {
     throw new ExitError('wrong_use', `cannot read ${JSON.stringify(path)}: ${error.message}`);
   };
-  const found = await stat(path).catch(unreadable);
-  const file = found.isDirectory() ? undefined : await open(path, 'r').catch(unreadable);
+  const stats = await stat(path).catch(unreadable);
+  const file = stats.isDirectory() ? undefined : await open(path, 'r').catch(unreadable);
   try {
     const readFile = file === undefined ? fromFolder(path) : await fromTar(file);
     const manifest = parseManifest((await readFile(MANIFEST_FILE, MANIFEST_BYTES_MAX)).toString('utf8'));

@@ -26,9 +26,9 @@ export interface BackupWriter {
  */
 export async function createBackup(path: string, modifiedAt: Date): Promise<BackupWriter> {
   try {
-    const found = await stat(path).catch(() => undefined);
-    if (found?.isDirectory() === true || path.endsWith('/')) return await folderWriter(path, found !== undefined);
-    if (found !== undefined) throw alreadyExists(path);
+    const stats = await stat(path).catch(() => undefined);
+    if (stats?.isDirectory() === true || path.endsWith('/')) return await folderWriter(path, stats !== undefined);
+    if (stats !== undefined) throw alreadyExists(path);
     return await tarWriter(path, modifiedAt);
   } catch (error) {
     if (error instanceof ExitError) throw error;
@@ -40,22 +40,22 @@ async function folderWriter(path: string, exists: boolean): Promise<BackupWriter
   if (!exists) await mkdir(path, { mode: 0o700 });
   if ((await readdir(path)).length > 0)
     throw new ExitError('wrong_use', `the folder ${JSON.stringify(path)} is not empty; give another one`);
-  const written: string[] = [];
+  const writtenNames: string[] = [];
   return {
     add: async (name, content) => {
       await writeSynced(join(path, name), content, OWNER_ONLY).catch((error: NodeJS.ErrnoException) => {
         // A file that another process has created is kept.
-        if (error.code !== 'EEXIST') written.push(name);
+        if (error.code !== 'EEXIST') writtenNames.push(name);
         throw cannotWrite(path, error);
       });
-      written.push(name);
+      writtenNames.push(name);
     },
     finish: async () => {
       await syncFolder(path);
       if (!exists) await syncFolder(dirname(path));
     },
     discard: async () => {
-      for (const name of written) await rm(join(path, name), { force: true });
+      for (const name of writtenNames) await rm(join(path, name), { force: true });
       if (!exists) await rm(path, { recursive: true, force: true });
     },
   };

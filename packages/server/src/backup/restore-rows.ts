@@ -51,8 +51,8 @@ export async function requireEmpty(client: Client, manifest: BackupManifest): Pr
       'refused',
       `the database is not empty (${filled} has rows); restore into an empty one. Nothing was changed`,
     );
-  const found = await listMigrations(client);
-  if (found.join() !== manifest.migrations.join())
+  const migrations = await listMigrations(client);
+  if (migrations.join() !== manifest.migrations.join())
     throw new ExitError(
       'refused',
       'the database has tables of another version than the backup; restore into a database without the schema countersign',
@@ -75,27 +75,27 @@ export async function restoreRows(
   checkRows: () => Promise<void>,
 ): Promise<void> {
   const { tables, sequences } = reader.manifest;
-  const stored = new Map(tables.map((table) => [table.name, table]));
+  const tablesByName = new Map(tables.map((table) => [table.name, table]));
   await client.query('BEGIN');
   let rows = 0;
   for (const table of await listCopiedTables(client)) {
-    const source = stored.get(table.name);
+    const source = tablesByName.get(table.name);
     if (source === undefined) throw damaged(`its manifest has no table ${table.name}`);
     requireSameColumns(table, source);
     await withoutForcedRowSecurity(client, table, async () => {
       for (const part of source.parts) {
         const raw = await decompressPart(part, await reader.read(part));
-        const copied = await copyTableIn(client, table, raw).catch((error: unknown) => {
+        const copiedRows = await copyTableIn(client, table, raw).catch((error: unknown) => {
           throw rejectedRows(error, table);
         });
-        if (copied !== part.rows) throw damaged(`${part.file} has ${copied} rows, but the manifest says ${part.rows}`);
-        rows += copied;
+        if (copiedRows !== part.rows) throw damaged(`${part.file} has ${copiedRows} rows, but the manifest says ${part.rows}`);
+        rows += copiedRows;
         progress?.(rows);
       }
     });
-    stored.delete(table.name);
+    tablesByName.delete(table.name);
   }
-  const [unknown] = stored.keys();
+  const [unknown] = tablesByName.keys();
   if (unknown !== undefined) throw damaged(`its manifest has an unknown table ${unknown}`);
   await requireListedWorkspaces(client, reader.manifest);
   await checkRows();
@@ -117,8 +117,8 @@ function rejectedRows(error: unknown, { name }: CopiedTable): unknown {
 
 /** Requires all restored workspaces to be in the manifest, because only the logs of the workspaces in the manifest are verified. */
 async function requireListedWorkspaces(client: Client, { workspaces }: BackupManifest): Promise<void> {
-  const listed = new Set(workspaces.map(({ id }) => id));
-  const unlisted = (await listCopiedTenants(client)).find((id) => !listed.has(id));
+  const listedIds = new Set(workspaces.map(({ id }) => id));
+  const unlisted = (await listCopiedTenants(client)).find((id) => !listedIds.has(id));
   if (unlisted !== undefined) throw damaged(`it has rows of workspace ${unlisted}, which its manifest does not list`);
 }
 

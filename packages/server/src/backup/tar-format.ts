@@ -24,8 +24,8 @@ export const paddingOf = (bytes: number): number => (TAR_BLOCK_BYTES - (bytes % 
 
 /** Reads a file's name and length from its header block; undefined for the end of the archive, or for a block that is not a header. */
 export function readTarHeader(block: Buffer): { name: string; bytes: number } | undefined {
-  const stored = Number.parseInt(block.toString('latin1', CHECKSUM.offset, CHECKSUM.offset + CHECKSUM.length), 8);
-  if (stored !== checksumOf(block)) return undefined;
+  const storedChecksum = Number.parseInt(block.toString('latin1', CHECKSUM.offset, CHECKSUM.offset + CHECKSUM.length), 8);
+  if (storedChecksum !== checksumOf(block)) return undefined;
   const end = block.indexOf(0);
   const bytes = Number.parseInt(block.toString('latin1', SIZE.offset, SIZE.offset + SIZE.length), 8);
   return { name: block.toString('utf8', 0, Math.min(end === -1 ? 100 : end, 100)), bytes };

@@ -62,10 +62,10 @@ export async function writeBackup(client: Client, writer: BackupWriter, paramete
   await parameters.whileLocked?.();
   for (const fault of await findDanglingRows(client, tenants)) parameters.onRestoreFault?.(fault);
   await client.query('COMMIT');
-  const sealed = parameters.sealSecrets?.(instance.id);
-  if (sealed !== undefined) {
-    await writer.add(SECRETS_FILE, sealed);
-    manifest.secretsSha256 = Buffer.from(sha256(sealed)).toString('hex');
+  const sealedSecrets = parameters.sealSecrets?.(instance.id);
+  if (sealedSecrets !== undefined) {
+    await writer.add(SECRETS_FILE, sealedSecrets);
+    manifest.secretsSha256 = Buffer.from(sha256(sealedSecrets)).toString('hex');
   }
   await writer.add(MANIFEST_FILE, Buffer.from(`${JSON.stringify(manifest, undefined, 1)}\n`));
   await writer.finish();
@@ -82,7 +82,7 @@ async function copyTables(
   progress: BackupParameters['progress'],
 ): Promise<BackupTable[]> {
   const tables = (await listCopiedTables(client)).filter(({ name }) => isPartOfSchema('table', name));
-  const copied: BackupTable[] = [];
+  const copiedTables: BackupTable[] = [];
   let rowsBefore = 0;
   for (const table of tables.map(withoutAddedColumns)) {
     const parts = new TableParts(table.name, writer);
@@ -90,9 +90,9 @@ async function copyTables(
     for (const tenantId of table.isByTenant ? tenants : [undefined]) await copyRows(client, table, tenantId, parts, onRows);
     await parts.end();
     rowsBefore += parts.rows;
-    copied.push({ name: table.name, columns: table.columns, rows: parts.rows, parts: parts.parts });
+    copiedTables.push({ name: table.name, columns: table.columns, rows: parts.rows, parts: parts.parts });
   }
-  return copied;
+  return copiedTables;
 }
 
 const withoutAddedColumns = (table: CopiedTable): CopiedTable => ({

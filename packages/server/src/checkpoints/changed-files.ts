@@ -26,7 +26,7 @@ async function stampOf(path: string): Promise<string> {
   }
 }
 
-/** What is known of a file that was read. */
+/** What is known of a file. */
 interface KnownFile {
   /** Its stamp when it was last read; undefined if it was not read. */
   stamp: string | undefined;

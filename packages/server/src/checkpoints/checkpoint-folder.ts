@@ -71,8 +71,8 @@ export function checkpointFolder(folder: string): CheckpointSink {
     },
     has: async (tenantId, log, checkpoint) => {
       const { usual, alternative } = namesOf(checkpoint);
-      const stored = await Promise.all([usual, alternative].map((name) => readStored(join(folderOf(tenantId, log), name))));
-      return stored.some((note) => note !== undefined && hasSameText(note, checkpoint.note));
+      const notes = await Promise.all([usual, alternative].map((name) => readStored(join(folderOf(tenantId, log), name))));
+      return notes.some((note) => note !== undefined && hasSameText(note, checkpoint.note));
     },
     sizes: async (tenantId, log) => {
       const names = await readdir(folderOf(tenantId, log)).catch(noFolder);

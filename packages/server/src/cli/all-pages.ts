@@ -17,9 +17,9 @@ export const readAllPages = <Row, Place>(
   inReadTransaction(pool, tenantId, async (tx) => {
     const rows: Row[] = [];
     for (let after: Place | null = null; ; ) {
-      const read: Row[] = await readPage(tx, after, PAGE_ROWS);
-      rows.push(...read);
-      if (read.length < PAGE_ROWS) return rows;
-      after = placeOf(read.at(-1)!);
+      const pageRows: Row[] = await readPage(tx, after, PAGE_ROWS);
+      rows.push(...pageRows);
+      if (pageRows.length < PAGE_ROWS) return rows;
+      after = placeOf(pageRows.at(-1)!);
     }
   });

@@ -23,11 +23,11 @@ export function parseSeq(text: string): number {
 
 /** Parses scopes such as `telemetry,audit`. Returns them without duplicates, in the order of the contract. */
 export function parseScopes(text: string): Scope[] {
-  const given = text.split(',').map((scope) => scope.trim());
-  const unknown = given.find((scope) => !isScope(scope));
+  const names = text.split(',').map((scope) => scope.trim());
+  const unknown = names.find((scope) => !isScope(scope));
   if (unknown !== undefined)
     throw new InvalidArgumentError(`${JSON.stringify(unknown)} is not a scope; give one or more of ${SCOPES.join(',')}.`);
-  return SCOPES.filter((scope) => given.includes(scope));
+  return SCOPES.filter((scope) => names.includes(scope));
 }
 
 /** A date-time in the future, normalized to UTC with milliseconds. */

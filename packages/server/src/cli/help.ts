@@ -22,8 +22,8 @@ const exitCodeLines = (): string =>
 const variableLines = (): string =>
   Object.values(VARIABLES)
     .map(({ name, default: fallback, meaning }) => {
-      const shown = fallback === undefined ? meaning : `${meaning} (default: ${fallback})`;
-      return `  ${name}\n      ${wrap(shown, 6)}`;
+      const meaningWithDefault = fallback === undefined ? meaning : `${meaning} (default: ${fallback})`;
+      return `  ${name}\n      ${wrap(meaningWithDefault, 6)}`;
     })
     .join('\n');
 

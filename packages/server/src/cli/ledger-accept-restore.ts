@@ -22,10 +22,10 @@ export function addAcceptRestore(group: Command, session: Session): void {
     )
     .action(async ({ workspace, yes = false }: { workspace: string; yes?: boolean }) => {
       const logs = await session.withWorkspace(workspace, async ({ pool, signer }, tenant) => {
-        const accepted = await acceptRestore(pool, tenant.id, { write: yes });
+        const restoredLogs = await acceptRestore(pool, tenant.id, { write: yes });
         if (yes)
           for (const log of LOG_NAMES) await makeCheckpoint(pool, tenant.id, signer.keys, { log, isRestoreAccepted: true });
-        return accepted;
+        return restoredLogs;
       });
       await session.writeResult({ written: yes, logs }, linesOf(logs));
       session.say(

@@ -118,13 +118,13 @@ async function decryptSecrets(
   { secretsOutput }: RestoreOptions,
   reader: BackupReader,
 ): Promise<{ config: Config; writeSecrets: () => void }> {
-  const sealed = await reader.secrets();
-  if (sealed === undefined)
+  const sealedSecrets = await reader.secrets();
+  if (sealedSecrets === undefined)
     throw new ExitError(
       'wrong_secret',
       'the backup contains no secrets; provide your own copy of them, and run `restore` without --with-secrets',
     );
-  const secrets = openSecrets(sealed, requiredPassphrase(session), reader.manifest.instance.id);
+  const secrets = openSecrets(sealedSecrets, requiredPassphrase(session), reader.manifest.instance.id);
   const folder = secretsOutput ?? join(session.config.dataDir, 'secrets');
   requireNoOtherSecrets(folder, secrets);
   return { config: { ...session.config, ...secrets }, writeSecrets: () => restoreSecretFiles(folder, secrets) };
@@ -156,8 +156,8 @@ async function verifyAndReport(
 }
 
 /**
- * Whether a log of the workspace does not continue from its checkpoint in the memory folder. Then the backup lacks rows that the checkpoint
- * covers, or has other rows.
+ * Whether a log of the workspace does not continue from its checkpoint in the memory folder. In that case, the backup lacks rows that the
+ * checkpoint covers, or has other rows.
  */
 async function contradictsCheckpoint({ pool }: OpenDatabase, tenantId: string): Promise<boolean> {
   try {

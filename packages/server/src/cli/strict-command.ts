@@ -23,13 +23,13 @@ export class StrictCommand extends Command {
 
   /** The first option that is given twice although it takes one value. */
   #repeatedOption(args: readonly string[]): string | undefined {
-    const given = new Set<string>();
+    const givenNames = new Set<string>();
     for (let at = 0; at < args.length && args[at] !== '--'; at += 1) {
       const [name = '', value] = args[at]!.split('=', 2);
       const option = this.options.find(({ long, required }) => required && long === name);
       if (option === undefined) continue;
-      if (given.has(name) && option.parseArg !== repeatable) return name;
-      given.add(name);
+      if (givenNames.has(name) && option.parseArg !== repeatable) return name;
+      givenNames.add(name);
       if (value === undefined) at += 1; // The next argument is its value, whatever it looks like.
     }
     return undefined;

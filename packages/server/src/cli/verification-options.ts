@@ -35,10 +35,10 @@ export interface GivenKeys {
 /** The keys of --key: verifier keys, or files with verifier keys, a JWKS or a trust file. Undefined without --key. */
 export function readKeyOption({ key: given = [] }: VerificationOptions): GivenKeys | undefined {
   if (given.length === 0) return undefined;
-  const read = given.map(keysOf);
-  const [tenantId, other] = new Set(read.flatMap((each) => each.tenantId ?? []));
+  const keySets = given.map(keysOf);
+  const [tenantId, other] = new Set(keySets.flatMap((each) => each.tenantId ?? []));
   if (other !== undefined) throw new InvalidInputError(`--key names two workspaces, ${tenantId} and ${other}`);
-  return { keys: read.flatMap(({ keys }) => keys), tenantId };
+  return { keys: keySets.flatMap(({ keys }) => keys), tenantId };
 }
 
 function keysOf(given: string): GivenKeys {
@@ -108,8 +108,8 @@ function readSmallFile(path: string, what: string): string {
     try {
       const bytes = Buffer.alloc(FILE_BYTES_MAX + 1);
       let length = 0;
-      for (let read = -1; read !== 0 && length < bytes.length; length += read)
-        read = readSync(file, bytes, length, bytes.length - length, null);
+      for (let bytesRead = -1; bytesRead !== 0 && length < bytes.length; length += bytesRead)
+        bytesRead = readSync(file, bytes, length, bytes.length - length, null);
       return length > FILE_BYTES_MAX ? '' : (decodeUtf8(bytes.subarray(0, length)) ?? '');
     } finally {
       closeSync(file);

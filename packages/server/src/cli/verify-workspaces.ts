@@ -23,26 +23,26 @@ export async function verifyWorkspaces(
   progress: ((rows: number) => void) | undefined,
 ): Promise<VerificationSummary> {
   const keys = noteKeysOf(database.signer.instanceId, await listSigningKeys(database.ledgerPool));
-  const found: VerificationSummary = { logs: 0, rows: 0, faults: [] };
+  const summary: VerificationSummary = { logs: 0, rows: 0, faults: [] };
   for (const { id, logs } of workspaces) {
     for (const log of LOG_NAMES) {
       const head = logs[log];
       const source = `the head in the backup of ${madeAt}`;
       const kept =
         head === undefined || head.size === 0 ? [] : [{ source, size: head.size, root: fromBase64(head.root) ?? NO_ROOT }];
-      const onRows = progress === undefined ? undefined : (rows: number) => progress(found.rows + rows);
+      const onRows = progress === undefined ? undefined : (rows: number) => progress(summary.rows + rows);
       const report = await verifyLog(
         database.pool,
         database.secrets.masterSecret,
         { tenantId: id, log },
         { keys, kept, progress: onRows },
       );
-      found.logs += 1;
-      found.rows += report.entries;
-      if (!isValid(report)) found.faults.push(`workspace ${id}, log ${log}: ${sentenceOf(report, kept.length, true)}`);
+      summary.logs += 1;
+      summary.rows += report.entries;
+      if (!isValid(report)) summary.faults.push(`workspace ${id}, log ${log}: ${sentenceOf(report, kept.length, true)}`);
     }
   }
-  return found;
+  return summary;
 }
 
 /** No log has this root. It replaces a root in the manifest that is not base64, so that the verification fails. */

@@ -37,8 +37,8 @@ export function ownAddress({ host, tls }: AddressConfig, port: number): string {
 }
 
 /**
- * Whether browsers use TLS. If a public URL is configured, its scheme decides. Otherwise they use TLS if this server does, or if it is
- * behind a proxy, which must use TLS.
+ * Whether browsers use TLS. If a public URL is configured, its scheme decides. Otherwise browsers use TLS if this server uses TLS, or if
+ * it is behind a proxy, which must use TLS.
  */
 export const usesTls = ({ publicUrl, tls, behindProxy }: Pick<Config, 'publicUrl' | 'tls' | 'behindProxy'>): boolean =>
   publicUrl === undefined ? tls !== undefined || behindProxy : publicUrl.startsWith('https:');

@@ -20,8 +20,8 @@ const forms = new Map<string, string>();
  * security does not permit. An INSERT that checks the number of its rows loses this check, because Citus rejects an INSERT in WITH.
  */
 export function statementForCitus(text: string): string {
-  const known = forms.get(text);
-  if (known !== undefined) return known;
+  const cachedForm = forms.get(text);
+  if (cachedForm !== undefined) return cachedForm;
   const insert = withoutRowCountCheck(text);
   const form = (insert.startsWith('INSERT') ? insert : text).replace(
     INSERT_OF_ROWS,

@@ -83,12 +83,12 @@ export async function findFilledTable(client: Client, tables: readonly CopiedTab
   await client.query('BEGIN');
   try {
     for (const table of tables) {
-      let found = false;
+      let hasRow = false;
       await withoutForcedRowSecurity(client, table, async () => {
         const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT FROM ${qualifiedName(table)}) AS found`);
-        found = rows[0]!.found;
+        hasRow = rows[0]!.found;
       });
-      if (found) return table.name;
+      if (hasRow) return table.name;
     }
     return undefined;
   } finally {

@@ -28,12 +28,12 @@ type Detail = ResponseBody<'approvals.read'>;
 export function ApprovalPage() {
   const { evaluation: id } = useParams({ strict: false }) as { evaluation: string };
   const { workspace } = useWorkspace();
-  const read = useQuery({
+  const query = useQuery({
     queryKey: ['approval', workspace.id, id],
     queryFn: ({ signal }) => call('approvals.read', { params: { workspace: workspace.id, evaluation: id }, signal }),
   });
   return (
-    <DetailPage title="Approval" list={{ to: '/w/$workspace/approvals', label: 'Approvals' }} query={read} skeletonHeight={320}>
+    <DetailPage title="Approval" list={{ to: '/w/$workspace/approvals', label: 'Approvals' }} query={query} skeletonHeight={320}>
       {(data, crumb) => (
         <>
           <PageHeader

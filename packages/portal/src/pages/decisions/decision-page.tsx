@@ -27,12 +27,12 @@ type Decision = ResponseBody<'decisions.read'>;
 export function DecisionPage() {
   const { decision: id } = useParams({ strict: false }) as { decision: string };
   const { workspace } = useWorkspace();
-  const read = useQuery({
+  const query = useQuery({
     queryKey: ['decision', workspace.id, id],
     queryFn: ({ signal }) => call('decisions.read', { params: { workspace: workspace.id, decision: id }, signal }),
   });
   return (
-    <DetailPage title="Decision" list={{ to: '/w/$workspace/decisions', label: 'Decisions' }} query={read} skeletonHeight={320}>
+    <DetailPage title="Decision" list={{ to: '/w/$workspace/decisions', label: 'Decisions' }} query={query} skeletonHeight={320}>
       {(data, crumb) => {
         const evaluation = 'id' in data.decision.evaluation ? (data.decision.evaluation as CheckedEvaluation) : null;
         const params = { workspace: workspace.id, decision: id };

@@ -24,7 +24,7 @@ type Evaluation = ResponseBody<'evaluations.read'>;
 export function EvaluationPage() {
   const { evaluation: id } = useParams({ strict: false }) as { evaluation: string };
   const { workspace } = useWorkspace();
-  const read = useQuery({
+  const query = useQuery({
     queryKey: ['evaluation', workspace.id, id],
     queryFn: ({ signal }) => call('evaluations.read', { params: { workspace: workspace.id, evaluation: id }, signal }),
   });
@@ -32,7 +32,7 @@ export function EvaluationPage() {
     <DetailPage
       title="Evaluation"
       list={{ to: '/w/$workspace/evaluations', label: 'Evaluations' }}
-      query={read}
+      query={query}
       skeletonHeight={280}
     >
       {(data, crumb) => (

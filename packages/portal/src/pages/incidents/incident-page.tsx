@@ -26,12 +26,12 @@ type Incident = ResponseBody<'incidents.read'>;
 export function IncidentPage() {
   const { incident: id } = useParams({ strict: false }) as { incident: string };
   const { workspace } = useWorkspace();
-  const read = useQuery({
+  const query = useQuery({
     queryKey: ['incident', workspace.id, id],
     queryFn: ({ signal }) => call('incidents.read', { params: { workspace: workspace.id, incident: id }, signal }),
   });
   return (
-    <DetailPage title="Incident" list={{ to: '/w/$workspace/incidents', label: 'Incidents' }} query={read} skeletonHeight={260}>
+    <DetailPage title="Incident" list={{ to: '/w/$workspace/incidents', label: 'Incidents' }} query={query} skeletonHeight={260}>
       {(data, crumb) => (
         <>
           <PageHeader

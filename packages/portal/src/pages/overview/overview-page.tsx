@@ -45,7 +45,7 @@ export function OverviewPage() {
     );
   }
   const { data } = overview;
-  const chosen = selectAgents(data.agents);
+  const shownAgents = selectAgents(data.agents);
   return (
     <>
       <OutdatedNotice query={overview} />
@@ -65,11 +65,12 @@ export function OverviewPage() {
               }
               flush
             >
-              <PromotionTable agents={chosen} />
-              {data.agents_total > chosen.length && (
+              <PromotionTable agents={shownAgents} />
+              {data.agents_total > shownAgents.length && (
                 <p className={styles.more}>
                   <Link to="/w/$workspace/agents" params={{ workspace: workspace.id }}>
-                    {data.agents_total - chosen.length} more {data.agents_total - chosen.length === 1 ? 'agent' : 'agents'}
+                    {data.agents_total - shownAgents.length} more{' '}
+                    {data.agents_total - shownAgents.length === 1 ? 'agent' : 'agents'}
                   </Link>
                 </p>
               )}

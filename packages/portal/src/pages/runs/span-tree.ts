@@ -30,11 +30,11 @@ export interface TimeFrame {
  * of arrival, each of them that is not yet in the tree is added at the top level, with its subtree.
  */
 export function spanTree(spans: readonly Span[]): SpanNode[] {
-  const known = new Set(spans.map(({ span_id }) => span_id));
+  const spanIds = new Set(spans.map(({ span_id }) => span_id));
   const children = new Map<string | null, Span[]>();
   for (const span of spans) {
     const parent =
-      span.parent_span_id !== null && known.has(span.parent_span_id) && span.parent_span_id !== span.span_id
+      span.parent_span_id !== null && spanIds.has(span.parent_span_id) && span.parent_span_id !== span.span_id
         ? span.parent_span_id
         : null;
     const siblings = children.get(parent);

@@ -63,11 +63,11 @@ export function TraceSteps({ trace }: { trace: ResponseBody<'runs.trace'> }) {
       </Panel>
     );
   }
-  const chosen =
+  const selected =
     spans.find(({ span_id }) => span_id === step) ?? spans.find(({ parent_span_id }) => parent_span_id === null) ?? spans[0];
-  const choose = (id: string) => void navigate({ to: '.', search: { step: id } as never, replace: true, resetScroll: false });
+  const select = (id: string) => void navigate({ to: '.', search: { step: id } as never, replace: true, resetScroll: false });
   const failedCount = steps.hasNextPage ? 0 : spans.filter(hasFailed).length;
-  const next = nextFailed(nodes, chosen?.span_id);
+  const next = nextFailed(nodes, selected?.span_id);
   const stepCount = steps.hasNextPage ? trace.span_count : spans.length;
   return (
     <div className={styles.steps}>
@@ -76,14 +76,14 @@ export function TraceSteps({ trace }: { trace: ResponseBody<'runs.trace'> }) {
         note={`${formatCount(stepCount)} in total${failedCount === 0 ? '' : `, ${formatCount(failedCount)} failed`}`}
         actions={
           next !== undefined && (
-            <Button variant="default" size="xs" disabled={next === chosen?.span_id} onClick={() => choose(next)}>
+            <Button variant="default" size="xs" disabled={next === selected?.span_id} onClick={() => select(next)}>
               Next failed step
             </Button>
           )
         }
         flush
       >
-        <SpanTreeView nodes={nodes} spans={spans} selected={chosen?.span_id} onSelect={choose} />
+        <SpanTreeView nodes={nodes} spans={spans} selected={selected?.span_id} onSelect={select} />
         {steps.hasNextPage && (
           <div className={styles.more}>
             <span className="soft">Showing the first {formatCount(spans.length)} steps.</span>
@@ -94,7 +94,7 @@ export function TraceSteps({ trace }: { trace: ResponseBody<'runs.trace'> }) {
         )}
         {steps.isError && <ProblemNotice problem={steps.error} retry={() => void steps.fetchNextPage()} />}
       </Panel>
-      {chosen !== undefined && <SpanPanel key={chosen.span_id} trace={trace.id} span={chosen} />}
+      {selected !== undefined && <SpanPanel key={selected.span_id} trace={trace.id} span={selected} />}
     </div>
   );
 }
