@@ -22,12 +22,12 @@ export function Frame({
   page?: ReactNode;
   children: (close: () => void) => ReactNode;
 }) {
-  const [open, setOpen] = useState(false);
+  const [isOpen, setIsOpen] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: a page change hides the navigation.
-  useEffect(() => setOpen(false), [path]);
+  useEffect(() => setIsOpen(false), [path]);
   useEffect(() => {
-    const onKey = (event: KeyboardEvent) => event.key === 'Escape' && setOpen(false);
+    const onKey = (event: KeyboardEvent) => event.key === 'Escape' && setIsOpen(false);
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
   }, []);
@@ -36,16 +36,16 @@ export function Frame({
       <a className={styles.skip} href="#page">
         Skip to content
       </a>
-      <header className={styles.bar} data-open={open || undefined}>
+      <header className={styles.bar} data-open={isOpen || undefined}>
         <div className={styles.head}>
           <Wordmark />
           <button
             type="button"
             className={styles.burger}
-            aria-expanded={open}
+            aria-expanded={isOpen}
             aria-controls="navigation"
-            aria-label={open ? 'Close the menu' : 'Open the menu'}
-            onClick={() => setOpen(!open)}
+            aria-label={isOpen ? 'Close the menu' : 'Open the menu'}
+            onClick={() => setIsOpen(!isOpen)}
           >
             <span />
             <span />
@@ -53,7 +53,7 @@ export function Frame({
         </div>
         <div id="navigation" className={styles.collapsible}>
           {top}
-          <div className={styles.scroll}>{children(() => setOpen(false))}</div>
+          <div className={styles.scroll}>{children(() => setIsOpen(false))}</div>
           <div className={styles.foot}>
             <PersonMenu person={person} />
             <ColorSchemeToggle />

@@ -12,7 +12,7 @@ const loaders: (() => Promise<void>)[] = [];
 export function lazyPage<const N extends string>(load: () => Promise<Record<N, ComponentType>>, name: N) {
   let page: ComponentType | undefined;
   let loading: Promise<void> | undefined;
-  let failed = false;
+  let hasFailed = false;
   /** Loads the code. Never rejects: the page itself shows a failure. */
   const preload = (): Promise<void> => {
     loading ??= load()
@@ -22,7 +22,7 @@ export function lazyPage<const N extends string>(load: () => Promise<Record<N, C
         },
         async () => {
           await isServerUp(); // Records whether the server responds, for the notice.
-          failed = page === undefined;
+          hasFailed = page === undefined;
         },
       )
       .finally(() => {
@@ -35,7 +35,7 @@ export function lazyPage<const N extends string>(load: () => Promise<Record<N, C
   });
   function LazyPage() {
     const [, render] = useReducer((count: number) => count + 1, 0);
-    if (page === undefined && !failed) use(preload());
+    if (page === undefined && !hasFailed) use(preload());
     const Page = page;
     return Page === undefined ? <PageLoadRetry load={preload} onLoaded={render} /> : <Page />;
   }
@@ -44,21 +44,21 @@ export function lazyPage<const N extends string>(load: () => Promise<Record<N, C
 
 /** Replaces a page that was not loaded. Loads it again on demand, and automatically when the server is back. */
 function PageLoadRetry({ load, onLoaded }: { load: () => Promise<void>; onLoaded: () => void }) {
-  const lost = useSyncExternalStore(connection.subscribe, connection.isLost);
-  const [retrying, setRetrying] = useState(false);
-  const [wasLost, setWasLost] = useState(lost);
+  const isLost = useSyncExternalStore(connection.subscribe, connection.isLost);
+  const [isRetrying, setIsRetrying] = useState(false);
+  const [wasLost, setWasLost] = useState(isLost);
   const retry = async () => {
-    setRetrying(true);
+    setIsRetrying(true);
     await load();
-    setRetrying(false);
+    setIsRetrying(false);
     onLoaded();
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a change of the connection runs this effect.
   useEffect(() => {
-    if (wasLost && !lost) void retry();
-    setWasLost(lost);
-  }, [lost]);
-  return <PageNotLoaded lost={lost} retrying={retrying} onRetry={() => void retry()} />;
+    if (wasLost && !isLost) void retry();
+    setWasLost(isLost);
+  }, [isLost]);
+  return <PageNotLoaded isLost={isLost} isRetrying={isRetrying} onRetry={() => void retry()} />;
 }
 
 /**

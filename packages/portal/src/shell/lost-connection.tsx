@@ -10,33 +10,33 @@ const CHECK_INTERVAL_MS = 5_000;
 
 /** A banner while the server is not responding. Checks periodically and on demand, and reloads stale data when the server is back. */
 export function LostConnection() {
-  const lost = useSyncExternalStore(connection.subscribe, connection.isLost);
+  const isLost = useSyncExternalStore(connection.subscribe, connection.isLost);
   const queries = useQueryClient();
-  const [checking, setChecking] = useState(false);
+  const [isChecking, setIsChecking] = useState(false);
   const check = async () => {
-    setChecking(true);
+    setIsChecking(true);
     try {
       await fetchFromServer('/readyz', { cache: 'no-store' });
     } catch {
       return; // The server is still down, so the banner stays.
     } finally {
-      setChecking(false);
+      setIsChecking(false);
     }
     if (!connection.isLost()) await queries.refetchQueries({ type: 'active', stale: true });
   };
   useEffect(() => {
     // The next check waits for the end of this one, which can take long if the server hangs.
-    if (!lost || checking) return;
+    if (!isLost || isChecking) return;
     const timer = setInterval(() => void check(), CHECK_INTERVAL_MS);
     return () => clearInterval(timer);
   });
-  if (!lost) return null;
+  if (!isLost) return null;
   return (
     <div className={styles.banner} role="alert">
       <IconPlugConnectedX size={18} aria-hidden />
       <span>The server is not responding. This page may be out of date. Your input is kept.</span>
-      <button type="button" onClick={() => void check()} disabled={checking}>
-        {checking ? 'Retrying …' : 'Try again'}
+      <button type="button" onClick={() => void check()} disabled={isChecking}>
+        {isChecking ? 'Retrying …' : 'Try again'}
       </button>
     </div>
   );

@@ -15,19 +15,19 @@ export async function isServerUp(): Promise<boolean> {
 }
 
 /** Replaces a page whose code could not be loaded, for example because the server is down or was updated. */
-export function PageNotLoaded({ lost, retrying, onRetry }: { lost: boolean; retrying: boolean; onRetry: () => void }) {
+export function PageNotLoaded({ isLost, isRetrying, onRetry }: { isLost: boolean; isRetrying: boolean; onRetry: () => void }) {
   return (
     <Notice kind="problem" title="This page could not be loaded" role="alert">
       <p>
-        {lost
+        {isLost
           ? 'The server is not responding. The page opens automatically when the server is back.'
           : 'The server did not send the code of this page. If the server was updated, reload the page.'}
       </p>
       <div className="row">
-        <Button variant="default" loading={retrying} onClick={onRetry}>
+        <Button variant="default" loading={isRetrying} onClick={onRetry}>
           Try again
         </Button>
-        {!lost && <ReloadButton />}
+        {!isLost && <ReloadButton />}
       </div>
     </Notice>
   );
@@ -35,15 +35,15 @@ export function PageNotLoaded({ lost, retrying, onRetry }: { lost: boolean; retr
 
 /** Reloads the document if the server responds. Otherwise shows a toast, because a reload would show the browser's error page. */
 export function ReloadButton() {
-  const [checking, setChecking] = useState(false);
+  const [isChecking, setIsChecking] = useState(false);
   const reload = async () => {
-    setChecking(true);
+    setIsChecking(true);
     if (await isServerUp()) window.location.reload();
     else toast.problem('The server is not responding. Reload the page when it is back.');
-    setChecking(false);
+    setIsChecking(false);
   };
   return (
-    <Button variant="subtle" loading={checking} onClick={() => void reload()}>
+    <Button variant="subtle" loading={isChecking} onClick={() => void reload()}>
       Reload the page
     </Button>
   );

@@ -11,14 +11,14 @@ import { toast } from '../../toasts/toasts.tsx';
 export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
-  const [dialogOpen, setDialogOpen] = useState(false);
+  const [isDialogOpen, setIsDialogOpen] = useState(false);
   const otherLevel = agent.risk_level === 'high' ? 'low' : 'high';
   // The level that the dialog sets. It stays the same even if someone else changes the agent's level meanwhile.
   const [level, setLevel] = useState<typeof otherLevel>(otherLevel);
   if (!useHasRole('admin')) return null;
   const openDialog = () => {
     setLevel(otherLevel);
-    setDialogOpen(true);
+    setIsDialogOpen(true);
   };
   const act = async (rationale: string) => {
     const { changed } = await call('agents.set_risk', {
@@ -35,8 +35,8 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
         Set to {otherLevel} risk
       </Button>
       <RationaleDialog
-        opened={dialogOpen}
-        onClose={() => setDialogOpen(false)}
+        opened={isDialogOpen}
+        onClose={() => setIsDialogOpen(false)}
         title={`Set ${visibleSpaces(agent.name)} to ${level} risk`}
         submit={`Set to ${level} risk`}
         required={false}

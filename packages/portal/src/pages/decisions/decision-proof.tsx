@@ -86,7 +86,7 @@ function columnsOf({ decision, id, decided_at, asked_by, agent, evaluation_id, a
 function LoadKey({ keyId, onKey }: { keyId: string; onKey: (key: Uint8Array) => void }) {
   const { workspace } = useWorkspace();
   const isAdmin = useHasRole('admin');
-  const [dialogOpen, setDialogOpen] = useState(false);
+  const [isDialogOpen, setIsDialogOpen] = useState(false);
   if (!isAdmin) return <p>This check requires the decision key. Only an admin can load the key.</p>;
   // Does not return the key: React Query would keep the result of the dialog's mutation for minutes after the person leaves the page.
   const act = async () => {
@@ -97,12 +97,12 @@ function LoadKey({ keyId, onKey }: { keyId: string; onKey: (key: Uint8Array) => 
   return (
     <>
       <p>This check requires decision key {keyId}. The key stays in this browser and is discarded after you leave the page.</p>
-      <Button variant="default" size="compact-sm" mt={6} onClick={() => setDialogOpen(true)}>
+      <Button variant="default" size="compact-sm" mt={6} onClick={() => setIsDialogOpen(true)}>
         Load key and verify
       </Button>
       <ConfirmDialog
-        opened={dialogOpen}
-        onClose={() => setDialogOpen(false)}
+        opened={isDialogOpen}
+        onClose={() => setIsDialogOpen(false)}
         title="Load the decision key?"
         submit="Load key"
         action={act}

@@ -17,8 +17,8 @@ import { Violations } from './violations.tsx';
 /** The page with a tab for incidents and a tab for policy violations. */
 export function IncidentsPage() {
   const isAdmin = useHasRole('admin');
-  const [opening, setOpening] = useState(false);
-  const [recording, setRecording] = useState(false);
+  const [isOpening, setIsOpening] = useState(false);
+  const [isRecording, setIsRecording] = useState(false);
   const tab = useFilters(['tab']);
   const activeTab = tab.values.tab === 'violations' ? 'violations' : 'incidents';
   return (
@@ -29,10 +29,10 @@ export function IncidentsPage() {
         actions={
           isAdmin && (
             <>
-              <Button variant="default" onClick={() => setRecording(true)}>
+              <Button variant="default" onClick={() => setIsRecording(true)}>
                 Record policy violation
               </Button>
-              <Button onClick={() => setOpening(true)}>Open incident</Button>
+              <Button onClick={() => setIsOpening(true)}>Open incident</Button>
             </>
           )
         }
@@ -49,8 +49,8 @@ export function IncidentsPage() {
           <Violations />
         </Tabs.Panel>
       </Tabs>
-      <OpenIncident opened={opening} onClose={() => setOpening(false)} />
-      <RecordViolation opened={recording} onClose={() => setRecording(false)} />
+      <OpenIncident opened={isOpening} onClose={() => setIsOpening(false)} />
+      <RecordViolation opened={isRecording} onClose={() => setIsRecording(false)} />
     </>
   );
 }

@@ -39,7 +39,7 @@ export function KeyList({
     const minted = await call('keys.rotate', { params });
     // The old secret no longer works, so the new secret is shown before the lists are loaded again.
     if (pending !== undefined)
-      onShow(minted, { name: pending.key.name, kind: pending.key.kind, scopes: pending.key.scopes, rotated: true });
+      onShow(minted, { name: pending.key.name, kind: pending.key.kind, scopes: pending.key.scopes, isRotated: true });
     void queries.invalidateQueries();
   };
   const revoke = async () => {

@@ -13,7 +13,7 @@ import { type NewKey, NewKeyDialog } from './new-key-dialog.tsx';
 /** The page with the ingestion keys, the read tokens and the key audit trail. Admins only. */
 export function KeysPage() {
   const isAdmin = useHasRole('admin');
-  const [minting, setMinting] = useState(false);
+  const [isMinting, setIsMinting] = useState(false);
   const [shown, setShown] = useState<NewKey>();
   const tab = useFilters(['tab']);
   if (!isAdmin) {
@@ -32,7 +32,7 @@ export function KeysPage() {
       <PageHeader
         title="Ingestion keys"
         lead="Programs send data with ingestion keys. Auditors read data with read tokens. A new key is shown only once."
-        actions={<Button onClick={() => setMinting(true)}>Mint key</Button>}
+        actions={<Button onClick={() => setIsMinting(true)}>Mint key</Button>}
       />
       <Tabs
         value={tab.values.tab === 'trail' ? 'trail' : 'keys'}
@@ -44,13 +44,13 @@ export function KeysPage() {
           <Tabs.Tab value="trail">Audit trail</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="keys">
-          <KeyList onShow={show} onMint={() => setMinting(true)} />
+          <KeyList onShow={show} onMint={() => setIsMinting(true)} />
         </Tabs.Panel>
         <Tabs.Panel value="trail">
           <KeyTrail />
         </Tabs.Panel>
       </Tabs>
-      <MintKey opened={minting} onClose={() => setMinting(false)} onShow={show} />
+      <MintKey opened={isMinting} onClose={() => setIsMinting(false)} onShow={show} />
       <NewKeyDialog shown={shown} onClose={() => setShown(undefined)} />
     </>
   );

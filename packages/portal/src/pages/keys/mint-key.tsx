@@ -36,7 +36,7 @@ export function MintKey(props: {
     meta: { errorShownInForm: true },
     onSuccess: async (minted) => {
       onClose();
-      onShow(minted, { name, kind, scopes: (kind === 'read' ? ['read'] : scopes) as NewKey['scopes'], rotated: false });
+      onShow(minted, { name, kind, scopes: (kind === 'read' ? ['read'] : scopes) as NewKey['scopes'], isRotated: false });
       setValues(initialValues);
       await queries.invalidateQueries();
     },

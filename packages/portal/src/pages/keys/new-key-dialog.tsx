@@ -13,7 +13,7 @@ export interface NewKey {
   name: string;
   kind: Key['kind'];
   scopes: Key['scopes'];
-  rotated: boolean;
+  isRotated: boolean;
 }
 
 /** A dialog with a new key and an example request. Only its last button closes the dialog, because the key is not shown again. */
@@ -22,7 +22,7 @@ export function NewKeyDialog({ shown, onClose }: { shown: NewKey | undefined; on
     <Modal
       opened={shown !== undefined}
       onClose={onClose}
-      title={shown?.rotated === true ? `New secret for ${shown.name}` : `Key ${shown?.name ?? ''}`}
+      title={shown?.isRotated === true ? `New secret for ${shown.name}` : `Key ${shown?.name ?? ''}`}
       size="lg"
       closeOnClickOutside={false}
       closeOnEscape={false}
@@ -31,7 +31,7 @@ export function NewKeyDialog({ shown, onClose }: { shown: NewKey | undefined; on
       {shown !== undefined && (
         <div className="stack">
           <Notice kind="warning" title="Copy the key now. It is shown only once.">
-            <p>The server stores only a hash of the secret. {shown.rotated && 'The old secret no longer works.'}</p>
+            <p>The server stores only a hash of the secret. {shown.isRotated && 'The old secret no longer works.'}</p>
           </Notice>
           <Snippet text={shown.key} what="key" />
           {shown.kind === 'live' && (

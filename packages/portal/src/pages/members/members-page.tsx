@@ -22,7 +22,7 @@ type Member = ListItem<'members.list'>;
 export function MembersPage() {
   const { workspace } = useWorkspace();
   const isAdmin = useHasRole('admin');
-  const [inviting, setInviting] = useState(false);
+  const [isInviting, setIsInviting] = useState(false);
   const [shown, setShown] = useState<OneTimeLink>();
   const members = useQuery(membersQuery(workspace.id));
   const show = (link: ResponseBody<'invitations.create'>, title: string) => setShown({ ...link, title });
@@ -31,7 +31,7 @@ export function MembersPage() {
       <PageHeader
         title="Members"
         lead="Viewers have read-only access. Approvers also approve evaluations and close re-certifications. Admins have full access."
-        actions={isAdmin && <Button onClick={() => setInviting(true)}>Invite member</Button>}
+        actions={isAdmin && <Button onClick={() => setIsInviting(true)}>Invite member</Button>}
       />
       <div className="stack">
         <Panel flush>
@@ -43,7 +43,7 @@ export function MembersPage() {
         </Panel>
         {isAdmin && <Invitations />}
       </div>
-      <InviteMember opened={inviting} onClose={() => setInviting(false)} onShow={show} />
+      <InviteMember opened={isInviting} onClose={() => setIsInviting(false)} onShow={show} />
       <OneTimeLinkDialog shown={shown} onClose={() => setShown(undefined)} />
     </>
   );

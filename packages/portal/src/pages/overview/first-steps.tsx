@@ -15,7 +15,7 @@ import styles from './first-steps.module.css';
 export function FirstSteps({ overview: { has, decisions } }: { overview: ResponseBody<'overview.read'> }) {
   const { workspace, role } = useWorkspace();
   const [isOnboarding] = useState(!has.decisions);
-  const [minting, setMinting] = useState(false);
+  const [isMinting, setIsMinting] = useState(false);
   const [shown, setShown] = useState<NewKey>();
   if (!isOnboarding) return null;
   const steps: { title: string; done: boolean; instructions: ReactNode }[] = [
@@ -24,7 +24,7 @@ export function FirstSteps({ overview: { has, decisions } }: { overview: Respons
       done: has.keys,
       instructions:
         role === 'admin' ? (
-          <Button onClick={() => setMinting(true)}>Mint key</Button>
+          <Button onClick={() => setIsMinting(true)}>Mint key</Button>
         ) : (
           <p className="soft">Ask an admin of this workspace to mint a key for you.</p>
         ),
@@ -67,8 +67,8 @@ export function FirstSteps({ overview: { has, decisions } }: { overview: Respons
         ))}
       </ol>
       <MintKey
-        opened={minting}
-        onClose={() => setMinting(false)}
+        opened={isMinting}
+        onClose={() => setIsMinting(false)}
         onShow={({ key }, facts) => setShown({ ...facts, key })}
         preset={FIRST_KEY}
       />

@@ -14,12 +14,12 @@ export function SpanRow(props: {
   top: number;
   node: SpanNode;
   frame: TimeFrame | undefined;
-  collapsed: boolean;
-  selected: boolean;
+  isCollapsed: boolean;
+  isSelected: boolean;
   onSelect: (id: string) => void;
   onCollapse: (id: string, isCollapsed: boolean) => void;
 }) {
-  const { id, top, node, frame, collapsed, selected, onSelect, onCollapse } = props;
+  const { id, top, node, frame, isCollapsed, isSelected, onSelect, onCollapse } = props;
   const { span, depth, hasChildren, descendantCount } = node;
   const failed = hasFailed(span);
   return (
@@ -32,8 +32,8 @@ export function SpanRow(props: {
       aria-level={depth + 1}
       aria-posinset={node.position}
       aria-setsize={node.siblingCount}
-      aria-selected={selected}
-      aria-expanded={hasChildren ? !collapsed : undefined}
+      aria-selected={isSelected}
+      aria-expanded={hasChildren ? !isCollapsed : undefined}
       className={styles.row}
       style={{ transform: `translateY(${top}px)` }}
       data-failed={failed || undefined}
@@ -45,10 +45,10 @@ export function SpanRow(props: {
           // biome-ignore lint/a11y/useKeyWithClickEvents: see above.
           <span
             className={styles.caret}
-            data-open={!collapsed || undefined}
+            data-open={!isCollapsed || undefined}
             onClick={(event) => {
               event.stopPropagation();
-              onCollapse(span.span_id, !collapsed);
+              onCollapse(span.span_id, !isCollapsed);
             }}
           >
             <IconChevronRight size={14} aria-hidden />
@@ -69,7 +69,7 @@ export function SpanRow(props: {
           {span.model !== null && <small>{span.model}</small>}
           {failed && <span className="visually-hidden">, failed</span>}
         </span>
-        {collapsed && <small className={styles.below}>+{descendantCount}</small>}
+        {isCollapsed && <small className={styles.below}>+{descendantCount}</small>}
       </span>
       <Bar span={span} frame={frame} failed={failed} />
       <span className={styles.right}>{formatDuration(span.latency_ms)}</span>

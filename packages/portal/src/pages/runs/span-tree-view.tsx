@@ -91,8 +91,8 @@ export function SpanTreeView({
                 top={start}
                 node={node}
                 frame={frame}
-                collapsed={collapsed.has(node.span.span_id)}
-                selected={index === selectedIndex}
+                isCollapsed={collapsed.has(node.span.span_id)}
+                isSelected={index === selectedIndex}
                 onSelect={onSelect}
                 onCollapse={setStepCollapsed}
               />
