@@ -6,7 +6,7 @@ import type { DatabaseAddress } from '../database/driver-address.ts';
 import { migrate, olderSchema, requireUpgradable, type SchemaLevel, schemaLevel } from '../database/migrate.ts';
 import { missingRightError } from '../database/missing-right.ts';
 import { openPool } from '../database/pool.ts';
-import { closePools, openPools, type Pools, sealWith } from '../database/pools.ts';
+import { closePools, openPools, type Pools, setMasterSecret } from '../database/pools.ts';
 import { isSchemaComplete } from '../database/schema-findings.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { setHeadStore } from '../ledger/head-memory.ts';
@@ -87,7 +87,7 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
     const migrated = await ensureSchema(acquired, databaseUrl === undefined ? 'migrate' : mode, say);
     const isNew = (await findInstance(pools.lookupPool)) === undefined;
     const secrets = loadSecrets(config, isNew);
-    sealWith(pools, secrets.masterSecret);
+    setMasterSecret(pools, secrets.masterSecret);
     const signer = await openInstance(pools.lookupPool, secrets, { reset: mode === 'reset-signing-key' });
     setHeadStore(pools.pool, configuredMemory ?? openMemoryFolder(config, say));
     return {

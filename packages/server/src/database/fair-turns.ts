@@ -118,10 +118,10 @@ export class FairTurns {
   }
 
   #releaser(name: string, owner: Owner): () => void {
-    let released = false;
+    let isReleased = false;
     return () => {
-      if (released) return;
-      released = true;
+      if (isReleased) return;
+      isReleased = true;
       this.#free += 1;
       owner.turns -= 1;
       this.#forgetIdle(name, owner);

@@ -34,14 +34,14 @@ export const listForeignKeys = async (client: Client): Promise<ForeignKey[]> =>
 export async function hasDanglingRow(client: Client, key: ForeignKey, tenantId: string | undefined): Promise<boolean> {
   const name = pg.escapeIdentifier;
   await client.query(`SELECT set_config('countersign.tenant_id', $1, true)`, [tenantId ?? '']);
-  const isSet = key.columns.map((column) => `row.${name(column)} IS NOT NULL`).join(' AND ');
-  const isSame = key.columns
+  const isSetSql = key.columns.map((column) => `row.${name(column)} IS NOT NULL`).join(' AND ');
+  const isSameSql = key.columns
     .map((column, place) => `target.${name(key.targetColumns[place]!)} = row.${name(column)}`)
     .join(' AND ');
-  const ofTenant = tenantId === undefined ? '' : ` AND row.tenant_id = ${pg.escapeLiteral(tenantId)}`;
+  const ofTenantSql = tenantId === undefined ? '' : ` AND row.tenant_id = ${pg.escapeLiteral(tenantId)}`;
   const { rows } = await client.query<{ found: boolean }>(
-    `SELECT EXISTS (SELECT FROM countersign.${name(key.table)} AS row WHERE ${isSet}${ofTenant}
-        AND NOT EXISTS (SELECT FROM countersign.${name(key.target)} AS target WHERE ${isSame})) AS found`,
+    `SELECT EXISTS (SELECT FROM countersign.${name(key.table)} AS row WHERE ${isSetSql}${ofTenantSql}
+        AND NOT EXISTS (SELECT FROM countersign.${name(key.target)} AS target WHERE ${isSameSql})) AS found`,
   );
   return rows[0]!.found;
 }

@@ -176,7 +176,7 @@ export const olderSchema = (): ExitError =>
   );
 
 /** The rights that the server's role has on tables in addition to INSERT and SELECT. On `migrations` it has only SELECT. */
-const CHANGEABLE: Record<string, string> = {
+const EXTRA_RIGHTS: Record<string, string> = {
   ingestion_keys: 'UPDATE (secret_sha256, scopes, name, rotated_at, revoked_at, expires_at)',
   key_last_use: 'UPDATE (last_used_at)',
   log_heads: 'UPDATE (seq, row_hash, last_recorded_at, tree_size, frontier, seal)',
@@ -216,8 +216,8 @@ async function grantServerRole(client: pg.Client, role: string, isOnCitus: boole
   const { rows } = await client.query<{ migrates: boolean }>('SELECT current_user = $1 AS migrates', [role]);
   if (rows[0]!.migrates) return false; // The role owns the tables, so REVOKE would remove the rights of the owner.
   const name = pg.escapeIdentifier(role);
-  const changeable = isOnCitus ? await rightsOnCitus(client, CHANGEABLE) : CHANGEABLE;
-  const grants = Object.entries(changeable).map(([table, rights]) => `GRANT ${rights} ON countersign.${table} TO ${name};`);
+  const extraRights = isOnCitus ? await rightsOnCitus(client, EXTRA_RIGHTS) : EXTRA_RIGHTS;
+  const grants = Object.entries(extraRights).map(([table, rights]) => `GRANT ${rights} ON countersign.${table} TO ${name};`);
   const [tables, sequences] = [await listExisting(client, 'table'), await listExisting(client, 'sequence')];
   await client.query(`BEGIN;
     ${isOnCitus ? SEQUENTIAL_ON_CITUS : ''}

@@ -81,7 +81,7 @@ export function openNodePools(address: DatabaseAddress, { pool }: Pick<Pools, 'p
 }
 
 /** Gives the pools the master secret, with which stored data is sealed and verified. */
-export const sealWith = (pools: Pools, masterSecret: Uint8Array): void => shareSeals(poolsOf(pools), masterSecret);
+export const setMasterSecret = (pools: Pools, masterSecret: Uint8Array): void => shareSeals(poolsOf(pools), masterSecret);
 
 const poolsOf = ({ pool, lookupPool, sessionPool, readPool, ledgerPool }: Pools): Pool[] => [
   pool,

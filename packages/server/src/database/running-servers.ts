@@ -3,8 +3,8 @@ import type pg from 'pg';
 import { ExitError } from '../errors/exit-codes.ts';
 
 /**
- * How often the connections are read, and the pause between two readings: PostgreSQL needs a moment to end the connections of a stopped
- * server.
+ * The number of times that the connections are read, and the pause between two readings. PostgreSQL needs a moment to end the connections
+ * of a stopped server.
  */
 const READINGS = 8;
 const PAUSE_MS = 250;

@@ -81,7 +81,8 @@ const KINDS_THAT_AFFECT_ROWS = new Set(['table', 'column', 'constraint', 'policy
 
 /**
  * The differences of a database's schema that matter to a backup, one line each. `faults` can make the backup incomplete or unusable;
- * `warnings` are the other differences. Objects that no migration created are left out, except policies of tables that a migration created.
+ * `warnings` are the other differences. Of the objects that no migration created, only triggers, rules, and policies of the migrations'
+ * tables are included.
  */
 export function findingsOfBackup(found: readonly Fact[]): { faults: string[]; warnings: string[] } {
   const [faults, warnings]: [string[], string[]] = [[], []];
@@ -108,14 +109,14 @@ function changedFinding(fact: Fact, other: Fact): SchemaFinding {
   if (!isDisabled)
     return { object, fault: `is ${JSON.stringify(other.detail)}, not ${JSON.stringify(fact.detail)}`, remedy: RESTORE };
   const [table, trigger = ''] = fact.name.split('.');
-  const how = fact.detail.startsWith('enabled A') ? `ENABLE ALWAYS TRIGGER ${trigger}` : 'ENABLE TRIGGER ALL';
-  return { object, fault: DISABLED, remedy: `ALTER TABLE countersign.${table} ${how}` };
+  const clause = fact.detail.startsWith('enabled A') ? `ENABLE ALWAYS TRIGGER ${trigger}` : 'ENABLE TRIGGER ALL';
+  return { object, fault: DISABLED, remedy: `ALTER TABLE countersign.${table} ${clause}` };
 }
 
 function removalRemedy({ kind, name }: Fact): string {
-  const [table, own] = name.split('.');
-  if (own !== undefined && ['trigger', 'rule', 'policy'].includes(kind))
-    return `DROP ${kind.toUpperCase()} "${own}" ON countersign.${table}`;
+  const [table, nameInTable] = name.split('.');
+  if (nameInTable !== undefined && ['trigger', 'rule', 'policy'].includes(kind))
+    return `DROP ${kind.toUpperCase()} "${nameInTable}" ON countersign.${table}`;
   return 'find out who created it, then drop it';
 }
 

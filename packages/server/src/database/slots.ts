@@ -20,10 +20,10 @@ export class Slots {
   }
 
   #releaser(): () => void {
-    let released = false;
+    let isReleased = false;
     return () => {
-      if (released) return;
-      released = true;
+      if (isReleased) return;
+      isReleased = true;
       const next = this.#waiting.shift();
       if (next === undefined) this.#free += 1;
       else next(this.#releaser());

@@ -22,7 +22,7 @@ export interface Place {
 interface KnownTenant {
   place: Place | undefined;
   /** After this time, by `performance.now()`, the next transaction starts another read of the place. */
-  readAt: number;
+  nextReadAt: number;
 }
 
 /** The shards with the rows of the tenant $1, and their nodes: one row for each shard and node. */
@@ -100,7 +100,7 @@ export class TenantNodes {
 
   /** Call it if the rows of a tenant are not at their place. The place is read again after PAUSE_MS. */
   forgetPlace(tenantId: string): void {
-    this.#tenants.set(tenantId, { place: undefined, readAt: performance.now() + PAUSE_MS });
+    this.#tenants.set(tenantId, { place: undefined, nextReadAt: performance.now() + PAUSE_MS });
   }
 
   async #onNode<T>({ node, shards }: Place, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -131,11 +131,11 @@ export class TenantNodes {
   /** The cached place of a tenant. A missing or old one is read in the background. */
   #knownPlaceOf(tenantId: string): Place | undefined {
     const now = performance.now();
-    const known = this.#tenants.get(tenantId) ?? { place: undefined, readAt: 0 };
-    if (now < known.readAt) return known.place;
-    this.#remember(tenantId, { ...known, readAt: now + PAUSE_MS });
+    const known = this.#tenants.get(tenantId) ?? { place: undefined, nextReadAt: 0 };
+    if (now < known.nextReadAt) return known.place;
+    this.#remember(tenantId, { ...known, nextReadAt: now + PAUSE_MS });
     this.#readPlace(tenantId).then(
-      (place) => this.#remember(tenantId, { place, readAt: performance.now() + PLACE_AGE_MAX_MS }),
+      (place) => this.#remember(tenantId, { place, nextReadAt: performance.now() + PLACE_AGE_MAX_MS }),
       () => undefined, // The coordinator is unavailable. The next attempt follows after the pause.
     );
     return known.place;

@@ -8,7 +8,7 @@ import { FairPool, isDivisionByZero, isReadOnlyError, OutcomeUnknownError } from
 import { requireDefined, type Seals, sealsOf } from './seals.ts';
 import { hasRowCountCheck, RowsNotStoredError } from './stored-rows.ts';
 
-/** A statement. It is prepared once per connection under its name. A statement whose name is empty is not kept. */
+/** A statement. It is prepared once per connection under its name. A statement with an empty name is prepared for each use. */
 export interface Statement<Row> {
   readonly name: string;
   readonly text: string;
@@ -218,9 +218,9 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
 
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
     if (this.#rewrite === undefined) return ignoreRejection(this.#send(statement, values).then(({ rows }) => rows));
-    const sent = this.#rewrite(statement);
-    if (sent !== statement && needsRowOfTenant(sent.text)) this.#needsRowOfTenant = true;
-    return ignoreRejection(this.#send(sent, values).then(({ rows }) => rows));
+    const rewritten = this.#rewrite(statement);
+    if (rewritten !== statement && needsRowOfTenant(rewritten.text)) this.#needsRowOfTenant = true;
+    return ignoreRejection(this.#send(rewritten, values).then(({ rows }) => rows));
   }
 
   send(statement: Statement<unknown>, values: readonly unknown[]): void {
@@ -245,9 +245,10 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
    * unknown if COMMIT was sent.
    */
   reasonOf(error: unknown): unknown {
-    const isKnown =
+    const isOutcomeKnown =
       error instanceof pg.DatabaseError || error instanceof NotCommittedError || error instanceof RowsNotStoredError;
-    if (this.#committed === undefined || isKnown) return this.#replaceError.reduce((reason, replace) => replace(reason), error);
+    if (this.#committed === undefined || isOutcomeKnown)
+      return this.#replaceError.reduce((reason, replace) => replace(reason), error);
     const { message } = error as Error;
     return new OutcomeUnknownError(`the outcome of COMMIT is unknown: ${message}`, { cause: error });
   }

@@ -15,8 +15,8 @@ export function preferredEncoding<E extends string>(acceptEncoding: string | und
 }
 
 /** Parses a coding with its weight, for example `gzip;q=0.5`. The weight is 1 if absent, and 0 if it is not a number. */
-function weightOf(given: string): [coding: string, weight: number] {
-  const [coding = '', ...parameters] = given.split(';').map((part) => part.trim().toLowerCase());
+function weightOf(element: string): [coding: string, weight: number] {
+  const [coding = '', ...parameters] = element.split(';').map((part) => part.trim().toLowerCase());
   const weight = parameters.find((parameter) => /^q\s*=/.test(parameter));
   return [coding, weight === undefined ? 1 : Number(weight.replace(/^q\s*=\s*/, '')) || 0];
 }

@@ -40,7 +40,7 @@ export class BodyWorkers {
   #waiting = 0;
   #inProgress: QueuedTask[] = [];
   #worker: Worker | undefined;
-  #closed = false;
+  #isClosed = false;
 
   /** @param file the code of the thread; tests pass one that exits. */
   constructor({ heapMb = WORKER_HEAP_MB, file = workerFile }: { heapMb?: number; file?: URL } = {}) {
@@ -69,7 +69,7 @@ export class BodyWorkers {
 
   #enqueue(tenantId: string, task: BodyTask): Promise<PreparationResult> {
     const queue = this.#queues.get(tenantId) ?? [];
-    if (this.#closed) throw unavailable('the server is stopping');
+    if (this.#isClosed) throw unavailable('the server is stopping');
     if (this.#waiting >= WAITING_MAX || queue.length >= WAITING_OF_ONE_MAX) throw unavailable('too many large bodies are queued');
     return new Promise((resolve, reject) => {
       queue.push({ task, resolve, reject });
@@ -81,7 +81,7 @@ export class BodyWorkers {
 
   /** Stops the worker. Queued bodies and those in progress get a 503. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     const left = [...this.#inProgress, ...[...this.#queues.values()].flat()];
     this.#inProgress = [];
     this.#queues.clear();
@@ -136,7 +136,7 @@ export class BodyWorkers {
     const unfinished = this.#inProgress;
     this.#inProgress = [];
     for (const { reject } of unfinished) reject(unavailable(failure ?? 'the worker thread for large bodies has exited'));
-    if (!this.#closed) this.#feed();
+    if (!this.#isClosed) this.#feed();
   }
 }
 

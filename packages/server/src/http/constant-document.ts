@@ -46,5 +46,5 @@ function contentOf(text: string): Content {
 /** Whether If-None-Match names an entity tag (RFC 9110, section 13.1.2): weak comparison, a list, or `*`. */
 export function namesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch.split(',').some((given) => given.trim() === '*' || given.trim().replace(/^W\//, '') === etag);
+  return ifNoneMatch.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
 }

@@ -45,9 +45,9 @@ type ReadHandler = (
  * checkpoints and proofs.
  */
 export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, authenticator, rateLimit }: LedgerApi): void {
-  const missing = new Set<string>(Object.keys(READ_ENDPOINTS));
+  const unregistered = new Set<string>(Object.keys(READ_ENDPOINTS));
   const get = (url: ReadEndpointPath, handler: ReadHandler) => {
-    missing.delete(url);
+    unregistered.delete(url);
     app.get(url, { config: { endpoint: url.replace('/api/ledger', 'ledger') } }, async (request, reply) => {
       void reply.headers(PRIVATE);
       const principal = await authenticator.authenticate(request.headers, 'read');
@@ -107,18 +107,18 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
     void reply.header('content-type', JSON_TYPE);
     return response.send(JSON.stringify(attestation));
   });
-  const keys: ReadEndpointPath = '/.well-known/jwks.json';
-  missing.delete(keys);
+  const keysPath: ReadEndpointPath = '/.well-known/jwks.json';
+  unregistered.delete(keysPath);
   // The endpoint is public, so concurrent requests share one query of the database.
   const publicKeys = sharedResult(0, async () => JSON.stringify(await reader.publicKeys()));
-  app.get(keys, { exposeHeadRoute: true }, async (_request, reply) =>
+  app.get(keysPath, { exposeHeadRoute: true }, async (_request, reply) =>
     reply
       .header('content-type', JSON_TYPE)
       .header('cache-control', 'max-age=300')
       .send(await publicKeys()),
   );
-  rejectOtherMethods(app, [keys], ['GET', 'HEAD']);
-  if (missing.size > 0) throw new Error(`documented but not registered: ${[...missing].join(', ')}`);
+  rejectOtherMethods(app, [keysPath], ['GET', 'HEAD']);
+  if (unregistered.size > 0) throw new Error(`documented but not registered: ${[...unregistered].join(', ')}`);
 }
 
 function idOf({ params }: FastifyRequest): string {
@@ -149,9 +149,9 @@ function rejectUnknownQuery({ query }: FastifyRequest, url: ReadEndpointPath): v
 
 /** A whole number from the query string; undefined if absent. */
 function wholeQuery({ query }: FastifyRequest, name: string, minimum: number): number | undefined {
-  const given = (query as Record<string, unknown>)[name];
-  if (given === undefined) return undefined;
-  const number = typeof given === 'string' ? wholeNumber(given, minimum) : undefined;
+  const text = (query as Record<string, unknown>)[name];
+  if (text === undefined) return undefined;
+  const number = typeof text === 'string' ? wholeNumber(text, minimum) : undefined;
   if (number === undefined)
     throw badQuery(name, `must be given once, as a whole number from ${minimum} to ${Number.MAX_SAFE_INTEGER}`);
   return number;

@@ -68,18 +68,18 @@ export async function readBody(
   if (encoding === 'identity' && length !== undefined && length > limits.bytesMax) throw tooLarge(limits.bytesMax);
   const reservation = reserve(request, limits, encoding === 'identity' ? { length } : { compressedBytes: length });
   sendContinue(request);
-  let receivedBytes = 0;
+  let bodyBytes = 0;
   const chunks: Buffer[] = [];
   const addChunk = (chunk: Buffer) => {
-    receivedBytes += chunk.length;
-    if (receivedBytes > limits.bytesMax) throw tooLarge(limits.bytesMax);
-    reservation.cover(receivedBytes);
+    bodyBytes += chunk.length;
+    if (bodyBytes > limits.bytesMax) throw tooLarge(limits.bytesMax);
+    reservation.cover(bodyBytes);
     chunks.push(chunk);
   };
   try {
     if (encoding === 'identity' && request.complete && !request.destroyed) readArrived(request, addChunk);
     else await readArriving(request, decompressed(request, encoding, limits.bytesMax), addChunk);
-    return { document: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, receivedBytes), leave: reservation.release };
+    return { document: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bodyBytes), leave: reservation.release };
   } catch (error) {
     reservation.release();
     // A sender that disconnected gets no response. The log and the metrics count its request as a bad one.
@@ -114,8 +114,8 @@ function reserve(
 const DROPPED_BYTES_MAX = 64 * 1024;
 
 /**
- * If a body that may be long is rejected for lack of memory, makes Node close the connection after the response. Until then the rest is
- * read and discarded within limits (`drainBody`).
+ * If a body that may be long is rejected for lack of memory, makes Node close the connection after the response. Until then the rest of the
+ * body is read and discarded within limits (`drainBody`).
  */
 function closeIfUnread(request: IncomingMessage, error: unknown): unknown {
   if (!(error instanceof ApiError) || error.code !== 'unavailable' || request.complete) return error;

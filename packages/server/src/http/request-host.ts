@@ -25,9 +25,9 @@ export function hostCheck({ names, behindProxy }: { names: readonly string[]; be
   return (request) => {
     const { headers, rawHeaders, httpVersion, url = '/', socket } = request.raw;
     const target = url.startsWith('/') ? undefined : ABSOLUTE_TARGET.exec(url)?.[1];
-    const given = countHosts(rawHeaders);
-    if (given > 1) return badHost('is given more than once');
-    if (given === 0 && httpVersion === '1.1') return badHost('is missing');
+    const hostCount = countHosts(rawHeaders);
+    if (hostCount > 1) return badHost('is given more than once');
+    if (hostCount === 0 && httpVersion === '1.1') return badHost('is missing');
     if (!HOST.test(headers.host ?? '') || !HOST.test(target ?? '')) return badHost('is not the name or address of a host');
     if (allowed.size === 0 || request.routeOptions.config.anyHost === true) return undefined;
     const forwarded = behindProxy ? headers['x-forwarded-host'] : undefined;
@@ -70,12 +70,12 @@ const localAddress = (address: string | undefined): string | undefined => addres
 const badHost = (what: string): ApiError =>
   new ApiError('bad_request', [{ path: '', code: 'bad_header', message: `Host ${what}; send it once, as name or name:port` }]);
 
-const wrongHost = (name: string, own: string): ApiError =>
+const wrongHost = (name: string, allowedName: string): ApiError =>
   new ApiError('wrong_host', [
     {
       path: '',
       code: 'bad_header',
-      message: `this server accepts requests for ${own}, not for ${JSON.stringify(name.slice(0, 100))}; use ${own}, or ask the operator to add the requested name to COUNTERSIGN_ALLOWED_HOSTS`,
+      message: `this server accepts requests for ${allowedName}, not for ${JSON.stringify(name.slice(0, 100))}; use ${allowedName}, or ask the operator to add the requested name to COUNTERSIGN_ALLOWED_HOSTS`,
     },
   ]);
 

@@ -5,7 +5,7 @@ import { type DocumentPlace, insertSegments, type Segment } from '../storage/doc
 import { newId } from '../storage/new-id.ts';
 
 /** Below this total size, documents stay in their rows: a segment's own row and index entry would take the space that compression saves. */
-const ROW_BYTES_MAX = 2048;
+const SEGMENT_BYTES_MIN = 2048;
 
 /** The documents of a batch. They are compressed before the batch's transaction begins, so usually no locks are held during compression. */
 export class BatchDocuments {
@@ -26,7 +26,7 @@ export class BatchDocuments {
   static async compress(documents: readonly Buffer[]): Promise<BatchDocuments> {
     const distinct = new Set(documents);
     const bytes = documents.reduce((sum, { length }) => sum + length, 0);
-    if (bytes < ROW_BYTES_MAX) return new BatchDocuments(distinct, [], new Map());
+    if (bytes < SEGMENT_BYTES_MIN) return new BatchDocuments(distinct, [], new Map());
     const { segments: parts, places } = layOutSegments([...distinct]);
     const segments = await Promise.all(parts.map(segmentOf));
     const placeOf = (document: Buffer, index: number): [Buffer, DocumentPlace] => {
@@ -38,7 +38,7 @@ export class BatchDocuments {
 
   /**
    * Stores the segments of the documents in `kept`, and returns the places of these documents. If `kept` lacks documents of the batch, the
-   * documents in `kept` are compressed again, so that no other document is stored.
+   * documents in `kept` are compressed again, so that documents of rejected and replayed requests are not stored.
    * @param kept the documents of requests that are neither rejected nor replayed.
    */
   store(tx: Transaction, kept: readonly Buffer[]): DocumentPlaces | Promise<DocumentPlaces> {

@@ -15,7 +15,7 @@ export const checkPromotion: Endpoint<PromotionCheck, PreparedCheck> = {
     return {
       bytes: request.document.length + 2000,
       batchKeys: [],
-      // Members in the order of canonical JSON, because this is part of the evidence document.
+      // Members in the order of canonical JSON, because the question is part of the evidence document.
       question: {
         agent_id: id,
         agent_name: name,

@@ -39,12 +39,12 @@ export async function writeAudit(
   rememberedHeads: RememberedHeads,
   takeMore: TakeMore<PreparedAudit> = () => [],
 ): Promise<Outcome[]> {
-  const awaited = isShared(tx, 'audit') ? await lockLogs(tx, ['audit']) : undefined;
-  const items = awaited === undefined ? first : [...first, ...takeMore()];
-  const mayGuess = awaited === undefined && items.length <= REMEMBERED_HEAD_ITEMS_MAX && items.every(readsNothing);
+  const locked = isShared(tx, 'audit') ? await lockLogs(tx, ['audit']) : undefined;
+  const items = locked === undefined ? first : [...first, ...takeMore()];
+  const mayGuess = locked === undefined && items.length <= REMEMBERED_HEAD_ITEMS_MAX && items.every(readsNothing);
   const guess = mayGuess ? guessHead(tx, 'audit', rememberedHeads) : undefined;
   const guessed = guess instanceof Promise ? await guess : guess;
-  const known = awaited ?? (guessed === undefined ? undefined : { audit: guessed });
+  const known = locked ?? (guessed === undefined ? undefined : { audit: guessed });
   const heads = ignoreRejection(readHeads(tx, items, known));
   const agents = ignoreRejection(heads.then(({ evidence }) => registeredAgents(tx, items, evidence)));
   let lastHead: HeadToMove | undefined;
@@ -81,8 +81,8 @@ async function readHeads(
 }
 
 /**
- * The registered agents that the entries name. They are read from the evidence log and not from their table, so that no entry names an agent
- * that only the table has.
+ * The registered agents that the entries name. They are read from the evidence log and not from their table, so that no entry names an
+ * agent that only the table has.
  */
 async function registeredAgents(tx: Transaction, items: readonly PreparedAudit[], evidence?: ReadHead): Promise<KnownAgent[]> {
   if (!items.some(namesAgent)) return [];

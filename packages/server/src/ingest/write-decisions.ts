@@ -71,8 +71,8 @@ export async function writeDecisions(
   const heads = withSameTime(locked, readAt);
   const { now } = heads.decisions;
   const atNow = { keyId, key: decisionKeys(tx.tenantId, keyId), now, evidenceSize: evidence.size };
-  const signs = verdicts.map((verdict) => (verdict instanceof ApiError ? () => verdict : signer(verdict, atNow)));
-  const outcomes = checks.map((check, index) => signs[questionIndexes[index]!]!(check));
+  const signFunctions = verdicts.map((verdict) => (verdict instanceof ApiError ? () => verdict : signer(verdict, atNow)));
+  const outcomes = checks.map((check, index) => signFunctions[questionIndexes[index]!]!(check));
   const decided = outcomes.filter((outcome): outcome is SignedDecision => !(outcome instanceof ApiError));
   const headers = await storeDecisions(tx, heads, now, decided);
   for (const { verdict } of decided) observe(verdict.members);
@@ -137,8 +137,8 @@ function signer(
   });
   return (check) => {
     const id = newId();
-    const own = { decision_id: id, asked_by: `key:${check.keyPrefix}`, nonce: check.nonce };
-    return { id, check, verdict, ...text.sign(own, key, digests) };
+    const checkMembers = { decision_id: id, asked_by: `key:${check.keyPrefix}`, nonce: check.nonce };
+    return { id, check, verdict, ...text.sign(checkMembers, key, digests) };
   };
 }
 

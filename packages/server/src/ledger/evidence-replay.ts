@@ -42,8 +42,8 @@ export class EvidenceReplay {
           digests,
         );
         if ('fault' in read) return `event ${row.seq} of the evidence log: ${read.fault}`;
-        const conflicting = applyEvent(this.#state, read.event);
-        if (conflicting !== undefined) return `event ${row.seq} of the evidence log: ${conflicting}`;
+        const conflict = applyEvent(this.#state, read.event);
+        if (conflict !== undefined) return `event ${row.seq} of the evidence log: ${conflict}`;
       }
     }
     return undefined;

@@ -105,8 +105,8 @@ export const noteHeadState = (tx: Transaction, log: LogName, isValid: boolean): 
   updateFaultyLogs(memoryOf(tx.seals).refused, keyOf(tx, log), isValid);
 
 /** Records whether the last append to a log succeeded, or failed because a row is stored after the sealed head. */
-export const noteAppend = (tx: Transaction, log: LogName, succeeded: boolean): void =>
-  updateFaultyLogs(memoryOf(tx.seals).blocked, keyOf(tx, log), succeeded);
+export const noteAppend = (tx: Transaction, log: LogName, hasSucceeded: boolean): void =>
+  updateFaultyLogs(memoryOf(tx.seals).blocked, keyOf(tx, log), hasSucceeded);
 
 function updateFaultyLogs(faulty: Set<string>, key: string, isValid: boolean): void {
   if (isValid) faulty.delete(key);

@@ -80,9 +80,9 @@ export class LogFold<Event, State extends FoldedState<Event>> {
         return look(state, head.readAt);
       }
       // Another transaction has applied later events. Their times may be later than the clock that was read.
-      const again = await readSealedHead(tx, this.#log.log);
-      if (again.seq <= head.seq) this.forget(tx); // A restore was accepted: the log is shorter than the cached state.
-      head = again;
+      const newHead = await readSealedHead(tx, this.#log.log);
+      if (newHead.seq <= head.seq) this.forget(tx); // A restore was accepted: the log is shorter than the cached state.
+      head = newHead;
     }
     throw new Error(`the log ${this.#log.log} of tenant ${tx.tenantId} has grown during ${READS_MAX} reads`);
   }
@@ -144,8 +144,8 @@ export class LogFold<Event, State extends FoldedState<Event>> {
    * Counts applied events. Events make states heavier, so the oldest states may have to be dropped. That is checked only after many events,
    * because it takes time to weigh all states.
    */
-  #noteApplied(tx: Transaction, events: number): void {
-    this.#appliedSinceWeighed += events;
+  #noteApplied(tx: Transaction, eventCount: number): void {
+    this.#appliedSinceWeighed += eventCount;
     if (this.#appliedSinceWeighed < EVENTS_BETWEEN_WEIGHINGS) return;
     this.#dropOldest(this.#folds.get(tx.seals) ?? new Map(), tx.tenantId);
   }
@@ -179,8 +179,8 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     const read = this.#log.parse(parseDocument(document), { seq: fold.state.size + 1, tenantId: tx.tenantId });
     if ('fault' in read) throw this.#rewritten(tx, `event ${seq}: ${read.fault}`);
     fold.headSeal = undefined;
-    const conflicting = applyEvent(fold.state, read.event);
-    if (conflicting !== undefined) throw this.#rewritten(tx, `event ${seq}: ${conflicting}`);
+    const conflict = applyEvent(fold.state, read.event);
+    if (conflict !== undefined) throw this.#rewritten(tx, `event ${seq}: ${conflict}`);
     fold.tree.append(hash('sha256', this.#log.domain + document, 'buffer'));
   }
 

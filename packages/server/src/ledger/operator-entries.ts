@@ -6,7 +6,7 @@ import { parsedDocument } from './stored-document.ts';
 
 // What operators recorded in a tenant's audit ledger. The entries are not verified here: `verifyAuditLedger` does that.
 
-/** The clock corrections, in order. A correction permits the times in the other logs to go back. */
+/** The clock corrections, in order. A correction permits the times in the logs to step back, also in the audit ledger. */
 export const readCorrections = async (tx: Transaction): Promise<ClockCorrection[]> =>
   (await listOperatorDocuments(tx, CLOCK_CORRECTED)).flatMap((document) => correctionIn(parsedDocument(document) ?? {}) ?? []);
 

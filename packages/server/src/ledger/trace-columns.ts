@@ -36,8 +36,8 @@ export async function* compareTraceColumns(pool: Pool, tenantId: string): AsyncG
     const page: { differences: Difference[]; last: string | undefined } = await comparePage(pool, tenantId, from, HIGHEST_ID);
     const findings: ColumnFinding[] = [];
     for (const trace of new Set(page.differences.map((each) => each.trace))) {
-      const again = await comparePage(pool, tenantId, trace, trace);
-      findings.push(...again.differences.map(({ table, id, fault }) => ({ table, id, fault })));
+      const secondPage = await comparePage(pool, tenantId, trace, trace);
+      findings.push(...secondPage.differences.map(({ table, id, fault }) => ({ table, id, fault })));
     }
     yield findings;
     from = page.last && idAfter(page.last);

@@ -55,7 +55,7 @@ export interface TraceReport extends ChainReport {
 export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<TraceReport> {
   const findings: TraceFinding[] = [];
   const drops = new DropRecords(pool, tenantId);
-  let logged = 0;
+  let loggedCount = 0;
   let dropped: DroppedTraces | undefined;
   const check = (row: StoredTraceEvent, seq: number, times: RowTimes): RowCheck | Promise<RowCheck> => {
     const read = readStoredEvent(row, { seq, tenantId }, readTraceEvent);
@@ -63,7 +63,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
     const fault = times.next(seq, read.event.recorded_at, 'recorded_at');
     if (fault !== undefined) return { fault };
     const { event } = read;
-    logged += submissionsAdded(event);
+    loggedCount += submissionsAdded(event);
     if (event.action === 'traces.dropped')
       dropped = { traces: (dropped?.traces ?? 0) + event.traces.length, lastAt: event.recorded_at };
     if (findings.length >= FINDINGS_PER_WORKSPACE_MAX) return { hash: row.event_hash };
@@ -78,7 +78,8 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
   // The rows cannot be compared with an invalid log.
   if (report.firstBad !== undefined || report.contradiction !== undefined)
     return { ...report, findings: findings.slice(0, FINDINGS_PER_WORKSPACE_MAX) };
-  if (findings.length < FINDINGS_PER_WORKSPACE_MAX) findings.push(...(await addedRows(pool, tenantId, report.entries, logged)));
+  if (findings.length < FINDINGS_PER_WORKSPACE_MAX)
+    findings.push(...(await addedRows(pool, tenantId, report.entries, loggedCount)));
   if (findings.length < FINDINGS_PER_WORKSPACE_MAX) await addColumnFindings(pool, tenantId, findings, options.pause);
   const shown = findings.slice(0, FINDINGS_PER_WORKSPACE_MAX);
   const [first] = shown;
@@ -200,13 +201,13 @@ function rowFault(
 
 /**
  * Finds stored submissions that no event contains. Searches only if there are more rows than submissions in the log.
- * @param walked the number of verified events.
- * @param logged the number of submissions that these events add, minus the number that they drop.
+ * @param eventCount the number of verified events.
+ * @param loggedCount the number of submissions that these events add, minus the number that they drop.
  */
-async function addedRows(pool: Pool, tenantId: string, walked: number, logged: number): Promise<TraceFinding[]> {
+async function addedRows(pool: Pool, tenantId: string, eventCount: number, loggedCount: number): Promise<TraceFinding[]> {
   const { rows, seq } = await inTenantTransaction(pool, tenantId, countSubmissions);
-  let expected = logged;
-  for await (const event of readTraceLog(pool, tenantId, walked, seq)) expected += submissionsAdded(event);
+  let expected = loggedCount;
+  for await (const event of readTraceLog(pool, tenantId, eventCount, seq)) expected += submissionsAdded(event);
   if (rows <= expected) return [];
   const known = new Set<string>();
   for await (const event of readTraceLog(pool, tenantId, 0, seq))

@@ -28,12 +28,12 @@ async function lockAccountOf(tx: Transaction, email: string): Promise<Account | 
 export async function addMember(
   pool: Pool,
   tenantId: string,
-  { email: given, name, role }: { email: string; name: string; role: Role },
+  { email: typedEmail, name, role }: { email: string; name: string; role: Role },
   by: 'operator',
 ): Promise<IssuedLink> {
   requireLabel('the name', name);
   if (!isPersonName(name)) throw new InvalidInputError(`the name must be ${PERSON_NAME_RULE}`);
-  const email = comparedEmail(given);
+  const email = comparedEmail(typedEmail);
   return governanceAct(pool, tenantId, by, async (act) => {
     const newcomer = { id: newId(), email, name, password: null };
     const isNew = await insertPerson(act.tx, newcomer);

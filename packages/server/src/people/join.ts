@@ -88,11 +88,11 @@ async function startMembership(
   act: Act,
   claimant: Claimant,
   role: Role,
-  how: Record<string, string>,
+  otherMetadata: Record<string, string>,
   caller: Caller,
 ): Promise<StartedSession> {
   await claimAccount(act.tx, claimant);
-  await makeMember(act, claimant, role, how);
+  await makeMember(act, claimant, role, otherMetadata);
   const { token, row } = newSession(claimant.id, caller.userAgent);
   await insertSession(act.tx, row);
   return { token, workspaceId: act.tx.tenantId };
@@ -109,10 +109,10 @@ export async function makeMember(
   { tx, record }: Pick<Act, 'record'> & { tx: Transaction },
   { id, email }: Pick<Claimant, 'id' | 'email'>,
   role: Role,
-  how: Record<string, string>,
+  otherMetadata: Record<string, string>,
 ): Promise<void> {
   if (!(await insertMembership(tx, id, role))) throw new RuleViolationError('this person is a member of the workspace already');
-  record({ action: 'member.joined', subject: personName(id), metadata: { role, ...how } });
+  record({ action: 'member.joined', subject: personName(id), metadata: { role, ...otherMetadata } });
   await Promise.all([
     voidLinksOf(tx, id),
     voidInvitations(tx, email),

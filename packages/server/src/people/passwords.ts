@@ -12,9 +12,9 @@ import { type Caller, type Credentials, signInFailed, verifyCredentials } from '
  * Changes the password of a person who proves the current one. All sessions end, and a new one starts. Returns its token.
  * @throws ApiError `sign_in_failed`, `rate_limited`, `unavailable`
  */
-export async function changePassword(pool: Pool, credentials: Credentials, to: string, caller: Caller): Promise<string> {
+export async function changePassword(pool: Pool, credentials: Credentials, newPassword: string, caller: Caller): Promise<string> {
   const { id, passwordChangedAt } = await verifyCredentials(pool, credentials, caller);
-  const hash = await hashNewPassword(to);
+  const hash = await hashNewPassword(newPassword);
   return inPersonTransaction(pool, id, async (tx) => {
     const account = await lockAccount(tx, id);
     if (account?.passwordChangedAt !== passwordChangedAt) throw signInFailed();
@@ -29,12 +29,12 @@ export async function changePassword(pool: Pool, credentials: Credentials, to: s
 export async function replacePassword(tx: Statements, personId: string, hash: string, caller: Caller): Promise<string> {
   const { token, row } = newSession(personId, caller.userAgent);
   await endSetUp(tx);
-  const sent = [
+  const statements = [
     setPassword(tx, personId, hash),
     deleteSessionsOf(tx, personId),
     voidLinksOf(tx, personId),
     insertSession(tx, row),
   ];
-  await Promise.all(sent);
+  await Promise.all(statements);
   return token;
 }

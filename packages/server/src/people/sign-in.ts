@@ -30,13 +30,13 @@ export const signInFailed = (): ApiError => new ApiError('sign_in_failed');
  */
 export async function verifyCredentials(pool: Pool, { email, password }: Credentials, { address }: Caller): Promise<Account> {
   const compared = comparedEmail(email);
-  const counted = await countSignInAttempt(pool, compared, address);
+  const attempt = await countSignInAttempt(pool, compared, address);
   const [account, isCorrect] = await checkPassword(pool, compared, password).catch(async (error: unknown) => {
-    await counted.takeBack().catch(() => undefined); // The attempt does not count, because the password was not checked.
+    await attempt.takeBack().catch(() => undefined); // The attempt does not count, because the password was not checked.
     throw error;
   });
   if (account === undefined || account.password === null || !isCorrect) throw signInFailed();
-  await counted.takeBack();
+  await attempt.takeBack();
   if (isOutdated(account.password)) await replaceHash(pool, account.id, account.password, await hashPassword(password));
   return account;
 }

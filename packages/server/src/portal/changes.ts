@@ -30,7 +30,7 @@ const factsOf = ({ suite, cases, blocking_failures, models, ...others }: Compare
   models: sortedList(models.map(({ model }) => model)),
 });
 
-/** The cases by outcome, in one text. A part that was not sent counts as 0, and parts of 0 are left out, except for passed cases. */
+/** The cases by outcome, in one text. Parts that are 0 or were not sent are left out, except `0 passed` if it was sent. */
 function caseOutcomes(cases: ComparedEvaluation['cases'], skippedExcluded: boolean): string | null {
   if (cases === null) return null;
   const outcomes = (['passed', 'failed', 'errored', 'skipped'] as const).flatMap((outcome) =>

@@ -75,12 +75,12 @@ async function readKey({ readPool }: PortalParts, workspace: string, prefix: str
  * scopes, and for a read token with scopes.
  */
 function scopesOf({ kind, scopes }: NewKey): KeyToMint['scopes'] {
-  const given = scopes ?? null;
-  if (kind === 'live' && given === null)
+  const chosenScopes = scopes ?? null;
+  if (kind === 'live' && chosenScopes === null)
     throw validationFailed({ path: '/scopes', code: 'required', message: 'scopes is required for an ingestion key' });
-  if (kind === 'read' && given !== null)
+  if (kind === 'read' && chosenScopes !== null)
     throw validationFailed({ path: '/scopes', code: 'unknown_member', message: 'a read token has no scopes to choose' });
-  return given ?? ['read'];
+  return chosenScopes ?? ['read'];
 }
 
 /** An expiry in UTC with milliseconds; null for none. Throws a 422 for a time in the past. */

@@ -4,7 +4,7 @@ import { findAccount } from '../storage/people.ts';
 import { handlers } from './handler.ts';
 import { signInResponse } from './session-response.ts';
 
-const signedIn = (request: Parameters<typeof signInResponse>[0], { token, workspaceId }: StartedSession) =>
+const startedSessionResponse = (request: Parameters<typeof signInResponse>[0], { token, workspaceId }: StartedSession) =>
   signInResponse(request, token, workspaceId);
 
 /** One-time links, for their holders. */
@@ -24,15 +24,15 @@ export const linkHandlers = handlers({
 
   'links.set_up': async (request) => {
     const { body, caller, parts } = request;
-    return signedIn(request, await setUp(parts.pool, { ...body, workspaceName: body.workspace_name }, caller));
+    return startedSessionResponse(request, await setUp(parts.pool, { ...body, workspaceName: body.workspace_name }, caller));
   },
 
   'links.accept_invitation': async (request) =>
-    signedIn(request, await acceptInvitation(request.parts.pool, request.body, request.caller)),
+    startedSessionResponse(request, await acceptInvitation(request.parts.pool, request.body, request.caller)),
 
   'links.reset_password': async (request) =>
-    signedIn(request, await resetPassword(request.parts.pool, request.body, request.caller)),
+    startedSessionResponse(request, await resetPassword(request.parts.pool, request.body, request.caller)),
 
   'links.sign_in': async (request) =>
-    signedIn(request, await signInByLink(request.parts.pool, request.body.token, request.caller)),
+    startedSessionResponse(request, await signInByLink(request.parts.pool, request.body.token, request.caller)),
 });

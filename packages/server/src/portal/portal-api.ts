@@ -15,7 +15,7 @@ import { PAGE_HANDLERS } from './page-handlers.ts';
 import { readParameters, requireForms } from './parameters.ts';
 import type { PortalParts } from './portal-parts.ts';
 import { inputReader } from './read-input.ts';
-import { wrongRoutes } from './route-table.ts';
+import { findRouteErrors } from './route-table.ts';
 import { sessionHandlers } from './session-handlers.ts';
 import { authorize, type Requester } from './signed-in.ts';
 
@@ -37,7 +37,7 @@ type AnyHandler = (request: any) => Promise<unknown>;
  */
 export function registerPortalApi(app: FastifyInstance, parts: PortalParts): void {
   const names = Object.keys(PORTAL_ROUTES) as RouteName[];
-  const wrong = wrongRoutes(PORTAL_ROUTES, HANDLERS);
+  const wrong = findRouteErrors(PORTAL_ROUTES, HANDLERS);
   if (wrong.length > 0) throw new Error(`the table of the portal's routes is wrong: ${wrong.join('; ')}`);
   for (const name of names) registerRoute(app, parts, name, PORTAL_ROUTES[name], HANDLERS[name]);
   rejectUnsupportedMethods(app, Object.values(PORTAL_ROUTES), parts);

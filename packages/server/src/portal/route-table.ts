@@ -9,7 +9,7 @@ const RULES: readonly string[] = ['anyone', 'person', ...ROLES];
  * handlers without a route. It also finds rules that do not fit their paths, and routes with the same method and path. The compiler finds
  * most of them; the server checks all when it starts.
  */
-export function wrongRoutes(
+export function findRouteErrors(
   routes: Readonly<Record<string, PortalRoute>>,
   handlers: Readonly<Record<string, unknown>>,
 ): string[] {

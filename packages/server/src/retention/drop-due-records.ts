@@ -100,7 +100,7 @@ async function dropRange(pool: Pool, tenantId: string, { range, dropBatch, resul
   let after: string | undefined = first;
   while (after !== undefined && options.signal?.aborted !== true) {
     const ids: readonly [string, string] = [after, last];
-    const done = await inTenantTransaction(pool, tenantId, (tx) => {
+    const batch = await inTenantTransaction(pool, tenantId, (tx) => {
       lockRetention(tx);
       return dropBatch(tx, ids);
     }).catch((error: unknown) => {
@@ -108,11 +108,11 @@ async function dropRange(pool: Pool, tenantId: string, { range, dropBatch, resul
       throw error;
     });
     // A record that keeps a run of the batch was written after the batch was read. The transaction was rolled back: read the batch again.
-    if (done === 'held') continue;
-    dropped += done.dropped;
-    result.held += done.held;
-    result.unreadable.push(...done.unreadable);
-    after = done.next;
+    if (batch === 'held') continue;
+    dropped += batch.dropped;
+    result.held += batch.held;
+    result.unreadable.push(...batch.unreadable);
+    after = batch.next;
     await options.pause?.();
   }
   return dropped;

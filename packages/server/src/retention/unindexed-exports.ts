@@ -9,9 +9,9 @@ import { namesRun } from './names-run.ts';
 const EXPORTS_AT_ONCE = 4;
 
 /**
- * Finds stored OpenTelemetry exports that contain a part of a run, but may be older than the index of the runs of exports (migration
- * 000007). Reads the bodies of all such exports. An export whose body cannot be read is left out.
- * @returns their IDs.
+ * Searches the stored OpenTelemetry exports that may be older than the table `export_runs` (migration 000007) for parts of a run. Reads the
+ * bodies of all these exports. An export whose body cannot be read is left out.
+ * @returns the IDs of the exports that contain a part of the run.
  */
 export async function findUnindexedExports(pool: Pool, tenantId: string, traceId: string): Promise<string[]> {
   const inTransaction = <T>(read: (tx: Transaction) => Promise<T>) => inTenantTransaction(pool, tenantId, read);

@@ -52,7 +52,7 @@ export async function openSigner(
   const name = noteKeyName(instance.id);
   const current = signingKey(name, secrets.signingKey);
   const previous = secrets.previousSigningKey === undefined ? undefined : signingKey(name, secrets.previousSigningKey);
-  const listed = new Map((await listWith(pool, current.keyid)).map((key) => [key.kid, key]));
+  const listed = new Map((await listKeysIncluding(pool, current.keyid)).map((key) => [key.kid, key]));
   const isCurrent = (key: SigningKey | undefined) => key !== undefined && listed.get(key.keyid)?.retiredAt === null;
   if (listed.get(current.keyid)?.retiredAt != null) {
     throw new ExitError(
@@ -86,13 +86,13 @@ const SET_THE_FIRST_KEY = 'the database lists no key, so set the key with which 
  * read again.
  * @throws ExitError if `kid` is still not listed: its seal is invalid, or it is not authentic (storage/signing-key-chain.ts).
  */
-async function listWith(pool: Pool, kid: string): Promise<StoredSigningKey[]> {
-  const isOn = (keys: StoredSigningKey[]) => keys.some((key) => key.kid === kid);
+async function listKeysIncluding(pool: Pool, kid: string): Promise<StoredSigningKey[]> {
+  const isListed = (keys: StoredSigningKey[]) => keys.some((key) => key.kid === kid);
   const listed = await listSigningKeys(pool);
-  if (isOn(listed) || !(await isSigningKeyStored(pool, kid))) return listed;
-  const again = await listSigningKeys(pool);
-  if (!isOn(again)) throw brokenSigningKey(kid, await findMissingPredecessor(pool, kid));
-  return again;
+  if (isListed(listed) || !(await isSigningKeyStored(pool, kid))) return listed;
+  const newList = await listSigningKeys(pool);
+  if (!isListed(newList)) throw brokenSigningKey(kid, await findMissingPredecessor(pool, kid));
+  return newList;
 }
 
 /** The row of a new key, with the signature of its predecessor. */
@@ -106,29 +106,29 @@ function newSigningKey(instanceId: string, { keyid, publicKey }: SigningKey, pre
  * Adds a key to the list in place of current keys whose private halves are lost, and retires the lost keys. If a call is interrupted, the
  * next call completes its work.
  * @throws ExitError if no key is listed, if no other key is current, or if the key is listed already and is not from a reset. Also if the
- * row of the key is not valid (`listWith`).
+ * row of the key is not valid (`listKeysIncluding`).
  */
 async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
-  const listed = await listWith(pool, next.keyid);
+  const listed = await listKeysIncluding(pool, next.keyid);
   const lost = listed.filter(({ kid, retiredAt }) => retiredAt === null && kid !== next.keyid);
-  const own = listed.find(({ kid }) => kid === next.keyid);
+  const configured = listed.find(({ kid }) => kid === next.keyid);
   if (listed.length === 0)
     throw new ExitError(
       'refused',
       'this database has no signing keys: restore the rows of signing_keys from a backup; nothing was changed',
     );
-  if (lost.length === 0 && own === undefined)
+  if (lost.length === 0 && configured === undefined)
     throw new ExitError(
       'refused',
       'no signing key of this database is current: all rows of signing_keys were retired outside the server; restore them from a backup; nothing was changed',
     );
-  if (lost.length === 0 || (own !== undefined && own.resetFrom === null))
+  if (lost.length === 0 || (configured !== undefined && configured.resetFrom === null))
     throw new ExitError(
       'refused',
       `the configured signing key, ${next.keyid}, belongs to this database already, so it is not lost; nothing was changed`,
     );
   const resetFrom = lost.at(-1)!.kid;
-  if (own === undefined)
+  if (configured === undefined)
     await insertSigningKey(pool, {
       kid: next.keyid,
       publicKey: next.publicKey,

@@ -68,13 +68,13 @@ export async function findStoredResponses(
 ): Promise<Map<string, StoredResponse | BrokenSealError>> {
   if (keys.length === 0) return new Map();
   const rows = await tx.run(FIND, [tx.tenantId, path, textArray(keys)]);
-  const oldestValid = sealedInstant(new Date(tx.clock.now().getTime() - HOURS_24_MS));
+  const newestExpired = sealedInstant(new Date(tx.clock.now().getTime() - HOURS_24_MS));
   const found = new Map<string, StoredResponse | BrokenSealError>();
   const expired: string[] = [];
   for (const { input: key, ...raw } of rows) {
     const kept = tx.seals.openRow(IDEMPOTENCY_KEYS, tx.tenantId, raw, { path, key });
     if (kept === undefined) found.set(key, new BrokenSealError('idempotency_keys'));
-    else if (kept.createdAt <= oldestValid) expired.push(key);
+    else if (kept.createdAt <= newestExpired) expired.push(key);
     else found.set(key, { key, bodySha256: kept.bodySha256.toString('hex'), body: kept.body, headers: kept.headers });
   }
   // A new response replaces an expired one.

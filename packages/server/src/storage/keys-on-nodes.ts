@@ -5,7 +5,7 @@ import type { Place, TenantNodes } from '../database/tenant-nodes.ts';
 import { ignoreRejection } from '../database/transaction.ts';
 import { FIND_KEYS, findKeys, type KeyRecord } from './ingestion-keys.ts';
 
-/** Reads the addresses of the nodes of the shards with the IDs $1. If a shard has several nodes, their addresses are joined by commas. */
+/** Reads, for each shard ID in $1, the addresses of the nodes that have the shard, joined by commas. */
 const FIND_NODES = {
   name: 'find_nodes_of_shards',
   text: `SELECT placement.shardid::text AS shard, string_agg(node.nodename || ':' || node.nodeport, ',') AS node
@@ -38,10 +38,10 @@ type NodesOfShards = ReadonlyMap<string, string>;
  * through the coordinator takes a third of the time of an audit entry: it needs two statements, and the coordinator forwards one of them to
  * a node (docs/decisions/0059).
  *
- * At the same time, it asks the coordinator for the node of the shards. All events of keys are written through the coordinator, and are
- * acknowledged when their node shows them. So if the coordinator still names this node after the lookup began, the node shows every event
- * that was acknowledged before the lookup. If the coordinator names another node, or this node fails or does not have a key, the key is
- * looked up through the coordinator.
+ * During a lookup on a node, the server also asks the coordinator which node has the shards. All events of keys are written through the
+ * coordinator, and are acknowledged when their node shows them. So if the coordinator still names this node after the lookup began, the
+ * node shows every event that was acknowledged before the lookup. If the coordinator names another node, or this node fails or does not
+ * have a key, the key is looked up through the coordinator.
  */
 export class KeysOnNodes {
   readonly #pool: Pool;

@@ -37,7 +37,7 @@ interface ReadClock {
 export interface HeadToMove extends ChainHead, ReadClock {
   tree: StoredTree;
   /**
-   * Set if the head is a guess and is not locked: the move fails unless the database still holds this head
+   * Set if the head is a guess and is not locked: the move fails unless the database still has this head
    * (ledger/remembered-heads.ts).
    */
   guessed?: ChainHead;

@@ -5,7 +5,7 @@ const ID_BYTES = 16;
 
 /** Random bytes that are generated in advance, because one call of the generator takes longer than the rest of `newId`. */
 const bytes = Buffer.allocUnsafeSlow(256 * ID_BYTES);
-let used = bytes.length;
+let usedBytes = bytes.length;
 /** The largest step back of the clock that new IDs ignore. It is half the tolerance of time ranges (storage/portal/id-time.ts). */
 const BACKWARD_STEP_MS = 30_000;
 let last = { msecs: 0, seq: 0 };
@@ -15,12 +15,12 @@ let last = { msecs: 0, seq: 0 };
  * by more than BACKWARD_STEP_MS.
  */
 export function newId(): string {
-  if (used === bytes.length) {
+  if (usedBytes === bytes.length) {
     randomFillSync(bytes);
-    used = 0;
+    usedBytes = 0;
   }
-  const random = bytes.subarray(used, used + ID_BYTES);
-  used += ID_BYTES;
+  const random = bytes.subarray(usedBytes, usedBytes + ID_BYTES);
+  usedBytes += ID_BYTES;
   const msecs = Date.now();
   // Within a millisecond, and after a small step back of the clock, the sequence number is incremented. After its maximum, the time is
   // incremented. After a larger step back, IDs use the new time: otherwise a query for a time range would miss rows with later IDs.

@@ -4,7 +4,7 @@ import pino, { type Logger } from 'pino';
 import { type OpenDatabase, openInstance } from '../../src/app/open-database.ts';
 import { type RunningServer, type StartOptions, startServer } from '../../src/app/start-server.ts';
 import { type Config, readConfig } from '../../src/config/config.ts';
-import { closePools, openPools, sealWith } from '../../src/database/pools.ts';
+import { closePools, openPools, setMasterSecret } from '../../src/database/pools.ts';
 import { type HeadStore, setHeadStore } from '../../src/ledger/head-memory.ts';
 import { createWorkspace } from '../../src/workspace/create-workspace.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
@@ -92,7 +92,7 @@ const NO_STORED_HEADS: HeadStore = { latest: async () => undefined, hasChanged: 
 
 async function openTestDatabase(database: TestDatabase, config: Config): Promise<OpenDatabase> {
   const pools = openPools(database.server, config.databaseConnections);
-  sealWith(pools, secrets.masterSecret);
+  setMasterSecret(pools, secrets.masterSecret);
   setHeadStore(pools.pool, NO_STORED_HEADS);
   return {
     ...pools,

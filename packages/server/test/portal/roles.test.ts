@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mayActAs, type PortalRoute, ROLES, type Role } from '@countersign/core/portal/route';
 import { PORTAL_ROUTES } from '@countersign/core/portal/routes';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { wrongRoutes } from '../../src/portal/route-table.ts';
+import { findRouteErrors } from '../../src/portal/route-table.ts';
 import { Browser, createPerson } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -110,7 +110,7 @@ describe('access of every caller to every route', () => {
   });
 });
 
-describe('wrongRoutes', () => {
+describe('findRouteErrors', () => {
   const path = '/api/portal/workspaces/:workspace/things' as const;
   const good: PortalRoute = { method: 'GET', path, access: 'viewer', compressed: true, summary: '' };
   const handle = async () => undefined;
@@ -139,10 +139,10 @@ describe('wrongRoutes', () => {
       /a\.c has the method and path of another route/,
     ],
   ])('reports %s', (_what, table, handlers, says) => {
-    expect(wrongRoutes(table, handlers).join('; ')).toMatch(says);
+    expect(findRouteErrors(table, handlers).join('; ')).toMatch(says);
   });
 
   test('reports nothing for a valid table', () => {
-    expect(wrongRoutes({ 'a.b': good }, { 'a.b': handle })).toEqual([]);
+    expect(findRouteErrors({ 'a.b': good }, { 'a.b': handle })).toEqual([]);
   });
 });

@@ -40,8 +40,8 @@ const LIST = sql<AgentWithActivity>(
 );
 
 /**
- * Agents after the name `after`, by name, at most `limit`. `search` is a text that the name contains, ignoring case. A member of the filter
- * that is null does not filter.
+ * Agents after the name `after`, sorted by name, at most `limit`. `search` is a text that the name contains, ignoring case. A member of the
+ * filter that is null does not filter.
  */
 export const listAgentsPage = (
   tx: Transaction,
@@ -64,7 +64,7 @@ const IDS_BY_NAME = sql<{ id: string }>(
   `SELECT id FROM countersign.agents WHERE tenant_id = $1 AND strpos(lower(name), lower($2)) > 0 ORDER BY name LIMIT 50`,
 );
 
-/** The IDs of the first 50 agents by name whose name contains a text, ignoring case. */
+/** The IDs of agents whose name contains a text, ignoring case, sorted by name, at most 50. */
 export const findAgentIdsByName = async (tx: Transaction, text: string): Promise<string[]> =>
   (await tx.run(IDS_BY_NAME, [tx.tenantId, text])).map(({ id }) => id);
 
@@ -119,6 +119,6 @@ const FIRST_IDS = sql<{ id: string; name: string }>(
   `SELECT id, name FROM countersign.agents WHERE tenant_id = $1 AND archived_at IS NULL ORDER BY name LIMIT $2`,
 );
 
-/** The IDs and names of the first agents by name, at most `limit`. Archived agents are omitted. */
+/** The IDs and names of agents, sorted by name, at most `limit`. Archived agents are omitted. */
 export const listAgentIds = (tx: Transaction, limit: number): Promise<{ id: string; name: string }[]> =>
   tx.run(FIRST_IDS, [tx.tenantId, limit]);

@@ -99,6 +99,6 @@ const FIND = sql<SpanInDocument>(
         (SELECT m.submission FROM countersign.merged_spans AS m WHERE m.tenant_id = $1 AND m.trace = $2 AND m.span_id = $3), 1)`,
 );
 
-/** The place of a step, and the size of its submission; undefined if there is no such step. */
+/** The place of a step, and the size of the document of its submission; undefined if there is no such step. */
 export const findSpan = async (tx: Transaction, trace: string, spanId: string): Promise<SpanInDocument | undefined> =>
   (await tx.run(FIND, [tx.tenantId, trace, spanId]))[0];
