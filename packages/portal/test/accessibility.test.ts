@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { workspaceSetUpLink } from '../../server/src/people/one-time-links.ts';
+import { createWorkspaceSetUpLink } from '../../server/src/people/one-time-links.ts';
 import { createPerson } from '../../server/test/harness/portal-browser.ts';
 import { createHighRiskAgent, newWorkspace, paths, type Workspace, waitUntilLoaded } from './harness.ts';
 import { openWindow } from './window.ts';
@@ -60,7 +60,7 @@ beforeAll(async () => {
   emptyWorkspace = await workspace.server.workspace('empty');
   Object.assign(pages, {
     'an empty list of approvals': `/w/${emptyWorkspace}/approvals`,
-    'one-time link': (await workspaceSetUpLink(workspace.server.open.pool, emptyWorkspace)).path,
+    'one-time link': (await createWorkspaceSetUpLink(workspace.server.open.pool, emptyWorkspace)).path,
     agent: `agents/${agent}`,
     trace: `runs/traces/${trace}`,
     event: `runs/events/${events.body.items[0].id}/0`,

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { setUpLink, workspaceSetUpLink } from '../../server/src/people/one-time-links.ts';
+import { createSetUpLink, createWorkspaceSetUpLink } from '../../server/src/people/one-time-links.ts';
 import { Browser, createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import type { TestServer } from '../../server/test/harness/test-server.ts';
 import { startPortalServer } from './harness.ts';
@@ -14,7 +14,7 @@ async function startEmptyServer(): Promise<TestServer> {
 
 test('the set-up link creates a workspace and its admin, signs the admin in and works only once', async () => {
   const server = await startEmptyServer();
-  const link = await setUpLink(server.open.pool);
+  const link = await createSetUpLink(server.open.pool);
   const { page, pageErrors } = await openWindow({ baseURL: server.url });
   await page.goto(link?.path ?? '');
 
@@ -57,7 +57,7 @@ test('the set-up link creates a workspace and its admin, signs the admin in and 
 test('a person with an account becomes the admin of another workspace with a set-up link and the password of the account', async () => {
   const server = await startEmptyServer();
   const { email } = await createPerson(server, { [await server.workspace('acme')]: 'viewer' });
-  const link = await workspaceSetUpLink(server.open.pool, await server.workspace('beta'));
+  const link = await createWorkspaceSetUpLink(server.open.pool, await server.workspace('beta'));
   const { page, pageErrors } = await openWindow({ baseURL: server.url });
   await page.goto(link.path);
   await page.getByText('If you already have an account on this server, enter only its email address and password.').waitFor();
@@ -73,7 +73,7 @@ test('a person with an account becomes the admin of another workspace with a set
 
 test('without an account, the set-up link of a workspace requires a name', async () => {
   const server = await startEmptyServer();
-  const link = await workspaceSetUpLink(server.open.pool, await server.workspace('beta'));
+  const link = await createWorkspaceSetUpLink(server.open.pool, await server.workspace('beta'));
   const { page } = await openWindow({ baseURL: server.url });
   await page.goto(link.path);
   await page.getByLabel('Email address').fill('ada@example.com');
@@ -91,7 +91,7 @@ test('the sign-in page rejects a wrong password, and after sign-in shows the pag
   await page.goto('/');
   await page.getByText('The operator of a new server gets a set-up link when the server starts').waitFor();
   expect(await page.getByText('Sign in to continue.').count()).toBe(0);
-  await page.goto((await setUpLink(server.open.pool))?.path ?? '');
+  await page.goto((await createSetUpLink(server.open.pool))?.path ?? '');
   await page.getByLabel('Workspace').fill('acme');
   await page.getByLabel('Your name').fill('Ada');
   await page.getByLabel('Email address').fill('ada@example.com');

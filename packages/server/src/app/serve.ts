@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { requireCheckpointFolder } from '../checkpoints/checkpoint-folder.ts';
 import type { Config } from '../config/config.ts';
 import { publicAddress } from '../config/public-address.ts';
-import { setUpLink } from '../people/one-time-links.ts';
+import { createSetUpLink } from '../people/one-time-links.ts';
 import { bypassesRowLevelSecurity } from '../storage/own-role.ts';
 import { markSigning } from '../storage/signing-keys.ts';
 import { listTenants } from '../storage/tenants.ts';
@@ -84,7 +84,7 @@ async function announceSetUp(
   { port, isTerminal }: { port: number; isTerminal: boolean },
 ): Promise<string | undefined> {
   if (!isTerminal && embeddedIn === undefined) return undefined;
-  const link = await setUpLink(pool);
+  const link = await createSetUpLink(pool);
   if (embeddedIn !== undefined) removeSetUpLink(embeddedIn);
   if (link === undefined) return undefined;
   const { origin, caution } = publicAddress(config, port);

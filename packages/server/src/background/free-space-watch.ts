@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { defaultFloor, FreeSpace, spaceOf } from '../database/free-space.ts';
+import { defaultFloor, FreeSpace, readSpace } from '../database/free-space.ts';
 
 /** Creates the watch of the embedded database's free space; undefined for an external database. The caller starts it. */
 export function watchFreeSpace(
@@ -10,7 +10,7 @@ export function watchFreeSpace(
 ): FreeSpace | undefined {
   if (embeddedIn === undefined) return undefined;
   return new FreeSpace({
-    probe: () => spaceOf(embeddedIn),
+    probe: () => readSpace(embeddedIn),
     floorOf: (total) => config.freeSpaceMinBytes ?? defaultFloor(total, config.readingBytesMax + config.queueBytesMax),
     onChange: ({ isLow, freeBytes, floorBytes }) => {
       if (isLow) log.warn({ freeBytes, floorBytes }, 'the disk of the database is nearly full: new records are rejected');

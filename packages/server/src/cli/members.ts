@@ -6,7 +6,7 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import { addMember } from '../people/add-member.ts';
 import { inviteMember } from '../people/members.ts';
 import type { IssuedLink } from '../people/one-time-links.ts';
-import { resetLinkByOperator } from '../people/reset-links.ts';
+import { createResetLinkByOperator } from '../people/reset-links.ts';
 import { listMembers } from '../storage/memberships.ts';
 import { JSON_OPTION, parseEmail, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
@@ -111,7 +111,7 @@ function addResetPassword(group: Command, session: Session): void {
     .option(...JSON_OPTION)
     .addHelpText('after', examples('members reset-password --email ada@example.com'))
     .action(async ({ email }: { email: string }) => {
-      const link = await session.withDatabase(({ pool }) => resetLinkByOperator(pool, email));
+      const link = await session.withDatabase(({ pool }) => createResetLinkByOperator(pool, email));
       await writeLink(session, link);
     });
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { ownCommand } from '../app/own-command.ts';
 import { shellWord } from '../app/shell-word.ts';
 import { publicAddress } from '../config/public-address.ts';
-import { workspaceSetUpLink } from '../people/one-time-links.ts';
+import { createWorkspaceSetUpLink } from '../people/one-time-links.ts';
 import { findTenantsByName, listTenants } from '../storage/tenants.ts';
 import { createWorkspace } from '../workspace/create-workspace.ts';
 import { workspaceArgument } from '../workspace/find-workspace.ts';
@@ -27,7 +27,7 @@ export function addWorkspace(program: Command, session: Session): void {
       const { id, link, argument } = await session.withDatabase(async ({ pool }) => {
         const id = await createWorkspace(pool, name);
         const argument = workspaceArgument([{ id, name }, ...(await findTenantsByName(pool, name))]);
-        return { id, link: await workspaceSetUpLink(pool, id), argument };
+        return { id, link: await createWorkspaceSetUpLink(pool, id), argument };
       }, 'set-up');
       const { origin, caution } = publicAddress(session.config);
       const setUp = origin + link.path;

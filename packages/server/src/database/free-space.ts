@@ -8,8 +8,8 @@ export interface Space {
   readonly total: number;
 }
 
-/** Reads the file system of a folder. */
-export const spaceOf = async (folder: string): Promise<Space> => {
+/** Reads the space of the file system that contains a folder. */
+export const readSpace = async (folder: string): Promise<Space> => {
   const { bavail, blocks, bsize } = await statfs(folder);
   return { free: bavail * bsize, total: blocks * bsize };
 };

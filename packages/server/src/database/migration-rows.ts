@@ -6,7 +6,7 @@ const EXISTS_CODES = new Set(['42701', '42723', '42P06', '42P07', '42710']);
 /** The beginning of the message of node-pg-migrate if a migration has not run, but a later one has. */
 const WRONG_ORDER = 'Not run migration ';
 
-/** Whether a migration failed because it, or a later one, has run before. Then its row in the table `migrations` was deleted. */
+/** Whether a migration failed because it, or a later one, has run before. In that case, its row in the table `migrations` was deleted. */
 export function hasRunBefore(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   return EXISTS_CODES.has(String(code)) || String(message).startsWith(WRONG_ORDER);

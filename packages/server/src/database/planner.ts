@@ -51,7 +51,7 @@ const planStates = new WeakMap<PoolClient, PlanState>();
  * previous one, including lookups for foreign keys. After 10 seconds of traces, lookups are 3 times slower. With this rule, plans are made
  * again before a growing table is much larger than they assume. Planning again costs a connection less than a millisecond.
  */
-export function plansAreOld(client: PoolClient): boolean {
+export function mustPlanAgain(client: PoolClient): boolean {
   const now = performance.now();
   const { firstAt, lastAt } = planStates.get(client) ?? { firstAt: now, lastAt: now };
   const isOld = now - lastAt >= Math.min(AGE_MAX_MS, Math.max(AGE_MAX_AT_FIRST_MS, (lastAt - firstAt) / 2));

@@ -3,7 +3,7 @@ import pg, { type Pool, type PoolClient } from 'pg';
 import { hasCitus } from './citus-connections.ts';
 import { needsRowOfTenant, REQUIRE_ROW_OF_TENANT, statementForCitus } from './citus-statements.ts';
 import { type Clock, clockOf } from './clock.ts';
-import { DISCARD_PLANS, PLANS_FOR_VALUES, plansAreOld } from './planner.ts';
+import { DISCARD_PLANS, mustPlanAgain, PLANS_FOR_VALUES } from './planner.ts';
 import { FairPool, isDivisionByZero, isReadOnlyError, OutcomeUnknownError } from './pool.ts';
 import { requireDefined, type Seals, sealsOf } from './seals.ts';
 import { hasRowCountCheck, RowsNotStoredError } from './stored-rows.ts';
@@ -204,7 +204,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   /** Sends BEGIN and the owner without waiting. If they fail, COMMIT fails too. */
   begin(): void {
     this.run(this.#reading ?? BEGIN, []);
-    if (plansAreOld(this.#client)) this.run(PLAN_AGAIN, []);
+    if (mustPlanAgain(this.#client)) this.run(PLAN_AGAIN, []);
     if (this.#reading !== undefined) this.run(PLAN_FOR_VALUES, []);
     if (this.personId === '') this.#setOwner('tenant_id', this.tenantId);
     else this.#setOwner('person_id', this.personId);

@@ -1,6 +1,6 @@
 import { openApiDocument } from '@countersign/core/contract/openapi';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import { bareApp } from './bare-app.ts';
+import { buildBareApp } from './bare-app.ts';
 import type { Connections } from './connections.ts';
 import { ConstantDocument } from './constant-document.ts';
 import { docsPage } from './docs-page.ts';
@@ -45,7 +45,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
     metrics.requests.inc({ endpoint: NO_ENDPOINT, status: rejection.status });
     responseLog.noteEarly(rejection, NO_ENDPOINT);
   };
-  const app = bareApp({ connections, log, tls, checkRequest: hostCheck(hosts), noteEarlyRejection });
+  const app = buildBareApp({ connections, log, tls, checkRequest: hostCheck(hosts), noteEarlyRejection });
   app.addHook('onClose', async () => responseLog.flush());
   app.addHook('onResponse', (request, reply, done) => {
     const endpoint = request.routeOptions.config?.endpoint ?? NO_ENDPOINT;

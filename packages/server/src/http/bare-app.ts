@@ -38,7 +38,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const NODE_SETTINGS = { requireHostHeader: false, allowHalfOpen: true };
 
 /** Builds an application without routes. It limits connections, gives each request an ID, and sends the errors of the API. */
-export function bareApp({ connections, log, tls, checkRequest, noteEarlyRejection }: BareAppParts): FastifyInstance {
+export function buildBareApp({ connections, log, tls, checkRequest, noteEarlyRejection }: BareAppParts): FastifyInstance {
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),

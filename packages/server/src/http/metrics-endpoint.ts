@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { ApiError } from '../errors/api-error.ts';
-import { bareApp } from './bare-app.ts';
+import { buildBareApp } from './bare-app.ts';
 import { Connections } from './connections.ts';
 import type { Metrics } from './metrics.ts';
 import { rejectOtherMethods } from './other-methods.ts';
@@ -14,10 +14,14 @@ export type MetricsAccess = 'absent' | 'open' | { readonly token: string };
  * The access to /metrics on the main listener: none if the metrics have their own port, otherwise with the token if there is one. Without
  * a token, there is no access if other machines can reach the listener (`isPublic`). Otherwise access is open.
  */
-export function metricsAccess(given: { port: number | undefined; token: string | undefined; isPublic: boolean }): MetricsAccess {
-  if (given.port !== undefined) return 'absent';
-  if (given.token !== undefined) return { token: given.token };
-  return given.isPublic ? 'absent' : 'open';
+export function metricsAccess(settings: {
+  port: number | undefined;
+  token: string | undefined;
+  isPublic: boolean;
+}): MetricsAccess {
+  if (settings.port !== undefined) return 'absent';
+  if (settings.token !== undefined) return { token: settings.token };
+  return settings.isPublic ? 'absent' : 'open';
 }
 
 /** Registers /metrics with this access. */
@@ -49,7 +53,7 @@ export function buildMetricsApp(
   { token, hosts }: { token: string | undefined; hosts: readonly string[] },
   log: FastifyBaseLogger,
 ): FastifyInstance {
-  const app = bareApp({
+  const app = buildBareApp({
     connections: new Connections(LISTENER_LIMITS),
     log,
     tls: undefined,

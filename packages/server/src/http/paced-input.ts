@@ -84,8 +84,8 @@ class PacedInput {
   readonly #finish: () => void;
   readonly #waitingBytes: WaitingBytes;
   #waiting: Buffer[] = [];
-  #active = 0;
-  #started = 0;
+  #activeRequests = 0;
+  #startedRequests = 0;
   #isEnded = false;
   #isDropped = false;
 
@@ -112,13 +112,13 @@ class PacedInput {
 
   /** Called when a request starts. */
   enter(): void {
-    this.#active += 1;
-    this.#started += 1;
+    this.#activeRequests += 1;
+    this.#startedRequests += 1;
   }
 
   /** Called when the response of a request is sent, or its connection is closed. */
   leave(): void {
-    this.#active -= 1;
+    this.#activeRequests -= 1;
     this.#scheduleNext();
   }
 
@@ -136,9 +136,9 @@ class PacedInput {
 
   /** Starts at most one waiting request. Resumes reading when no input is waiting. */
   proceed(): void {
-    const startedBefore = this.#started;
-    for (let chunk = 0; chunk < CHUNKS_MAX && this.#started === startedBefore && this.#waiting.length > 0; chunk += 1) {
-      if (!this.#isOpen || this.#startable === 0) return;
+    const startedBefore = this.#startedRequests;
+    for (let chunk = 0; chunk < CHUNKS_MAX && this.#startedRequests === startedBefore && this.#waiting.length > 0; chunk += 1) {
+      if (!this.#isOpen || this.#startableRequests === 0) return;
       const bytes = this.#waiting[0]!;
       const end = endOfHeads(bytes, 1);
       if (end < bytes.length) this.#waiting[0] = bytes.subarray(end);
@@ -156,7 +156,7 @@ class PacedInput {
 
   #receive(bytes: Buffer): void {
     if (!this.#isOpen) return;
-    const end = this.#waiting.length > 0 || this.#startable === 0 ? 0 : endOfHeads(bytes, this.#startable);
+    const end = this.#waiting.length > 0 || this.#startableRequests === 0 ? 0 : endOfHeads(bytes, this.#startableRequests);
     if (end > 0) this.#parse(end < bytes.length ? bytes.subarray(0, end) : bytes);
     if (end === bytes.length || !this.#isOpen) return;
     const rest = Buffer.allocUnsafeSlow(bytes.length - end); // The buffer is reused by the next read.
@@ -168,9 +168,9 @@ class PacedInput {
   }
 
   /** The number of requests that may start now; 0 while Node itself has paused the socket because of its unsent output. */
-  get #startable(): number {
+  get #startableRequests(): number {
     if (this.#socket._paused === true || this.#socket.writableLength > UNSENT_BYTES_MAX) return 0;
-    return Math.max(0, ACTIVE_REQUESTS_MAX - this.#active);
+    return Math.max(0, ACTIVE_REQUESTS_MAX - this.#activeRequests);
   }
 
   /** Whether Node's parser accepts input. After CONNECT or an error it does not. */
@@ -179,7 +179,7 @@ class PacedInput {
   }
 
   #scheduleNext(): void {
-    if (this.#waiting.length > 0 && this.#isOpen && this.#startable > 0) this.#turns.add(this);
+    if (this.#waiting.length > 0 && this.#isOpen && this.#startableRequests > 0) this.#turns.add(this);
   }
 }
 

@@ -96,7 +96,7 @@ async function requireTableMatchesLog(tx: Transaction, head: HeadToMove, agents:
     agents.map(({ name }) => name),
   );
   const state = await evidenceStates.atHead(tx, head);
-  const logged = agentsClaimed(state, agents);
+  const logged = findLoggedAgents(state, agents);
   const isSame = (one: Agent) => (other: Agent) => one.id === other.id && one.name === other.name;
   const unexpected = rows.find((row) => !logged.some(isSame(row)));
   if (unexpected !== undefined)
@@ -107,7 +107,7 @@ async function requireTableMatchesLog(tx: Transaction, head: HeadToMove, agents:
 }
 
 /** The agents in the log that have one of these IDs or names. */
-export function agentsClaimed(state: EvidenceState, claims: readonly { id: string | null; name: string | null }[]): Agent[] {
+export function findLoggedAgents(state: EvidenceState, claims: readonly { id: string | null; name: string | null }[]): Agent[] {
   const found = new Map<string, Agent>();
   for (const { id, name } of claims) {
     for (const agent of [id === null ? undefined : state.agent(id), name === null ? undefined : state.agentNamed(name)])

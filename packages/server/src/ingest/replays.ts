@@ -28,8 +28,8 @@ export type Outcome = IngestReply | ApiError;
 
 /**
  * Writes a batch and commits it. A request whose Idempotency-Key has a stored response is not written again. It gets that response, 422 if
- * its body is different, or an error if the row of the response was changed. The other requests are written. The responses to those with a
- * key are stored in the same transaction, except rejections.
+ * its body is different, or an error if the row of the response was changed. The other requests are written. If such a request has a key,
+ * its response is stored in the same transaction, unless it is a rejection.
  * @param path the path of the endpoint. Keys of different paths are independent.
  * @param write writes the given items, and returns their outcomes in order.
  * @returns the outcomes of all items, in order.

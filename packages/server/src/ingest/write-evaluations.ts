@@ -15,7 +15,7 @@ import { newId } from '../storage/new-id.ts';
 import { takeRecordNumbers } from '../storage/record-order.ts';
 import { BatchAgents } from './batch-agents.ts';
 import { ingestReply } from './ingest-request.ts';
-import { agentsClaimed, type NewAgent, registerAgents } from './register-agents.ts';
+import { findLoggedAgents, type NewAgent, registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';
 
 /** An evaluation to write, except for its agent. */
@@ -44,7 +44,7 @@ async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Pro
   const state = await evidenceStates.atHead(tx, head);
   const microsNow = BigInt(Date.parse(head.now)) * 1000n;
   const batchAgents = new BatchAgents(
-    agentsClaimed(
+    findLoggedAgents(
       state,
       items.map(({ claim }) => claim),
     ),

@@ -92,7 +92,9 @@ export async function storeTraces(
   const known = accepted.filter(({ known }) => known !== undefined);
   const merged = await mergeTraces(tx, receivedAt, known);
   await event.append();
-  const outcomes = traces.map((each) => (each instanceof Error ? each : accept(each, merged.get(each.id) ?? each.totals!)));
+  const outcomes = traces.map((each) =>
+    each instanceof Error ? each : acceptedReply(each, merged.get(each.id) ?? each.totals!),
+  );
   return { outcomes, registered, warn: registration.warn };
 }
 
@@ -160,7 +162,7 @@ const submissionOfEvent = (each: ResolvedTrace): TraceSubmission => ({
   trace_id: each.item.traceId,
 });
 
-const accept = ({ item, id }: ResolvedTrace, totals: Usage): Outcome =>
+const acceptedReply = ({ item, id }: ResolvedTrace, totals: Usage): Outcome =>
   ingestReply({
     ok: true,
     id,

@@ -31,7 +31,7 @@ export interface CheckpointRequest {
  * cases nothing is signed. Also thrown if the database did not store the new checkpoint, which is then not returned.
  * @throws ClockUnsafeError if it must sign a new checkpoint and the clocks cannot be used.
  */
-export async function checkpointOf(
+export async function ensureCheckpoint(
   tx: Transaction,
   signers: readonly NoteSigner[],
   request: CheckpointRequest,
@@ -60,8 +60,8 @@ export async function checkpointOf(
 }
 
 /**
- * Does the same as `checkpointOf`, in a separate transaction. If a HeadStore is set, its checkpoint is read each time, and the returned
- * checkpoint is stored there first.
+ * Does the same as `ensureCheckpoint`, in a separate transaction. If a HeadStore is set, its checkpoint is read each time, and the checkpoint
+ * is stored there before it is returned.
  */
 export async function makeCheckpoint(
   pool: Pool,
@@ -73,7 +73,7 @@ export async function makeCheckpoint(
   // The HeadStore is read before the head, so its checkpoint covers no later rows. It is not read in the transaction: if the file system
   // does not respond, no connection of the database waits for it.
   const kept = request.isRestoreAccepted === true ? undefined : await readStore(owner, request.log);
-  const checkpoint = await inTenantTransaction(pool, tenantId, (tx) => checkpointOf(tx, signers, request, kept));
+  const checkpoint = await inTenantTransaction(pool, tenantId, (tx) => ensureCheckpoint(tx, signers, request, kept));
   await headStoreOf(pool)?.write(tenantId, request.log, checkpoint, request);
   return checkpoint;
 }

@@ -3,7 +3,7 @@ import type { LogName } from '../storage/log-heads.ts';
 import { noteAppend } from './head-memory.ts';
 import { LogRewrittenError } from './log-tree.ts';
 
-/** The unique constraints of each log that a row with a later number violates. */
+/** The unique constraints of each log. An append violates one of them if one of its row numbers is stored already. */
 const CONSTRAINTS: Readonly<Record<LogName, readonly string[]>> = {
   audit: ['audit_entries_pkey', 'audit_entries_no_fork'],
   decisions: ['decisions_pkey'],

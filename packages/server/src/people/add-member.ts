@@ -20,7 +20,7 @@ async function lockAccountOf(tx: Transaction, email: string): Promise<Account | 
 
 /**
  * Makes a person a member without asking them, and returns a link that signs them in. A new account has no password; a link of
- * `resetLinkByOperator` can set a password later. Only for the operator.
+ * `createResetLinkByOperator` can set a password later. Only for the operator.
  * @throws RuleViolationError if the person is a member already or has a password. The account may belong to someone who does not own the
  *    address. So a person with a password must be invited: an invitation requires both the link and the password.
  * @throws InvalidInputError if the name is not a valid name of a person.

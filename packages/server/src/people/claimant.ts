@@ -19,7 +19,7 @@ export type Claimant = { id: string; email: string } & (
  * Otherwise the person is a newcomer with the given name and password, for whom `claimAccount` creates an account.
  * @throws ApiError `sign_in_failed`, `rate_limited`, `unavailable`, or `validation_failed` for a newcomer without a name.
  */
-export async function claimantOf(
+export async function identifyClaimant(
   pool: Pool,
   credentials: Credentials & { name: string | undefined },
   caller: Caller,
@@ -36,7 +36,7 @@ export async function claimantOf(
 
 /**
  * Locks the claimant's account, or creates it and ends the set-up links of the instance. Runs in the transaction in which the person joins.
- * @throws ApiError `sign_in_failed` if the password was changed, or the address was registered, since `claimantOf`.
+ * @throws ApiError `sign_in_failed` if the password was changed, or the address was registered, since `identifyClaimant`.
  */
 export async function claimAccount(tx: Statements, claimant: Claimant): Promise<void> {
   if ('known' in claimant) {

@@ -10,7 +10,7 @@ import { personName } from '../workspace/actor.ts';
 import { createWorkspaceBy } from '../workspace/create-workspace.ts';
 import { type Act, actIn } from '../workspace/governance-act.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
-import { type Claimant, claimAccount, claimantOf } from './claimant.ts';
+import { type Claimant, claimAccount, identifyClaimant } from './claimant.ts';
 import { comparedEmail } from './email-address.ts';
 import { requireLink } from './one-time-links.ts';
 import { hashNewPassword } from './password-hash.ts';
@@ -36,8 +36,8 @@ export interface LinkInput {
 
 /**
  * Makes a person an admin and starts their session: in a new workspace if the link is for the instance, otherwise in the link's workspace.
- * @throws ApiError `link_not_valid`, `validation_failed` without a name for a new workspace, or the errors of `claimantOf`, `claimAccount`
- * and `makeMember`.
+ * @throws ApiError `link_not_valid`, `validation_failed` without a name for a new workspace, or the errors of `identifyClaimant`,
+ * `claimAccount` and `makeMember`.
  * @throws InvalidInputError if the name of a new workspace is not valid.
  */
 export async function setUp(
@@ -49,7 +49,7 @@ export async function setUp(
   const { workspaceName } = input;
   if (link.workspaceId === null && workspaceName === undefined)
     throw validationFailed({ path: '/workspace_name', code: 'required', message: 'workspace_name is required' });
-  const claimant = await claimantOf(pool, { ...input, name: input.name }, caller);
+  const claimant = await identifyClaimant(pool, { ...input, name: input.name }, caller);
   const join = async (act: Act) => {
     if (link.workspaceId === null) await lockSetUp(act.tx);
     await link.use(act.tx);
@@ -64,7 +64,7 @@ export async function setUp(
 /**
  * Joins the workspace of an invitation with the role that the invitation names.
  * @throws RuleViolationError if the account has no password.
- * @throws ApiError `link_not_valid`, or the errors of `claimantOf`, `claimAccount` and `makeMember`.
+ * @throws ApiError `link_not_valid`, or the errors of `identifyClaimant`, `claimAccount` and `makeMember`.
  */
 export async function acceptInvitation(pool: Pool, input: LinkInput, caller: Caller): Promise<StartedSession> {
   const link = await requireLink(pool, input.token, 'invitation');
@@ -75,7 +75,7 @@ export async function acceptInvitation(pool: Pool, input: LinkInput, caller: Cal
     throw new RuleViolationError(
       'this account has no password; ask the operator for a link that sets one: `countersign-server members reset-password`',
     );
-  const claimant = await claimantOf(pool, { ...input, email, name: input.name }, caller);
+  const claimant = await identifyClaimant(pool, { ...input, email, name: input.name }, caller);
   const join = async (act: Act) => {
     await link.use(act.tx);
     return startMembership(act, claimant, role, { by: 'invitation', invitation_id: link.id }, caller);

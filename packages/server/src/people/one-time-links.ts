@@ -49,7 +49,7 @@ export async function issueLink(
 }
 
 /** A new set-up link of the instance; undefined after a person has set a password. */
-export function setUpLink(pool: Pool): Promise<IssuedLink | undefined> {
+export function createSetUpLink(pool: Pool): Promise<IssuedLink | undefined> {
   return inPersonTransaction(pool, newId(), async (tx) => {
     await lockSetUp(tx); // A person who sets a password at the same time holds the lock until the commit.
     return (await isSetUp(tx)) ? undefined : issueLink(tx, { purpose: 'set_up' }, 'operator');
@@ -57,7 +57,7 @@ export function setUpLink(pool: Pool): Promise<IssuedLink | undefined> {
 }
 
 /** A link for the first admin of a workspace that the operator has created. */
-export const workspaceSetUpLink = (pool: Pool, workspaceId: string): Promise<IssuedLink> =>
+export const createWorkspaceSetUpLink = (pool: Pool, workspaceId: string): Promise<IssuedLink> =>
   inTenantTransaction(pool, workspaceId, (tx) => issueLink(tx, { purpose: 'set_up', workspaceId, role: 'admin' }, 'operator'));
 
 /**

@@ -17,7 +17,12 @@ const resetEntry = (personId: string) => ({ action: 'member.password_reset' as c
  * enough to take over the account.
  * @throws RuleViolationError for the admin's own account, or if the admin is not admin of all these workspaces.
  */
-export const resetLink = (pool: Pool, tenantId: string, personId: string, by: ActingMember): Promise<IssuedLink | undefined> =>
+export const createResetLink = (
+  pool: Pool,
+  tenantId: string,
+  personId: string,
+  by: ActingMember,
+): Promise<IssuedLink | undefined> =>
   governanceAct(pool, tenantId, by, async ({ tx, by: madeBy, record }) => {
     const adminId = by.personId;
     if ((await findRole(tx, personId)) === undefined) return undefined;
@@ -51,7 +56,7 @@ async function requireAdminOfAll(tx: Transaction, personId: string, adminId: str
  * person joins a workspace meanwhile, its ledger has no entry.
  * @throws RuleViolationError if there is no account with this address.
  */
-export async function resetLinkByOperator(pool: Pool, email: string): Promise<IssuedLink> {
+export async function createResetLinkByOperator(pool: Pool, email: string): Promise<IssuedLink> {
   const account = await findAccount(pool, comparedEmail(email));
   if (account === undefined)
     throw new RuleViolationError('there is no account with this email address; `members list` shows the members of a workspace');

@@ -7,7 +7,7 @@ import { archiveAgent } from '../workspace/archive-agent.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { idOf, requireFound, wholeOf } from './query.ts';
-import { DEFAULT_CRITERIA, evaluationOf, evidenceOn, standingOf, summariesOf } from './standing.ts';
+import { DEFAULT_CRITERIA, evaluationOf, readEvidence, readSummaries, standingOf } from './standing.ts';
 
 const POINTS_DEFAULT = 200;
 
@@ -28,14 +28,14 @@ export const agentHandlers = handlers({
         (limit) => listAgentsPage(tx, filter, after?.[0] ?? null, limit),
         ({ name }) => [name],
       );
-      return { items: await summariesOf(tx, items), next };
+      return { items: await readSummaries(tx, items), next };
     });
   },
 
   'agents.read': async ({ workspace, params, parts }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
       const [agents, counts] = await Promise.all([findAgentsWithActivity(tx, [params.agent]), readAgentCounts(tx, params.agent)]);
-      const [summary] = await summariesOf(tx, [requireFound(agents[0])]);
+      const [summary] = await readSummaries(tx, [requireFound(agents[0])]);
       return { ...summary!, ...counts };
     }),
 
@@ -57,7 +57,7 @@ export const agentHandlers = handlers({
       maxAgeHours: wholeOf('max_age_hours', query.max_age_hours, { minimum: 1, maximum: 8760 }) ?? DEFAULT_CRITERIA.maxAgeHours,
     };
     const [evidence] = await inReadTransaction(parts.readPool, workspace, (tx) =>
-      evidenceOn(tx, [params.agent], idOf(query.harness_id)),
+      readEvidence(tx, [params.agent], idOf(query.harness_id)),
     );
     const { id } = requireFound(evidence!.agent ?? undefined);
     const age = evidence!.evaluation?.ageHours;

@@ -68,7 +68,7 @@ function closingFault(row: IncidentListRow, closed: RecordedAct | undefined): st
 }
 
 function faultOf(act: RecordedAct | undefined, compare: (act: RecordedAct) => readonly Compared[]): string | null {
-  if (act === undefined) return 'the audit ledger has no such entry';
+  if (act === undefined) return 'the audit ledger has no entry for its current state';
   const differing = compare(act).find(([, shown, recorded]) => shown !== recorded);
   if (differing === undefined) return null;
   const [what, shown, recorded] = differing;

@@ -19,7 +19,7 @@ import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { idOf, requireFound } from './query.ts';
 import { digestOfShown } from './shown-evaluation.ts';
-import { evidenceOn, standingOf } from './standing.ts';
+import { readEvidence, standingOf } from './standing.ts';
 
 /** The queue of pending evaluations, and the decisions about them. */
 export const approvalHandlers = handlers({
@@ -45,7 +45,7 @@ export const approvalHandlers = handlers({
   'approvals.read': async ({ workspace, params, parts }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
       const evaluation = requireFound(await findStoredEvaluation(tx, params.evaluation));
-      return approvalDetail(tx, evaluation, requireFound(evaluation.agent ?? undefined));
+      return readApprovalDetail(tx, evaluation, requireFound(evaluation.agent ?? undefined));
     }),
 
   'approvals.approve': async ({ workspace, params, body, actor, parts }) => {
@@ -69,7 +69,7 @@ export const approvalHandlers = handlers({
 /** A time counts as being in the future if it is further ahead than this. The clocks of two servers may differ by this much. */
 const FUTURE_MS_MIN = 5_000;
 
-async function approvalDetail(
+async function readApprovalDetail(
   tx: Transaction,
   evaluation: StoredEvaluation,
   agent: { id: string; name: string },
@@ -77,8 +77,8 @@ async function approvalDetail(
   const [approval, runs, evidence, last, altered] = await Promise.all([
     findApproval(tx, evaluation.id),
     runsBetweenEvaluations(tx, agent.id, evaluation),
-    evidenceOn(tx, [agent.id]),
-    lastApproved(tx, agent.id, evaluation),
+    readEvidence(tx, [agent.id]),
+    readLastApproved(tx, agent.id, evaluation),
     approvalFault(tx, evaluation.id),
   ]);
   const isHighRisk = evaluation.agent_risk_level === 'high';
@@ -114,7 +114,7 @@ const comparedEvaluation = (evaluation: StoredEvaluation, { models }: RelatedRun
   models,
 });
 
-async function lastApproved(tx: Transaction, agentId: string, evaluation: StoredEvaluation) {
+async function readLastApproved(tx: Transaction, agentId: string, evaluation: StoredEvaluation) {
   const id = await findLastApproved(tx, agentId, evaluation.seq);
   if (id === undefined) return null;
   const [stored, approval, altered] = await Promise.all([

@@ -34,7 +34,11 @@ export const incidentHandlers = handlers({
     inReadTransaction(parts.readPool, workspace, async (tx) => {
       const { place_seq: _, ...incident } = requireFound(await findIncident(tx, params.incident));
       const altered = await incidentFault(tx, incident.id);
-      return { ...incident, altered, closing: incident.recertification === 'open' ? await closingOf(tx, incident.agent) : null };
+      return {
+        ...incident,
+        altered,
+        closing: incident.recertification === 'open' ? await readClosing(tx, incident.agent) : null,
+      };
     }),
 
   'incidents.open': async ({ workspace, body, actor, parts }) => {
@@ -72,13 +76,13 @@ export const incidentHandlers = handlers({
   },
 });
 
-async function closingOf(tx: Transaction, agent: { id: string; name: string }): Promise<IncidentDetail['closing']> {
+async function readClosing(tx: Transaction, agent: { id: string; name: string }): Promise<IncidentDetail['closing']> {
   const [fault, latest, incident_ids] = await Promise.all([
     evidenceStates.read(tx, (state, readAt) => {
       const found = state.agent(agent.id);
       return found === undefined ? 'this agent is not in the evidence log' : closingObstacle(found, readAt);
     }),
-    latestOf(tx, agent),
+    readLatestEvaluation(tx, agent),
     listOpenOfAgent(tx, agent.id),
   ]);
   const obstacle = fault ?? null;
@@ -86,7 +90,7 @@ async function closingOf(tx: Transaction, agent: { id: string; name: string }): 
 }
 
 /** The agent's latest evaluation, and the digest of what the page shows about it. */
-async function latestOf(tx: Transaction, agent: { id: string; name: string }) {
+async function readLatestEvaluation(tx: Transaction, agent: { id: string; name: string }) {
   const evaluation = await findLatestSummary(tx, agent.id);
   if (evaluation === undefined) return { evaluation: null, seen: null };
   return { evaluation, seen: digestOfShown(requireFound(await findStoredEvaluation(tx, evaluation.id)), agent) };

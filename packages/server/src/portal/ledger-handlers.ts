@@ -66,7 +66,7 @@ export const ledgerHandlers = handlers({
     const seq = Number(params.seq);
     const [head, entry, adjacent] = await inReadTransaction(parts.readPool, workspace, async (tx) => {
       // The head is read first, so that all entries that it counts are visible to the later statements.
-      const read = await headOf(tx, 'audit');
+      const read = await readHeadState(tx, 'audit');
       return [read, ...(await Promise.all([findEntry(tx, seq), findAdjacentEntries(tx, seq)]))] as const;
     });
     const { document, prev_hash } = requireFound(entry);
@@ -98,7 +98,7 @@ export const ledgerHandlers = handlers({
   },
 
   'logs.list': async ({ workspace, parts }) => ({
-    items: await inReadTransaction(parts.readPool, workspace, (tx) => Promise.all(LOG_NAMES.map((log) => statusOf(tx, log)))),
+    items: await inReadTransaction(parts.readPool, workspace, (tx) => Promise.all(LOG_NAMES.map((log) => readStatus(tx, log)))),
     differing_rows: differingRows(parts, workspace),
   }),
 
@@ -122,14 +122,14 @@ export const ledgerHandlers = handlers({
   },
 });
 
-async function statusOf(tx: Transaction, log: LogName): Promise<LogStatus> {
+async function readStatus(tx: Transaction, log: LogName): Promise<LogStatus> {
   const signed = await findLatestCheckpoint(tx, log);
   const checkpoint = signed === undefined ? null : { size: signed.size, signed_at: signed.signedAt };
-  return { log, checkpoint, ...{ rows: 0, fault: null, ...(await headOf(tx, log)) } };
+  return { log, checkpoint, ...{ rows: 0, fault: null, ...(await readHeadState(tx, log)) } };
 }
 
 /** The number of rows of a log according to its head, or why the head is not valid. */
-async function headOf(tx: Transaction, log: LogName): Promise<{ rows: number } | { fault: string }> {
+async function readHeadState(tx: Transaction, log: LogName): Promise<{ rows: number } | { fault: string }> {
   try {
     return { rows: (await readSealedHead(tx, log)).seq };
   } catch (error) {

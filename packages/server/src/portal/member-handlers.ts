@@ -2,7 +2,7 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { changeRole, inviteMember, leaveWorkspace, removeMember, withdraw } from '../people/members.ts';
 import type { IssuedLink } from '../people/one-time-links.ts';
-import { resetLink } from '../people/reset-links.ts';
+import { createResetLink } from '../people/reset-links.ts';
 import { listMembers } from '../storage/memberships.ts';
 import { listInvitations } from '../storage/one-time-links.ts';
 import { handlers } from './handler.ts';
@@ -33,7 +33,7 @@ export const memberHandlers = handlers({
   'members.leave': async ({ person, workspace, parts }) => doneOr404(await leaveWorkspace(parts.pool, workspace, person.id)),
 
   'members.reset_password': async ({ workspace, params, actor, parts }) => {
-    const link = await resetLink(parts.pool, workspace, params.person, actor);
+    const link = await createResetLink(parts.pool, workspace, params.person, actor);
     if (link === undefined) throw new ApiError('not_found');
     return linkResponse(link);
   },

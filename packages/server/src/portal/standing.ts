@@ -16,7 +16,7 @@ export function standingOf(evidence: Evidence, criteria = DEFAULT_CRITERIA): Sta
 }
 
 /** The evidence of agents as a promotion check reads it, in the order of `agentIds`. */
-export async function evidenceOn(
+export async function readEvidence(
   tx: Transaction,
   agentIds: readonly string[],
   harnessId: string | null = null,
@@ -46,8 +46,8 @@ export const summaryOf = (agent: AgentWithActivity, evidence: Evidence): AgentSu
 });
 
 /** Several agents in lists, with their evidence read together, in the given order. */
-export async function summariesOf(tx: Transaction, agents: readonly AgentWithActivity[]): Promise<AgentSummary[]> {
-  const evidence = await evidenceOn(
+export async function readSummaries(tx: Transaction, agents: readonly AgentWithActivity[]): Promise<AgentSummary[]> {
+  const evidence = await readEvidence(
     tx,
     agents.map(({ id }) => id),
   );

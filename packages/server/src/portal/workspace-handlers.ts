@@ -16,7 +16,7 @@ import { differingRows } from './differing-rows.ts';
 import { handlers } from './handler.ts';
 import type { PortalParts } from './portal-parts.ts';
 import { requireFound } from './query.ts';
-import { evidenceOn, standingOf, summaryOf } from './standing.ts';
+import { readEvidence, standingOf, summaryOf } from './standing.ts';
 
 const AGENTS_COUNTED_MAX = 1000;
 const AGENTS_SHOWN = 100;
@@ -116,7 +116,7 @@ const noRuns = (day: string): UsageDay => ({
  */
 async function summarizeAgents(tx: Transaction) {
   const ids = (await listAgentIds(tx, AGENTS_COUNTED_MAX)).map(({ id }) => id);
-  const standings = (await evidenceOn(tx, ids)).map((evidence, index) => {
+  const standings = (await readEvidence(tx, ids)).map((evidence, index) => {
     return { id: ids[index]!, evidence, promotable: standingOf(evidence).promotable };
   });
   const blocked = standings.filter(({ promotable }) => !promotable);

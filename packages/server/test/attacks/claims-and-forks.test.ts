@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
-import { checkpointOf } from '../../src/ledger/checkpoints.ts';
+import { ensureCheckpoint } from '../../src/ledger/checkpoints.ts';
 import { paths } from '../harness/test-server.ts';
 import { CHECKS, LedgerUnderAttack, ROWS } from './ledger-under-attack.ts';
 
@@ -57,7 +57,7 @@ describe('a fork: two readers see different histories', () => {
     await scenario.append(scenario.key, 20);
     const { open } = await scenario.server();
     const { note } = await inTenantTransaction(open.pool, scenario.tenantId, (tx) =>
-      checkpointOf(tx, open.signer.keys, { log: 'audit' }, undefined),
+      ensureCheckpoint(tx, open.signer.keys, { log: 'audit' }, undefined),
     );
     writeFileSync(scenario.kept('forked'), note);
   };

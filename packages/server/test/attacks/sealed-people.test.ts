@@ -3,7 +3,7 @@ import pino from 'pino';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { inviteMember } from '../../src/people/members.ts';
-import { workspaceSetUpLink } from '../../src/people/one-time-links.ts';
+import { createWorkspaceSetUpLink } from '../../src/people/one-time-links.ts';
 import { hashPassword } from '../../src/people/password-hash.ts';
 import { newToken } from '../../src/people/secret-token.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
@@ -152,7 +152,7 @@ describe('the server accepts only one-time links that it made', () => {
       await sql(`UPDATE countersign.one_time_links SET ${set} WHERE id = $1`, [id]);
       expect([set, (await linkFor(tokenOf(path))).status]).toEqual([set, 410]);
     }
-    const { path } = await workspaceSetUpLink(server.open.pool, tenantId);
+    const { path } = await createWorkspaceSetUpLink(server.open.pool, tenantId);
     expect((await linkFor(tokenOf(path))).status).toBe(200);
   });
 

@@ -60,7 +60,7 @@ describe('the page of an approval', () => {
   test('has a warning if the ledger has no entry for the approval, or the entry was changed with the row', async () => {
     await decide('approved');
     await sql(`UPDATE countersign.audit_entries SET action = 'x' WHERE $T AND action = 'approval.approved'`);
-    expect((await readApproval()).altered).toBe('the audit ledger has no such entry');
+    expect((await readApproval()).altered).toBe('the audit ledger has no entry for its current state');
     await sql(`UPDATE countersign.audit_entries SET action = 'approval.approved' WHERE $T AND action = 'x'`);
     await sql(`UPDATE countersign.approvals SET rationale = 'all read' WHERE $T`);
     await sql(`UPDATE countersign.audit_entries SET document = replace(document, 'is approved', 'all read') WHERE $T`);

@@ -6,7 +6,7 @@ import pino from 'pino';
 import { expect } from 'vitest';
 import { sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
-import { checkpointOf } from '../../src/ledger/checkpoints.ts';
+import { ensureCheckpoint } from '../../src/ledger/checkpoints.ts';
 import type { LogName } from '../../src/storage/log-heads.ts';
 import { paths, type TestServer } from '../harness/test-server.ts';
 
@@ -35,7 +35,7 @@ export function checkpointsOf(server: TestServer) {
   const { sql } = server.database;
   const signedHead = async (tenantId: string, log: LogName = 'audit') => {
     const { note } = await inTenantTransaction(server.open.lookupPool, tenantId, (tx) =>
-      checkpointOf(tx, server.open.signer.keys, { log }, undefined),
+      ensureCheckpoint(tx, server.open.signer.keys, { log }, undefined),
     );
     return headIn(note);
   };

@@ -9,7 +9,7 @@ import { afterAll, describe, expect, test, vi } from 'vitest';
 import { Anchoring } from '../../src/checkpoints/anchoring.ts';
 import { sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
-import { checkpointOf } from '../../src/ledger/checkpoints.ts';
+import { ensureCheckpoint } from '../../src/ledger/checkpoints.ts';
 import { type InstanceSigner, openSigner } from '../../src/secrets/instance-signer.ts';
 import { findInstance } from '../../src/storage/instance.ts';
 import type { LogName } from '../../src/storage/log-heads.ts';
@@ -315,7 +315,7 @@ describe('a checkpoint signed before a signing key was added', () => {
       previousSigningKey: server.open.secrets.signingKey,
     });
     const checkpointSignedBy = (signers: InstanceSigner['keys']) =>
-      inTenantTransaction(server.open.pool, tenantId, (tx) => checkpointOf(tx, signers, { log: 'audit' }, undefined));
+      inTenantTransaction(server.open.pool, tenantId, (tx) => ensureCheckpoint(tx, signers, { log: 'audit' }, undefined));
     const before = await checkpointSignedBy([old!]);
     const after = await checkpointSignedBy(next.keys);
     for (const key of next.keys)

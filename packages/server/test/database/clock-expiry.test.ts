@@ -1,6 +1,6 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
-import { workspaceSetUpLink } from '../../src/people/one-time-links.ts';
+import { createWorkspaceSetUpLink } from '../../src/people/one-time-links.ts';
 import { hashOfToken } from '../../src/people/secret-token.ts';
 import { deleteExpiredResponses, findStoredResponses } from '../../src/storage/idempotency.ts';
 import { deleteExpiredLinks, findLink, ONE_TIME_LINKS } from '../../src/storage/one-time-links.ts';
@@ -31,7 +31,7 @@ beforeAll(async () => {
   const expiresAt = new Date(Date.now() + HOUR_MS).toISOString();
   key = await mintKey(pool, tenantId, { name: 'short', scopes: ['audit'], expiresAt }, 'operator');
   readToken = await mintKey(pool, tenantId, { name: 'short', scopes: ['read'], expiresAt }, 'operator');
-  const { path } = await workspaceSetUpLink(pool, tenantId);
+  const { path } = await createWorkspaceSetUpLink(pool, tenantId);
   link = hashOfToken(path.slice(path.indexOf('#') + 1))!;
   member = await portalClient(server, tenantId, 'admin');
   expect((await server.post(paths.audit, key, ENTRY, { 'idempotency-key': 'one' })).status).toBe(200);
@@ -70,7 +70,7 @@ test('a database clock that jumps forward expires nothing', { timeout: 60_000 },
   expect((await countAttempt(pool, subject, LIMIT)).attempts).toBe(2);
   const other = Buffer.alloc(32, 2);
   expect((await countAttempt(pool, other, LIMIT)).secondsLeft).toBeLessThanOrEqual(900);
-  const { expiresAt } = await workspaceSetUpLink(pool, tenantId);
+  const { expiresAt } = await createWorkspaceSetUpLink(pool, tenantId);
   expect(Date.parse(expiresAt) - Date.now()).toBeLessThan(80 * HOUR_MS);
   await database.shiftClock('0');
   await waitForRecovery();

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inPersonTransaction, inTenantTransaction } from '../../src/database/transaction.ts';
 import { addMember } from '../../src/people/add-member.ts';
-import { endSetUp, setUpLink } from '../../src/people/one-time-links.ts';
+import { createSetUpLink, endSetUp } from '../../src/people/one-time-links.ts';
 import { hashPassword } from '../../src/people/password-hash.ts';
-import { resetLinkByOperator } from '../../src/people/reset-links.ts';
+import { createResetLinkByOperator } from '../../src/people/reset-links.ts';
 import { deleteMembership } from '../../src/storage/memberships.ts';
 import { newId } from '../../src/storage/new-id.ts';
 import { insertPerson, lockAccount, setPassword } from '../../src/storage/people.ts';
@@ -30,14 +30,14 @@ const invite = async (by: Person, where: string, email: string) =>
 describe('the set-up link of the first start', () => {
   test('stops working once an account has a password', async () => {
     const { pool } = server.open;
-    const first = (await setUpLink(pool))!;
+    const first = (await createSetUpLink(pool))!;
     workspace = await server.workspace();
     const guest = { email: 'guest@example.com', name: 'Guest', role: 'viewer' } as const;
     await addMember(pool, workspace, guest, 'operator');
     expect(outcome(await use('show', first, {}))).toBe('200 ok');
-    expect(outcome(await use('reset-password', await resetLinkByOperator(pool, guest.email), { password: NEW_PASSWORD }))).toBe(
-      '200 ok',
-    );
+    expect(
+      outcome(await use('reset-password', await createResetLinkByOperator(pool, guest.email), { password: NEW_PASSWORD })),
+    ).toBe('200 ok');
     expect(outcome(await use('show', first, {}))).toBe('410 link_not_valid');
     admin = await createPerson(server, { [workspace]: 'admin' });
   });
@@ -50,7 +50,7 @@ describe('the set-up link of the first start', () => {
     await inPersonTransaction(pool, first.id, async (tx) => {
       await insertPerson(tx, first);
       await endSetUp(tx);
-      link = setUpLink(pool);
+      link = createSetUpLink(pool);
       await waitForBlockedStatements(fresh.database);
     });
     expect(await link).toBeUndefined();

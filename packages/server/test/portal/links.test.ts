@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { addMember } from '../../src/people/add-member.ts';
 import { inviteMember } from '../../src/people/members.ts';
-import { issueLink, setUpLink, workspaceSetUpLink } from '../../src/people/one-time-links.ts';
+import { createSetUpLink, createWorkspaceSetUpLink, issueLink } from '../../src/people/one-time-links.ts';
 import { deleteExpiredLinks, ONE_TIME_LINKS } from '../../src/storage/one-time-links.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { resealRows } from '../harness/sealed.ts';
@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 describe('the first start', () => {
   test('two set-up links used concurrently create one workspace and one admin, and then no set-up link can be created', async () => {
-    const links = [await setUpLink(server.open.pool), await setUpLink(server.open.pool)];
+    const links = [await createSetUpLink(server.open.pool), await createSetUpLink(server.open.pool)];
     const responses = await Promise.all(
       links.map((link, number) =>
         open(new Browser(server), 'set-up', {
@@ -55,12 +55,12 @@ describe('the first start', () => {
         [body.workspace_id],
       ),
     ).toEqual([{ actor: by, action: 'member.joined', subject: by }]);
-    expect(await setUpLink(server.open.pool)).toBeUndefined();
+    expect(await createSetUpLink(server.open.pool)).toBeUndefined();
   });
 
   test('a workspace created by the operator gets its first admin by its set-up link, with a new or an existing account', async () => {
     workspace = await server.workspace('acme');
-    const link = await workspaceSetUpLink(server.open.pool, workspace);
+    const link = await createWorkspaceSetUpLink(server.open.pool, workspace);
     const shown = await open(new Browser(server), 'show', { token: tokenOf(link) });
     expect(shown.body).toMatchObject({
       purpose: 'set_up',
@@ -76,7 +76,7 @@ describe('the first start', () => {
     expect([outcome(joined), joined.body.workspace_id]).toEqual(['200 ok', workspace]);
     admin = { id: joined.body.person.id, email: 'admin@example.com', browser };
 
-    const other = await workspaceSetUpLink(server.open.pool, await server.workspace('other'));
+    const other = await createWorkspaceSetUpLink(server.open.pool, await server.workspace('other'));
     const wrong = { token: tokenOf(other), email: 'admin@example.com', name: 'Somebody', password: 'not the password' };
     expect(outcome(await open(new Browser(server), 'set-up', wrong))).toBe('401 sign_in_failed');
     const right = await open(new Browser(server), 'set-up', { ...wrong, password: PASSWORD });
@@ -89,7 +89,7 @@ describe('the first start', () => {
 
   test('the set-up link of a workspace is not valid any more after somebody else has become its admin', async () => {
     const tenantId = await server.workspace('third');
-    const link = await workspaceSetUpLink(server.open.pool, tenantId);
+    const link = await createWorkspaceSetUpLink(server.open.pool, tenantId);
     const shown = async () => outcome(await open(new Browser(server), 'show', { token: tokenOf(link) }));
     const add = (name: string, role: Role) =>
       addMember(server.open.pool, tenantId, { email: `third-${name}@example.com`, name, role }, 'operator');
@@ -177,7 +177,7 @@ describe('an invitation', () => {
   test('is invalid after the person has joined by another link, so that it cannot bring back a removed member', async () => {
     const email = 'twice@example.com';
     const link = await invite(email, 'admin');
-    const setUp = await workspaceSetUpLink(server.open.pool, workspace);
+    const setUp = await createWorkspaceSetUpLink(server.open.pool, workspace);
     const form = { token: tokenOf(setUp), email, name: 'Twice', password: PASSWORD };
     const { body } = await open(new Browser(server), 'set-up', form);
     expect((await admin.browser.call('GET', `/workspaces/${workspace}/invitations`)).body.items).toEqual([]);

@@ -1,7 +1,7 @@
 import type { Role } from '@countersign/core/portal/route';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
-import { resetLinkByOperator } from '../../src/people/reset-links.ts';
+import { createResetLinkByOperator } from '../../src/people/reset-links.ts';
 import { changeRoleOf, insertMembership } from '../../src/storage/memberships.ts';
 import { voidLinksOf } from '../../src/storage/one-time-links.ts';
 import { lockAccount } from '../../src/storage/people.ts';
@@ -65,7 +65,7 @@ describe('a password reset', () => {
     const grace = await createPerson(server, { [workspace]: 'viewer' });
     const stranger = await createPerson(server);
     for (const { email, id } of [grace, stranger]) {
-      const { path } = await resetLinkByOperator(server.open.pool, email.toUpperCase());
+      const { path } = await createResetLinkByOperator(server.open.pool, email.toUpperCase());
       expect((await use(path, 'another good password')).body.person.id).toBe(id);
     }
     expect(await ledgerEntries()).toMatchObject([

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { workspaceSetUpLink } from '../../src/people/one-time-links.ts';
+import { createWorkspaceSetUpLink } from '../../src/people/one-time-links.ts';
 import { deleteExpiredLinks } from '../../src/storage/one-time-links.ts';
 import { deleteExpiredSessions, SESSIONS } from '../../src/storage/sessions.ts';
 import { deletePastAttempts } from '../../src/storage/sign-in-attempts.ts';
@@ -60,7 +60,7 @@ describe('sign-in and sign-out', () => {
 
 test('cleanup deletes exactly what has expired', async () => {
   const { pool } = server.open;
-  await workspaceSetUpLink(pool, workspace);
+  await createWorkspaceSetUpLink(pool, workspace);
   const [active, expired] = [await createPerson(server), await createPerson(server)];
   await new Browser(server).call('POST', '/session', { email: 'nobody@example.com', password: 'not the password' });
   const counts = async () =>
