@@ -2,7 +2,8 @@ import type { Statement, Transaction } from './transaction.ts';
 
 /*
  * Statements on shards. Each shard of a distributed table is an ordinary table on a worker, with the constraints, triggers, rights and
- * row-level security of the distributed one. A statement that names it is planned and run by PostgreSQL alone. ADR: docs/decisions/0059.
+ * row-level security of the distributed table. A statement that names a shard is planned and run by PostgreSQL alone. ADR:
+ * docs/decisions/0059.
  */
 
 /** The work must be repeated on the coordinator. The error has the code of a serialization failure, so the batch is retried. */

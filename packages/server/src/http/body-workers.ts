@@ -82,11 +82,11 @@ export class BodyWorkers {
   /** Stops the worker. Queued bodies and those in progress get a 503. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const left = [...this.#inProgress, ...[...this.#queues.values()].flat()];
+    const unfinished = [...this.#inProgress, ...[...this.#queues.values()].flat()];
     this.#inProgress = [];
     this.#queues.clear();
     this.#waiting = 0;
-    for (const { reject } of left) reject(unavailable('the server is stopping'));
+    for (const { reject } of unfinished) reject(unavailable('the server is stopping'));
     await this.#worker?.terminate();
   }
 

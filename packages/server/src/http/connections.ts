@@ -77,8 +77,8 @@ export class Connections {
     socket.once('close', () => {
       this.#open.delete(socket);
       this.#unsent.delete(socket);
-      const left = this.#byNetwork.get(network)! - 1;
-      if (left > 0) this.#byNetwork.set(network, left);
+      const remaining = this.#byNetwork.get(network)! - 1;
+      if (remaining > 0) this.#byNetwork.set(network, remaining);
       else this.#byNetwork.delete(network);
     });
     return true;

@@ -33,14 +33,14 @@ const linksTo = (endpoints: readonly Json[]): string =>
 function operationSection({ operationId, path, summary, description, parameters = [], requestBody, responses }: Json): string {
   const { schema, examples = {} } = requestBody.content['application/json'];
   const response = responses[200].content['application/json'];
-  const shown = Object.keys(examples).map((name) => exampleSection(path, examples[name], response.examples[name]));
+  const exampleSections = Object.keys(examples).map((name) => exampleSection(path, examples[name], response.examples[name]));
   const types = Object.keys(requestBody.content);
-  const sent =
+  const mediaTypeNote =
     types.length === 1
       ? ''
       : ` Sent as ${types.map((type) => `<code>${type}</code>`).join(' or ')}; the response has the same type.`;
   return `<section id="${operationId}"><h3><span class="method">POST</span> ${escaped(path)}</h3><p>${escaped(summary)}.</p>${paragraphs(description)}
-<p>Body: ${(schema.anyOf ?? [schema]).map(({ allOf: [of] = [], ...alone }: Json) => typeOf(of ?? alone)).join(' or ')}. Response: ${typeOf(response.schema)}.${sent}</p>${shown.join('')}
+<p>Body: ${(schema.anyOf ?? [schema]).map(({ allOf: [of] = [], ...alone }: Json) => typeOf(of ?? alone)).join(' or ')}. Response: ${typeOf(response.schema)}.${mediaTypeNote}</p>${exampleSections.join('')}
 ${parameters.length === 0 ? '' : `<h4>Request headers</h4>${parameterTable(parameters)}`}${responseHeaders(responses)}
 <details><summary>Errors</summary><table><tbody>${Object.entries<Json>(responses)
     .filter(([status]) => status !== '200')

@@ -67,7 +67,7 @@ export function buildMetricsApp(
 function tokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = hash('sha256', token, 'buffer');
   return (authorization) => {
-    const sent = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '';
-    return timingSafeEqual(hash('sha256', sent, 'buffer'), expected);
+    const sentToken = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '';
+    return timingSafeEqual(hash('sha256', sentToken, 'buffer'), expected);
   };
 }

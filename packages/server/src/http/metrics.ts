@@ -31,7 +31,7 @@ export interface MetricSources {
   ledgerFindings: () => number;
   /** The number of findings in the trace logs: at most one fault of each log, and the rows that differ from it. */
   traceFindings: () => number;
-  /** The number of differences between the schema of the database and that of the migrations. */
+  /** The number of differences between the schema of the database and the schema of the migrations. */
   schemaFindings: () => number;
 }
 

@@ -19,14 +19,14 @@ export function enforceMinimumRate(request: IncomingMessage, declaredBytes: numb
   const { socket } = request;
   const startedAt = performance.now();
   const bytesBefore = socket.bytesRead;
-  const check = setInterval(() => {
+  const timer = setInterval(() => {
     const elapsedMs = performance.now() - startedAt;
     // A paused socket is waiting for the server, not for the sender.
     if (elapsedMs < GRACE_PERIOD_MS || request.complete || socket.isPaused()) return;
     if (socket.bytesRead - bytesBefore >= (elapsedMs / 1000) * BYTES_PER_SECOND_MIN) return;
-    clearInterval(check);
+    clearInterval(timer);
     respondToClientError(Object.assign(new Error('the body arrives too slowly'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);
   }, CHECK_MS);
-  check.unref();
-  return () => clearInterval(check);
+  timer.unref();
+  return () => clearInterval(timer);
 }

@@ -32,10 +32,10 @@ export function hostCheck({ names, behindProxy }: { names: readonly string[]; be
     if (allowed.size === 0 || request.routeOptions.config.anyHost === true) return undefined;
     const forwarded = behindProxy ? headers['x-forwarded-host'] : undefined;
     const requestedNames = [target ?? headers.host ?? '', ...namesIn(forwarded)].map(nameOf);
-    const wrong = requestedNames.find(
+    const wrongName = requestedNames.find(
       (name) => !allowed.has(name) && !LOOPBACK.test(name) && name !== localAddress(socket.localAddress),
     );
-    return wrong === undefined ? undefined : wrongHost(wrong, names[0]!);
+    return wrongName === undefined ? undefined : wrongHost(wrongName, names[0]!);
   };
 }
 

@@ -26,9 +26,9 @@ export class WaitingBytes {
 
   /** Stops counting bytes of an input. */
   remove(input: WaitingInput, bytes: number): void {
-    const left = (this.#bytesOf.get(input) ?? 0) - bytes;
+    const remaining = (this.#bytesOf.get(input) ?? 0) - bytes;
     this.#total -= bytes;
-    if (left > 0) this.#bytesOf.set(input, left);
+    if (remaining > 0) this.#bytesOf.set(input, remaining);
     else this.#bytesOf.delete(input);
   }
 

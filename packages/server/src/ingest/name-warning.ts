@@ -24,11 +24,11 @@ export function similarNameWarning(registered: readonly { name: string; similar:
 function encodeName(name: string): string {
   const whole = encodeURIComponent(name);
   if (whole.length <= ENCODED_LENGTH_MAX) return whole;
-  let kept = '';
+  let beginning = '';
   for (const character of name) {
     const next = encodeURIComponent(character);
-    if (kept.length + next.length > ENCODED_LENGTH_MAX - 3) break;
-    kept += next;
+    if (beginning.length + next.length > ENCODED_LENGTH_MAX - 3) break;
+    beginning += next;
   }
-  return `${kept}...`;
+  return `${beginning}...`;
 }

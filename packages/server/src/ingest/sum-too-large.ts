@@ -23,15 +23,15 @@ export function withSums<R, F>(
   place: (index: number) => Steps,
 ): F[] {
   const issues: Issue[] = [];
-  const made: F[] = [];
+  const results: F[] = [];
   for (const [index, record] of records.entries()) {
     try {
-      made.push(make(record, index));
+      results.push(make(record, index));
     } catch (error) {
       if (!(error instanceof SumTooLargeError)) throw error;
       issues.push(sumTooLarge(error, place(index)));
     }
   }
   if (issues.length > 0) throw validationFailed(...issues.slice(0, ISSUES_MAX));
-  return made;
+  return results;
 }

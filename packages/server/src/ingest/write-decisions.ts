@@ -40,7 +40,7 @@ interface SignedDecision extends SignedText {
 /**
  * Decides the concurrent checks of one tenant from one state of the evidence log, and stores every decision. Blocked decisions are also
  * written to the audit ledger, in the same transaction. While another server also decides checks, the checks that arrive before the logs
- * are locked join the batch. Then the evidence is read after the last of them has arrived.
+ * are locked join the batch. In that case, the evidence is read after the last check has arrived.
  * @param observe called for each decision after the commit.
  */
 export async function writeDecisions(
@@ -58,12 +58,12 @@ export async function writeDecisions(
     signingKeyId = ignoreRejection(findSigningKeyId(tx));
   });
   const keyId = await signingKeyId!;
-  const more = mayTakeMore ? takeMore() : [];
-  const checks = [...first, ...more];
+  const moreChecks = mayTakeMore ? takeMore() : [];
+  const checks = [...first, ...moreChecks];
   const distinct = new DistinctQuestions();
   const questionIndexes = checks.map(({ question }) => distinct.indexOf(question));
   // The evidence was read before the other checks arrived. It is read again for them, because an evaluation may have been recorded since.
-  const known = more.length === 0 ? read : undefined;
+  const known = moreChecks.length === 0 ? read : undefined;
   const evidence = await evidenceStates.read(tx, (state, at) => distinct.lookUp(state, at), known);
   const verdicts = await distinct.decide(tx, evidence);
   const readAt = evidence.readAt.replace(/\d{3}Z$/, 'Z');

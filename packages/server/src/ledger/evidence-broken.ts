@@ -13,7 +13,7 @@ export class EvidenceBrokenError extends ApiError {
   }
 }
 
-/** Retries can succeed only after the operator has corrected the row, so they may wait long. */
+/** Retries can succeed only after the operator has corrected the row, so the wait between retries is long. */
 const RETRY_AFTER_SECONDS = '60';
 
 const SENDER_MESSAGE =

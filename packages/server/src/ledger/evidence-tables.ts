@@ -121,11 +121,11 @@ export function evaluationFault(
   if (row === undefined) return 'the row is gone';
   const differing = EVALUATION_FACTS.find((field) => row[field] !== evaluation[field]);
   if (differing === undefined) return undefined;
-  const what =
+  const factName =
     differing === 'documentSha256'
       ? 'the digest of its document'
       : differing.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return `${what} is ${JSON.stringify(row[differing])}, the log says ${JSON.stringify(evaluation[differing])}`;
+  return `${factName} is ${JSON.stringify(row[differing])}, the log says ${JSON.stringify(evaluation[differing])}`;
 }
 
 function approvalFault(

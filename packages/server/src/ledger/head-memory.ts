@@ -224,7 +224,7 @@ export function seenSize(owner: LogOwner, log: LogName): number {
 
 /**
  * Remembers a committed head, unless a later head is remembered already.
- * @param sharedReads as in SeenHead; undefined leaves it unchanged.
+ * @param sharedReads the new `sharedReads` of the SeenHead; undefined to keep the old value.
  */
 export function rememberSeen(tx: Transaction, log: LogName, tree: StoredTree, sharedReads?: number): void {
   const known = memoryOf(tx.seals).heads.get(keyOf(tx, log));
@@ -325,10 +325,10 @@ async function hasGrownInto(
 ): Promise<boolean> {
   const rows = tree.size - size;
   if (frontier === undefined || rows === 0 || rows > GROWTH_MAX) return false;
-  const appended = hashesIn(await (growth ?? readLeafData(tx, log, size, tree.size))).slice(0, rows);
-  const covered = later === undefined ? 0 : later.size - size;
-  const reached = growTree({ size, frontier }, appended.slice(0, covered));
-  if (later !== undefined && !sameBytes(reached.root(), later.root)) return false;
-  const grown = growTree(reached, appended.slice(covered));
-  return grown.size === tree.size && sameBytes(grown.frontier, tree.frontier);
+  const appendedHashes = hashesIn(await (growth ?? readLeafData(tx, log, size, tree.size))).slice(0, rows);
+  const coveredRows = later === undefined ? 0 : later.size - size;
+  const treeAtLater = growTree({ size, frontier }, appendedHashes.slice(0, coveredRows));
+  if (later !== undefined && !sameBytes(treeAtLater.root(), later.root)) return false;
+  const grownTree = growTree(treeAtLater, appendedHashes.slice(coveredRows));
+  return grownTree.size === tree.size && sameBytes(grownTree.frontier, tree.frontier);
 }

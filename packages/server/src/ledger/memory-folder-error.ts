@@ -1,6 +1,9 @@
 import { ApiError } from '../errors/api-error.ts';
 
-/** A file of the memory folder cannot be read or written. The request fails with 503: nothing depends on a checkpoint that is not stored. */
+/**
+ * A file of the memory folder cannot be read or written. The request fails with 503, so that nothing depends on a checkpoint that is not
+ * stored.
+ */
 export class MemoryFolderError extends ApiError {
   override name = 'MemoryFolderError';
 

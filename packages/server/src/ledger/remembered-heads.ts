@@ -2,7 +2,7 @@ import type { Transaction } from '../database/transaction.ts';
 import type { HeadToMove, LogName } from '../storage/log-heads.ts';
 import { isBehindStore, lookAtStore } from './head-memory.ts';
 
-/** After this time, the head is read again. Then the offsets of the database's clock and of the wall clock are measured again too. */
+/** After this time, the head is read again, and the offsets of the database's clock and of the wall clock are measured again. */
 const REMEMBERED_MS = 60_000;
 
 /** Above this drift between wall clock and monotonic clock, a head is read again. Gradual corrections by NTP stay below it. */

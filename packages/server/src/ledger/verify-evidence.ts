@@ -48,10 +48,10 @@ export async function verifyEvidence(pool: Pool, tenantId: string, options: Walk
   if (report.firstBad === undefined && report.contradiction === undefined) await addTableFindings(pool, tenantId, findings);
   findings.push(...evaluations.unknownRows);
   const [first] = findings;
-  const shown = findings.slice(0, FINDINGS_PER_WORKSPACE_MAX);
-  if (first === undefined || report.contradiction !== undefined) return { ...report, findings: shown };
+  const reported = findings.slice(0, FINDINGS_PER_WORKSPACE_MAX);
+  if (first === undefined || report.contradiction !== undefined) return { ...report, findings: reported };
   const reason = differenceReason(first, findings.length);
-  return { ...report, findings: shown, contradiction: { source: tableSource(first.table), size: report.entries, reason } };
+  return { ...report, findings: reported, contradiction: { source: tableSource(first.table), size: report.entries, reason } };
 }
 
 /** Adds the findings of `compareTables`, except those about evaluations that are in the list already. */

@@ -73,19 +73,19 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
       return { hash: row.event_hash };
     });
   };
-  const walked = await walkLog(pool, tenantId, { log: 'traces', isChained: true, read: readTraceEvents, check }, options);
-  const report: ChainReport = dropped === undefined ? walked : { ...walked, dropped };
+  const walkReport = await walkLog(pool, tenantId, { log: 'traces', isChained: true, read: readTraceEvents, check }, options);
+  const report: ChainReport = dropped === undefined ? walkReport : { ...walkReport, dropped };
   // The rows cannot be compared with an invalid log.
   if (report.firstBad !== undefined || report.contradiction !== undefined)
     return { ...report, findings: findings.slice(0, FINDINGS_PER_WORKSPACE_MAX) };
   if (findings.length < FINDINGS_PER_WORKSPACE_MAX)
     findings.push(...(await addedRows(pool, tenantId, report.entries, loggedCount)));
   if (findings.length < FINDINGS_PER_WORKSPACE_MAX) await addColumnFindings(pool, tenantId, findings, options.pause);
-  const shown = findings.slice(0, FINDINGS_PER_WORKSPACE_MAX);
-  const [first] = shown;
-  if (first === undefined) return { ...report, findings: shown };
+  const reported = findings.slice(0, FINDINGS_PER_WORKSPACE_MAX);
+  const [first] = reported;
+  if (first === undefined) return { ...report, findings: reported };
   const reason = differenceReason(first, findings.length);
-  return { ...report, findings: shown, contradiction: { source: tableSource(first.table), size: report.entries, reason } };
+  return { ...report, findings: reported, contradiction: { source: tableSource(first.table), size: report.entries, reason } };
 }
 
 /** Adds a finding for each row that differs from its document, except for rows of traces that already have a finding. */
@@ -127,8 +127,8 @@ async function compareRows(pool: Pool, drops: DropRecords, event: TraceEvent): P
   // All statements see one state of the database, so a row and its document cannot be dropped between two statements.
   const rows = await inSnapshotTransaction(pool, event.tenant_id, (tx) => readSubmissionFacts(tx, event.submissions));
   const byName = new Map(rows.map((row) => [nameOf(row), row]));
-  const gone = event.submissions.filter((logged) => !byName.has(nameOf(logged)));
-  const dropped = gone.length === 0 ? undefined : await drops.find(gone, event.seq);
+  const missing = event.submissions.filter((logged) => !byName.has(nameOf(logged)));
+  const dropped = missing.length === 0 ? undefined : await drops.find(missing, event.seq);
   const findings: TraceFinding[] = [];
   const reading = { pool, drops, tenantId: event.tenant_id, recordedIn: event.seq };
   for (const logged of event.submissions) {

@@ -140,13 +140,13 @@ async function compareNodes(
   tenantId: string,
   { log, tree, nodes, size }: { log: LogName; tree: TreeVerifier; nodes: readonly TreeNode[]; size: number },
 ): Promise<void> {
-  const due = nodes.filter(({ level, index }) => level % STORED_LEVEL_STEP === 0 && (index + 1) * 2 ** level <= size);
-  if (due.length === 0) return;
-  const kept = await inTenantTransaction(pool, tenantId, (tx) =>
-    Promise.all(due.map(({ level, index }) => readTreeNodes(tx, log, level, index, index + 1))),
+  const expectedNodes = nodes.filter(({ level, index }) => level % STORED_LEVEL_STEP === 0 && (index + 1) * 2 ** level <= size);
+  if (expectedNodes.length === 0) return;
+  const storedNodes = await inTenantTransaction(pool, tenantId, (tx) =>
+    Promise.all(expectedNodes.map(({ level, index }) => readTreeNodes(tx, log, level, index, index + 1))),
   );
-  for (const [place, { level, index, hash }] of due.entries()) {
-    const stored = kept[place]!;
+  for (const [place, { level, index, hash }] of expectedNodes.entries()) {
+    const stored = storedNodes[place]!;
     if (sameBytes(stored, hash)) continue;
     const [first, last] = [index * 2 ** level + 1, (index + 1) * 2 ** level];
     const reason = `${stored.length === 0 ? 'it is gone' : 'it differs from the rows'}: proofs made from it are not valid`;

@@ -70,8 +70,8 @@ export async function hashNewPassword(password: string): Promise<string> {
  */
 export async function isPassword(password: string, hash: string | null): Promise<boolean> {
   const { salt, tag, ...cost } = hash === null ? HASH_WITHOUT_ACCOUNT : parseHash(hash);
-  const made = await withSlot(() => argon2id(bytesOf(password), salt, tag.length, cost));
-  return timingSafeEqual(made, tag) && hash !== null;
+  const computedTag = await withSlot(() => argon2id(bytesOf(password), salt, tag.length, cost));
+  return timingSafeEqual(computedTag, tag) && hash !== null;
 }
 
 /** Whether the cost of a hash differs from that of new hashes. If so, the next successful sign-in replaces the hash. */

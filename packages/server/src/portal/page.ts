@@ -32,11 +32,11 @@ export function readCursor<const F extends readonly (keyof typeof FORMS)[]>(
 ): { [Place in keyof F]: string } | null {
   if (cursor === undefined) return null;
   const parts = parseCursor(cursor);
-  const fits =
+  const isValid =
     Array.isArray(parts) &&
     parts.length === forms.length &&
     parts.every((part, place) => typeof part === 'string' && FORMS[forms[place]!](part));
-  if (!fits)
+  if (!isValid)
     throw validationFailed({ path: '/cursor', code: 'bad_query', message: 'cursor must be the `next` of the previous page' });
   return parts as { [Place in keyof F]: string };
 }

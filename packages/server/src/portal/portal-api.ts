@@ -37,8 +37,8 @@ type AnyHandler = (request: any) => Promise<unknown>;
  */
 export function registerPortalApi(app: FastifyInstance, parts: PortalParts): void {
   const names = Object.keys(PORTAL_ROUTES) as RouteName[];
-  const wrong = findRouteErrors(PORTAL_ROUTES, HANDLERS);
-  if (wrong.length > 0) throw new Error(`the table of the portal's routes is wrong: ${wrong.join('; ')}`);
+  const errors = findRouteErrors(PORTAL_ROUTES, HANDLERS);
+  if (errors.length > 0) throw new Error(`the table of the portal's routes is wrong: ${errors.join('; ')}`);
   for (const name of names) registerRoute(app, parts, name, PORTAL_ROUTES[name], HANDLERS[name]);
   rejectUnsupportedMethods(app, Object.values(PORTAL_ROUTES), parts);
 }
@@ -126,10 +126,10 @@ async function send(reply: FastifyReply, { route, response, result }: HandlerRes
 /** Returns the compressed text and sets its headers. Returns the text itself if `Compressor.compress` does not compress it. */
 async function compressText(reply: FastifyReply, text: string, { compressor }: PortalParts): Promise<string | Buffer> {
   void reply.header('vary', 'accept-encoding');
-  const made = await compressor.compress(text, reply.request.headers['accept-encoding']);
-  if (made === undefined) return text;
-  void reply.header('content-encoding', made.encoding);
-  return made.bytes;
+  const compressed = await compressor.compress(text, reply.request.headers['accept-encoding']);
+  if (compressed === undefined) return text;
+  void reply.header('content-encoding', compressed.encoding);
+  return compressed.bytes;
 }
 
 /** Responds with 405, and not with a page, to a known path with an unsupported method. */

@@ -13,17 +13,17 @@ export function findRouteErrors(
   routes: Readonly<Record<string, PortalRoute>>,
   handlers: Readonly<Record<string, unknown>>,
 ): string[] {
-  const taken = new Set<string>();
-  const wrong = Object.keys(handlers).flatMap((name) => (name in routes ? [] : [`${name} has a handler but no route`]));
+  const places = new Set<string>();
+  const errors = Object.keys(handlers).flatMap((name) => (name in routes ? [] : [`${name} has a handler but no route`]));
   for (const [name, { method, path, access, compressed }] of Object.entries(routes)) {
     const place = `${method} ${path.replace(/:\w+/g, ':')}`;
-    if (typeof handlers[name] !== 'function') wrong.push(`${name} has no handler`);
-    if (!RULES.includes(access)) wrong.push(`${name} has no rule`);
-    if (typeof compressed !== 'boolean') wrong.push(`${name} does not say whether it is compressed`);
+    if (typeof handlers[name] !== 'function') errors.push(`${name} has no handler`);
+    if (!RULES.includes(access)) errors.push(`${name} has no rule`);
+    if (typeof compressed !== 'boolean') errors.push(`${name} does not say whether it is compressed`);
     if (isRole(access) !== path.startsWith(WORKSPACE_PATH))
-      wrong.push(`${name} has a role and no workspace, or a workspace and no role`);
-    if (taken.has(place)) wrong.push(`${name} has the method and path of another route: ${place}`);
-    taken.add(place);
+      errors.push(`${name} has a role and no workspace, or a workspace and no role`);
+    if (places.has(place)) errors.push(`${name} has the method and path of another route: ${place}`);
+    places.add(place);
   }
-  return wrong;
+  return errors;
 }

@@ -31,9 +31,9 @@ export async function dropTraces(
   const locked = await lockDueTraces(tx, ids, range);
   const next = locked.length === DROPPED_TRACES_MAX ? locked.at(-1) : undefined;
   const traces = await readDueTraces(tx, locked, allRanges, today);
-  const possible = traces.filter(({ isLate }) => !isLate);
-  const due = possible.filter(({ isHeld, submissions: stored }) => !isHeld && stored.length > 0);
-  const held = possible.length - due.length;
+  const completelyDue = traces.filter(({ isLate }) => !isLate);
+  const due = completelyDue.filter(({ isHeld, submissions: stored }) => !isHeld && stored.length > 0);
+  const held = completelyDue.length - due.length;
   if (due.length === 0) return { next, dropped: 0, held, unreadable: [] };
   const logged = await requireLoggedTraces(tx, due);
   const dueIds = due.map(({ id }) => id);

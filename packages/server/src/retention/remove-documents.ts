@@ -43,9 +43,9 @@ export async function removeDocuments(tx: Transaction, documents: readonly Docum
       requireLogged(document, documentInRow(document));
       continue;
     }
-    const others = bySegment.get(document.segment);
-    if (others === undefined) bySegment.set(document.segment, [document]);
-    else others.push(document);
+    const documentsOfSegment = bySegment.get(document.segment);
+    if (documentsOfSegment === undefined) bySegment.set(document.segment, [document]);
+    else documentsOfSegment.push(document);
   }
   const ids = [...bySegment.keys()].sort();
   const unreadable: string[] = [];

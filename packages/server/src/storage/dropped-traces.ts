@@ -55,7 +55,7 @@ const STORED = sql<{ trace: string; is_submitted: boolean }>(
     WHERE is_listed OR is_submitted`,
 );
 
-/** Those of the given traces that have a row in `trace_submissions` or `traces`, each with the first of these tables that has one. */
+/** Those of the given traces that have a row in `trace_submissions` or `traces`, each with the first of these tables that has a row. */
 export async function findStoredTraces(
   tx: Transaction,
   traces: readonly string[],

@@ -31,6 +31,6 @@ const DELETE = sql(
   'DELETE FROM countersign.export_runs WHERE tenant_id = $1 AND export = ANY ($2::uuid[])',
 );
 
-/** Deletes the rows of exports. */
+/** Deletes the rows of `export_runs` for these exports. */
 export const deleteExportRuns = (tx: Transaction, exports: readonly string[]): void =>
   tx.send(DELETE, [tx.tenantId, uuidArray(exports)]);

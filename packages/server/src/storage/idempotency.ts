@@ -72,10 +72,10 @@ export async function findStoredResponses(
   const found = new Map<string, StoredResponse | BrokenSealError>();
   const expired: string[] = [];
   for (const { input: key, ...raw } of rows) {
-    const kept = tx.seals.openRow(IDEMPOTENCY_KEYS, tx.tenantId, raw, { path, key });
-    if (kept === undefined) found.set(key, new BrokenSealError('idempotency_keys'));
-    else if (kept.createdAt <= newestExpired) expired.push(key);
-    else found.set(key, { key, bodySha256: kept.bodySha256.toString('hex'), body: kept.body, headers: kept.headers });
+    const response = tx.seals.openRow(IDEMPOTENCY_KEYS, tx.tenantId, raw, { path, key });
+    if (response === undefined) found.set(key, new BrokenSealError('idempotency_keys'));
+    else if (response.createdAt <= newestExpired) expired.push(key);
+    else found.set(key, { key, bodySha256: response.bodySha256.toString('hex'), body: response.body, headers: response.headers });
   }
   // A new response replaces an expired one.
   if (expired.length > 0) tx.run(DELETE_KEYS, [tx.tenantId, path, textArray(expired)]);

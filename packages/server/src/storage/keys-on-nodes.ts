@@ -63,8 +63,8 @@ export class KeysOnNodes {
   find(prefixes: readonly string[]): { prefixes: readonly string[]; found: Promise<KeyRecord[]> }[] {
     const groups = this.#groupsOf(prefixes);
     const placed = new Set(groups.flatMap((group) => group.prefixes));
-    const others = prefixes.filter((prefix) => !placed.has(prefix));
-    const parts = others.length === 0 ? [] : [{ prefixes: others, found: this.#findThroughCoordinator(others) }];
+    const unplaced = prefixes.filter((prefix) => !placed.has(prefix));
+    const parts = unplaced.length === 0 ? [] : [{ prefixes: unplaced, found: this.#findThroughCoordinator(unplaced) }];
     if (groups.length === 0) return parts;
     const nodes = ignoreRejection(this.#nodesOf(groups.map(({ place }) => place.shards.id)));
     return [...parts, ...groups.map((group) => ({ prefixes: group.prefixes, found: this.#findGroup(group, nodes) }))];

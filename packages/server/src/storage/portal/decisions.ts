@@ -64,10 +64,10 @@ const LIST_BY_REASON = sql<DecisionRow>(
 /** The latest decisions in a range of numbers that match a filter, latest first, at most `limit`. */
 export async function listDecisions(tx: Transaction, filter: DecisionFilter, limit: number): Promise<ListedDecision[]> {
   const { agentId, evaluationId, reasons, first, end } = filter;
-  const anyReason = reasons.length === REASONS.length;
+  const isAnyReason = reasons.length === REASONS.length;
   const rows =
-    agentId !== null || evaluationId !== null || anyReason
-      ? tx.run(LIST, [tx.tenantId, end, first, agentId, evaluationId, anyReason ? null : textArray(reasons), limit])
+    agentId !== null || evaluationId !== null || isAnyReason
+      ? tx.run(LIST, [tx.tenantId, end, first, agentId, evaluationId, isAnyReason ? null : textArray(reasons), limit])
       : tx.run(LIST_BY_REASON, [tx.tenantId, end, first, textArray(reasons), limit]);
   return (await rows).map(listedDecision);
 }
