@@ -10,7 +10,7 @@ import type { TenantNodes } from '../database/tenant-nodes.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { ApiError, unavailable } from '../errors/api-error.ts';
 import type { Principal } from '../ingest/ingest-request.ts';
-import { verifiedKey } from '../ledger/key-states.ts';
+import { verifyKey } from '../ledger/key-states.ts';
 import { findKeys, type KeyRecord, touchKey } from '../storage/ingestion-keys.ts';
 import { KeysOnNodes } from '../storage/keys-on-nodes.ts';
 
@@ -45,7 +45,7 @@ export class Authenticator {
     if (key === undefined) throw unauthorized();
     const record = await this.#lookups.find(key.prefix);
     const isSame = timingSafeEqual(hash('sha256', key.secret, 'buffer'), record?.secretSha256 ?? NO_SECRET);
-    const verification = record === undefined || !isSame ? undefined : verifiedKey(this.#pool, record);
+    const verification = record === undefined || !isSame ? undefined : verifyKey(this.#pool, record);
     const known = verification instanceof Promise ? await verification.catch(asUnavailable) : verification;
     if (record === undefined || known === undefined || known.kind !== key.kind || this.#isInactive(known)) throw unauthorized();
     this.#noteUse(record);

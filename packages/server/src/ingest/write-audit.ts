@@ -46,7 +46,7 @@ export async function writeAudit(
   const guessed = guess instanceof Promise ? await guess : guess;
   const known = locked ?? (guessed === undefined ? undefined : { audit: guessed });
   const heads = ignoreRejection(readHeads(tx, items, known));
-  const agents = ignoreRejection(heads.then(({ evidence }) => registeredAgents(tx, items, evidence)));
+  const agents = ignoreRejection(heads.then(({ evidence }) => findRegisteredAgents(tx, items, evidence)));
   let lastHead: HeadToMove | undefined;
   const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (fresh) => {
     const { moved, outcomes } = store(tx, await heads, await agents, fresh);
@@ -84,7 +84,11 @@ async function readHeads(
  * The registered agents that the entries name. They are read from the evidence log and not from their table, so that no entry names an
  * agent that only the table has.
  */
-async function registeredAgents(tx: Transaction, items: readonly PreparedAudit[], evidence?: ReadHead): Promise<KnownAgent[]> {
+async function findRegisteredAgents(
+  tx: Transaction,
+  items: readonly PreparedAudit[],
+  evidence?: ReadHead,
+): Promise<KnownAgent[]> {
   if (!items.some(namesAgent)) return [];
   const [ids, names] = claimedAgents(items.map(({ claim }) => claim));
   const find = (state: EvidenceState) => [...ids.map((id) => state.agent(id)), ...names.map((name) => state.agentNamed(name))];

@@ -6,8 +6,8 @@ import { requireSeals } from '../database/seals.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import type { LogName, ReadHead } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, insertCheckpoint, type StoredCheckpoint } from '../storage/tree.ts';
-import { continuityFault, headStoreOf, type KeptHead, readStore, refuseLog } from './head-memory.ts';
-import { isExtension, LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
+import { findContinuityFault, headStoreOf, type KeptHead, readStore, refuseLog } from './head-memory.ts';
+import { isExtension, LogRewrittenError, openFrontier, readStoredRoot } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 import { checkpointFault } from './stored-checkpoints.ts';
 
@@ -39,7 +39,7 @@ export async function ensureCheckpoint(
 ): Promise<StoredCheckpoint> {
   const { log, isRecent = () => false, rows = Infinity } = request;
   const { head, latest } = await readNewest(tx, log, signers);
-  const fault = kept && (await continuityFault(tx, log, { ...kept, root: () => kept.root }, head.tree));
+  const fault = kept && (await findContinuityFault(tx, log, { ...kept, root: () => kept.root }, head.tree));
   if (kept !== undefined && fault !== undefined) {
     refuseLog(tx, log, kept);
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
@@ -47,7 +47,7 @@ export async function ensureCheckpoint(
   if (latest !== undefined && (latest.size >= Math.min(head.seq, rows) || isRecent(latest))) return latest;
   tx.clock.requireSafe();
   const root = openFrontier(head.tree).root();
-  if (!sameBytes(await storedRoot(tx, log, head.seq), root))
+  if (!sameBytes(await readStoredRoot(tx, log, head.seq), root))
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId} does not match the tree of its rows`);
   const note = signCheckpoint({ origin: originOf(tx.tenantId, log), size: head.seq, root }, signers, sha256);
   await insertCheckpoint(tx, log, { size: head.seq, root, note });

@@ -8,7 +8,7 @@ import { readDocumentSizes, readLogExtent } from '../storage/ledger.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { PAGE_BYTES_MAX, PAGE_ROWS } from '../storage/log-pages.ts';
 import { readTraceEvents } from '../storage/trace-events.ts';
-import { storedPages } from './stored-pages.ts';
+import { readStoredPages } from './stored-pages.ts';
 
 /** Some rows of an export, in order. */
 export interface ExportPage {
@@ -113,7 +113,7 @@ async function* exportPages<Row extends { seq: number }>(
     }
     return rows;
   });
-  for await (const page of storedPages(pool, tenantId, { log, read, firstSeq, lastSeq })) {
+  for await (const page of readStoredPages(pool, tenantId, { log, read, firstSeq, lastSeq })) {
     yield { lines: page.map(line).join(''), entries: page.length, head: hash(page.at(-1)!) };
   }
 }

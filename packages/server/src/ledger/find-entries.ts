@@ -8,7 +8,7 @@ import { readAuditPage } from '../storage/audit-pages.ts';
 import { LogRewrittenError } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 import { parsedDocument } from './stored-document.ts';
-import { storedPages } from './stored-pages.ts';
+import { readStoredPages } from './stored-pages.ts';
 
 /** The entries of the audit ledger to search for. */
 export interface EntrySearch {
@@ -31,7 +31,7 @@ export async function findEntries(
   const tree = new Frontier(sha256);
   const found: Record<string, unknown>[] = [];
   const pages = { log: 'audit', read: readAuditPage, firstSeq: 1, lastSeq: head.seq } as const;
-  for await (const page of storedPages(pool, tenantId, pages)) {
+  for await (const page of readStoredPages(pool, tenantId, pages)) {
     for (const { document } of page) {
       tree.append(Buffer.from(rowHashOf(document, digests), 'hex'));
       const entry = parsedDocument(document);

@@ -277,7 +277,7 @@ export function readGrowth(tx: Transaction, log: LogName, seen: SeenHead | undef
  * but not that it is the newest one. This comparison detects an older state of the database, restored with its seals.
  * @param growth the result of `readGrowth`.
  */
-export async function continuityFault(
+export async function findContinuityFault(
   tx: Transaction,
   log: LogName,
   seen: SeenHead | undefined,

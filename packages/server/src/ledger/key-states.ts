@@ -36,7 +36,7 @@ const verifiedRows = new WeakMap<KeyRecord, KnownKey>();
  * last, the row differs and the database may have Citus, or the memory folder must be looked at (once a second).
  * @throws LogRewrittenError if the head or the events of the trail are not valid.
  */
-export function verifiedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
+export function verifyKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
   const key = verifiedRows.get(record) ?? compareKey(pool, record);
   if (key instanceof Promise) return key.then((read) => read ?? recheckOnCitus(pool, record));
   return key ?? recheckOnCitus(pool, record);

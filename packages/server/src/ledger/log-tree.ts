@@ -58,11 +58,11 @@ export function growTree(tree: StoredTree, rows: readonly Uint8Array[]): GrownTr
   return { size: frontier.size, frontier: Buffer.concat(frontier.roots), nodes, root: () => frontier.root() };
 }
 
-/** The inclusion proof of row `index` (from 0) in the tree of the first `size` rows. Throws like `storedRoot`. */
+/** The inclusion proof of row `index` (from 0) in the tree of the first `size` rows. Throws like `readStoredRoot`. */
 export const proveInclusion = (tx: Transaction, log: LogName, index: number, size: number): Promise<Uint8Array[]> =>
   hashesOf(tx, log, inclusionRanges(index, size));
 
-/** Whether the tree of this sealed head has this leaf data (32 bytes) at row `seq`. Throws like `storedRoot`. */
+/** Whether the tree of this sealed head has this leaf data (32 bytes) at row `seq`. Throws like `readStoredRoot`. */
 export async function isIncluded(
   tx: Transaction,
   log: LogName,
@@ -75,12 +75,12 @@ export async function isIncluded(
   return root !== undefined && sameBytes(root, openFrontier(head.tree).root());
 }
 
-/** The consistency proof between the trees of the first `first` and of the first `second` rows. Throws like `storedRoot`. */
+/** The consistency proof between the trees of the first `first` and of the first `second` rows. Throws like `readStoredRoot`. */
 export const proveConsistency = (tx: Transaction, log: LogName, first: number, second: number): Promise<Uint8Array[]> =>
   hashesOf(tx, log, consistencyRanges(first, second));
 
 /** The root over the first `size` rows, from the stored rows and nodes. @throws LogRewrittenError if stored hashes are missing. */
-export async function storedRoot(tx: Transaction, log: LogName, size: number): Promise<Uint8Array> {
+export async function readStoredRoot(tx: Transaction, log: LogName, size: number): Promise<Uint8Array> {
   if (size === 0) return sha256(new Uint8Array());
   const [root] = await hashesOf(tx, log, [{ start: 0, end: size }]);
   return root!;
@@ -88,9 +88,9 @@ export async function storedRoot(tx: Transaction, log: LogName, size: number): P
 
 /**
  * The tree of the first `size` rows, for the caller to extend by the later rows. The tree is untrusted: compare the extended tree with the
- * sealed head. Throws like `storedRoot`.
+ * sealed head. Throws like `readStoredRoot`.
  */
-export async function storedTree(tx: Transaction, log: LogName, size: number): Promise<Frontier> {
+export async function readStoredTree(tx: Transaction, log: LogName, size: number): Promise<Frontier> {
   const subtrees = completeSubtrees({ start: 0, end: size }).map(({ level, index }) => ({
     start: index * 2 ** level,
     end: (index + 1) * 2 ** level,
@@ -106,7 +106,8 @@ interface TreeRoot {
 
 /**
  * Whether the stored rows and nodes show that the log with the size and root of `second` begins with the rows of `first`. The stored
- * hashes are untrusted. So both roots are computed from one consistency proof, and compared with the given roots. Throws like `storedRoot`.
+ * hashes are untrusted. So both roots are computed from one consistency proof, and compared with the given roots. Throws like
+ * `readStoredRoot`.
  */
 export async function isExtension(tx: Transaction, log: LogName, first: TreeRoot, second: TreeRoot): Promise<boolean> {
   if (first.size === 0) return sameBytes(first.root, sha256(new Uint8Array()));

@@ -4,7 +4,7 @@ import type { Transaction } from '../database/transaction.ts';
 import type { ReadHead } from '../storage/log-heads.ts';
 import { readTraceEvents } from '../storage/trace-events.ts';
 import type { SubmissionPlace } from '../storage/trace-rows.ts';
-import { isExtension, LogRewrittenError, openFrontier, storedTree } from './log-tree.ts';
+import { isExtension, LogRewrittenError, openFrontier, readStoredTree } from './log-tree.ts';
 import { submissionName } from './row-findings.ts';
 import { readSealedHead } from './sealed-heads.ts';
 import { parsedDocument } from './stored-document.ts';
@@ -86,7 +86,7 @@ interface EventRange {
 /** Reads events in order, and compares the tree over them with the sealed head. */
 async function readEvents(tx: Transaction, head: ReadHead, { after, last, note, isDone }: EventRange): Promise<void> {
   if (after >= last) return;
-  const tree = await storedTree(tx, 'traces', after);
+  const tree = await readStoredTree(tx, 'traces', after);
   for (let count = FIRST_PAGE_EVENTS; tree.size < last && !isDone(); count *= 2) {
     const page = await readTraceEvents(tx, tree.size, Math.min(last, tree.size + count));
     if (page.length === 0) throw rewrittenError(tx, `event ${tree.size + 1} is gone`);

@@ -8,7 +8,7 @@ import type { SubmissionPlace } from '../storage/trace-rows.ts';
 import { parsedDocument } from './stored-document.ts';
 
 /** Returns for each list of claims the IDs of the stored agents that it names, by ID or by name. */
-export async function namedAgents(tx: Transaction, lists: readonly (readonly AgentClaim[])[]): Promise<Set<string>[]> {
+export async function findNamedAgents(tx: Transaction, lists: readonly (readonly AgentClaim[])[]): Promise<Set<string>[]> {
   const agents = await findAgents(tx, ...claimedAgents(lists.flat()));
   const byName = new Map(agents.map(({ id, name }) => [name, id]));
   const known = new Set(agents.map(({ id }) => id));
@@ -23,7 +23,7 @@ export const isNamedAgent = (agentId: string | null, named: ReadonlySet<string>)
   agentId === null ? named.size === 0 : named.has(agentId);
 
 /** Reads the documents of a trace up to and including a submission. Returns the IDs of the stored agents that they name. */
-export async function agentsNamedUpTo(pool: Pool, tenantId: string, last: SubmissionPlace): Promise<Set<string>> {
+export async function findAgentsNamedUpTo(pool: Pool, tenantId: string, last: SubmissionPlace): Promise<Set<string>> {
   const claims: AgentClaim[] = [];
   for (let read = 0; read < last.number; ) {
     const after = { id: last.id, number: read };
@@ -35,6 +35,6 @@ export async function agentsNamedUpTo(pool: Pool, tenantId: string, last: Submis
       if (parsed !== undefined) claims.push(agentClaim(parsed));
     }
   }
-  const [named] = await inTenantTransaction(pool, tenantId, (tx) => namedAgents(tx, [claims]));
+  const [named] = await inTenantTransaction(pool, tenantId, (tx) => findNamedAgents(tx, [claims]));
   return named!;
 }

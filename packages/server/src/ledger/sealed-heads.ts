@@ -15,8 +15,8 @@ import {
   type StoredHead,
 } from '../storage/log-heads.ts';
 import {
-  continuityFault,
   endRefusal,
+  findContinuityFault,
   lastSeenHead,
   nextSharedReads,
   noteHeadState,
@@ -151,7 +151,7 @@ async function verifyHead<H extends StoredHead & ReadTimes>(
   const fault =
     head === undefined
       ? 'it is gone'
-      : (sealFault(tx, log, head) ?? timesFault(head) ?? (await continuityFault(tx, log, seen, head.tree, growth)));
+      : (sealFault(tx, log, head) ?? timesFault(head) ?? (await findContinuityFault(tx, log, seen, head.tree, growth)));
   noteHeadState(tx, log, fault === undefined);
   if (fault !== undefined || head === undefined)
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);

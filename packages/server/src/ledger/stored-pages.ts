@@ -16,7 +16,7 @@ export interface PageQuery<Row> extends Pick<LogExtent, 'firstSeq' | 'lastSeq'> 
  * gives the same rows as one long snapshot, and a slow reader keeps no transaction open. The next page is requested before this one is
  * returned, so the database reads while the rows are checked.
  */
-export async function* storedPages<Row extends { seq: number }>(
+export async function* readStoredPages<Row extends { seq: number }>(
   pool: Pool,
   tenantId: string,
   { log, read, firstSeq, lastSeq }: PageQuery<Row>,

@@ -10,7 +10,7 @@ import { digestOfSpans } from '../storage/merged-spans-check.ts';
 import { factsOfSpan, spansText } from '../storage/spans.ts';
 import { listTraceColumns, readTraceSubmissions, type StoredSubmission, type StoredTrace } from '../storage/trace-columns.ts';
 import type { SubmissionPlace } from '../storage/trace-rows.ts';
-import { isNamedAgent, namedAgents } from './named-agents.ts';
+import { findNamedAgents, isNamedAgent } from './named-agents.ts';
 import { submissionName } from './row-findings.ts';
 import { parsedDocument } from './stored-document.ts';
 
@@ -58,7 +58,7 @@ async function comparePage(
     rows.map((row) => [row.id, { row, merged: new MergedTrace(), claims: [] as AgentClaim[], isPartial: false }]),
   );
   const differences: Difference[] = [];
-  for await (const submission of submissionsOf(pool, tenantId, from, last)) {
+  for await (const submission of readSubmissions(pool, tenantId, from, last)) {
     const trace = merging.get(submission.id);
     if (trace === undefined || submission.number > trace.row.submissionCount) continue;
     const document = parsedDocument(submission.document ?? '') as Trace | undefined;
@@ -74,7 +74,7 @@ async function comparePage(
   }
   const traces = [...merging.values()];
   const named = await inTenantTransaction(pool, tenantId, (tx) =>
-    namedAgents(
+    findNamedAgents(
       tx,
       traces.map(({ claims }) => claims),
     ),
@@ -87,7 +87,7 @@ async function comparePage(
   return { differences, last };
 }
 
-async function* submissionsOf(pool: Pool, tenantId: string, from: string, last: string): AsyncGenerator<StoredSubmission> {
+async function* readSubmissions(pool: Pool, tenantId: string, from: string, last: string): AsyncGenerator<StoredSubmission> {
   let place: SubmissionPlace = { id: from, number: 0 };
   for (;;) {
     const page = await inTenantTransaction(pool, tenantId, (tx) => readTraceSubmissions(tx, place, last));

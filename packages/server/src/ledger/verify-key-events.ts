@@ -28,14 +28,14 @@ export async function verifyKeyEvents(pool: Pool, tenantId: string, options: Wal
   };
   const report = await walkLog(pool, tenantId, { log: 'keys', isChained: false, read: readKeyEvents, check }, options);
   if (report.firstBad !== undefined || report.contradiction !== undefined) return report;
-  const finding = await keyRowFinding(pool, tenantId);
+  const finding = await findChangedKeyRow(pool, tenantId);
   if (finding === undefined) return report;
   const reason = `the row ${finding.id} differs from the trail: ${finding.fault}`;
   return { ...report, findings: [finding], contradiction: { source: tableSource(KEYS_TABLE), size: report.entries, reason } };
 }
 
 /** Finds a key whose row differs from the trail or is missing, if any. Locks the trail's head, so that nothing changes meanwhile. */
-const keyRowFinding = (pool: Pool, tenantId: string): Promise<RowFinding | undefined> =>
+const findChangedKeyRow = (pool: Pool, tenantId: string): Promise<RowFinding | undefined> =>
   inTenantTransaction(pool, tenantId, async (tx) => {
     const { keys: head } = await lockSealedHeads(tx, ['keys']);
     const state = await keyStates.atHead(tx, head);

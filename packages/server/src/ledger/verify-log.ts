@@ -53,7 +53,7 @@ export async function verifyKnownLog(
   options: WalkOptions = {},
 ): Promise<LogReport> {
   // The known head is read before the log, so that it covers no later rows.
-  const known = await knownHeads(pool, { tenantId, log });
+  const known = await readKnownHeads(pool, { tenantId, log });
   const report = await verifyLog(
     pool,
     masterSecret,
@@ -68,7 +68,7 @@ export async function verifyKnownLog(
 const KNOWN_HEAD = 'the newest head that the server has seen';
 const ACCEPT_RESTORE = '; if you restored an older state, or a replica took over, see `ledger accept-restore --help`';
 
-async function knownHeads(pool: Pool, { tenantId, log }: TenantLog): Promise<KeptHead[]> {
+async function readKnownHeads(pool: Pool, { tenantId, log }: TenantLog): Promise<KeptHead[]> {
   const seen = await inTenantTransaction(pool, tenantId, async (tx) => lastSeenHead(tx, log));
   if (seen === undefined) return [];
   const heads = [{ size: seen.size, root: seen.root() }, ...(seen.later === undefined ? [] : [seen.later])];

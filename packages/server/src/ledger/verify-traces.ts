@@ -20,7 +20,7 @@ import {
   type SubmissionPlace,
 } from '../storage/trace-rows.ts';
 import { DropRecords, readTraceLog } from './drop-records.ts';
-import { agentsNamedUpTo, isNamedAgent } from './named-agents.ts';
+import { findAgentsNamedUpTo, isNamedAgent } from './named-agents.ts';
 import {
   differenceReason,
   FINDINGS_PER_WORKSPACE_MAX,
@@ -79,7 +79,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
   if (report.firstBad !== undefined || report.contradiction !== undefined)
     return { ...report, findings: findings.slice(0, FINDINGS_PER_WORKSPACE_MAX) };
   if (findings.length < FINDINGS_PER_WORKSPACE_MAX)
-    findings.push(...(await addedRows(pool, tenantId, report.entries, loggedCount)));
+    findings.push(...(await findAddedRows(pool, tenantId, report.entries, loggedCount)));
   if (findings.length < FINDINGS_PER_WORKSPACE_MAX) await addColumnFindings(pool, tenantId, findings, options.pause);
   const reported = findings.slice(0, FINDINGS_PER_WORKSPACE_MAX);
   const [first] = reported;
@@ -134,7 +134,7 @@ async function compareRows(pool: Pool, drops: DropRecords, event: TraceEvent): P
   for (const logged of event.submissions) {
     if (dropped?.has(logged) === true) continue;
     const row = await withErasedExport(drops, logged, byName.get(nameOf(logged)));
-    const found = rowFault(logged, event.received_at, row) ?? (await earlierAgentFault(reading, logged, row!));
+    const found = rowFault(logged, event.received_at, row) ?? (await findEarlierAgentFault(reading, logged, row!));
     if (found !== undefined) findings.push({ ...found, id: nameOf(logged) });
   }
   return findings;
@@ -157,13 +157,13 @@ async function withErasedExport(
  * The fault of a submission's agent in the log; undefined if there is none. A later submission may have changed the agent of the trace. In
  * that case the documents up to this submission are read, and they must name the agent in the log (`isNamedAgent`).
  */
-async function earlierAgentFault(
+async function findEarlierAgentFault(
   { pool, drops, tenantId, recordedIn }: { pool: Pool; drops: DropRecords; tenantId: string; recordedIn: number },
   logged: TraceSubmission,
   row: SubmissionFacts,
 ): Promise<Omit<TraceFinding, 'id'> | undefined> {
   if (logged.agent_id === row.agentId) return undefined;
-  if (isNamedAgent(logged.agent_id, await agentsNamedUpTo(pool, tenantId, logged))) return undefined;
+  if (isNamedAgent(logged.agent_id, await findAgentsNamedUpTo(pool, tenantId, logged))) return undefined;
   // The trace may have been dropped, with its documents, since its row was read.
   if ((await drops.find([logged], recordedIn)).has(logged)) return undefined;
   return {
@@ -191,7 +191,7 @@ function rowFault(
     return { table, fault: `received_at is ${row.receivedAt}, the log says ${receivedAt}` };
   if (row.traceId !== logged.trace_id)
     return { table: 'traces', fault: row.traceId === null ? 'the row is gone' : 'trace_id is not what the log says' };
-  // A later submission may set the agent of the trace, or replace it by an agent with a higher rank: see earlierAgentFault.
+  // A later submission may set the agent of the trace, or replace it by an agent with a higher rank: see findEarlierAgentFault.
   if (row.submissionCount === logged.number && row.agentId !== logged.agent_id)
     return { table: 'traces', fault: `agent_id is ${row.agentId}, the log says ${logged.agent_id}` };
   return row.submissionCount! < logged.number
@@ -204,7 +204,7 @@ function rowFault(
  * @param eventCount the number of verified events.
  * @param loggedCount the number of submissions that these events add, minus the number that they drop.
  */
-async function addedRows(pool: Pool, tenantId: string, eventCount: number, loggedCount: number): Promise<TraceFinding[]> {
+async function findAddedRows(pool: Pool, tenantId: string, eventCount: number, loggedCount: number): Promise<TraceFinding[]> {
   const { rows, seq } = await inTenantTransaction(pool, tenantId, countSubmissions);
   let expected = loggedCount;
   for await (const event of readTraceLog(pool, tenantId, eventCount, seq)) expected += submissionsAdded(event);

@@ -14,7 +14,7 @@ import { openFrontier } from './log-tree.ts';
 import { readCorrections, readRestores } from './operator-entries.ts';
 import { sealFault } from './sealed-heads.ts';
 import { StoredCheckpoints } from './stored-checkpoints.ts';
-import { storedPages } from './stored-pages.ts';
+import { readStoredPages } from './stored-pages.ts';
 
 /** The options of a walk. */
 export interface WalkOptions {
@@ -68,7 +68,7 @@ export async function walkLog<Row extends { seq: number }>(
   const leaf = Buffer.alloc(HASH_BYTES);
   const walked = { seq: 0, hash: null as string | null };
   const reportWith = (firstBad?: FirstBad): ChainReport => ({ tenantId, entries: walked.seq, head: walked.hash, firstBad });
-  for await (const page of storedPages(pool, tenantId, { log, read, ...extent })) {
+  for await (const page of readStoredPages(pool, tenantId, { log, read, ...extent })) {
     await addStored(tree, stored, page.at(-1)!.seq);
     const nodes: TreeNode[] = [];
     const collect = (node: TreeNode) => nodes.push(node);
@@ -90,11 +90,11 @@ export async function walkLog<Row extends { seq: number }>(
   const bad = headFault(walked, extent.head, isChained);
   if (bad !== undefined) return reportWith(bad);
   await addStored(tree, stored, Number.MAX_SAFE_INTEGER);
-  return { ...reportWith(), contradiction: (await contradictionOf(pool, tenantId, log, tree)) ?? sealContradiction(extent) };
+  return { ...reportWith(), contradiction: (await findContradiction(pool, tenantId, log, tree)) ?? sealContradiction(extent) };
 }
 
 /** Finds the contradiction of a tree, if there is one. Its reason names the accepted restore that can explain it. */
-async function contradictionOf(
+async function findContradiction(
   pool: Pool,
   tenantId: string,
   log: LogName,

@@ -12,7 +12,7 @@ import { newId } from '../storage/new-id.ts';
 import { insertExports } from '../storage/otlp-exports.ts';
 import type { QueuedExport } from './export.ts';
 import { exportResponse } from './responses.ts';
-import { lockFailingTraces, withinWaitingLimit, writeLogRecords } from './write-log-records.ts';
+import { applyWaitingLimit, lockFailingTraces, writeLogRecords } from './write-log-records.ts';
 
 /** The path under which responses to exports are stored for repeated requests. */
 const REPLAY_PATH = '/v1/';
@@ -24,7 +24,7 @@ export function writeExports(
   documents: BatchDocuments,
   heads: RememberedHeads,
 ): Promise<Outcome[]> {
-  const stored = lookUpEarly(tx, items, heads);
+  const stored = lookUpTracesEarly(tx, items, heads);
   return commitWithReplays(tx, REPLAY_PATH, items, (fresh) => storeExports(tx, fresh, { documents, heads, stored }));
 }
 
@@ -33,7 +33,11 @@ export function writeExports(
  * returns undefined if log records report exceptions, because `lockFailingTraces` must lock the traces of these records before other
  * traces.
  */
-function lookUpEarly(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<StoredTraces> | undefined {
+function lookUpTracesEarly(
+  tx: Transaction,
+  items: readonly QueuedExport[],
+  heads: RememberedHeads,
+): Promise<StoredTraces> | undefined {
   const traces = items.flatMap((item) => item.traces);
   if (traces.length === 0 || items.some(({ logs }) => logs.some(({ kind }) => kind === 'exception'))) return undefined;
   return ignoreRejection(lookUpTraces(tx, traces, heads));
@@ -65,7 +69,7 @@ async function storeExports(
     tx,
     items.map(({ otherTraceIds }, index) => ({ id: ids[index]!, traceIds: otherTraceIds })),
   );
-  const acceptable = await withinWaitingLimit(tx, items);
+  const acceptable = await applyWaitingLimit(tx, items);
   const failing = await lockFailingTraces(
     tx,
     acceptable.flatMap(({ logs }) => logs),

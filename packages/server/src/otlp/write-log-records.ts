@@ -17,7 +17,7 @@ import type { QueuedExport } from './export.ts';
  * for the trace. If WAITING_MAX records wait already, the record is counted as rejected. Repeated records, and records whose traces are in
  * the same batch, count as waiting too.
  */
-export async function withinWaitingLimit(
+export async function applyWaitingLimit(
   tx: Transaction,
   items: readonly QueuedExport[],
 ): Promise<Pick<QueuedExport, 'logs' | 'partialSuccess'>[]> {

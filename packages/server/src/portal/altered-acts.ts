@@ -14,7 +14,7 @@ import { findIncident, type IncidentListRow } from '../storage/portal/incidents.
 type Compared = readonly [what: string, shown: unknown, recorded: unknown];
 
 /** How the stored approval of an evaluation differs from the audit ledger; null if it matches, or if nothing is decided yet. */
-export const approvalFault = (tx: Transaction, evaluationId: string): Promise<string | null> =>
+export const findApprovalFault = (tx: Transaction, evaluationId: string): Promise<string | null> =>
   confirmFault(async () => {
     const row = await findApproval(tx, evaluationId);
     if (row === undefined || row.status === 'pending') return null;
@@ -34,7 +34,7 @@ export const approvalFault = (tx: Transaction, evaluationId: string): Promise<st
   });
 
 /** How a stored incident and its re-certification differ from the audit ledger; null if they match. */
-export const incidentFault = (tx: Transaction, incidentId: string): Promise<string | null> =>
+export const findIncidentFault = (tx: Transaction, incidentId: string): Promise<string | null> =>
   confirmFault(async () => {
     const row = await findIncident(tx, incidentId);
     if (row === undefined) return null;

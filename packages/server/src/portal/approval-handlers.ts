@@ -12,7 +12,7 @@ import {
 import { findStoredEvaluation, type StoredEvaluation } from '../storage/portal/evaluations.ts';
 import { canChangeTo, decideEvaluation } from '../workspace/decide-evaluation.ts';
 import { withdrawApproval } from '../workspace/withdraw-approval.ts';
-import { approvalFault } from './altered-acts.ts';
+import { findApprovalFault } from './altered-acts.ts';
 import { type ComparedEvaluation, changesBetween } from './changes.ts';
 import { detailsOf, notesOf, runsBetweenEvaluations } from './evaluation-handlers.ts';
 import { handlers } from './handler.ts';
@@ -79,7 +79,7 @@ async function readApprovalDetail(
     runsBetweenEvaluations(tx, agent.id, evaluation),
     readEvidence(tx, [agent.id]),
     readLastApproved(tx, agent.id, evaluation),
-    approvalFault(tx, evaluation.id),
+    findApprovalFault(tx, evaluation.id),
   ]);
   const isHighRisk = evaluation.agent_risk_level === 'high';
   const isInFuture = Date.parse(approval?.decided_at ?? '') > Date.now() + FUTURE_MS_MIN;
@@ -120,7 +120,7 @@ async function readLastApproved(tx: Transaction, agentId: string, evaluation: St
   const [stored, approval, altered] = await Promise.all([
     findStoredEvaluation(tx, id),
     findApproval(tx, id),
-    approvalFault(tx, id),
+    findApprovalFault(tx, id),
   ]);
   if (stored === undefined || approval === undefined) return null;
   return { stored, shown: { approval, altered, runs: await runsBetweenEvaluations(tx, agentId, stored) } };

@@ -6,7 +6,7 @@ import { findListedDecision, listDecisions } from '../storage/portal/decisions.t
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { idOf, rangeOf, requireFound } from './query.ts';
-import { seqRange } from './seq-range.ts';
+import { findSeqRange } from './seq-range.ts';
 
 const JSON_FILE = 'application/json; charset=utf-8';
 
@@ -21,7 +21,7 @@ export const decisionHandlers = handlers({
         (allowed === undefined || (each === 'all_conditions_met') === (allowed === 'true')),
     );
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
-      const range = await seqRange(tx, 'decisions', rangeOf(query), after);
+      const range = await findSeqRange(tx, 'decisions', rangeOf(query), after);
       const filter = { ...range, reasons, agentId: idOf(query.agent_id), evaluationId: idOf(query.evaluation_id) };
       return pageOf(
         query,

@@ -7,7 +7,7 @@ import { isLeftOut, listEntries, type PortalEntry } from '../storage/portal/ledg
 import { closeRecertifications, closingObstacle } from '../workspace/close-recertifications.ts';
 import { openIncident } from '../workspace/open-incident.ts';
 import { recordViolation } from '../workspace/record-violation.ts';
-import { incidentFault } from './altered-acts.ts';
+import { findIncidentFault } from './altered-acts.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { idOf, requireFound } from './query.ts';
@@ -33,7 +33,7 @@ export const incidentHandlers = handlers({
   'incidents.read': async ({ workspace, params, parts }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
       const { place_seq: _, ...incident } = requireFound(await findIncident(tx, params.incident));
-      const altered = await incidentFault(tx, incident.id);
+      const altered = await findIncidentFault(tx, incident.id);
       return {
         ...incident,
         altered,

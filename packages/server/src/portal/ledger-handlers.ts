@@ -17,7 +17,7 @@ import { differingRows } from './differing-rows.ts';
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { idOf, rangeOf, requireFound, wholeOf } from './query.ts';
-import { seqRange } from './seq-range.ts';
+import { findSeqRange } from './seq-range.ts';
 import { beginningOf } from './shown-text.ts';
 
 const NDJSON = 'application/x-ndjson; charset=utf-8';
@@ -42,7 +42,7 @@ export const ledgerHandlers = handlers({
     const after = readCursor(query.cursor, ['whole']);
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       const filter = {
-        ...(await seqRange(tx, 'audit', rangeOf(query), after)),
+        ...(await findSeqRange(tx, 'audit', rangeOf(query), after)),
         actor: query.actor ?? null,
         action: query.action ?? null,
         agentId: idOf(query.agent_id),

@@ -9,7 +9,7 @@ import { findSeqAt } from '../storage/portal/ledger.ts';
  * future when a clock was corrected, the rows count as recorded at the time of the correction. So a range has no gaps.
  * @param after the number of the last row of the previous page; the range ends before it. Null for the first page.
  */
-export async function seqRange(
+export async function findSeqRange(
   tx: Transaction,
   log: 'audit' | 'decisions',
   { from, to }: TimeRange,

@@ -4,8 +4,8 @@ import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import { appendEntries, entryOf } from '../ledger/append.ts';
-import { acceptHead, continuityFault, headStore, type KeptHead } from '../ledger/head-memory.ts';
-import { isExtension, LogRewrittenError, openFrontier, storedRoot } from '../ledger/log-tree.ts';
+import { acceptHead, findContinuityFault, headStore, type KeptHead } from '../ledger/head-memory.ts';
+import { isExtension, LogRewrittenError, openFrontier, readStoredRoot } from '../ledger/log-tree.ts';
 import { sealFault } from '../ledger/sealed-heads.ts';
 import type { ServiceAction } from '../ledger/service-actions.ts';
 import { LOG_NAMES, type LogName, readHead, type StoredHead } from '../storage/log-heads.ts';
@@ -72,9 +72,9 @@ async function contradictsCheckpoint(
   { seq, tree }: StoredHead,
 ): Promise<boolean> {
   try {
-    if ((await continuityFault(tx, log, { ...remembered, root: () => remembered.root }, tree)) === undefined) return false;
+    if ((await findContinuityFault(tx, log, { ...remembered, root: () => remembered.root }, tree)) === undefined) return false;
     const size = Math.min(remembered.size, seq);
-    const current = { size, root: await storedRoot(tx, log, size) };
+    const current = { size, root: await readStoredRoot(tx, log, size) };
     if (await isExtension(tx, log, current, { size: seq, root: openFrontier(tree).root() })) return true;
   } catch (error) {
     if (!(error instanceof LogRewrittenError)) throw error;

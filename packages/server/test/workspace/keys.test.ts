@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { verifiedKey } from '../../src/ledger/key-states.ts';
+import { verifyKey } from '../../src/ledger/key-states.ts';
 import { findKeys } from '../../src/storage/ingestion-keys.ts';
 import { changeScopes, mintKey, revokeKey, rotateKey } from '../../src/workspace/ingestion-keys.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
@@ -64,7 +64,7 @@ test('a key is verified without reading the key audit trail, except at its first
   const key = await server.key(own);
   const needsRead = async () => {
     const [record] = await findKeys(server.open.pool, [prefixOf(key)]);
-    const verification = verifiedKey(server.open.pool, record!);
+    const verification = verifyKey(server.open.pool, record!);
     expect(await verification).toMatchObject({ prefix: prefixOf(key) });
     return verification instanceof Promise;
   };

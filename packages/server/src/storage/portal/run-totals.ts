@@ -116,7 +116,7 @@ const isWithinLimits = ({ traces, events, submissions, bytes }: SearchSizes): bo
 
 /**
  * The models that an agent's latest runs in a range of time used, at most MODELS_MAX, each with its number of steps and events, most used
- * first. They are complete if no limit left out a run, a submission or a model.
+ * first. They count as complete if no limit left out a run or a submission, and there are fewer than MODELS_MAX models.
  */
 export async function listModelsOfAgent(
   tx: Transaction,
