@@ -115,7 +115,7 @@ function postgresAccount(dataDir: string): Account {
   );
 }
 
-/** Returns the keeper's user. Throws if another user owns the cluster, because the keeper cannot read its files. */
+/** Returns the keeper's user. Throws if another user owns the cluster, because the keeper cannot read that user's files. */
 function ownerOfCluster(dataDir: string, keeper: Account): Account {
   const cluster = clusterFolder(dataDir);
   const stats = statOrUndefined(cluster);

@@ -17,13 +17,13 @@ export class KeeperClients {
   /** The state that is sent to a new client. */
   #state: KeeperMessage | undefined;
   #awaitsFirstClient = true;
-  #changed: () => void = () => {};
+  #onChange: () => void = () => {};
 
   constructor() {
     this.server = createServer((socket) => this.#addClient(socket));
     setTimeout(() => {
       this.#awaitsFirstClient = false;
-      this.#changed();
+      this.#onChange();
     }, firstClientTimeoutMs).unref();
   }
 
@@ -36,7 +36,7 @@ export class KeeperClients {
   async waitUntilIdle(): Promise<void> {
     while (!this.isIdle) {
       await new Promise<void>((resolve) => {
-        this.#changed = resolve;
+        this.#onChange = resolve;
       });
     }
   }
@@ -61,7 +61,7 @@ export class KeeperClients {
   }
 
   /** Closes the connections of clients that wait until PostgreSQL has stopped. */
-  closeReleased(): void {
+  closeReleasedConnections(): void {
     for (const socket of this.#connections) if (!this.#leases.has(socket)) socket.end();
   }
 
@@ -83,13 +83,13 @@ export class KeeperClients {
     });
     for (const message of this.#undelivered.splice(0)) sendMessage(socket, message);
     if (this.#state !== undefined) sendMessage(socket, this.#state);
-    this.#changed();
+    this.#onChange();
   }
 
   #release(socket: Socket): void {
     this.#leases.delete(socket);
     // PostgreSQL keeps running for the other clients, so there is nothing to wait for.
     if (this.#leases.size > 0) socket.end();
-    this.#changed();
+    this.#onChange();
   }
 }

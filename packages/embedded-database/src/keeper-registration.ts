@@ -12,7 +12,7 @@ export interface RegisteredKeeper {
   readonly socketFolder: string;
 }
 
-/** Opens the keeper's socket, then registers it. Returns undefined if another keeper is alive or registered first. */
+/** Opens the keeper's socket, then registers the keeper. Returns undefined if another keeper is alive or registered first. */
 export async function registerKeeper(dataDir: string, server: Server): Promise<RegisteredKeeper | undefined> {
   const keeperDir = keeperFolder(dataDir);
   const newest = newestRegistration(keeperDir);

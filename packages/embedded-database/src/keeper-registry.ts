@@ -9,9 +9,9 @@ import { connectToSocket } from './socket-connection.ts';
  * one keeper. The highest number is current, and its keeper is alive as long as the socket accepts connections.
  *
  * A keeper takes over from a dead keeper by renaming its own folder to the next number. A rename onto a folder that is not empty fails,
- * so only one keeper wins. A lock file or a socket with a fixed name would have to be removed when it is stale. That could remove the file
- * of a successor instead. The highest number is never removed, even at a clean stop: it makes the next number unique. A keeper that is not
- * registered yet is called a candidate.
+ * so only one keeper wins. A lock file or a socket with a fixed name would have to be removed when it is stale. The removal could hit the
+ * file of a successor instead. The highest number is never removed, even at a clean stop: it makes the next number unique. A keeper that
+ * is not registered yet is called a candidate.
  */
 export interface Registration {
   readonly number: number;

@@ -113,7 +113,7 @@ async function runPostgres(
   if (wasReady || !restarts.isProlonged) clients.setState(undefined);
   if (!clients.isIdle) return postmaster.ended;
   await postmaster.stop();
-  clients.closeReleased();
+  clients.closeReleasedConnections();
   restarts.reset();
   return undefined;
 }

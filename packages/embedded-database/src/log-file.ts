@@ -49,8 +49,8 @@ export function writeLogLine(line: string): void {
 export const closeLog = closeSync;
 
 /**
- * If the log has 16 MiB or more, copies it to `<path>.1`, replacing that file, and empties it. The log is truncated in place, because its
- * writers keep it open.
+ * If the log has 16 MiB or more, copies it to `<path>.1`, replacing that file, and then empties the log. The log is truncated in place,
+ * because its writers keep it open.
  */
 export function boundLog(path: string): void {
   try {

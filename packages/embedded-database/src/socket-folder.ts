@@ -35,7 +35,7 @@ export function makeSocketFolder(folder: string): void {
 /**
  * Creates the folder of PostgreSQL's socket and returns its path. PostgreSQL's user owns it, with mode 0700. Other users except root cannot
  * even attempt to connect.
- * @throws EmbeddedDatabaseError if the path is not a folder of that user
+ * @throws EmbeddedDatabaseError if the path is not a folder of PostgreSQL's user
  */
 export function makePostgresSocketFolder(socketFolder: string, account: Account): string {
   const folder = join(socketFolder, 'socket');

@@ -2,8 +2,8 @@
 const fastShutdownMs = 6_000;
 
 /**
- * How long an immediate shutdown may take after the fast shutdown. It skips PostgreSQL's checkpoint, so the next start recovers from the
- * write-ahead log.
+ * How long an immediate shutdown may take after the fast shutdown. An immediate shutdown skips PostgreSQL's checkpoint, so the next start
+ * recovers from the write-ahead log.
  */
 const immediateShutdownMs = 1_000;
 

@@ -5,7 +5,7 @@ import { stopSignals } from './stop-signals.ts';
 /** A process that stops PostgreSQL when the keeper is killed. */
 export interface Watchdog {
   /** Sets the process ID of the PostgreSQL to stop. */
-  watch(postgres: number): void;
+  watch(postgresPid: number): void;
   /** Ends the watchdog. PostgreSQL keeps running. */
   end(): void;
 }
@@ -37,5 +37,5 @@ export function startWatchdog(cluster: string, account: Account): Watchdog {
   // If there is no watchdog, the next keeper stops the orphaned PostgreSQL.
   shell.on('error', () => {});
   shell.stdin.on('error', () => {});
-  return { watch: (postgres) => void shell.stdin.write(`${postgres}\n`), end: () => void shell.kill('SIGKILL') };
+  return { watch: (postgresPid) => void shell.stdin.write(`${postgresPid}\n`), end: () => void shell.kill('SIGKILL') };
 }

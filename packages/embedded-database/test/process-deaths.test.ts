@@ -15,7 +15,7 @@ test('kill -9 of the only holder stops the database', concurrent, async ({ folde
   const holder = folders.hold(dataDir);
   await holder.waitFor('acquired');
   await holder.kill();
-  expect(await holder.endedBy()).toBe('SIGKILL');
+  expect(await holder.waitForExit()).toBe('SIGKILL');
   await untilNothingRuns(dataDir);
   expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
 });
@@ -94,7 +94,7 @@ test('kill -9 of holder and keeper stops PostgreSQL, and the next start succeeds
   await holder.waitFor('acquired');
   killAll(holder, ...processesOf(dataDir).keepers);
   await untilNothingRuns(dataDir);
-  expect(await holder.endedBy()).toBe('SIGKILL');
+  expect(await holder.waitForExit()).toBe('SIGKILL');
   const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await next.release();
 });
@@ -107,7 +107,7 @@ test('kill -9 of holder and keeper also ends a PostgreSQL that does not respond'
   for (const { pid } of postmasters) process.kill(pid, 'SIGSTOP');
   killAll(holder, ...keepers);
   await untilNothingRuns(dataDir);
-  expect(await holder.endedBy()).toBe('SIGKILL');
+  expect(await holder.waitForExit()).toBe('SIGKILL');
   const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await next.release();
 });
@@ -120,7 +120,7 @@ test('the next start stops an orphaned PostgreSQL and keeps committed data', con
   const { keepers, postmasters, watchdogs } = processesOf(dataDir);
   killAll(holder, ...watchdogs, ...keepers);
   await until('the keeper is dead', () => processesOf(dataDir).keepers.length === 0, LIST_EVERY_MS);
-  expect(await holder.endedBy()).toBe('SIGKILL');
+  expect(await holder.waitForExit()).toBe('SIGKILL');
   expect(processesOf(dataDir).postmasters).toEqual(postmasters);
   const notices: string[] = [];
   const next = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
@@ -138,7 +138,7 @@ test('the next start recovers after kill -9 of all processes at once', concurren
   const { keepers, postmasters, watchdogs } = processesOf(dataDir);
   killAll(holder, ...watchdogs, ...keepers, ...postmasters);
   const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
-  expect(await holder.endedBy()).toBe('SIGKILL');
+  expect(await holder.waitForExit()).toBe('SIGKILL');
   expect(await query(next.superuser, 'SELECT value FROM kept')).toEqual([{ value: 'committed' }]);
   await next.release();
   await expectStopped(dataDir);
@@ -153,7 +153,7 @@ test('the next start succeeds after kill -9 at five points of the first start', 
     const { keepers } = processesOf(dataDir);
     killAll(holder, ...keepers);
     const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
-    expect(await holder.endedBy()).toBe('SIGKILL');
+    expect(await holder.waitForExit()).toBe('SIGKILL');
     expect(await query(next.owner, 'SELECT count(*)::int AS n FROM pg_roles WHERE rolname LIKE $$countersign%$$')).toEqual([
       { n: 3 },
     ]);
@@ -228,7 +228,7 @@ test('a keeper without holders exits', concurrent, async ({ folders }) => {
   const holder = folders.hold(dataDir);
   await until('the keeper runs', () => processesOf(dataDir).keepers.length === 1, LIST_EVERY_MS);
   await holder.kill();
-  expect(await holder.endedBy()).toBe('SIGKILL');
+  expect(await holder.waitForExit()).toBe('SIGKILL');
   await untilNothingRuns(dataDir);
   expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.endsWith('.sock'))).toEqual([]);
 });

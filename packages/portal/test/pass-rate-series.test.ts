@@ -29,14 +29,14 @@ test('pass rates are grouped by suite, or by evaluation name if there is no suit
     ['safety', [20, 30]],
     ['regression', [90]],
   ]);
-  expect(others).toEqual({ suites: 0, points: [] });
+  expect(others).toEqual({ suiteCount: 0, points: [] });
 });
 
 test('the most recently evaluated suites have lines, and the points of all other suites are kept', () => {
   const points = Array.from({ length: 40 }, (_each, hour) => point(hour, `suite-${hour % 8}`));
   const { lines, others } = seriesOf(ratedPoints(points), 5);
   expect(lines.map(({ name }) => name)).toEqual(['suite-7', 'suite-6', 'suite-5', 'suite-4', 'suite-3']);
-  expect(others.suites).toBe(3);
+  expect(others.suiteCount).toBe(3);
   expect(lines.flatMap(({ points: linePoints }) => linePoints).length + others.points.length).toBe(40);
 });
 

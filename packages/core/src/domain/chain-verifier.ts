@@ -81,7 +81,7 @@ export class ChainVerifier {
     if (typeof row !== 'object' || row === null || Array.isArray(row)) return { seq, reason: 'the row is not an object' };
     const { row_hash: rowHash, ...entry } = row as Record<string, unknown>;
     const reason =
-      this.#shapeFault(entry, rowHash) ?? this.#placeFault(entry, seq) ?? this.#hashFault(entry, rowHash as string, text);
+      this.#shapeFault(entry, rowHash) ?? this.#positionFault(entry, seq) ?? this.#hashFault(entry, rowHash as string, text);
     if (reason !== undefined) return { seq, reason };
     this.head = { seq, rowHash: rowHash as string };
     this.tenantId ??= entry.tenant_id as string;
@@ -122,8 +122,8 @@ export class ChainVerifier {
     // next() must verify rows with these actions, because it also reads their metadata.
     if (end === NO_END || ACTIONS_WITH_METADATA.has(entryText.value('action'))) return NO_END;
     const at = entryText.value('recorded_at')!;
-    const isInPlace = at === this.#lastRecordedAt || (isInstant(at) && at > (this.#lastRecordedAt ?? ''));
-    return isInPlace && FORMS.every(({ name, isOfForm }) => isOfForm(entryText.value(name))) ? end : NO_END;
+    const isInTimeOrder = at === this.#lastRecordedAt || (isInstant(at) && at > (this.#lastRecordedAt ?? ''));
+    return isInTimeOrder && FORMS.every(({ name, isOfForm }) => isOfForm(entryText.value(name))) ? end : NO_END;
   }
 
   #accept(rowHash: string): void {
@@ -145,7 +145,7 @@ export class ChainVerifier {
     return undefined;
   }
 
-  #placeFault(entry: Record<string, unknown>, seq: number): string | undefined {
+  #positionFault(entry: Record<string, unknown>, seq: number): string | undefined {
     if (entry.seq !== seq) return `seq is ${JSON.stringify(entry.seq)}, expected ${seq}: a row is missing, repeated or moved`;
     if (this.tenantId !== undefined && entry.tenant_id !== this.tenantId)
       return `tenant_id is not ${this.tenantId}: the row belongs to another tenant`;

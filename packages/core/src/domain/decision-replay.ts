@@ -13,8 +13,8 @@ import { showsName, suggestedNames } from './suggested-names.ts';
 /** One minute plus the rounding to 0.0001 hours. The evidence may be read up to one minute before or after the decision's timestamp. */
 const AGE_DIFFERENCE_MAX_HOURS = 0.0168;
 
-/** An age limit that no age exceeds, and one that every age exceeds. */
-const [NO_LIMIT, NO_AGE] = [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER];
+/** Age limits above and below every age. */
+const [ABOVE_EVERY_AGE, BELOW_EVERY_AGE] = [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER];
 
 /** The export from which decisions are computed again is of another log. This says nothing about the decisions. */
 export class NotEvidenceError extends Error {
@@ -152,9 +152,9 @@ function differenceFrom(decision: Record<string, unknown>, document: EvidenceDoc
  * stated, both results of this comparison are possible.
  */
 function ageLimitsOf(decision: Record<string, unknown>): number[] {
-  if (!statesRequest(decision)) return [NO_LIMIT, NO_AGE];
+  if (!statesRequest(decision)) return [ABOVE_EVERY_AGE, BELOW_EVERY_AGE];
   const { evaluation_age: age, max_age_hours: limit } = decision;
-  return [typeof age === 'number' && age >= 0 && age <= (limit as number) ? NO_LIMIT : NO_AGE];
+  return [typeof age === 'number' && age >= 0 && age <= (limit as number) ? ABOVE_EVERY_AGE : BELOW_EVERY_AGE];
 }
 
 /** Whether a signed age is close enough to a computed age. The time at which the evidence was read is not known exactly. */

@@ -150,15 +150,15 @@ export const agentLabelOf = ({ agent, asked }: Pick<EvidenceDocument, 'agent' | 
 /** Returns the input of decidePromotion: the facts, and the ages of the evaluations. */
 export function evidenceOf(read: EvidenceInput & { similar_names?: readonly string[] }): Evidence {
   const { agent, approval } = read;
-  const now = microsOf(read.read_at);
+  const nowMicros = microsOf(read.read_at);
   return {
     agent: agent === null ? null : { id: agent.id, name: agent.name, isHighRisk: agent.risk_level !== 'low' },
-    evaluation: agent === null || read.evaluation === null ? null : decidedEvaluation(read.evaluation, agent.name, now),
+    evaluation: agent === null || read.evaluation === null ? null : decidedEvaluation(read.evaluation, agent.name, nowMicros),
     approval: approval?.status ?? null,
-    isApprovalInFuture: approval !== null && !(microsOf(approval.decided_at) <= now + CLOCKS_APART_MICROS),
+    isApprovalInFuture: approval !== null && !(microsOf(approval.decided_at) <= nowMicros + CLOCKS_APART_MICROS),
     openRecertifications: read.open_recertifications,
     others: read.other_evaluations.map(({ name, suite, status, pass_rate, ...times }) => {
-      return { name, suite, status, pass_rate, ageHours: ageHours(times, now) };
+      return { name, suite, status, pass_rate, ageHours: ageHours(times, nowMicros) };
     }),
     ...(read.similar_names === undefined ? {} : { similarNames: read.similar_names }),
   };
@@ -167,7 +167,7 @@ export function evidenceOf(read: EvidenceInput & { similar_names?: readonly stri
 /** The tolerated difference between the clocks of two nodes. If an approval is further in the future, a clock was wrong. */
 const CLOCKS_APART_MICROS = 5_000_000;
 
-function decidedEvaluation(read: EvidenceEvaluation, agentName: string, now: number): Evidence['evaluation'] {
+function decidedEvaluation(read: EvidenceEvaluation, agentName: string, nowMicros: number): Evidence['evaluation'] {
   return {
     id: read.id,
     name: read.name,
@@ -179,7 +179,7 @@ function decidedEvaluation(read: EvidenceEvaluation, agentName: string, now: num
     recorded_by: read.recorded_by,
     agent_name: agentName,
     ...(read.evaluated_at === null ? {} : { evaluated_at: inMilliseconds(read.evaluated_at) }),
-    ageHours: ageHours(read, now),
+    ageHours: ageHours(read, nowMicros),
   };
 }
 
@@ -187,10 +187,13 @@ function decidedEvaluation(read: EvidenceEvaluation, agentName: string, now: num
  * The age of an evaluation in hours. It counts from `evaluated_at` or `recorded_at`, whichever is earlier. If `recorded_at` is in the
  * future, a clock was wrong. Then the age is negative even if `evaluated_at` is in the past, and the evaluation does not count.
  */
-function ageHours(times: { recorded_at: string; evaluated_at: string | null }, now: number): number {
-  const recorded = microsOf(times.recorded_at);
-  const since = times.evaluated_at === null || recorded > now ? recorded : Math.min(recorded, microsOf(times.evaluated_at));
-  return (now - since) / 3_600_000_000;
+function ageHours(times: { recorded_at: string; evaluated_at: string | null }, nowMicros: number): number {
+  const recordedMicros = microsOf(times.recorded_at);
+  const startMicros =
+    times.evaluated_at === null || recordedMicros > nowMicros
+      ? recordedMicros
+      : Math.min(recordedMicros, microsOf(times.evaluated_at));
+  return (nowMicros - startMicros) / 3_600_000_000;
 }
 
 /** Microseconds since 1970 of a time with six fraction digits. The number is exact, because it is below 2^53 until the year 2255. */

@@ -75,7 +75,8 @@ export interface FoundEvidence {
 
 /**
  * The state that the events of a workspace's evidence log produce. Promotion checks use only this state. So rows that were written to the
- * database without the server cannot change whether a promotion is allowed, and no message names an agent that only the table has.
+ * database without the server cannot change whether a promotion is allowed, and no message names an agent that only the table of agents
+ * has.
  */
 export class EvidenceState {
   #size = 0;

@@ -7,10 +7,10 @@ import { inexactnessOf } from './exact-json.ts';
  * @param what the name of the text, for the fault.
  */
 export function parseLine(text: string, what = 'the line'): { row: unknown } | { fault: string } {
-  if (bracketsDeeperThan(text, NESTING_MAX)) return { fault: `${what} is nested deeper than ${NESTING_MAX}` };
+  if (isTextNestedDeeperThan(text, NESTING_MAX)) return { fault: `${what} is nested deeper than ${NESTING_MAX}` };
   const parsed = parse(text, what);
   if ('fault' in parsed) return parsed;
-  if (isExactly(parsed.row, text)) return parsed;
+  if (isKnownExact(parsed.row, text)) return parsed;
   // JSON parsers differ on which of two members with the same name they keep, and on inexact numbers. So they could read different values
   // from one hashed text.
   const [inexact] = inexactnessOf(text);
@@ -24,7 +24,7 @@ export function parseLine(text: string, what = 'the line'): { row: unknown } | {
  * Whether JSON.stringify of the value gives the same text. If so, parsing lost nothing, and no scan is needed. This is true of most lines
  * that this service wrote. A text that may contain half of a surrogate pair is always scanned.
  */
-const isExactly = (row: unknown, text: string): boolean => JSON.stringify(row) === text && !text.includes('\\ud');
+const isKnownExact = (row: unknown, text: string): boolean => JSON.stringify(row) === text && !text.includes('\\ud');
 
 /** This decoder keeps a byte order mark, so JSON.parse rejects a text that starts with one. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -48,16 +48,16 @@ function parse(text: string, what: string): { row: unknown } | { fault: string }
 }
 
 /** Whether a text is nested deeper than `max`. Checked before parsing, because a line of brackets would become millions of objects. */
-function bracketsDeeperThan(text: string, max: number): boolean {
-  if (!hasMoreOpened(text, max)) return false;
+function isTextNestedDeeperThan(text: string, max: number): boolean {
+  if (!hasMoreOpeningBrackets(text, max)) return false;
   let depth = 0;
-  let inString = false;
+  let isInString = false;
   for (let at = 0; at < text.length; at += 1) {
     const char = text.charCodeAt(at);
-    if (inString) {
+    if (isInString) {
       if (char === 0x5c) at += 1;
-      else if (char === 0x22) inString = false;
-    } else if (char === 0x22) inString = true;
+      else if (char === 0x22) isInString = false;
+    } else if (char === 0x22) isInString = true;
     else if (char === 0x7b || char === 0x5b) {
       depth += 1;
       if (depth > max) return true;
@@ -67,7 +67,7 @@ function bracketsDeeperThan(text: string, max: number): boolean {
 }
 
 /** Whether a text has more than `max` opening brackets, including those in strings. If not, its nesting is within the limit. */
-function hasMoreOpened(text: string, max: number): boolean {
+function hasMoreOpeningBrackets(text: string, max: number): boolean {
   let opened = 0;
   for (const bracket of ['{', '[']) {
     for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {

@@ -24,7 +24,7 @@ export function nameSkeletons(name: string): NameSkeletons {
   return { asWritten: skeleton(foldCase(skeleton(trimmed))), caseless: skeleton(foldCase(trimmed)) };
 }
 
-/** Whether two names look alike: they differ at most by case and look-alike letters. */
+/** Whether two names look alike: at least one of their two keys is equal. */
 export function lookAlike(a: string, b: string): boolean {
   const [first, second] = [nameSkeletons(a), nameSkeletons(b)];
   return first.asWritten === second.asWritten || first.caseless === second.caseless;
@@ -78,7 +78,7 @@ const WIDTHS = [
 /** This hyphen is in neither the table nor the ranges. */
 const MONGOLIAN_HYPHEN = '\u1806';
 
-/** The table replaces this hyphen by a Japanese long vowel mark. Instead, a hyphen replaces it, as with other forms of ASCII characters. */
+/** The table replaces this hyphen by a Japanese long vowel mark. Here, its ordinary form `-` replaces it. */
 const FULL_WIDTH_HYPHEN = '\uff0d';
 
 /** Adds the forms from `first` to `last` that the table leaves out. Each form gets the replacement of its ordinary form. */

@@ -59,8 +59,8 @@ export function openAttestation(
 }
 
 /**
- * Whether a key is live, or was retired at `timestamp` or later. A key whose `retired_at` is not an instant counts as retired before that.
- * Instants are compared as text, because their form allows days that do not exist.
+ * Whether a key is live, or was retired at `timestamp` or later. A key whose `retired_at` is not an instant counts as retired before
+ * `timestamp`. Instants are compared as text, because their form allows days that do not exist.
  */
 const isLiveAt = (timestamp: string, { retiredAt }: AttestationKey): boolean =>
   retiredAt === undefined || retiredAt === null || (isInstant(retiredAt) && retiredAt >= timestamp);

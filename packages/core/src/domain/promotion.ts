@@ -25,7 +25,7 @@ export interface Evidence {
   /** The number of open re-certifications of the agent. */
   openRecertifications: number;
   /**
-   * The latest evaluation of every other series of the agent (suite or name, and harness), latest first; at most OTHERS_MAX plus one.
+   * The latest evaluation of every other series of the agent (see evidence-state.ts), latest first; at most OTHERS_MAX plus one.
    * Empty unless `evaluation` is passing.
    */
   others: readonly OtherEvaluation[];
@@ -106,7 +106,7 @@ function otherInWords({ name, suite, status, pass_rate: rate, ageHours }: OtherE
 
 const QUOTED_LENGTH_MAX = 60;
 
-/** A name in a message: quoted, shortened, and without characters that are invisible or change the direction of the text. */
+/** A name in a message: quoted, shortened, and without characters of the categories C, Zl and Zp, such as direction overrides. */
 function quote(name: string): string {
   const plain = [...name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').replaceAll('"', "'")];
   return `"${plain.length > QUOTED_LENGTH_MAX ? `${plain.slice(0, QUOTED_LENGTH_MAX - 1).join('')}…` : plain.join('')}"`;
@@ -281,9 +281,9 @@ const failedCheck = (condition: Condition, reason: Reason, message: string): Con
 });
 
 /**
- * Rounds an age in hours to 4 decimals, away from zero, which is strict at both limits: 0 and the maximum age. The same number is
- * compared, shown and signed, so a decision is consistent. All JSON printers write 4 decimals the same way. The function first rounds to
- * the nearest: 1.1 * 10,000 is 11000.000000000002 and must not become 11,001.
+ * Rounds an age in hours to 4 decimals, away from zero. So a negative age does not become 0, and an age above the limit does not become
+ * equal to it. The same number is compared, shown and signed, so a decision is consistent. All JSON printers write 4 decimals the same way.
+ * The function first rounds to the nearest: 1.1 * 10,000 is 11000.000000000002 and must not become 11,001.
  */
 export function roundedHours(hours: number): number {
   const nearest = Math.round(Math.abs(hours) * 10_000);

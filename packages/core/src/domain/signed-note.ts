@@ -68,10 +68,10 @@ export function addSignatures(note: string, signers: readonly NoteSigner[], sha2
   const text = noteText(note);
   const lines = note.slice(text.length + 1).split('\n');
   const signed = signers.map((signer) => ({ signer, line: signatureLine(text, signer, sha256) }));
-  const kept = lines
+  const keptLines = lines
     .filter((line) => SIGNATURE_LINE.test(line))
     .map((line) => signed.find(({ signer }) => isSignatureOf(line, signer, sha256))?.line ?? `${line}\n`);
-  return `${text}\n${[...new Set([...kept, ...signed.map(({ line }) => line)])].join('')}`;
+  return `${text}\n${[...new Set([...keptLines, ...signed.map(({ line }) => line)])].join('')}`;
 }
 
 /** The signed text of a note; empty if the note has no blank line. */

@@ -7,7 +7,7 @@ const SUGGESTION = /; did you mean ((?:"[^"]*"(?: or )?)+)\?$/;
  */
 const SEARCHED_LENGTH = 1_000;
 
-/** The maximum number of code points of a name in a message. A longer name is cut to one fewer, and an ellipsis follows. */
+/** The maximum number of code points of a name in a message. Of a longer name, a message shows the first 59 and an ellipsis. */
 const SHOWN_LENGTH_MAX = 60;
 
 /** The names that the message of a decision suggests, as the message shows them; empty if it suggests none. */

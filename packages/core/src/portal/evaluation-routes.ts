@@ -65,7 +65,7 @@ export const RelatedRuns = Type.Object({
   from: nullable(
     dateTime({
       description:
-        'The start of these runs: the time of the last evaluation of the agent that was recorded earlier; null if there is none.',
+        "The start of these runs: when the agent's last evaluation before this one was recorded; null if there is none.",
     }),
   ),
   to: dateTime({ description: 'When this evaluation was recorded.' }),
@@ -82,7 +82,7 @@ export const RelatedRuns = Type.Object({
     },
   ),
   models_complete: flag({
-    description: 'Whether `models` names all models of these runs. False if a limit of the search left some out.',
+    description: 'True if `models` names all models of these runs; false if a limit of the search may have left some out.',
   }),
   counted_max: count({
     description: 'The maximum number of traces, and of telemetry events, in the totals. The latest ones are counted.',

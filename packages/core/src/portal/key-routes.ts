@@ -67,7 +67,7 @@ export type NewKey = Static<typeof NewKey>;
 export const ScopesChange = Type.Object(
   {
     scopes: scopeList('The scopes of the key from its next request on.'),
-    from: optional(scopeList('The scopes that the page showed. If the key has other scopes now, the change is refused (409).')),
+    from: optional(scopeList('The scopes that the page showed. If the key has other scopes now, the request is rejected (409).')),
   },
   { additionalProperties: false },
 );

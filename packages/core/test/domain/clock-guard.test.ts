@@ -139,7 +139,7 @@ describe("jump of the database's clock", () => {
   });
 });
 
-test('whatever the jumps, differing clocks and a server clock that jumped ahead are faults at once; correct clocks become safe', () => {
+test('after any jumps, clocks that differ and a server clock that jumped ahead are faults at once, and correct clocks become safe', () => {
   const step = fc.record({
     wallAheadMs: fc.integer({ min: -2 * HOUR_MS, max: 2 * HOUR_MS }),
     databaseAheadMs: fc.integer({ min: -2 * HOUR_MS, max: 2 * HOUR_MS }),

@@ -62,7 +62,7 @@ describe('reader of canonical text', () => {
     );
   });
 
-  test('reads a changed text to its end if and only if the result is canonical', () => {
+  test('reads a changed text to its end if and only if the text is canonical', () => {
     fc.assert(
       fc.property(values.chain(changed), (text) => {
         expect(endOf(text) === text.length && text !== '').toBe(isCanonical(text));

@@ -78,7 +78,7 @@ describe('the evidence state of an agent with many suites', () => {
     },
   );
 
-  test('keeps a limited number of evaluations, however many names a sender uses', () => {
+  test('keeps a limited number of evaluations, however many suites a sender names', () => {
     const names = Array.from({ length: 10_000 }, (_, number): SentEvaluation => ({ suite: `suite ${number}`, harnessId: null }));
     expect(stateAfter(names).evaluationCount).toBeLessThan(OTHERS_MAX + 5);
   });

@@ -36,8 +36,8 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
       </>
     );
   }
-  const suites = series.lines.length + series.others.suites;
-  const inSuites = `in ${suites === 1 ? 'one suite' : `${suites} suites`} over time`;
+  const suiteCount = series.lines.length + series.others.suiteCount;
+  const inSuites = `in ${suiteCount === 1 ? 'one suite' : `${suiteCount} suites`} over time`;
   const latest = formatPercent(rated.at(-1)?.pass_rate);
   const evaluations = formatCountOf(rated.length, 'evaluation', 'evaluations');
   return (
@@ -56,7 +56,7 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
         </span>
         <span className={styles.threshold}>threshold {formatPercent(threshold)}</span>
       </p>
-      {suites > 1 && <Legend series={series} />}
+      {suiteCount > 1 && <Legend series={series} />}
       <Plot
         label={`Pass rate of ${evaluations} ${inSuites}, threshold ${formatPercent(threshold)}; the latest is ${latest}`}
         height={HEIGHT_PX}
@@ -88,11 +88,11 @@ const Legend = ({ series: { lines, others } }: { series: RateSeriesSet }) => (
         <span className={styles.latest}>{formatPercent(points.at(-1)?.pass_rate)}</span>
       </li>
     ))}
-    {others.suites > 0 && (
+    {others.suiteCount > 0 && (
       <li>
         <SeriesMark series={null} />
         <span>
-          {formatCount(others.suites)} other {others.suites === 1 ? 'suite' : 'suites'}
+          {formatCount(others.suiteCount)} other {others.suiteCount === 1 ? 'suite' : 'suites'}
         </span>
       </li>
     )}

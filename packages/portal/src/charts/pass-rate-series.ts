@@ -15,7 +15,7 @@ export interface RateSeriesSet {
   /** The suites with their own line, most recently evaluated first. */
   lines: readonly RateSeries[];
   /** The points of all other suites, without a line, and the number of these suites. */
-  others: { suites: number; points: readonly RatedPoint[] };
+  others: { suiteCount: number; points: readonly RatedPoint[] };
 }
 
 /** The evaluations with a pass rate in chronological order. */
@@ -44,7 +44,7 @@ export function seriesOf(points: readonly RatedPoint[], linesMax: number): RateS
   const rest = latestFirst.slice(linesMax);
   return {
     lines: latestFirst.slice(0, linesMax),
-    others: { suites: rest.length, points: rest.flatMap(({ points: ofName }) => ofName) },
+    others: { suiteCount: rest.length, points: rest.flatMap(({ points: ofName }) => ofName) },
   };
 }
 
