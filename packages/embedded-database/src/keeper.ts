@@ -30,7 +30,7 @@ async function runKeeper(configuration: KeeperConfiguration): Promise<void> {
   const clients = new KeeperClients();
   const keeper = await registerKeeper(configuration.dataDir, clients.server);
   if (keeper === undefined) return;
-  const boundingLog = setInterval(() => boundLog(logFile(configuration.dataDir)), 60_000);
+  const logTimer = setInterval(() => boundLog(logFile(configuration.dataDir)), 60_000);
   try {
     boundLog(logFile(configuration.dataDir));
     await supervise(configuration, keeper, clients);
@@ -41,7 +41,7 @@ async function runKeeper(configuration: KeeperConfiguration): Promise<void> {
     clients.setState({ kind: 'failed', code, message });
     await Promise.race([clients.waitUntilIdle(), sleep(failureNoticeMs, undefined, { ref: false })]);
   }
-  clearInterval(boundingLog);
+  clearInterval(logTimer);
   clients.close();
   // A client that does not read (stopped by a debugger) must not keep the keeper alive.
   setTimeout(() => process.exit(), failureNoticeMs).unref();

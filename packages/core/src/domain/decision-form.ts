@@ -31,6 +31,6 @@ function isText(value: unknown): value is string {
 
 /** Returns the fault of the first missing or malformed member of a decision; undefined if there is none. The decision is untrusted. */
 export function decisionFormFault(decision: Readonly<Record<string, unknown>>): string | undefined {
-  const wrong = MEMBERS.find(({ name, isOfForm }) => !isOfForm(Object.hasOwn(decision, name) ? decision[name] : undefined));
-  return wrong === undefined ? undefined : `${wrong.name} is not ${wrong.form}`;
+  const malformed = MEMBERS.find(({ name, isOfForm }) => !isOfForm(Object.hasOwn(decision, name) ? decision[name] : undefined));
+  return malformed === undefined ? undefined : `${malformed.name} is not ${malformed.form}`;
 }

@@ -31,7 +31,7 @@ export function firstChangeByParsing(text: string): Issue | undefined {
 
 /** The first member of a JSON text that an object has twice; undefined if there is none. @param text JSON that JSON.parse has accepted. */
 export function firstRepeatedMember(text: string): Issue | undefined {
-  const scan = new Scan(text, { numbers: NONE, isLenient: true, isForMembers: true });
+  const scan = new Scan(text, { numbers: NONE, isLenient: true, ignoresNumbers: true });
   scan.run();
   return scan.issues[0];
 }
@@ -55,7 +55,7 @@ interface ScanOptions {
   /** Whether the scan ignores lone surrogates, minus zero and rounded fractions. */
   isLenient: boolean;
   /** Whether the scan ignores all numbers too, so that it finds only repeated members. Default: false. */
-  isForMembers?: boolean;
+  ignoresNumbers?: boolean;
 }
 
 /** One pass over the text with an explicit stack, so that deep nesting cannot overflow the call stack. */
@@ -134,7 +134,7 @@ class Scan {
   #number(): void {
     const start = this.#at;
     while (isNumberChar(this.#text.charCodeAt(this.#at))) this.#at += 1;
-    if (this.#options.isForMembers === true) return;
+    if (this.#options.ignoresNumbers === true) return;
     const literal = this.#text.slice(start, this.#at);
     if (isExact(literal)) return;
     const mustBeNumber = this.#frames.length === 1 && this.#options.numbers.has(String(this.#frames[0]?.step));
@@ -167,11 +167,11 @@ function isExact(literal: string): boolean {
   const printed = String(number);
   if (printed === literal) return true;
   if (literal.length <= 16 && Number.isSafeInteger(number) && /^-?\d+$/.test(literal)) return true;
-  const sent = decimalForm(literal);
-  const read = decimalForm(printed);
+  const form = decimalForm(literal);
+  const printedForm = decimalForm(printed);
   return (
-    sent.digits === read.digits &&
-    (sent.digits === '' || (sent.exponent === read.exponent && sent.isNegative === read.isNegative))
+    form.digits === printedForm.digits &&
+    (form.digits === '' || (form.exponent === printedForm.exponent && form.isNegative === printedForm.isNegative))
   );
 }
 

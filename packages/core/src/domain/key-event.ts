@@ -61,8 +61,8 @@ export function checkKeyEvent(value: unknown, expected: LogPosition): { event: K
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'the event is not an object' };
   const event = value as KeyEvent;
   if (event.version !== 2) return { fault: `version ${JSON.stringify(event.version)} is not known to this verifier` };
-  const wrong = wrongMember(value as Record<string, unknown>);
-  if (wrong !== undefined) return { fault: wrong };
+  const fault = memberFault(value as Record<string, unknown>);
+  if (fault !== undefined) return { fault };
   const misplaced = positionFault(event, expected);
   return misplaced === undefined ? { event } : { fault: misplaced };
 }
@@ -90,7 +90,7 @@ const MEMBERS: Readonly<Record<keyof KeyEvent, Form>> = {
   expires_at: orNull(isInstant),
 };
 
-function wrongMember(event: Readonly<Record<string, unknown>>): string | undefined {
+function memberFault(event: Readonly<Record<string, unknown>>): string | undefined {
   const unknown = Object.keys(event).find((name) => !Object.hasOwn(MEMBERS, name));
   if (unknown !== undefined) return `${JSON.stringify(unknown)} is not a member of a key event`;
   for (const [name, isOfForm] of Object.entries(MEMBERS)) {

@@ -92,21 +92,21 @@ export class MergedTrace {
 
   /** Merges spans as `mergeSpans` in the server's storage does. */
   #mergeSpans(spans: readonly Span[], submission: number): void {
-    const sent = new Map<string, MergedSpan>();
+    const sentSpans = new Map<string, MergedSpan>();
     for (const span of spans) {
       const parent = parentOfCall(span);
-      const repeats = parent !== null && reportsCall(this.#spans.get(parent) ?? { parentOfCall: null });
-      sent.set(span.span_id, { ...(repeats ? {} : usageMembers(span)), submission, parentOfCall: parent });
+      const repeatsParent = parent !== null && reportsCall(this.#spans.get(parent) ?? { parentOfCall: null });
+      sentSpans.set(span.span_id, { ...(repeatsParent ? {} : usageMembers(span)), submission, parentOfCall: parent });
     }
-    for (const [spanId, span] of sent) {
+    for (const [spanId, span] of sentSpans) {
       if (!reportsCall(span)) continue;
       for (const below of this.#callsBelow.get(spanId) ?? []) {
         const stored = this.#spans.get(below)!;
-        if (stored.parentOfCall !== spanId || sent.has(below)) continue;
+        if (stored.parentOfCall !== spanId || sentSpans.has(below)) continue;
         this.#spans.set(below, { submission: stored.submission, parentOfCall: spanId });
       }
     }
-    for (const [spanId, span] of sent) {
+    for (const [spanId, span] of sentSpans) {
       this.#spans.set(spanId, span);
       if (span.parentOfCall === null) continue;
       const calls = this.#callsBelow.get(span.parentOfCall) ?? new Set();

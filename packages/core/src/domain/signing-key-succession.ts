@@ -75,8 +75,8 @@ export function successionFault(key: ListedKey, predecessor: NoteKey, { sha256, 
 /** Returns the fault of the first key that is listed twice, or not signed by its predecessor in the list; undefined if there is none. */
 export function listedSuccessionFault(listed: readonly unknown[], checks: SuccessionChecks): string | undefined {
   const keys = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
-  const twice = keys.find(({ kid }, index) => keys.findIndex((key) => key.kid === kid) !== index);
-  if (twice !== undefined) return `the key ${twice.kid} is listed twice`;
+  const repeated = keys.find(({ kid }, index) => keys.findIndex((key) => key.kid === kid) !== index);
+  if (repeated !== undefined) return `the key ${repeated.kid} is listed twice`;
   for (const key of keys) {
     const predecessor = keys.find(({ kid }) => kid === key.predecessor);
     const fault = predecessor === undefined ? undefined : successionFault(key, predecessor.noteKey, checks);

@@ -66,9 +66,9 @@ export class TreeVerifier {
     const otherLog = this.#otherLog(log, tenantId);
     if (otherLog !== undefined) return otherLog;
     const head = this.#firstContradiction === undefined ? this.#pending.at(-1) : this.#firstHead;
-    const found = this.#firstContradiction ?? this.#cutOff();
-    if (found === undefined || head === undefined) return found;
-    return { ...found, reason: found.reason + restoreRemark(head, log, restores) };
+    const contradiction = this.#firstContradiction ?? this.#cutOff();
+    if (contradiction === undefined || head === undefined) return contradiction;
+    return { ...contradiction, reason: contradiction.reason + restoreRemark(head, log, restores) };
   }
 
   #compare(): void {

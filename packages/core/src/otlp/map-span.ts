@@ -42,8 +42,8 @@ export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsP
   for (const each of conversation?.sourceNames ?? []) usedNames.add(each);
   const [first, second] = match.kind === 'tool' ? TOOL_CONTENT : OTHER_CONTENT;
   const content = [read(first), read(second)] as const;
-  const found = match.kind === 'retrieval' && content[1] === undefined ? documentsOf(record) : undefined;
-  for (const each of found?.sourceNames ?? []) usedNames.add(each);
+  const retrieved = match.kind === 'retrieval' && content[1] === undefined ? documentsOf(record) : undefined;
+  for (const each of retrieved?.sourceNames ?? []) usedNames.add(each);
   const error = spanError(record);
   const span: Span = {
     span_id: record.spanId,
@@ -56,7 +56,7 @@ export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsP
   assign(span, 'provider', read('provider'));
   if ((match.kind === 'llm' && !repeatsParent) || match.isEmbedding) for (const field of USAGE) assign(span, field, read(field));
   assign(span, first, content[0] === undefined ? undefined : fromJson(content[0]));
-  assign(span, second, content[1] === undefined ? found?.documents : fromJson(content[1]));
+  assign(span, second, content[1] === undefined ? retrieved?.documents : fromJson(content[1]));
   if (conversation !== undefined) span.messages = conversation.messages;
   if (error !== undefined && error !== '') span.error = error;
   assignTimes(span, record);

@@ -104,10 +104,10 @@ describe('golden proofs of the independent implementation', () => {
 
   test.each(golden.logs as GoldenLog[])('$log: consistency proofs lead to both roots', ({ roots, consistency }) => {
     for (const { first: from, second, hashes } of consistency) {
-      const sent = hashes.map((hash) => fromBase64(hash)!);
-      expect(consistencyRanges(from, second)).toHaveLength(sent.length);
+      const proof = hashes.map((hash) => fromBase64(hash)!);
+      expect(consistencyRanges(from, second)).toHaveLength(proof.length);
       if (from === 0 || from === second) continue;
-      const computed = rootsOfConsistency(from, second, bytes(roots[from]!), sent, sha256)!;
+      const computed = rootsOfConsistency(from, second, bytes(roots[from]!), proof, sha256)!;
       expect([hex(computed.first), hex(computed.second)]).toEqual([roots[from], roots[second]]);
     }
   });

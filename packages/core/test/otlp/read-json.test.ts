@@ -49,8 +49,8 @@ describe('the reader of OTLP/JSON', () => {
 
   test('reads doubles from numbers, decimal text and the strings NaN, Infinity and -Infinity', () => {
     const sent = [0.5, -1, '1e3', '-0.25', 'NaN', 'Infinity', '-Infinity', JSON.parse('1e999')];
-    const read = [0.5, -1, 1000, -0.25, 'NaN', 'Infinity', '-Infinity', 'Infinity'];
-    expect(sent.map((doubleValue) => attributeValue({ doubleValue }))).toEqual(read);
+    const expected = [0.5, -1, 1000, -0.25, 'NaN', 'Infinity', '-Infinity', 'Infinity'];
+    expect(sent.map((doubleValue) => attributeValue({ doubleValue }))).toEqual(expected);
   });
 
   test.each([true, [], {}, '', ' ', 'nan', '0x10', 'much', '1e999'])('rejects %j as a double', (doubleValue) => {

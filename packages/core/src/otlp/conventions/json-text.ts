@@ -35,7 +35,7 @@ export function parsingWithinLimit<T>(work: () => T): T {
 
 /** Parses a text that is a JSON object or array. Returns other values unchanged, including JSON that is too deep or has too many values. */
 export function fromJson(value: Value): Value {
-  if (typeof value !== 'string' || !/^\s*[[{]/.test(value) || !takeValues(value)) return value;
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value) || !addIfWithinLimit(value)) return value;
   try {
     const parsed = JSON.parse(value) as Value;
     return isNestedDeeperThan(parsed, JSON_DEPTH_MAX) ? value : parsed;
@@ -55,7 +55,7 @@ export function parsedJson(value: Value): Value {
 }
 
 /** Whether a text may be parsed. If so, adds it to the texts parsed so far. */
-function takeValues(text: string): boolean {
+function addIfWithinLimit(text: string): boolean {
   const parsed = currentSize ?? { characters: 0, values: 0 };
   // A text has at most two values per three characters, as in `[1]`. So the values of texts within this limit need not be counted.
   if (parsed.characters + text.length <= 2 * JSON_TEXT_VALUES_MAX) {

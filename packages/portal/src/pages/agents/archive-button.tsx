@@ -11,13 +11,13 @@ import { toast } from '../../toasts/toasts.tsx';
 export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
-  const [dialogOpen, setDialogOpen] = useState(false);
+  const [isDialogOpen, setIsDialogOpen] = useState(false);
   // Whether the dialog archives or restores the agent. It stays the same even if someone else archives or restores the agent meanwhile.
   const [isArchiving, setIsArchiving] = useState(false);
   if (!useHasRole('admin')) return null;
   const ask = () => {
     setIsArchiving(agent.archived_at === null);
-    setDialogOpen(true);
+    setIsDialogOpen(true);
   };
   const act = async (rationale: string) => {
     const { changed } = await call('agents.set_archived', {
@@ -37,8 +37,8 @@ export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> })
         {agent.archived_at === null ? 'Archive' : 'Restore'}
       </Button>
       <RationaleDialog
-        opened={dialogOpen}
-        onClose={() => setDialogOpen(false)}
+        opened={isDialogOpen}
+        onClose={() => setIsDialogOpen(false)}
         title={isArchiving ? `Archive ${visibleSpaces(agent.name)}` : `Restore ${visibleSpaces(agent.name)}`}
         submit={isArchiving ? 'Archive' : 'Restore'}
         required={false}
