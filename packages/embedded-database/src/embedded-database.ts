@@ -24,7 +24,7 @@ export interface EmbeddedDatabase {
   /** For tests and repair only. */
   readonly superuser: ConnectionSettings;
   /**
-   * The absolute path of the data folder. This is not the requested folder if PostgreSQL's user could not reach that one. `notify` then
+   * The absolute path of the data folder. If PostgreSQL's user could not reach the requested folder, this is another folder, and `notify`
    * receives a message.
    */
   readonly dataDir: string;

@@ -60,7 +60,7 @@ interface Jump {
  * Decides whether the clocks can be used to record times. The caller passes the readings.
  *
  * The guard tracks the difference between the system clock and the monotonic clock. There is no fault while this difference is stable and
- * the database's clock agrees with the system clock. A fault ends only when both have held for CLOCK_SETTLING_MS.
+ * the database's clock agrees with the system clock. A fault ends only when both conditions have held for CLOCK_SETTLING_MS.
  */
 export class ClockGuard {
   /** The accepted difference between the system clock and the monotonic clock. */

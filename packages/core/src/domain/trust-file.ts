@@ -27,7 +27,7 @@ export const trustFileText = (file: Omit<TrustFile, 'version'>): string => {
 /** The parsed content of a trust file. */
 export interface TrustFileContent {
   workspace: { id: string; name: string };
-  /** The keys of `keys`, then those of `successors`, each after its predecessor. */
+  /** The keys in `keys`, then the keys in `successors`. Each successor follows its predecessor. */
   keys: TrustFileKey[];
 }
 

@@ -9,8 +9,8 @@ import { RUN_SOURCES, RunSummary, runFacts, usage } from './run-facts.ts';
 export const SPAN_KINDS = ['agent', 'llm', 'tool', 'retrieval', 'guardrail', 'other'] as const;
 
 /**
- * One request with a trace or a part of it. Its bytes are stored unchanged, except for user IDs that were overwritten. An export is deleted
- * when a run in it is erased.
+ * One request with a trace or a part of it. Its bytes are stored unchanged, except for user IDs that were overwritten. An OpenTelemetry
+ * export is deleted when a run in it is erased.
  */
 export const Submission = Type.Object({
   number: count({ minimum: 1, description: 'Its number among the submissions of the trace, from 1.' }),
@@ -77,7 +77,7 @@ export const SpanRow = Type.Object({
   ended_at: nullable(dateTime({ description: 'When it ended, according to its sender.' })),
   error: nullable(text({ description: 'The error; its first 2,000 characters.' })),
   has_payload: flag({
-    description: 'Whether its payload has more than the row, such as messages, arguments or the rest of a long error.',
+    description: 'Whether its payload contains more than this row, such as messages, arguments or the rest of a long error.',
   }),
 });
 export type SpanRow = Static<typeof SpanRow>;

@@ -60,7 +60,7 @@ export const Overview = Type.Object({
       'At least 20 that could be promoted are included, if there are that many.',
   }),
   promotable: count({ description: 'How many of the first 1,000 agents by name, except archived ones, could be promoted now.' }),
-  blocked: count({ description: 'How many of the same first 1,000 agents could not be promoted now.' }),
+  blocked: count({ description: 'How many of the first 1,000 agents by name, except archived ones, could not be promoted now.' }),
   approvals_pending: count({ description: 'How many evaluations are waiting for an approval, counted up to 1,000.' }),
   approvals: Type.Array(ListedApproval, { description: 'The 5 pending approvals that have waited longest.' }),
   recertifications_open: count({ description: 'How many re-certifications are open, counted up to 1,000.' }),

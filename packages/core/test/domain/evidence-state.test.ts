@@ -83,7 +83,7 @@ describe('the evidence state of an agent with many suites', () => {
     expect(stateAfter(names).evaluationCount).toBeLessThan(OTHERS_MAX + 5);
   });
 
-  test('keeps the latest evaluation of every harness, and a limited number of others', () => {
+  test('keeps the latest evaluation of every harness, and a limited number of other evaluations', () => {
     const harnesses = Array.from(
       { length: 100 },
       (_, number): SentEvaluation => ({ suite: 'same', harnessId: uuid(1_000_000 + number) }),

@@ -10,7 +10,7 @@ const RENAMED = 'https://github.com/open-telemetry/semantic-conventions/blob/v1.
 const LITELLM = 'https://github.com/BerriAI/litellm/blob/main/litellm/integrations/opentelemetry.py';
 const PYDANTIC_AI = 'https://github.com/pydantic/pydantic-ai/blob/main/pydantic_ai_slim/pydantic_ai/models/instrumented.py';
 
-/** Former names of `gen_ai.*` attributes, and names for the cost, for which the GenAI conventions define none. Some senders use them. */
+/** Names that some senders use: former names of `gen_ai.*` attributes, and names for the cost, which GenAI does not define. */
 export const olderGenAi: Convention = {
   kindOf({ attributes }): KindMatch | undefined {
     const isTool = attributes.has('gen_ai.tool.name') || attributes.has('gen_ai.tool.call.id');
