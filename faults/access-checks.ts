@@ -58,11 +58,11 @@ export class AccessChecks {
   async #checkKey(): Promise<void> {
     const admin = this.#cluster.victim.cookie;
     const keys = `/workspaces/${this.#cluster.victim.tenantId}/keys`;
-    const minted = await this.#call(this.#anyUrl(), admin, 'POST', keys, { kind: 'live', name: 'check', scopes: ['audit'] });
+    const minted = await this.#call(this.#randomUrl(), admin, 'POST', keys, { kind: 'live', name: 'check', scopes: ['audit'] });
     if (minted?.status !== 200) return;
     const { key, prefix } = minted.body as { key: string; prefix: string };
     await this.#expectEverywhere('new key', 200, (url) => append(url, key));
-    const revoked = await this.#call(this.#anyUrl(), admin, 'POST', `${keys}/${prefix}/revoke`);
+    const revoked = await this.#call(this.#randomUrl(), admin, 'POST', `${keys}/${prefix}/revoke`);
     if (revoked?.status === 200) await this.#expectEverywhere('revoked key', 401, (url) => append(url, key));
   }
 
@@ -70,16 +70,16 @@ export class AccessChecks {
   async #checkPerson(): Promise<void> {
     const { tenantId, cookie: admin } = this.#cluster.victim;
     const person = await this.#createMember(tenantId);
-    const browser = new Browser({ url: this.#anyUrl() });
+    const browser = new Browser({ url: this.#randomUrl() });
     const signedIn = await callOrUndefined(browser, 'POST', '/session', { email: person.email, password: PASSWORD });
     if (signedIn?.status === 200) {
       const session = browser.cookie!;
       const sessionStatus = async (url: string) => (await this.#call(url, session, 'GET', '/session'))?.status ?? 0;
       await this.#expectEverywhere('sign-in', 200, sessionStatus);
-      const signedOut = await this.#call(this.#anyUrl(), session, 'DELETE', '/session');
+      const signedOut = await this.#call(this.#randomUrl(), session, 'DELETE', '/session');
       if (signedOut?.status === 200) await this.#expectEverywhere('sign-out', 401, sessionStatus);
     }
-    const removed = await this.#call(this.#anyUrl(), admin, 'DELETE', `/workspaces/${tenantId}/members/${person.id}`);
+    const removed = await this.#call(this.#randomUrl(), admin, 'DELETE', `/workspaces/${tenantId}/members/${person.id}`);
     if (removed?.status !== 200) return;
     const agentsStatus = async (url: string) =>
       (await this.#call(url, person.browser.cookie!, 'GET', `/workspaces/${tenantId}/agents`))?.status ?? 0;
@@ -88,7 +88,7 @@ export class AccessChecks {
   }
 
   #createMember(tenantId: string): Promise<Person> {
-    const server = { url: this.#anyUrl(), open: this.#database } as unknown as TestServer;
+    const server = { url: this.#randomUrl(), open: this.#database } as unknown as TestServer;
     return createPerson(server, { [tenantId]: 'viewer' });
   }
 
@@ -104,7 +104,7 @@ export class AccessChecks {
     }
   }
 
-  #anyUrl(): string {
+  #randomUrl(): string {
     const urls = this.#cluster.members.map(({ url }) => url);
     return urls[Math.floor(Math.random() * urls.length)]!;
   }

@@ -28,7 +28,7 @@ const TEMPLATES: readonly { kind: Kind; path: string; body: string }[] = [
 
 let lastId = 0;
 const idle: Caller[] = [];
-let connections = 0;
+let connectionCount = 0;
 
 /** The next request of the mix. */
 function nextRequest(): { kind: Kind; marker: string; request: Buffer } {
@@ -41,9 +41,9 @@ function nextRequest(): { kind: Kind; marker: string; request: Buffer } {
 /** Returns an idle connection, or a new one. Undefined: the maximum is in use. */
 function takeCaller(connectionsMax: number): Caller | undefined {
   const free = idle.pop();
-  if (free !== undefined || connections >= connectionsMax) return free;
-  connections += 1;
-  return new Caller(servers[connections % servers.length]!);
+  if (free !== undefined || connectionCount >= connectionsMax) return free;
+  connectionCount += 1;
+  return new Caller(servers[connectionCount % servers.length]!);
 }
 
 /** Collects the observations of a phase. */
@@ -78,7 +78,7 @@ class PhaseLog {
     this.report.seconds = this.#latencies.map((latencies, second) => ({
       acknowledged: latencies.length,
       rejected: this.#rejected[second]!,
-      p99: percentile(latencies, 0.99),
+      p99Ms: percentile(latencies, 0.99),
     }));
     return this.report;
   }
@@ -98,9 +98,9 @@ async function sendOne(caller: Caller, log: PhaseLog): Promise<void> {
 /** Sends at a fixed rate, without waiting for responses. */
 async function sendAtRate(perSecond: number, { seconds, connectionsMax }: LoadPhase, log: PhaseLog): Promise<void> {
   const pending = new Set<Promise<void>>();
-  let due = 0;
+  let requestsDue = 0;
   while (log.elapsedSeconds < seconds) {
-    for (; due < log.elapsedSeconds * perSecond; due += 1) {
+    for (; requestsDue < log.elapsedSeconds * perSecond; requestsDue += 1) {
       const caller = takeCaller(connectionsMax);
       if (caller === undefined) {
         log.report.notSent += 1;

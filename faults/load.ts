@@ -24,7 +24,7 @@ export interface LoadSecond {
   /** Responses with 503 or 429. */
   rejected: number;
   /** The 99th percentile of the latencies of acknowledged requests, in milliseconds; 0 if there were none. */
-  p99: number;
+  p99Ms: number;
 }
 
 /** What was observed in a phase. */

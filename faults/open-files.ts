@@ -20,7 +20,7 @@ export const openFiles: Fault = {
     const senders = startSenders(cluster, SENDERS);
     const violations: string[] = [];
     const recoveries: (number | undefined)[] = [];
-    let openMax = 0;
+    let openConnectionsMax = 0;
     try {
       for (let round = 0; round < rounds; round += 1) {
         await sleep(500);
@@ -29,7 +29,10 @@ export const openFiles: Fault = {
         // Every second round, the servers must connect to the database again while no file can be opened.
         if (round % 2 === 1) await cluster.kill([], true);
         await sleep(OPEN_MS / 2);
-        openMax = Math.max(openMax, sockets.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length);
+        openConnectionsMax = Math.max(
+          openConnectionsMax,
+          sockets.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length,
+        );
         for (const socket of sockets) socket.destroy();
         const seconds = await waitForRecovery(cluster.members, cluster.victim.key);
         recoveries.push(seconds);
@@ -41,7 +44,7 @@ export const openFiles: Fault = {
       const checked = await checkRecords(cluster, report, /EMFILE/);
       const measured = [
         `${rounds} rounds on ${servers} servers, ${recoveryText(recoveries)}`,
-        `${openMax} connections open at most`,
+        `${openConnectionsMax} connections open at most`,
         `${report.rejected} rejections, ${report.withoutResponse} requests without a response`,
       ].join('; ');
       return { ...checked, measured, violations: [...new Set(violations), ...checked.violations] };

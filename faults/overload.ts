@@ -51,17 +51,17 @@ export const overload: Fault = {
         unexpectedResponses: reports.flatMap(({ unexpectedResponses }) => unexpectedResponses),
       });
       const normalP99 = percentile(
-        steady.report.seconds.map(({ p99 }) => p99),
+        steady.report.seconds.map(({ p99Ms }) => p99Ms),
         0.5,
       );
       const recoverySecond = after.report.seconds.findIndex(
-        ({ p99 }) => p99 > 0 && p99 <= Math.max(NORMAL_MS, NORMAL_FACTOR * normalP99),
+        ({ p99Ms }) => p99Ms > 0 && p99Ms <= Math.max(NORMAL_MS, NORMAL_FACTOR * normalP99),
       );
       const growth = growthOf(steady.memory);
       const [steadyPeak, peak] = [Math.max(...steady.memory) / MIB, Math.max(...over.memory, ...after.memory) / MIB];
       const rejected = over.report.seconds.reduce((sum, second) => sum + second.rejected, 0);
       const overP99 = percentile(
-        over.report.seconds.map(({ p99 }) => p99),
+        over.report.seconds.map(({ p99Ms }) => p99Ms),
         0.5,
       );
       return {

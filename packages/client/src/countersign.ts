@@ -33,8 +33,8 @@ export class Countersign {
 
   /**
    * Sends queued events and ended runs, but not before the time in a `Retry-After`. Resolves when they are sent, rejected or dropped. If
-   * the service is unavailable, it resolves earlier, and the rest stays queued. Also waits for active calls of `traces.send`. Never
-   * rejects. On runtimes that stop as soon as your handler has responded, pass the promise to `waitUntil`.
+   * the service is unavailable, the promise resolves earlier, and unsent events and runs stay queued. Also waits for active calls of
+   * `traces.send`. Never rejects. On runtimes that stop as soon as your handler has responded, pass the promise to `waitUntil`.
    */
   async flush(): Promise<void> {
     await Promise.all([this.telemetry.flush(), this.traces.flush()]);

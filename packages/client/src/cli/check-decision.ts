@@ -104,8 +104,8 @@ function timeMismatch({ timestamp }: PromotionDecision, { sentAt, receivedAt, sk
 }
 
 /** A decision repeats the nonce of its request. So even a decision that is only seconds old cannot be replayed. */
-function nonceMismatch({ nonce }: PromotionDecision, { nonce: sent }: RequestTiming): string | undefined {
-  if (nonce === sent) return undefined;
+function nonceMismatch({ nonce }: PromotionDecision, { nonce: requestNonce }: RequestTiming): string | undefined {
+  if (nonce === requestNonce) return undefined;
   if (nonce === undefined)
     return 'it does not repeat the nonce of the request (Countersign-Nonce): update the server, or find the proxy that removes the header';
   return 'it repeats the nonce of another request: the response was replayed';

@@ -29,13 +29,13 @@ export async function diagnoseVerifyKey(
   if (live === undefined)
     return { what, ok: null, says: 'readable, but not compared: this service returned no list of its keys' };
   if (publicKeys.some(({ x }) => live.has(x))) return { what, ok: true, says: 'matches a signing key of this service' };
-  const followed = trustFile === undefined ? undefined : (await askForSuccessors(session, address, trustFile)).trustFile;
-  if (followed?.keys.some(({ x }) => live.has(x)) === true)
+  const extendedFile = trustFile === undefined ? undefined : (await askForSuccessors(session, address, trustFile)).trustFile;
+  if (extendedFile?.keys.some(({ x }) => live.has(x)) === true)
     return {
       what,
       ok: null,
       says: 'the key of the trust file was retired, but it proves the current key, so the gate accepts decisions of this service',
-      remedy: `renew the file: \`${renewCommand(followed.workspace.name)}\` on the server`,
+      remedy: `renew the file: \`${renewCommand(extendedFile.workspace.name)}\` on the server`,
     };
   return {
     what,

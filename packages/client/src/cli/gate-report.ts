@@ -11,7 +11,7 @@ import type { Session } from './session.ts';
 const OUTCOMES = { ok: 'allowed', no: 'blocked', pending: 'pending', undecided: 'undecided', wrong_use: 'undecided' } as const;
 
 /** Reports the finding to the terminal first, then to files and GitHub, so that an error in writing a file does not hide the finding. */
-export function gateReport(session: Session, finding: Finding, context: ReportContext): void {
+export function reportFinding(session: Session, finding: Finding, context: ReportContext): void {
   const summary = summarize(finding, context);
   const { decision, verifiedBy, checkpoint } = finding;
   session.writeResult(

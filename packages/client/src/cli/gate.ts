@@ -3,7 +3,7 @@ import type { GateRequest } from './check-decision.ts';
 import { command } from './command.ts';
 import { wrongUse } from './exit-codes.ts';
 import { prepareFile } from './files.ts';
-import { gateReport } from './gate-report.ts';
+import { reportFinding } from './gate-report.ts';
 import { readDuration, readLabel, readPercentage, readUuid, readWhole } from './option-values.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { requireDifferentFiles } from './output-files.ts';
@@ -88,7 +88,7 @@ Before the request, the gate removes older files of --output, --attestation and 
     const follow = (file: TrustFileInput) => askForSuccessors(session, session.address(values), file);
     const ask = () => requestDecision(session, client, requirements, follow);
     const finding = await waitForApproval(session, ask, { waitMs, portalUrl });
-    gateReport(session, finding, { request, portalUrl, output, attestation, junit });
+    reportFinding(session, finding, { request, portalUrl, output, attestation, junit });
     return finding.ending;
   },
 });

@@ -85,14 +85,14 @@ function finishedOutcome(
   requireWhole(completeness, why, choice);
   const runs = { total, completed, epochs: epochsOf(spec) };
   const metric = chosenMetric(results, { ...choice, epochs: runs.epochs });
-  const { covered, passed: counted } = coverageOf(withSamples(metric, runs, reductions), runs);
-  const passed = provenPasses(log, spec, metric, { total, passed: counted });
+  const { covered, passed: countedPasses } = coverageOf(withSamples(metric, runs, reductions), runs);
+  const passed = provenPasses(log, spec, metric, { total, passed: countedPasses });
   const passRate = Math.floor((passed / total) * 1_000_000 * (1 + ROUNDING_ERROR)) / 10_000;
   const invalidated = log.invalidated === true || samplesOf(log).some((sample) => memberOf(sample, 'invalidation') != null);
   const notes = [`${metric.name} ${metric.value} over ${completed} of ${total} samples`];
   if (completed < total) notes.push('the others count as not passed');
   if (covered < completed) notes.push('samples that were not scored count as not passed');
-  if (passed < counted) notes.push('listed runs that were not scored count as not passed');
+  if (passed < countedPasses) notes.push('listed runs that were not scored count as not passed');
   if (invalidated) notes.push('samples were invalidated');
   if (log.error != null) notes.push('the log contains an error');
   if (completeness === 'partial') notes.push(`partial: ${why}`);

@@ -59,11 +59,11 @@ const NEUTRAL: ReadonlySet<string> = new Set([
   ...['flakyfailure', 'flakyerror'],
 ]);
 
-/** The elements directly in a case whose meaning is not known, such as the `warning` that PHPUnit writes for a case that could not run. */
+/** The names of unknown elements directly in a case, such as the `warning` that PHPUnit writes for a case that could not run. */
 const unknownNames = ({ elements }: Element): string[] =>
   elements.map(({ name }) => name).filter((name) => !OUTCOMES.has(name) && !NEUTRAL.has(name));
 
-/** The names of the elements in the cases of a report whose meaning is not known. */
+/** The names of the unknown elements in the cases of a report. */
 export const unknownElementsOf = (element: Element): string[] =>
   element.name === 'testcase' ? unknownNames(element) : [...new Set(element.elements.flatMap(unknownElementsOf))];
 

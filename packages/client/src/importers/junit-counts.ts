@@ -35,8 +35,9 @@ function suiteCounts(suite: Element, isByNodeTest: boolean): JUnitCounts {
 }
 
 /**
- * Whether totals count the parts directly in a suite, and no more failed or skipped ones than the suite lists. node:test counts a suite
- * within a suite as one test, which failed or was skipped if a case in it was. Older versions of Node also count a failed suite as skipped.
+ * Whether totals count the parts directly in a suite, and no more failed or skipped ones than the suite lists. node:test counts an
+ * inner suite as one test: as failed if one of its cases failed, and as skipped if one was skipped. Older versions of Node also count a
+ * failed suite as skipped.
  */
 function areTotalsOfParts(totals: Totals, parts: readonly JUnitCounts[]): boolean {
   const failed = parts.filter((part) => part.failed + part.errored > 0).length;

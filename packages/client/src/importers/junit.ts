@@ -95,7 +95,7 @@ function notesOf(
   const more = contradictions.length > LISTED_MAX ? `; and ${contradictions.length - LISTED_MAX} more` : '';
   return [
     `JUnit: ${sentenceOf(passed, denominator, others)}.`,
-    ...(unknown === 0 || elements === '' ? [] : [`Elements of cases that are not known: ${elements}.`]),
+    ...(unknown === 0 || elements === '' ? [] : [`Unknown elements in cases: ${elements}.`]),
     ...(wholeSuites === 0 ? [] : [`The outcomes of whole suites count as one case each: ${wholeSuites}.`]),
     ...(named === '' ? [] : [`Suites contradict their cases; the worse value counts: ${named}${more}.`]),
     ...(moment.hasIgnoredTimestamps

@@ -1,7 +1,7 @@
 /** An RFC 3339 time with its time zone. */
 const WITH_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i;
 
-/** The same without a time zone. */
+/** An RFC 3339 time without its time zone. */
 const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?$/;
 
 /**
@@ -29,7 +29,7 @@ export const earliestOf = (moments: readonly string[]): string | undefined => [.
 export interface RunMoment {
   /** In UTC, RFC 3339; absent if the file has no clear time. */
   at?: string;
-  /** What the notes say about the time, with a leading space; empty if it is clear. */
+  /** What the notes say about the time, with a leading space; empty if the time is valid and has a time zone. */
   note: string;
 }
 

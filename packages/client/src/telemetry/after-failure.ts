@@ -7,7 +7,7 @@ export interface BatchOutcome {
   /** Events that the service rejected permanently. */
   rejected: { text: string; issues: Issue[] }[];
   /** Batches to send again. */
-  again: Batch[];
+  batchesToSend: Batch[];
   /** The number of dropped events. */
   dropped: number;
   /** Whether to pause before the next request, because the fault may be in the service or the network. */
@@ -35,24 +35,24 @@ export function outcomeOfFailure(batch: Batch, error: unknown): BatchOutcome {
   if (!isUnexplainedFailure(error)) return sendLater(batch);
   const unexplainedFailures = batch.unexplainedFailures + 1;
   if (unexplainedFailures < UNEXPLAINED_FAILURES_MAX) return sendLater({ ...batch, unexplainedFailures });
-  return { rejected: [], again: [], dropped: batch.texts.length, mustWait: true };
+  return { rejected: [], batchesToSend: [], dropped: batch.texts.length, mustWait: true };
 }
 
-const sendLater = (batch: Batch): BatchOutcome => ({ rejected: [], again: [batch], dropped: 0, mustWait: true });
+const sendLater = (batch: Batch): BatchOutcome => ({ rejected: [], batchesToSend: [batch], dropped: 0, mustWait: true });
 
 function withoutWrongEvents(batch: Batch, error: ValidationError): BatchOutcome {
   const wrong = issuesByEvent(error.issues, batch.texts.length);
   if (wrong.size === 0) return splitBatch(batch, error);
   const rejected = [...wrong].map(([index, issues]) => ({ text: batch.texts[index]!, issues: issues.map(relativeToEvent) }));
   const rest = batch.texts.filter((_, index) => !wrong.has(index));
-  return { rejected, again: rest.length === 0 ? [] : [newBatch(rest, batch.from)], dropped: 0, mustWait: false };
+  return { rejected, batchesToSend: rest.length === 0 ? [] : [newBatch(rest, batch.numberMin)], dropped: 0, mustWait: false };
 }
 
 /** Handles an error that names no event: splits the batch in two, or rejects its only event. So the other events are stored. */
 function splitBatch(batch: Batch, { issues }: ApiError): BatchOutcome {
   const [text] = batch.texts;
-  if (batch.texts.length > 1) return { rejected: [], again: splitInHalves(batch), dropped: 0, mustWait: false };
-  return { rejected: [{ text: text!, issues: issues.map(relativeToEvent) }], again: [], dropped: 0, mustWait: false };
+  if (batch.texts.length > 1) return { rejected: [], batchesToSend: splitInHalves(batch), dropped: 0, mustWait: false };
+  return { rejected: [{ text: text!, issues: issues.map(relativeToEvent) }], batchesToSend: [], dropped: 0, mustWait: false };
 }
 
 const relativeToEvent = (issue: Issue): Issue => ({ ...issue, path: issue.path.replace(/^\/events\/\d+/, '') });

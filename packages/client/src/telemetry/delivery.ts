@@ -89,7 +89,7 @@ export class Delivery {
     this.#batches = [];
     this.counts.taken = this.counts.accepted;
     this.counts.abandoned += unsent;
-    this.#reports.dropped(unsent, 'unsent');
+    this.#reports.reportDropped(unsent, 'unsent');
     this.#becomeIdle();
   }
 
@@ -133,16 +133,16 @@ export class Delivery {
     try {
       await this.#transport.post<TelemetryAccepted>(ENDPOINTS.telemetry, () => batchBody(batch), options);
       this.counts.sent += batch.texts.length;
-      this.#succeeded();
+      this.#handleSuccess();
     } catch (error) {
-      this.#failed(batch, error);
+      this.#handleFailure(batch, error);
     }
     this.#activeRequests.delete(controller);
     this.#active.delete(batch);
     this.#resolveWaiters();
   }
 
-  #succeeded(): void {
+  #handleSuccess(): void {
     if (this.#backoff.isHealthy) return;
     this.#backoff.recordSuccess();
     this.#runAfterPause();
@@ -155,23 +155,24 @@ export class Delivery {
     if (this.#queue.size > 0) this.#scheduleSend();
   }
 
-  #failed(batch: Batch, error: unknown): void {
-    const { rejected, again, dropped, mustWait } = outcomeOfFailure(batch, error);
-    this.#batches.unshift(...again);
+  #handleFailure(batch: Batch, error: unknown): void {
+    const { rejected, batchesToSend, dropped, mustWait } = outcomeOfFailure(batch, error);
+    this.#batches.unshift(...batchesToSend);
     this.counts.rejected += rejected.length;
     this.counts.abandoned += dropped;
-    this.#reports.dropped(dropped, 'refused');
+    this.#reports.reportDropped(dropped, 'refused');
     const requestId = error instanceof ApiError ? error.requestId : undefined;
-    for (const { text, issues } of rejected) this.#reports.rejected({ event: JSON.parse(text), issues, requestId });
+    for (const { text, issues } of rejected) this.#reports.reportRejected({ event: JSON.parse(text), issues, requestId });
     if (!mustWait) return;
     this.#cancelTimer();
     this.#backoff.recordFailure(error instanceof ApiError ? error.retryAfterMs : undefined);
-    if (again.length > 0 && error instanceof CountersignError) this.#reports.unsent({ error, queued: this.counts.stats.queued });
+    if (batchesToSend.length > 0 && error instanceof CountersignError)
+      this.#reports.reportUnsent({ error, queued: this.counts.stats.queued });
   }
 
   /** Whether every event up to this number has an outcome. */
   #isSettledUpTo(target: number): boolean {
-    return this.counts.taken >= target && [...this.#active, ...this.#batches].every(({ from }) => from > target);
+    return this.counts.taken >= target && [...this.#active, ...this.#batches].every(({ numberMin }) => numberMin > target);
   }
 
   #resolveWaiters(all = false): void {

@@ -67,13 +67,13 @@ export class TelemetryReports {
   }
 
   /** Reports lost events. Events lost in the same tick for the same reason are reported together. */
-  dropped(count: number, reason: DropReason): void {
+  reportDropped(count: number, reason: DropReason): void {
     if (count === 0) return;
-    if (this.#drops.size === 0) queueMicrotask(() => this.#reportDrops());
+    if (this.#drops.size === 0) queueMicrotask(() => this.#notifyOfDrops());
     this.#drops.set(reason, (this.#drops.get(reason) ?? 0) + count);
   }
 
-  rejected(rejected: RejectedEvent): void {
+  reportRejected(rejected: RejectedEvent): void {
     const [issue] = rejected.issues;
     if (this.#log.has('error'))
       this.#log.write('error', `a telemetry event was rejected at ${issue?.path ?? ''}: ${issue?.code ?? ''}`);
@@ -85,14 +85,14 @@ export class TelemetryReports {
     );
   }
 
-  unsent(unsent: SendFailure): void {
+  reportUnsent(unsent: SendFailure): void {
     const { queued, error } = unsent;
     const why = error instanceof ApiError ? `${error.status} ${error.code ?? ''}` : error.message;
     if (this.#log.has('warn')) this.#log.write('warn', `${countText(queued, 'is', 'are')} queued: ${why}`);
     this.#notify('onUnsent', 'warn', unsent, () => `${countText(queued, 'is', 'are')} queued: ${error.message}`);
   }
 
-  #reportDrops(): void {
+  #notifyOfDrops(): void {
     const drops = [...this.#drops];
     this.#drops.clear();
     for (const [reason, count] of drops) {

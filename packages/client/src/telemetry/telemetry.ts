@@ -52,7 +52,7 @@ export class Telemetry {
 
   /**
    * Sends the queued events at once, but not before the time in a `Retry-After`. Resolves when each of them is sent, rejected or dropped.
-   * If the service is unavailable, it resolves earlier, and the rest stays queued. Never rejects.
+   * If the service is unavailable, the promise resolves earlier, and unsent events stay queued. Never rejects.
    */
   flush(): Promise<void> {
     return this.#delivery.flush();
@@ -76,7 +76,7 @@ export class Telemetry {
 
   #drop(reason: DropReason): false {
     this.#delivery.counts.notAccepted += 1;
-    this.#reports.dropped(1, reason);
+    this.#reports.reportDropped(1, reason);
     return false;
   }
 }

@@ -1,9 +1,9 @@
-/** The result of a function that reads objects of the host, or `otherwise` if a getter throws: recording never throws. */
-export function readOr<T>(read: () => T, otherwise: T): T {
+/** The result of a function that reads objects of the host, or `fallback` if a getter throws: recording never throws. */
+export function readOr<T>(read: () => T, fallback: T): T {
   try {
     return read();
   } catch {
-    return otherwise;
+    return fallback;
   }
 }
 

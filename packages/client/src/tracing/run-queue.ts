@@ -89,7 +89,7 @@ export class RunQueue {
   /** Drops a run that is not accepted, and reports it. */
   dropNew(documents: RunDocuments, reason: 'queue_full' | 'closed'): Promise<undefined> {
     this.counts.notAccepted += 1;
-    this.#reports.dropped(documents, reason);
+    this.#reports.reportDropped(documents, reason);
     return Promise.resolve(undefined);
   }
 
@@ -138,18 +138,18 @@ export class RunQueue {
       this.#backoff.recordSuccess();
       run.settle(response);
     } catch (error) {
-      this.#failed(run, error);
+      this.#handleFailure(run, error);
     }
     this.#activeRequests.delete(controller);
     this.#resolveWaiters();
     this.#run();
   }
 
-  #failed(run: QueuedRun, error: unknown): void {
+  #handleFailure(run: QueuedRun, error: unknown): void {
     if (isPermanent(error)) {
       this.counts.rejected += 1;
       run.settle(undefined);
-      this.#reports.rejected(run.documents, error);
+      this.#reports.reportRejected(run.documents, error);
       return;
     }
     this.#backoff.recordFailure(error instanceof ApiError ? error.retryAfterMs : undefined);
@@ -159,13 +159,13 @@ export class RunQueue {
       return;
     }
     this.#queued.unshift(run);
-    if (error instanceof CountersignError) this.#reports.unsent({ error, queued: this.counts.stats.queued });
+    if (error instanceof CountersignError) this.#reports.reportUnsent({ error, queued: this.counts.stats.queued });
   }
 
   #drop(run: QueuedRun, reason: 'unsent' | 'refused'): void {
     this.counts.abandoned += 1;
     run.settle(undefined);
-    this.#reports.dropped(run.documents, reason);
+    this.#reports.reportDropped(run.documents, reason);
   }
 
   /** Whether every run up to this number has an outcome. */

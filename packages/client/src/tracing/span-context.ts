@@ -1,7 +1,7 @@
 /** The run and the span that new spans belong to. `currentRun` in trace-run.ts has their types. */
 export interface SpanContext {
   run: object;
-  /** The innermost open span; undefined directly in the run. */
+  /** The innermost open span; undefined outside of spans. */
   span: object | undefined;
 }
 

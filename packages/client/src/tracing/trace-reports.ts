@@ -46,14 +46,14 @@ export class TraceReports {
     this.#log = log;
   }
 
-  dropped(documents: RunDocuments, reason: DropReason): void {
+  reportDropped(documents: RunDocuments, reason: DropReason): void {
     const { onDropped } = this.#callbacks;
     this.#notify('onDropped', 'error', `a run was dropped: ${reason}`, () =>
       onDropped?.({ count: 1, reason, trace: traceOf(documents) }),
     );
   }
 
-  rejected(documents: RunDocuments, error: ApiError): void {
+  reportRejected(documents: RunDocuments, error: ApiError): void {
     const { onRejected } = this.#callbacks;
     const { issues, requestId } = error;
     const [place = ''] = issues.map(({ path, code }) => ` at ${path}: ${code}`);
@@ -62,7 +62,7 @@ export class TraceReports {
     );
   }
 
-  unsent(unsent: SendFailure): void {
+  reportUnsent(unsent: SendFailure): void {
     const { queued, error } = unsent;
     const why = error instanceof ApiError ? `${error.status} ${error.code ?? ''}` : error.message;
     const line = `${queued === 1 ? '1 run waits' : `${queued} runs wait`} to be sent: ${why}`;

@@ -24,7 +24,7 @@ export interface RunOwner {
   send(run: TraceRun, documentsOf: () => RunDocuments): Promise<TraceAccepted | undefined>;
 }
 
-/** The run and the innermost open step of the running code. The step is undefined directly in the run. */
+/** The run and the innermost open step of the running code. The step is undefined outside of steps. */
 export function currentRun(): { run: TraceRun; span: RunSpan | undefined } | undefined {
   const { run, span } = currentContext() ?? {};
   return run instanceof TraceRun ? { run, span: span instanceof RunSpan ? span : undefined } : undefined;
@@ -41,7 +41,7 @@ export class TraceRun {
   /** Spans by ID, in the order in which they started: open ones as objects, ended ones as JSON texts. */
   readonly #spans = new Map<string, RunSpan | string>();
   #units = 0;
-  #leftOut = 0;
+  #spansLeftOut = 0;
   #details: RunDetails;
   #ended: Promise<TraceAccepted | undefined> | undefined;
 
@@ -122,7 +122,7 @@ export class TraceRun {
   /** @internal Starts a step. Beyond the limit of steps, or after the end of the run, the step is not recorded. */
   begin(start: SpanStart, parentId: string | undefined): RunSpan {
     const span = new RunSpan(this, randomId(), parentId, start);
-    if (this.#spans.size >= this.#limits.spansMax) this.#leftOut += 1;
+    if (this.#spans.size >= this.#limits.spansMax) this.#spansLeftOut += 1;
     else if (this.#ended === undefined) this.#spans.set(span.id, span);
     return span;
   }
@@ -144,7 +144,7 @@ export class TraceRun {
     const spans = [...this.#spans.values()].filter((span) => typeof span === 'string');
     this.#spans.clear();
     this.#details = {};
-    return { head: this.#leftOut === 0 ? head : withSpansLeftOut(head, this.#leftOut), spans };
+    return { head: this.#spansLeftOut === 0 ? head : withSpansLeftOut(head, this.#spansLeftOut), spans };
   }
 }
 

@@ -109,7 +109,8 @@ export class Traces {
 
   /**
    * Sends the ended runs, but not before the time in a `Retry-After`. Resolves when each of them is sent, rejected or dropped. If the
-   * service is unavailable, it resolves earlier, and the rest stays queued. Also waits for active calls of `send`. Never rejects.
+   * service is unavailable, the promise resolves earlier, and unsent runs stay queued. Also waits for active calls of `send`. Never
+   * rejects.
    */
   async flush(): Promise<void> {
     await Promise.all([this.#queue.flush(), Promise.allSettled(this.#sends)]);

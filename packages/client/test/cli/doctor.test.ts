@@ -80,7 +80,7 @@ describe('doctor', () => {
     expect((await doctor(narrow, ['--scopes', 'evaluations'])).status).toBe(0);
   });
 
-  test('reports a scope that was not checked as bad only if it is required', async () => {
+  test('reports an unchecked scope as bad only if the scope is required', async () => {
     const limited: typeof fetch = (url, request) =>
       String(url).includes('/api/public/')
         ? Promise.resolve(Response.json({ error: 'rate_limited' }, { status: 429 }))

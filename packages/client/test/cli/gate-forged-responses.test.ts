@@ -98,7 +98,7 @@ describe('gate with forged responses', () => {
     expect((await gate.run(['--agent', 'good', '--clock-skew', '5m'], behind)).status).toBe(0);
   });
 
-  test('rejects a response to an earlier attempt of the same request that was held back', async () => {
+  test('rejects a response that a proxy held back from an earlier attempt of the request', async () => {
     const nonces: unknown[] = [];
     let first = '';
     const holdBack: ResponseHandler = async (request, body, response) => {

@@ -32,9 +32,9 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function operate(...args: string[]): Promise<string> {
-  const ran = await runCommand(environmentOf(server), ...args);
-  if (ran.status !== 0) throw new Error(ran.err);
-  return ran.out.trim();
+  const result = await runCommand(environmentOf(server), ...args);
+  if (result.status !== 0) throw new Error(result.err);
+  return result.out.trim();
 }
 const inFile = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);

@@ -25,9 +25,9 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const operate = async (...args: string[]) => {
-  const ran = await runCommand(environmentOf(server), ...args);
-  if (ran.status !== 0) throw new Error(ran.err);
-  return ran.out.trim();
+  const result = await runCommand(environmentOf(server), ...args);
+  if (result.status !== 0) throw new Error(result.err);
+  return result.out.trim();
 };
 const evaluate = (body: object) => server.post(paths.evaluations, key, { name: 'nightly', ...body });
 const gate = (args: string[], overrides: TerminalOverrides = {}) => runCli(['gate', ...args], { environment, ...overrides });
@@ -301,7 +301,7 @@ describe('countersign process', () => {
     ]);
   });
 
-  test('exits with the status, prints only data on stdout and reads the key from stdin', async () => {
+  test('exits with the status of the command, prints only data on stdout and reads the key from stdin', async () => {
     const env = { PATH: process.env.PATH, COUNTERSIGN_URL: server.url };
     const child = run(process.execPath, [bin, 'gate', '--agent', 'good', '--json', '--key-stdin'], { env });
     child.child.stdin!.end(`${key}\n`);

@@ -35,9 +35,9 @@ describe('action.yml', () => {
     writeFileSync(join(workspace, 'script.sh'), step.run);
     const script = ['--noprofile', '--norc', '-e', '-o', 'pipefail', join(workspace, 'script.sh')];
     const runner = { GITHUB_ACTIONS: 'true', RUNNER_TEMP: workspace, GITHUB_WORKSPACE: workspace };
-    const ran = await ci.run('bash', script, workspace, { ...runner, ...files, ...variables });
+    const result = await ci.run('bash', script, workspace, { ...runner, ...files, ...variables });
     return {
-      ...ran,
+      ...result,
       workspace,
       outputs: outputsOf(files.GITHUB_OUTPUT),
       summary: readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8'),

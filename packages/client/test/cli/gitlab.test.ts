@@ -26,12 +26,12 @@ async function job(
   jobs += 1;
   const workspace = ci.newWorkspace();
   for (const [path, text] of Object.entries(files)) writeFileSync(join(workspace, path), text);
-  const own = gitlab[name];
-  const base = gitlab[own.extends];
-  const script = ['set -e', ...base.before_script, ...own.script].join('\n');
+  const definition = gitlab[name];
+  const base = gitlab[definition.extends];
+  const script = ['set -e', ...base.before_script, ...definition.script].join('\n');
   const predefined = { GITLAB_CI: 'true', CI_JOB_NAME: name, CI_PROJECT_DIR: workspace, CI_JOB_ID: String(jobs) };
   const projectVariables = { COUNTERSIGN_URL: ci.server.url, COUNTERSIGN_API_KEY: ci.key, COUNTERSIGN_PACKAGE: ci.archive };
-  const environment = { ...predefined, ...base.variables, ...own.variables, ...projectVariables, ...variables };
+  const environment = { ...predefined, ...base.variables, ...definition.variables, ...projectVariables, ...variables };
   return { ...(await ci.run('sh', ['-c', script], workspace, environment)), workspace };
 }
 
@@ -96,10 +96,10 @@ describe('GitLab template', () => {
   });
 
   // An Idempotency-Key counts for all keys of the workspace. A sender who can guess it can use it before the job does.
-  test('a second run with the same job ID records a second evaluation, so its Idempotency-Key cannot be guessed', async () => {
-    const again = { COUNTERSIGN_AGENT: 'twice', CI_JOB_ID: '77' };
+  test('two runs with the same job ID have different Idempotency-Keys, so both evaluations are recorded', async () => {
+    const variables = { COUNTERSIGN_AGENT: 'twice', CI_JOB_ID: '77' };
     const files = { 'report.xml': results('junit.xml') };
-    const [first, second] = [await record(again, files), await record(again, files)];
+    const [first, second] = [await record(variables, files), await record(variables, files)];
     expect([first.status, second.status]).toEqual([0, 0]);
     expect(second.stdout).not.toBe(first.stdout);
   }, 60_000);

@@ -156,7 +156,7 @@ describe('errors of evaluate record', () => {
     expect(await stored(out)).toMatchObject({ status: 'failing', pass_rate: null });
   });
 
-  test('name the endpoint that an older server lacks if the evaluation has details, and no ID is printed', async () => {
+  test('for an evaluation with details name the endpoint that an older server lacks, and no ID is printed', async () => {
     const stub = await stubServer();
     stub.respond = respondWith('{"error":"not_found","issues":[]}', 404);
     const { status, out, err } = await record(['--junit', results('vitest.xml'), '--url', stub.url]);

@@ -101,7 +101,7 @@ describe('Inspect AI', () => {
     expect(importInspect(log(2, 11))).toMatchObject({ pass_rate: 58.3333, cases: { total: 12, errored: 1 } });
   });
 
-  test('uses the accuracy of a reducer other than the mean only if --metric names it, because it counts samples and not runs', () => {
+  test('an accuracy with a reducer other than the mean counts samples and not runs, so it is used only if --metric names it', () => {
     const log = (reducer: string) =>
       changed(({ eval: spec, results }) => {
         spec.config.epochs = 4;
@@ -119,7 +119,7 @@ describe('Inspect AI', () => {
     }
   });
 
-  test('uses the accuracy of any reducer that changes nothing if there is one epoch', () => {
+  test('in a log with one epoch, uses the accuracy with every reducer that leaves a single value unchanged', () => {
     const log = (reducer: string) => changed(({ results }) => Object.assign(results.scores[0], { reducer }));
     for (const reducer of ['mean', 'mode', 'median', 'max', 'at_least_1', 'pass_at_1'])
       expect(importInspect(log(reducer)).pass_rate).toBe(importInspect(log('mean')).pass_rate);

@@ -85,13 +85,13 @@ describe('JUnit XML', () => {
   });
 
   // PHPUnit 5.7 to 9 writes `warning` into a case that could not run, and then exits with 1.
-  test('counts a case with an element whose meaning is not known as errored, and names the element', () => {
+  test('counts a case with an unknown element as errored, and names the element', () => {
     const warned =
       '<testcase name="a"><warning type="PHPUnit\\Framework\\Warning">No tests found in class "A".</warning></testcase>';
     expect(importXml(`<testsuite tests="2" warnings="2">${warned}${warned}</testsuite>`)).toMatchObject({
       ...{ status: 'failing', pass_rate: 0, cases: { total: 2, passed: 0, errored: 2 } },
       notes: expect.stringContaining(
-        '0 of 2 cases passed (2 of unknown outcome and counted as not passed). Elements of cases that are not known: warning.',
+        '0 of 2 cases passed (2 of unknown outcome and counted as not passed). Unknown elements in cases: warning.',
       ),
     });
     expect(importXml('<testsuite><testcase/><testcase><n:Inconclusive xmlns:n="urn:n"/></testcase></testsuite>')).toMatchObject({
@@ -165,7 +165,7 @@ describe('JUnit XML', () => {
     expect(importXml(`<testsuites>${suites}</testsuites>`).cases).toMatchObject({ total: 2, passed: 1, skipped: 1 });
   });
 
-  test('names a suite that failed as a whole in the notes', () => {
+  test('the notes report a suite that failed as a whole', () => {
     const element = '<testsuite name="a"><error/><testcase/></testsuite>';
     expect(importXml(element).notes).toContain(
       '1 of 2 cases passed (1 in error). The outcomes of whole suites count as one case each: 1.',

@@ -33,7 +33,7 @@ describe('if a report contradicts its totals, the worse value counts', () => {
     expect(notes).toContain('the report counts 6 cases with 3 passed, and lists 5 with 3 passed');
   });
 
-  // A describe within a describe counts as one test there, so only its outcome is compared.
+  // node:test counts a describe within a describe as one test, so only the outcome of the inner describe is compared.
   test.each([
     ['a failure that the suite does not list', { failures: 'failures="1"' }],
     ['a skipped case that the suite does not list', { skipped: 'skipped="1"' }],

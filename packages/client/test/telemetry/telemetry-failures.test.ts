@@ -32,7 +32,7 @@ function clientWithCallbacks(telemetry: TelemetryOptions = {}, options = {}) {
 const receivedIds = () =>
   server.received.map(({ body }) => body.events.map(({ trace_id }: { trace_id: string }) => trace_id).join());
 
-test('flush waits for the events before it, and not only for the same number of events', async () => {
+test('flush waits for all events that were emitted before the call, even if a later event is sent first', async () => {
   const { client, emit } = clientWithCallbacks();
   let respondToFirst = (): void => undefined;
   server.setHandlers((response, request) => {

@@ -8,9 +8,9 @@ type Body = Readonly<Record<string, unknown>>;
 /** Returns the violations of rules that the schema cannot express: rules for counts, rates, completeness and `evaluated_at`. */
 export function evaluationRuleViolations(body: Body): Issue[] {
   const cases = caseCountsOf(body.cases);
-  const counts = cases === undefined ? [] : countIssues(cases);
-  const rates = cases === undefined || counts.length > 0 ? [] : rateIssues(body, cases);
-  return [...counts, ...rates, ...completenessIssues(body), ...evaluatedAtIssues(body)];
+  const countViolations = cases === undefined ? [] : countIssues(cases);
+  const rateViolations = cases === undefined || countViolations.length > 0 ? [] : rateIssues(body, cases);
+  return [...countViolations, ...rateViolations, ...completenessIssues(body), ...evaluatedAtIssues(body)];
 }
 
 /**

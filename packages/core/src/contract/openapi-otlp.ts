@@ -65,7 +65,10 @@ export const otlpPaths = (): Node =>
     ]),
   );
 
-function operationNode({ operationId, summary, description, request, response, rejected }: OtlpOperation, stores: boolean): Node {
+function operationNode(
+  { operationId, summary, description, request, response, rejectedMember }: OtlpOperation,
+  stores: boolean,
+): Node {
   return {
     operationId,
     tags: [OTLP_TAG.name],
@@ -88,7 +91,10 @@ function operationNode({ operationId, summary, description, request, response, r
               type: 'object',
               description: 'What was not added to runs, or was stored with changes; absent if there is nothing to report.',
               properties: {
-                [rejected]: { type: 'string', description: 'How many records were not added to runs, as a decimal number.' },
+                [rejectedMember]: {
+                  type: 'string',
+                  description: 'How many records were not added to runs, as a decimal number.',
+                },
                 errorMessage: { type: 'string', description: 'One sentence for each reason.' },
               },
             },

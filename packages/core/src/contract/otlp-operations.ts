@@ -8,8 +8,8 @@ export interface OtlpOperation {
   request: string;
   /** The protobuf message of the response. */
   response: string;
-  /** The member of `partialSuccess` with the number of rejected records. */
-  rejected: string;
+  /** The name of the member of `partialSuccess` that has the number of rejected records. */
+  rejectedMember: string;
 }
 
 /** The endpoints of OTLP/HTTP by signal. They are outside `/api/`, because exporters use these paths. */
@@ -25,7 +25,7 @@ export const OTLP_OPERATIONS = {
       'An identical export by the same key within 24 hours is acknowledged and not stored again.',
     request: 'trace.v1.ExportTraceServiceRequest',
     response: 'trace.v1.ExportTraceServiceResponse',
-    rejected: 'rejectedSpans',
+    rejectedMember: 'rejectedSpans',
   },
   logs: {
     path: '/v1/logs',
@@ -38,7 +38,7 @@ export const OTLP_OPERATIONS = {
       'records and their resources are overwritten if they contain an email address or are a telephone number.',
     request: 'logs.v1.ExportLogsServiceRequest',
     response: 'logs.v1.ExportLogsServiceResponse',
-    rejected: 'rejectedLogRecords',
+    rejectedMember: 'rejectedLogRecords',
   },
   metrics: {
     path: '/v1/metrics',
@@ -48,7 +48,7 @@ export const OTLP_OPERATIONS = {
       'Metrics are not stored. Every data point is counted as rejected, so that exporters continue and report the reason.',
     request: 'metrics.v1.ExportMetricsServiceRequest',
     response: 'metrics.v1.ExportMetricsServiceResponse',
-    rejected: 'rejectedDataPoints',
+    rejectedMember: 'rejectedDataPoints',
   },
 } as const satisfies Record<string, OtlpOperation>;
 

@@ -11,6 +11,6 @@ export interface PartialSuccess {
 /** The response to an export as OTLP/JSON. `partialSuccess` is set only if something was rejected or changed. */
 export function exportResponse(signal: keyof typeof OTLP_OPERATIONS, { rejected, reasons }: PartialSuccess): string {
   if (rejected === 0 && reasons.length === 0) return '{}';
-  const count = rejected === 0 ? {} : { [OTLP_OPERATIONS[signal].rejected]: String(rejected) };
+  const count = rejected === 0 ? {} : { [OTLP_OPERATIONS[signal].rejectedMember]: String(rejected) };
   return JSON.stringify({ partialSuccess: { ...count, errorMessage: reasons.join(' ') } });
 }
