@@ -106,8 +106,8 @@ async function sendAtRate(perSecond: number, { seconds, connectionsMax }: LoadPh
         log.report.notSent += 1;
         continue;
       }
-      const sent = sendOne(caller, log).finally(() => pending.delete(sent));
-      pending.add(sent);
+      const sending = sendOne(caller, log).finally(() => pending.delete(sending));
+      pending.add(sending);
     }
     await sleep(TICK_MS);
   }

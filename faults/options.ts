@@ -45,11 +45,9 @@ export function readOptions(args: string[]): (FaultOptions & { only: readonly Fa
   };
 }
 
-function nameOf(given: string, names: readonly FaultName[]): FaultName {
-  const found = names.find((name) => name === given);
+function nameOf(text: string, names: readonly FaultName[]): FaultName {
+  const found = names.find((name) => name === text);
   if (found === undefined)
-    throw new Error(
-      `${names === ON_CITUS ? 'with --citus, ' : ''}--only takes ${names.join(', ')}; got ${JSON.stringify(given)}`,
-    );
+    throw new Error(`${names === ON_CITUS ? 'with --citus, ' : ''}--only takes ${names.join(', ')}; got ${JSON.stringify(text)}`);
   return found;
 }

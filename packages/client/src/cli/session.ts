@@ -85,29 +85,29 @@ export class Session {
    */
   async key(connection: ConnectionOptions): Promise<string> {
     const fromInput = connection['key-stdin'] === true;
-    const given = fromInput
+    const text = fromInput
       ? Buffer.from(await this.terminal.input())
           .toString('utf8')
           .trim()
       : this.variable('COUNTERSIGN_API_KEY')?.trim();
-    if (given === undefined || given === '')
+    if (text === undefined || text === '')
       throw wrongUse(
         fromInput
           ? 'standard input is empty; --key-stdin expects the ingestion key there'
           : 'no ingestion key: set COUNTERSIGN_API_KEY, or give it on standard input with --key-stdin',
       );
-    this.redaction.add(given);
-    const key = parseIngestionKey(given);
+    this.redaction.add(text);
+    const key = parseIngestionKey(text);
     if (key === undefined)
       throw wrongUse(
-        `the ingestion key must have the form aa_live_<12 hex digits>.<43 characters>, but this one has ${given.length} characters${/\s/.test(given) ? ', including white space' : ''}`,
+        `the ingestion key must have the form aa_live_<12 hex digits>.<43 characters>, but this one has ${text.length} characters${/\s/.test(text) ? ', including white space' : ''}`,
       );
     this.redaction.add(key.secret);
     if (key.kind === 'read')
       throw wrongUse(
         'this is a read token (aa_read_), which cannot record data or request decisions; give an ingestion key (aa_live_)',
       );
-    return given;
+    return text;
   }
 
   /** A client of the service. */

@@ -144,18 +144,18 @@ interface KeyText {
   text: string;
 }
 
-function readKeyText(session: Session, given: string, option = '--verify-key'): KeyText {
-  if (/^[0-9a-f]{64}$/i.test(given)) {
-    session.redaction.add(given);
+function readKeyText(session: Session, value: string, option = '--verify-key'): KeyText {
+  if (/^[0-9a-f]{64}$/i.test(value)) {
+    session.redaction.add(value);
     throw wrongUse(
       option === '--verify-key'
         ? '--verify-key takes a file (or env:NAME), never the decision key itself, because other users can read the command line; rotate the key'
         : `${option} takes the path of a file; set COUNTERSIGN_VERIFY_KEY to the key itself`,
     );
   }
-  if (parseNoteVerifierKey(given, sha256) !== undefined) return { source: option, text: given };
-  if (given.startsWith('env:')) return { source: given.slice(4), text: session.terminal.environment[given.slice(4)] ?? '' };
-  return { source: given, text: readTextFile(given, KEY_BYTES_MAX) };
+  if (parseNoteVerifierKey(value, sha256) !== undefined) return { source: option, text: value };
+  if (value.startsWith('env:')) return { source: value.slice(4), text: session.terminal.environment[value.slice(4)] ?? '' };
+  return { source: value, text: readTextFile(value, KEY_BYTES_MAX) };
 }
 
 function readKeysFromEnvironment(session: Session): KeyText[] {

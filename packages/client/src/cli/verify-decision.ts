@@ -97,9 +97,9 @@ function open(path: string, text: string, trustSettings: TrustSettings): OpenRes
 
 function openSigned(text: string, value: unknown, { decisionKeys, publicKeys, trustFile }: TrustSettings): OpenResult {
   if (publicKeys.length > 0) {
-    const given = trustFile === undefined ? 'a public key' : `a trust file (${trustFile.source})`;
+    const keySource = trustFile === undefined ? 'a public key' : `a trust file (${trustFile.source})`;
     throw wrongUse(
-      `with ${given}, only an attestation counts, because holders of the decision key can forge decisions; verify the attestation (\`gate --attestation FILE\` or /api/ledger/decisions/ID/attestation), or give only the decision key`,
+      `with ${keySource}, only an attestation counts, because holders of the decision key can forge decisions; verify the attestation (\`gate --attestation FILE\` or /api/ledger/decisions/ID/attestation), or give only the decision key`,
     );
   }
   const verdict = verifyByKey(text, { decisionKey: decisionKeys });

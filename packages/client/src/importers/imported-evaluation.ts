@@ -95,9 +95,10 @@ export const isCount = (value: unknown): value is number => Number.isSafeInteger
 
 /** `3 of 4 cases passed (1 failed)`; counts of zero are left out. */
 export function sentenceOf(passed: number, total: number, others: Readonly<Record<string, number>>): string {
-  const named = Object.entries(others).filter(([, count]) => count > 0);
-  const rest = named.length === 0 ? '' : ` (${named.map(([what, count]) => `${count} ${what}`).join(', ')})`;
-  return `${passed} of ${total} ${total === 1 ? 'case' : 'cases'} passed${rest}`;
+  const nonZeroCounts = Object.entries(others).filter(([, count]) => count > 0);
+  const otherCases =
+    nonZeroCounts.length === 0 ? '' : ` (${nonZeroCounts.map(([what, count]) => `${count} ${what}`).join(', ')})`;
+  return `${passed} of ${total} ${total === 1 ? 'case' : 'cases'} passed${otherCases}`;
 }
 
 const LABEL_LENGTH_MAX = 512;

@@ -63,20 +63,20 @@ const LISTED_MAX = 12;
  * @throws ImportError if no metric or more than one matches, if the caller must name the metric, or if its value is not from 0 to 1
  */
 export function chosenMetric(results: Members, { metric: requested, epochs }: MetricChoice & { epochs: number }): ChosenMetric {
-  const all = candidatesOf(results);
-  const names = all.map(({ name }) => name);
-  const listed = all.length === 0 ? 'the log has none' : `the log has ${names.slice(0, LISTED_MAX).join(', ')}`;
-  const matching = all.filter(({ name, scorer, metric }) =>
+  const candidates = candidatesOf(results);
+  const names = candidates.map(({ name }) => name);
+  const metricList = candidates.length === 0 ? 'the log has none' : `the log has ${names.slice(0, LISTED_MAX).join(', ')}`;
+  const matching = candidates.filter(({ name, scorer, metric }) =>
     requested === undefined ? true : [name, `${scorer}/${metric}`, metric].includes(requested),
   );
   const [found] = matching;
   if (found === undefined)
     throw ambiguousError(
-      `no metric ${requested === undefined ? 'that could be a pass rate' : JSON.stringify(requested)}: ${listed}`,
+      `no metric ${requested === undefined ? 'that could be a pass rate' : JSON.stringify(requested)}: ${metricList}`,
     );
   if (matching.length > 1)
     throw ambiguousError(
-      `more than one metric${requested === undefined ? '' : ` ${JSON.stringify(requested)}`}: ${listed}; name one, such as --metric ${found.name}`,
+      `more than one metric${requested === undefined ? '' : ` ${JSON.stringify(requested)}`}: ${metricList}; name one, such as --metric ${found.name}`,
     );
   if (requested === undefined && found.metric !== 'accuracy')
     throw ambiguousError(

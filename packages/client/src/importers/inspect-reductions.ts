@@ -21,8 +21,8 @@ export function archivedReductions(archive: Uint8Array): unknown {
 /** The number of samples that a scorer has scored. Undefined if the reductions do not contain the scorer. */
 export function countReduced(reductions: unknown, key: ReductionKey): number | undefined {
   if (!Array.isArray(reductions)) return undefined;
-  const found = reductions.find((each) => isSame(each, key, 'scorer') && isSame(each, key, 'reducer'));
-  const samples = memberOf(found, 'samples');
+  const reduction = reductions.find((each) => isSame(each, key, 'scorer') && isSame(each, key, 'reducer'));
+  const samples = memberOf(reduction, 'samples');
   return Array.isArray(samples) ? samples.filter((each) => memberOf(each, 'value') != null).length : undefined;
 }
 

@@ -91,13 +91,13 @@ function notesOf(
     .slice(0, LISTED_MAX)
     .map((name) => name.slice(0, 40))
     .join(', ');
-  const named = contradictions.slice(0, LISTED_MAX).join('; ');
+  const contradictionText = contradictions.slice(0, LISTED_MAX).join('; ');
   const more = contradictions.length > LISTED_MAX ? `; and ${contradictions.length - LISTED_MAX} more` : '';
   return [
     `JUnit: ${sentenceOf(passed, denominator, others)}.`,
     ...(unknown === 0 || elements === '' ? [] : [`Unknown elements in cases: ${elements}.`]),
     ...(wholeSuites === 0 ? [] : [`The outcomes of whole suites count as one case each: ${wholeSuites}.`]),
-    ...(named === '' ? [] : [`Suites contradict their cases; the worse value counts: ${named}${more}.`]),
+    ...(contradictionText === '' ? [] : [`Suites contradict their cases; the worse value counts: ${contradictionText}${more}.`]),
     ...(moment.hasIgnoredTimestamps
       ? ['Timestamps that are invalid or have no time zone are ignored: give --evaluated-at.']
       : moment.at === undefined

@@ -33,7 +33,7 @@ export interface RunMoment {
   note: string;
 }
 
-/** The first of several timestamps that is clear. `writesUtc` as in `momentOf`. */
+/** The time of the first timestamp that `momentOf` can read with this choice. */
 export function runMomentOf(timestamps: readonly unknown[], choice: { writesUtc?: boolean } = {}): RunMoment {
   const present = timestamps.filter((each) => each != null && each !== '');
   const clear = present.find((each) => momentOf(each, choice) !== undefined);

@@ -46,10 +46,10 @@ function filterOf(file: Members, config: Members): string | undefined {
 export const isSet = (value: unknown): boolean => value != null && value !== '' && !(Array.isArray(value) && value.length === 0);
 
 function repeatOf(file: Members, config: Members): number {
-  const found = [file.runtimeOptions, config.commandLineOptions, config.evaluateOptions]
+  const repeat = [file.runtimeOptions, config.commandLineOptions, config.evaluateOptions]
     .map((options) => memberOf(options, 'repeat'))
     .find((value) => isCount(value) && value > 0);
-  return (found as number | undefined) ?? 1;
+  return (repeat as number | undefined) ?? 1;
 }
 
 /** The number of rows that the tests expand to; undefined if some tests are outside the configuration or cannot be counted. */
@@ -63,12 +63,12 @@ function rowsOfTest(test: unknown, defaults: Members): number | undefined {
   if (!isObject(test) || isUncertain(test) || isUncertain(defaults)) return undefined;
   const [vars, defaultVars] = [test.vars ?? {}, defaults.vars ?? {}];
   if (!isObject(vars) || !isObject(defaultVars)) return undefined;
-  const all = { ...defaultVars, ...vars };
-  if (Object.values(all).some((value) => typeof value === 'string' && value.startsWith('file://'))) return undefined;
+  const variables = { ...defaultVars, ...vars };
+  if (Object.values(variables).some((value) => typeof value === 'string' && value.startsWith('file://'))) return undefined;
   const isExpansionDisabled = [test, defaults].some(({ options }) => memberOf(options, 'disableVarExpansion') === true);
   if (isExpansionDisabled) return 1;
   // A list of texts gives a row for each text. Any other list counts as one value.
-  return Object.values(all).reduce<number>(
+  return Object.values(variables).reduce<number>(
     (product, value) => product * (Array.isArray(value) && typeof value[0] === 'string' ? value.length : 1),
     1,
   );

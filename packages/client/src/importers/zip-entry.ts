@@ -83,8 +83,8 @@ function entriesOf(archive: Uint8Array, view: DataView): Entry[] {
  * before it start. Otherwise other bytes precede the archive, and Python adds their number to all offsets.
  */
 function centralDirectory(view: DataView): { at: number; end: number } {
-  const first = Math.max(0, view.byteLength - END_LENGTH - COMMENT_LENGTH_MAX);
-  for (let record = view.byteLength - END_LENGTH; record >= first; record -= 1) {
+  const offsetMin = Math.max(0, view.byteLength - END_LENGTH - COMMENT_LENGTH_MAX);
+  for (let record = view.byteLength - END_LENGTH; record >= offsetMin; record -= 1) {
     if (view.getUint32(record, true) !== END) continue;
     const [length, at] = [view.getUint32(record + 12, true), view.getUint32(record + 16, true)];
     const end = at + length;
@@ -95,7 +95,7 @@ function centralDirectory(view: DataView): { at: number; end: number } {
   throw damagedError();
 }
 
-/** Whether the bytes from `start` to `end` are the ZIP64 records that Python writes for more than 65,535 entries, with the same list. */
+/** Whether the bytes from `start` to `end` are the ZIP64 records that Python writes for more than 65,535 entries, and describe `list`. */
 const areZip64Records = (view: DataView, start: number, end: number, list: { length: number; at: number }): boolean =>
   end - start === END_ZIP64_LENGTH + LOCATOR_ZIP64_LENGTH &&
   view.getUint32(start, true) === END_ZIP64 &&

@@ -42,12 +42,12 @@ export function splitInHalves({ texts, numberMin }: Batch): Batch[] {
 
 /** The issues of a 422 by the index of their event; empty if no issue names an event. */
 export function issuesByEvent(issues: readonly Issue[], count: number): Map<number, Issue[]> {
-  const found = new Map<number, Issue[]>();
+  const issuesByIndex = new Map<number, Issue[]>();
   for (const issue of issues) {
     const [, digits] = /^\/events\/(0|[1-9]\d{0,5})(?=\/|$)/.exec(issue.path) ?? [];
     const index = Number(digits);
     if (digits === undefined || index >= count) continue;
-    found.set(index, [...(found.get(index) ?? []), issue]);
+    issuesByIndex.set(index, [...(issuesByIndex.get(index) ?? []), issue]);
   }
-  return found;
+  return issuesByIndex;
 }

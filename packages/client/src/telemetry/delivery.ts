@@ -75,7 +75,7 @@ export class Delivery {
     return done;
   }
 
-  /** Sends the queued events. Drops the rest after the time limit, or as soon as the service is unavailable. Never rejects. */
+  /** Sends the queued events. Drops unsent events after the time limit, or as soon as the service is unavailable. Never rejects. */
   async end(deadlineMs: number): Promise<void> {
     const { accepted } = this.counts;
     this.#backoff.resumeNow();

@@ -21,7 +21,7 @@ export interface DroppedEvents {
   reason: DropReason;
 }
 
-/** An event that the service rejected. It is not sent again; the rest of its batch is sent without it. */
+/** An event that the service rejected. It is not sent again. The other events of its batch are sent again. */
 export interface RejectedEvent {
   /** The event as emitted. */
   event: unknown;

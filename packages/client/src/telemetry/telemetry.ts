@@ -59,8 +59,8 @@ export class Telemetry {
   }
 
   /**
-   * Queues no more events and sends the queued ones. Drops the rest after the deadline, or as soon as the service is unavailable. Never
-   * rejects. A second call waits for the first.
+   * Queues no more events and sends the queued ones. Drops unsent events after the deadline, or as soon as the service is unavailable.
+   * Never rejects. A second call waits for the first.
    * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */
   close(options: { deadlineMs?: number } = {}): Promise<void> {

@@ -73,7 +73,7 @@ export class RunQueue {
     if (!this.hasRoom(bytes)) return this.dropNew(documents, 'queue_full');
     this.counts.accepted += 1;
     const release = this.reserve(bytes);
-    const sent = new Promise<TraceAccepted | undefined>((resolve) => {
+    const response = new Promise<TraceAccepted | undefined>((resolve) => {
       const settle = (response: TraceAccepted | undefined) => {
         release();
         resolve(response);
@@ -83,7 +83,7 @@ export class RunQueue {
     });
     this.#cancelExitTask ??= runBeforeExit(() => this.#settings.exitTask());
     this.#run();
-    return responseWithin(sent, this.#settings.deadlineMs);
+    return responseWithin(response, this.#settings.deadlineMs);
   }
 
   /** Drops a run that is not accepted, and reports it. */
@@ -106,7 +106,7 @@ export class RunQueue {
     return done;
   }
 
-  /** Sends the queued runs. Drops the rest after the time limit, or as soon as the service is unavailable. Never rejects. */
+  /** Sends the queued runs. Drops unsent runs after the time limit, or as soon as the service is unavailable. Never rejects. */
   async end(deadlineMs: number): Promise<void> {
     this.#backoff.resumeNow();
     const timer = setTimeout(() => {

@@ -56,12 +56,12 @@ export class RunSpan {
   /** Adds messages of the conversation, in order and in the format of the model API. The role `function` becomes `tool`. */
   messages(messages: readonly MessageLike[]): this {
     if (!Array.isArray(messages)) return this;
-    const added = readOr(
+    const newMessages = readOr(
       () => messages.map((message) => (message?.role === 'function' ? { ...message, role: 'tool' } : message)),
       [],
     );
-    const earlier = Array.isArray(this.#details.messages) ? this.#details.messages : [];
-    return this.set({ messages: [...earlier, ...(added as Message[])] });
+    const earlierMessages = Array.isArray(this.#details.messages) ? this.#details.messages : [];
+    return this.set({ messages: [...earlierMessages, ...(newMessages as Message[])] });
   }
 
   /** Marks the step as failed with the thrown value. */

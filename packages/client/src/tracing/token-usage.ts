@@ -13,16 +13,16 @@ export interface TokenUsage {
  */
 export function tokenUsage(usage: unknown): TokenUsage {
   if (typeof usage !== 'object' || usage === null) return {};
-  const given = usage as Record<string, unknown>;
-  const firstCount = (...names: string[]) => names.map((name) => given[name]).find(isCount);
+  const members = usage as Record<string, unknown>;
+  const firstCount = (...names: string[]) => names.map((name) => members[name]).find(isCount);
   const reportedPrompt = firstCount('prompt_tokens', 'inputTokens', 'promptTokens');
   // Anthropic's `input_tokens` excludes cached tokens. The counts of other APIs include them.
-  const cachedCounts = [given.cache_creation_input_tokens, given.cache_read_input_tokens].filter(isCount);
+  const cachedCounts = [members.cache_creation_input_tokens, members.cache_read_input_tokens].filter(isCount);
   const input = firstCount('input_tokens');
   const prompt = reportedPrompt ?? (input === undefined ? undefined : cachedCounts.reduce((sum, count) => sum + count, input));
   const completion = firstCount('completion_tokens', 'output_tokens', 'outputTokens', 'completionTokens');
   const total = firstCount('total_tokens', 'totalTokens');
-  const { cost_usd: cost } = given;
+  const { cost_usd: cost } = members;
   return {
     ...(prompt === undefined ? {} : { prompt_tokens: prompt }),
     ...(completion === undefined ? {} : { completion_tokens: completion }),

@@ -117,8 +117,8 @@ export class Traces {
   }
 
   /**
-   * Ends the open runs as failed, at most the newest 1,000, and sends the queued runs. Drops the rest after the deadline, or as soon as the
-   * service is unavailable. Waits up to the deadline for active calls of `send`. Never rejects. A second call waits for the first.
+   * Ends the open runs as failed, at most the newest 1,000, and sends the queued runs. Drops unsent runs after the deadline, or as soon as
+   * the service is unavailable. Waits up to the deadline for active calls of `send`. Never rejects. A second call waits for the first.
    * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */
   close(options: { deadlineMs?: number } = {}): Promise<void> {

@@ -34,9 +34,9 @@ export function verifyAttestation(
 ): AttestationVerdict {
   const keys = readPublicKeys(publicKeys);
   try {
-    const given = readDecision(decision);
-    if ('fault' in given) return { ok: false, fault: given.fault };
-    const { expected } = given;
+    const parsedDecision = readDecision(decision);
+    if ('fault' in parsedDecision) return { ok: false, fault: parsedDecision.fault };
+    const { expected } = parsedDecision;
     if (isHeader(attestation) && expected === undefined)
       return {
         ok: false,

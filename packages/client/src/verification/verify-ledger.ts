@@ -95,12 +95,12 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
       throw error instanceof NotEvidenceError ? new ConfigurationError(error.message, { cause: error }) : error;
     },
   );
-  const broken = (fault: string, { seq, misfit = false }: { seq?: number; misfit?: boolean }): LedgerVerdict => {
+  const brokenVerdict = (fault: string, { seq, misfit = false }: { seq?: number; misfit?: boolean }): LedgerVerdict => {
     return { ok: false, entries, seq, fault, misfit };
   };
-  if (firstBad !== undefined) return broken(firstBad.reason, firstBad);
-  if (contradiction !== undefined) return broken(`${contradiction.source}: ${contradiction.reason}`, {});
-  if (entries === 0 && heads.length === 0) return broken(NO_ROWS, {});
+  if (firstBad !== undefined) return brokenVerdict(firstBad.reason, firstBad);
+  if (contradiction !== undefined) return brokenVerdict(`${contradiction.source}: ${contradiction.reason}`, {});
+  if (entries === 0 && heads.length === 0) return brokenVerdict(NO_ROWS, {});
   return { ok: true, tenantId, entries, head, headsMet: heads.length, timesChecked: log === 'audit' || audit !== undefined };
 }
 

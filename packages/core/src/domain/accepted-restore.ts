@@ -36,9 +36,9 @@ export function restoreIn({ seq, action, recorded_by: by, metadata }: Entry): Ac
   if (action !== RESTORE_ACCEPTED || by !== 'operator' || !isObject(metadata) || !isObject(metadata.logs)) return undefined;
   const logs: AcceptedRestore['logs'] = {};
   for (const log of LOGS) {
-    const named = Object.hasOwn(metadata.logs, log) ? metadata.logs[log] : undefined;
-    if (!isObject(named)) continue;
-    const [abandoned, restored] = [headIn(named.abandoned), headIn(named.restored)];
+    const heads = Object.hasOwn(metadata.logs, log) ? metadata.logs[log] : undefined;
+    if (!isObject(heads)) continue;
+    const [abandoned, restored] = [headIn(heads.abandoned), headIn(heads.restored)];
     if (abandoned !== undefined && restored !== undefined) logs[log] = { abandoned, restored };
   }
   return { seq: Number(seq), logs };
@@ -57,11 +57,11 @@ function headIn(value: unknown): NamedHead | undefined {
  * its abandoned head.
  */
 export function restoreRemark(head: NamedHead, log: TreeLog, restores: readonly AcceptedRestore[]): string {
-  const matching = restores.filter(({ logs: { [log]: named } }) =>
-    named === undefined ? false : named.restored.size < head.size && head.size <= named.abandoned.size,
+  const matching = restores.filter(({ logs: { [log]: heads } }) =>
+    heads === undefined ? false : heads.restored.size < head.size && head.size <= heads.abandoned.size,
   );
-  const isAbandonedHead = ({ logs: { [log]: named } }: AcceptedRestore) =>
-    named!.abandoned.size === head.size && sameBytes(named!.abandoned.root, head.root);
+  const isAbandonedHead = ({ logs: { [log]: heads } }: AcceptedRestore) =>
+    heads!.abandoned.size === head.size && sameBytes(heads!.abandoned.root, head.root);
   const restore = matching.find(isAbandonedHead) ?? matching[0];
   if (restore === undefined) return '';
   const { abandoned, restored } = restore.logs[log]!;

@@ -39,10 +39,10 @@ const PLAIN = /^[!-~](?:[ -~]*[!-~])?$/;
 const PLACES_MAX = 5;
 
 function invisibleProblems(name: string): NameProblem[] {
-  const found = invisibleCharacters(name);
-  if (found.length === 0) return [];
-  const places = found.slice(0, PLACES_MAX).map(({ at, character }) => placeOf(name, at, character));
-  const more = found.length > PLACES_MAX ? ` and ${found.length - PLACES_MAX} more` : '';
+  const characters = invisibleCharacters(name);
+  if (characters.length === 0) return [];
+  const places = characters.slice(0, PLACES_MAX).map(({ at, character }) => placeOf(name, at, character));
+  const more = characters.length > PLACES_MAX ? ` and ${characters.length - PLACES_MAX} more` : '';
   return [{ code: 'invisible_character', message: `contains invisible characters: ${places.join(', ')}${more}` }];
 }
 
@@ -76,8 +76,8 @@ const placeOf = (name: string, at: number, character: string): string =>
 /** Describes a character by its code point, for example `U+200B ZERO WIDTH SPACE`. The name is added only if COMMON has it. */
 export function codePoint(character: string): string {
   const hex = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
-  const named = COMMON.get(character);
-  return `U+${hex}${named === undefined ? '' : ` ${named}`}`;
+  const commonName = COMMON.get(character);
+  return `U+${hex}${commonName === undefined ? '' : ` ${commonName}`}`;
 }
 
 /** Names of characters that often come from copy and paste. */
