@@ -89,21 +89,21 @@ function interfaceOf(name: string, schema: Schema, description?: string): string
     const type = TYPE_OVERRIDES[`${name}.${member}`] ?? typeOf(memberSchema);
     // JSON leaves out members that are undefined, so callers with exactOptionalPropertyTypes may pass undefined.
     const memberType = isRequired || type === 'unknown' ? type : `${type} | undefined`;
-    return comment(memberSchema, '  ') + wrapped(`  ${member}${isRequired ? '' : '?'}: ${memberType};\n`);
+    return commentOf(memberSchema, '  ') + wrapLine(`  ${member}${isRequired ? '' : '?'}: ${memberType};\n`);
   });
-  const head = comment({ ...schema, description: schema.description ?? description! }, '');
+  const head = commentOf({ ...schema, description: schema.description ?? description! }, '');
   const anyOf = ANY_OF[name];
   if (anyOf !== undefined) return `${head}export type ${name} = {\n${members.join('')}} & ${anyOf};`;
   return `${head}export interface ${name} {\n${members.join('')}}${TEXT_AFTER[name]?.replace(/\n$/, '').replace(/^\n/, '\n\n') ?? ''}`;
 }
 
 /** Breaks a line that is too long, as the formatter does. */
-const wrapped = (line: string): string =>
+const wrapLine = (line: string): string =>
   line.length <= LINE_WIDTH + 1 ? line : line.replace(/: /, ' | ').replaceAll(' | ', '\n    | ').replace('\n', ':\n');
 
 const LINE_WIDTH = 130;
 
-function comment({ description, default: fallback }: Schema, indent: string): string {
+function commentOf({ description, default: fallback }: Schema, indent: string): string {
   const sentences = [description, fallback === undefined ? undefined : `Default: ${JSON.stringify(fallback)}.`];
   return `${indent}/** ${sentences.filter((text) => text !== undefined).join(' ')} */\n`;
 }

@@ -27,7 +27,7 @@ const runsOnGitHub = (session: Session): boolean => session.variable('GITHUB_ACT
 
 /** Shows an error annotation in GitHub Actions. */
 export function showError(session: Session, title: string, message: string): void {
-  if (runsOnGitHub(session)) session.warn(`::error title=${property(title)}::${data(message)}`);
+  if (runsOnGitHub(session)) session.warn(`::error title=${escapeProperty(title)}::${escapeData(message)}`);
 }
 
 /** The output variables, three lines each: `name<<delimiter`, value, delimiter. The delimiter is random, so that no value contains it. */
@@ -55,13 +55,14 @@ function outputLines(
 }
 
 function summaryOf({ decision, verifiedBy }: Finding, summary: GateSummary): string {
-  const head = `### Promotion of ${cell(summary.agent)}: ${summary.outcome}\n\n${cell(summary.message)}\n\n`;
+  const head = `### Promotion of ${escapeCell(summary.agent)}: ${summary.outcome}\n\n${escapeCell(summary.message)}\n\n`;
   if (decision === undefined) return `${head}There is no decision, so the promotion is blocked.\n\n`;
   const rows = decision.checks.map(
-    ({ condition, passed, message }) => `| ${cell(condition)} | ${passed ? 'passed' : '**failed**'} | ${cell(message)} |`,
+    ({ condition, passed, message }) =>
+      `| ${escapeCell(condition)} | ${passed ? 'passed' : '**failed**'} | ${escapeCell(message)} |`,
   );
   const approve = summary.approveAt === undefined ? '' : `Approve the evaluation at ${link(summary.approveAt)} (Approvals).\n\n`;
-  const signature = verifiedBy === undefined ? 'signature not checked' : `signature verified by ${cell(verifiedBy)}`;
+  const signature = verifiedBy === undefined ? 'signature not checked' : `signature verified by ${escapeCell(verifiedBy)}`;
   return `${head}${approve}| condition | | |\n| --- | --- | --- |\n${rows.join('\n')}\n\nDecision \`${decision.decision_id}\`, ${decision.timestamp}, ${signature}.\n\n`;
 }
 
@@ -69,12 +70,13 @@ function summaryOf({ decision, verifiedBy }: Finding, summary: GateSummary): str
  * Escapes text for a Markdown table: no markup, links to pages or line breaks remain. The dot is escaped too, because GitHub turns words
  * that start with `www.` into links. Cuts the text to 600 characters.
  */
-const cell = (text: string): string =>
+const escapeCell = (text: string): string =>
   shortLine(text, 600).replace(/[\\`*_{}[\]()<>#+!|~@:/.-]/g, (char) => `&#${char.charCodeAt(0)};`);
 
 /** A web address as a link; any other text escaped. */
-const link = (address: string): string => (/^https?:\/\/[\w./:[\]~%-]{1,500}$/.test(address) ? `<${address}>` : cell(address));
+const link = (address: string): string =>
+  /^https?:\/\/[\w./:[\]~%-]{1,500}$/.test(address) ? `<${address}>` : escapeCell(address);
 
 /** Escapes text for the data and for the properties of a workflow command, as the runner expects. */
-const data = (text: string): string => oneLine(text).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+const escapeData = (text: string): string => oneLine(text).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+const escapeProperty = (text: string): string => escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');

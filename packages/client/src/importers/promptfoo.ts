@@ -24,7 +24,7 @@ export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): I
   const { results, config } = file;
   const stats = memberOf(results, 'stats');
   if (!isObject(results) || !isObject(stats)) throw notThisFormat('promptfoo', 'it has no results.stats');
-  const counts = statistics(stats);
+  const counts = readStatistics(stats);
   checkCounts('promptfoo', counts.total, counts.passed);
   const { total, passed, failed, errored, doubtful, repeated } = worstOf(counts, promptCounts(results.prompts), results.results);
   const { completeness, why } = promptfooCompleteness(file, total - repeated);
@@ -38,7 +38,7 @@ export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): I
     ...(category === undefined ? {} : { category }),
     status: passed > 0 ? 'passing' : 'failing',
     pass_rate: passRateOf({ passed, total }),
-    notes: `promptfoo: ${sentenceOf(passed, total, others)}.${completeness === 'partial' ? ` Partial: ${why}.` : ''}${provenance(file, results)}${note}`,
+    notes: `promptfoo: ${sentenceOf(passed, total, others)}.${completeness === 'partial' ? ` Partial: ${why}.` : ''}${provenanceOf(file, results)}${note}`,
     cases: { total, passed, failed, errored, skipped: 0 },
     ...(at === undefined ? {} : { evaluated_at: at }),
     completeness,
@@ -61,7 +61,7 @@ interface Statistics {
 }
 
 /** Reads the statistics of a file. Older versions of promptfoo count errors as failures. */
-function statistics({ successes, failures, errors = 0 }: Members, where = 'results.stats'): Statistics {
+function readStatistics({ successes, failures, errors = 0 }: Members, where = 'results.stats'): Statistics {
   if (isCount(successes) && isCount(failures) && isCount(errors))
     return { total: successes + failures + errors, passed: successes, failed: failures, errored: errors };
   throw notThisFormat('promptfoo', `${where} has no valid counts of successes, failures and errors`);
@@ -75,7 +75,7 @@ function promptCounts(prompts: unknown): Pick<Statistics, 'total' | 'passed'> | 
     const [successes, failures, errors] = ['testPassCount', 'testFailCount', 'testErrorCount'].map((name) =>
       memberOf(each, name),
     );
-    return statistics({ successes, failures, errors }, 'results.prompts');
+    return readStatistics({ successes, failures, errors }, 'results.prompts');
   });
   const sumOf = (name: 'total' | 'passed') => counts.reduce((sum, each) => sum + each[name], 0);
   return { total: sumOf('total'), passed: sumOf('passed') };
@@ -125,7 +125,7 @@ const hasPassed = (result: unknown): boolean =>
   memberOf(memberOf(result, 'gradingResult'), 'pass') !== false &&
   (memberOf(result, 'failureReason') ?? 0) === 0;
 
-function provenance(file: Members, results: Members): string {
+function provenanceOf(file: Members, results: Members): string {
   const facts = [
     ['Evaluation', labelOf(file.evalId)],
     ['time', labelOf(results.timestamp)],

@@ -90,7 +90,7 @@ export class RunSpan {
 
   /** @internal Runs work inside this span. Ends the span when the work returns or throws, or its promise settles. */
   runWork<T>(work: (span: RunSpan) => T): T {
-    const failed = (thrown: unknown): never => {
+    const failWith = (thrown: unknown): never => {
       this.fail(thrown).end();
       throw thrown;
     };
@@ -103,10 +103,10 @@ export class RunSpan {
       const ended = result.then((value: unknown) => {
         this.end();
         return value;
-      }, failed);
+      }, failWith);
       return ended as T;
     } catch (thrown) {
-      return failed(thrown);
+      return failWith(thrown);
     }
   }
 

@@ -99,7 +99,7 @@ export class TraceRun {
 
   /** @internal Runs work and ends the run with it. Returns the result of the work, or throws its error again. */
   runWork<T>(work: (run: TraceRun) => T): T {
-    const failed = (thrown: unknown): never => {
+    const failWith = (thrown: unknown): never => {
       void this.fail(thrown).end();
       throw thrown;
     };
@@ -112,10 +112,10 @@ export class TraceRun {
       const ended = result.then((value: unknown) => {
         void this.end();
         return value;
-      }, failed);
+      }, failWith);
       return ended as T;
     } catch (thrown) {
-      return failed(thrown);
+      return failWith(thrown);
     }
   }
 

@@ -34,7 +34,7 @@ const clientOf = (options: Partial<ClientOptions> = {}) =>
   });
 const record = (options: Partial<ClientOptions> = {}, call = {}) =>
   clientOf(options).evaluations.record({ name: 'nightly' }, call);
-const failure = async (promise: Promise<unknown>) => {
+const failureOf = async (promise: Promise<unknown>) => {
   const error = await promise.then(
     () => undefined,
     (caught: unknown) => caught,
@@ -43,7 +43,7 @@ const failure = async (promise: Promise<unknown>) => {
   return error as CountersignError;
 };
 /** The number of received requests. Also checks that all of them have the same Idempotency-Key and body. */
-const attempts = () => {
+const countAttempts = () => {
   expect(new Set(server.received.map(({ key, body }) => `${key} ${JSON.stringify(body)}`)).size).toBe(1);
   expect(server.received[0]!.key).toMatch(/^[\x20-\x7e]{1,255}$/);
   return server.received.length;
@@ -64,13 +64,13 @@ describe('a request is retried with one Idempotency-Key', () => {
     server.setHandlers(failing, failing, respond.good());
     const response = await record();
     expect(response).toMatchObject({ ok: true });
-    expect([attempts(), receiptOf(response)?.attempts]).toEqual([3, 3]);
+    expect([countAttempts(), receiptOf(response)?.attempts]).toEqual([3, 3]);
   });
 
   test('when no response arrives in time', async () => {
     server.setHandlers(respond.silence, respond.stall, respond.good());
     expect(await record({ timeoutMs: 400 })).toMatchObject({ ok: true });
-    expect(attempts()).toBe(3);
+    expect(countAttempts()).toBe(3);
   });
 
   test('when the apiKey function fails or takes too long', async () => {
@@ -80,15 +80,15 @@ describe('a request is retried with one Idempotency-Key', () => {
       .mockRejectedValueOnce(new Error('the vault is sealed'))
       .mockReturnValueOnce(new Promise(() => undefined));
     expect(await record({ apiKey, timeoutMs: 60 })).toMatchObject({ ok: true });
-    expect([attempts(), apiKey.mock.calls.length]).toEqual([1, 3]);
+    expect([countAttempts(), apiKey.mock.calls.length]).toEqual([1, 3]);
   });
 
   test('up to attemptsMax, and then fails with the last error and the number of attempts', async () => {
     server.setHandlers(respond.reject(503, 'unavailable'));
-    const error = await failure(record({ retries: { attemptsMax: 3, pauseMs: 2 } }));
+    const error = await failureOf(record({ retries: { attemptsMax: 3, pauseMs: 2 } }));
     expect(error).toBeInstanceOf(UnavailableError);
     expect(error).toMatchObject({ attempts: 3, status: 503, code: 'unavailable', requestId: 'req-1' });
-    expect(attempts()).toBe(3);
+    expect(countAttempts()).toBe(3);
   });
 
   test('not before the time in Retry-After', async () => {
@@ -99,14 +99,14 @@ describe('a request is retried with one Idempotency-Key', () => {
 
   test('but fails at once when Retry-After is longer than the deadline', async () => {
     server.setHandlers(respond.reject(503, 'unavailable', { 'retry-after': '3600' }));
-    expect(await failure(record({ deadlineMs: 5000 }))).toMatchObject({ retryAfterMs: 3_600_000, attempts: 1 });
+    expect(await failureOf(record({ deadlineMs: 5000 }))).toMatchObject({ retryAfterMs: 3_600_000, attempts: 1 });
   });
 
   test('but not after 400, 401, 404, 405, 413, 415, 422, 431 or 500', async () => {
     for (const status of [400, 401, 404, 405, 413, 415, 422, 431, 500]) {
       server.setHandlers(respond.reject(status, 'some_code'));
-      expect(await failure(record())).toMatchObject({ status, attempts: 1 });
-      expect(attempts()).toBe(1);
+      expect(await failureOf(record())).toMatchObject({ status, attempts: 1 });
+      expect(countAttempts()).toBe(1);
     }
   });
 
@@ -114,9 +114,9 @@ describe('a request is retried with one Idempotency-Key', () => {
     const random = vi.spyOn(Math, 'random').mockReturnValue(0);
     server.setHandlers(respond.drop);
     const startedAt = performance.now();
-    await failure(record({ retries: { pauseMs: 100_000, attemptsMax: 5 } }));
+    await failureOf(record({ retries: { pauseMs: 100_000, attemptsMax: 5 } }));
     expect(performance.now() - startedAt).toBeLessThan(5000);
-    expect(attempts()).toBe(5);
+    expect(countAttempts()).toBe(5);
     random.mockRestore();
   });
 });
@@ -138,7 +138,7 @@ describe('a call', () => {
     const other = await failingServer();
     other.setHandlers(respond.silence);
     const startedAt = performance.now();
-    expect(await failure(record({ baseUrl: other.url, timeoutMs: 50, deadlineMs: 1_000 }))).toBeInstanceOf(TimeoutError);
+    expect(await failureOf(record({ baseUrl: other.url, timeoutMs: 50, deadlineMs: 1_000 }))).toBeInstanceOf(TimeoutError);
     expect(performance.now() - startedAt).toBeLessThan(5000);
     expect(other.received.length).toBeGreaterThan(1);
   });
@@ -162,7 +162,7 @@ describe('a call', () => {
   test('times out even if fetch ignores its signal', async () => {
     const ignoringFetch = () => new Promise<never>(() => undefined);
     expect(
-      await failure(record({ fetch: ignoringFetch, timeoutMs: 20, retries: { attemptsMax: 2, pauseMs: 1 } })),
+      await failureOf(record({ fetch: ignoringFetch, timeoutMs: 20, retries: { attemptsMax: 2, pauseMs: 1 } })),
     ).toBeInstanceOf(TimeoutError);
   });
 });
@@ -175,14 +175,14 @@ test('a response without a body stream, which a custom fetch may return, is read
 
 test('a call throws a TimeoutError that names the apiKey function if that function takes too long', async () => {
   const apiKey = () => new Promise<string>(() => undefined);
-  const error = await failure(record({ apiKey, timeoutMs: 20, retries: { attemptsMax: 1 } }));
+  const error = await failureOf(record({ apiKey, timeoutMs: 20, retries: { attemptsMax: 1 } }));
   expect(error.name).toBe('TimeoutError');
   expect(error.message).toBe('apiKey() returned no key within 20 ms');
 });
 
 test('a call throws a ConnectionError with the reason if the apiKey function fails', async () => {
   const apiKey = async () => Promise.reject(new Error('the vault is sealed'));
-  const error = await failure(record({ apiKey, retries: { attemptsMax: 1 } }));
+  const error = await failureOf(record({ apiKey, retries: { attemptsMax: 1 } }));
   expect(error).toBeInstanceOf(ConnectionError);
   expect(error.message).toBe('apiKey() failed: the vault is sealed');
 });
@@ -199,16 +199,16 @@ describe('a response that is not from the service is rejected', () => {
     ['a redirect', respond.redirect('https://elsewhere.example/api'), /redirects to https:\/\/elsewhere\.example\/api/],
   ])('%s', async (_, handler, message) => {
     server.setHandlers(handler);
-    const error = await failure(record());
+    const error = await failureOf(record());
     expect(error).toBeInstanceOf(UnexpectedAnswerError);
     expect(error.message).toMatch(message);
-    expect(attempts()).toBe(1);
+    expect(countAttempts()).toBe(1);
   });
 
   test('a decision whose `allowed` is missing or not a boolean', async () => {
     for (const body of [{ ok: true }, { allowed: 'true' }, { allowed: 1 }]) {
       server.setHandlers(respond.good(body));
-      expect(await failure(clientOf().governance.checkPromotion({ agent_name: 'bot' }))).toBeInstanceOf(UnexpectedAnswerError);
+      expect(await failureOf(clientOf().governance.checkPromotion({ agent_name: 'bot' }))).toBeInstanceOf(UnexpectedAnswerError);
     }
   });
 
@@ -216,7 +216,7 @@ describe('a response that is not from the service is rejected', () => {
     const other = await failingServer();
     other.setHandlers(respond.good());
     server.setHandlers(respond.redirect(`${other.url}/api/public/evaluations`));
-    await failure(record());
+    await failureOf(record());
     expect(other.received).toEqual([]);
   });
 });
@@ -238,19 +238,19 @@ describe('errors', () => {
 
   test('contain status, code, request ID and retry time', async () => {
     server.setHandlers(respond.reject(500, 'internal_error'));
-    expect(await failure(record())).toMatchObject({ message: '500 internal_error (request req-1)' });
-    expect(await failure(record())).toBeInstanceOf(InternalServerError);
+    expect(await failureOf(record())).toMatchObject({ message: '500 internal_error (request req-1)' });
+    expect(await failureOf(record())).toBeInstanceOf(InternalServerError);
     server.setHandlers(respond.page(502));
-    const proxied = await failure(record({ retries: { attemptsMax: 1 } }));
+    const proxied = await failureOf(record({ retries: { attemptsMax: 1 } }));
     expect(proxied).toBeInstanceOf(BadGatewayError);
     expect(proxied).toMatchObject({ code: undefined, message: '502 the response is not from Countersign' });
     server.setHandlers(respond.reject(429, 'rate_limited', { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }));
-    const limited = (await failure(record({ retries: { attemptsMax: 1 } }))) as RateLimitedError;
+    const limited = (await failureOf(record({ retries: { attemptsMax: 1 } }))) as RateLimitedError;
     expect(limited.retryAfterMs).toBeGreaterThan(50_000);
   });
 
   test('for an unreachable address are ConnectionErrors with the address and the cause', async () => {
-    const error = await failure(record({ baseUrl: 'http://127.0.0.1:1', retries: { attemptsMax: 2, pauseMs: 1 } }));
+    const error = await failureOf(record({ baseUrl: 'http://127.0.0.1:1', retries: { attemptsMax: 2, pauseMs: 1 } }));
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error.message).toContain('http://127.0.0.1:1/api/public/evaluations cannot be reached: ');
     expect(error.cause).toBeInstanceOf(Error);
@@ -260,7 +260,7 @@ describe('errors', () => {
     'for the invalid Idempotency-Key %j occur before any request',
     async (idempotencyKey) => {
       server.setHandlers(respond.good());
-      expect(await failure(record({}, { idempotencyKey }))).toMatchObject({ name: 'ConfigurationError', attempts: 0 });
+      expect(await failureOf(record({}, { idempotencyKey }))).toMatchObject({ name: 'ConfigurationError', attempts: 0 });
       expect(server.received).toEqual([]);
     },
   );
@@ -273,7 +273,7 @@ describe('errors', () => {
   ])('for the invalid time limit %o of a call occur before any request', async (limits) => {
     server.setHandlers(respond.good());
     const [name] = Object.keys(limits);
-    expect(await failure(record({}, limits))).toMatchObject({
+    expect(await failureOf(record({}, limits))).toMatchObject({
       name: 'ConfigurationError',
       message: expect.stringContaining(`${name} must be a number above 0`),
     });
@@ -285,7 +285,7 @@ describe('errors', () => {
     async (nonce) => {
       server.setHandlers(respond.good());
       const check = clientOf().governance.checkPromotion({ agent_name: 'bot' }, { nonce });
-      expect(await failure(check)).toMatchObject({ name: 'ConfigurationError', attempts: 0 });
+      expect(await failureOf(check)).toMatchObject({ name: 'ConfigurationError', attempts: 0 });
       expect(server.received).toEqual([]);
     },
   );
@@ -293,14 +293,14 @@ describe('errors', () => {
   test('for an invalid nonce from a function occur before the request is sent', async () => {
     server.setHandlers(respond.good());
     const check = clientOf().governance.checkPromotion({ agent_name: 'bot' }, { nonce: () => 'short' });
-    expect(await failure(check)).toMatchObject({ name: 'ConfigurationError', attempts: 1 });
+    expect(await failureOf(check)).toMatchObject({ name: 'ConfigurationError', attempts: 1 });
     expect(server.received).toEqual([]);
   });
 
   test('for a body that JSON cannot represent occur before any request', async () => {
     server.setHandlers(respond.good());
     const entry = { actor: 'a', action: 'b.c', metadata: { big: 1n } };
-    expect(await failure(clientOf().audit.append(entry))).toMatchObject({ name: 'ConfigurationError', attempts: 0 });
+    expect(await failureOf(clientOf().audit.append(entry))).toMatchObject({ name: 'ConfigurationError', attempts: 0 });
     expect(server.received).toEqual([]);
   });
 });
