@@ -127,7 +127,7 @@ test('the server gives every request a unique ID that the client cannot choose',
   expect(new Set(ids).size).toBe(20);
 });
 
-/** Sends text and returns the first response. The connection stays open until then. */
+/** Sends text on a new connection, returns the first response, and closes the connection. */
 function firstResponse(text: string): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.write(text));

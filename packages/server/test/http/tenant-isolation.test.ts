@@ -19,8 +19,9 @@ let server: TestServer;
 let own: { tenantId: string; key: string; readToken: string; values: Record<string, string> };
 let otherTenantId: string;
 let otherKey: string;
-/** Values that name records of the other workspace, and values of the same forms that name no record. */
-let theirs: Record<string, string>;
+/** Values that name records of the other workspace. */
+let otherValues: Record<string, string>;
+/** Values of the same forms that name no record. */
 let absentValues: Record<string, string>;
 let rowsQuery: string;
 /** Identifiers of the other workspace's records. */
@@ -39,11 +40,11 @@ beforeAll(async () => {
   own = { tenantId: workspaces[0], key: mine.key, readToken: mine.values.read_token!, values: mine.values };
   otherTenantId = workspaces[1];
   otherKey = other.key;
-  theirs = { ...other.values, email: `admin-${MARK}@example.com`, password: 'not the password of anybody' };
+  otherValues = { ...other.values, email: `admin-${MARK}@example.com`, password: 'not the password of anybody' };
   rowsQuery = await queryOfRows();
   identifiers = [...Object.values(other.values), ...Object.values(secret)].filter((value) => IDENTIFIER.test(value));
   absentValues = Object.fromEntries(
-    Object.entries(theirs).map(([name, value]) => [name, name in EVERYWHERE ? value : absent(value)]),
+    Object.entries(otherValues).map(([name, value]) => [name, name in EVERYWHERE ? value : absent(value)]),
   );
 });
 
@@ -132,7 +133,7 @@ async function queryOfRows(): Promise<string> {
 }
 
 /** Hashes of all rows of the other workspace and of one of its members, by table. */
-const otherRows = () => server.database.sql(rowsQuery, [otherTenantId, theirs.person]);
+const otherRows = () => server.database.sql(rowsQuery, [otherTenantId, otherValues.person]);
 
 /** The secret text and the identifiers of the other workspace that a response contains and its request does not. */
 function revealed(text: string, { path, body }: NamingRequest): string[] {
@@ -150,7 +151,7 @@ const withoutNames = (text: string, values: Record<string, string>): string =>
 describe("every route of the caller's workspace, called with names of records of another workspace", () => {
   test.each(EVERY_ROUTE)('$method $path reveals nothing of the other workspace and changes nothing in it', async (route) => {
     const before = await otherRows();
-    const named = requestsOf(route, own.tenantId, theirs);
+    const named = requestsOf(route, own.tenantId, otherValues);
     const control = requestsOf(route, own.tenantId, absentValues);
     expect(named.length).toBeGreaterThan(0);
     for (const [index, request] of named.entries()) {
@@ -161,7 +162,8 @@ describe("every route of the caller's workspace, called with names of records of
       if (JSON.stringify(request) === JSON.stringify(control[index])) continue;
       const expected = await send(route, control[index]!);
       expect({ request, status: response.status }).toEqual({ request, status: expected.status });
-      if (response.status >= 400) expect(withoutNames(response.text, theirs)).toBe(withoutNames(expected.text, absentValues));
+      if (response.status >= 400)
+        expect(withoutNames(response.text, otherValues)).toBe(withoutNames(expected.text, absentValues));
     }
     expect(await otherRows()).toEqual(before);
   });
@@ -170,7 +172,7 @@ describe("every route of the caller's workspace, called with names of records of
 describe("every route of another workspace, called with credentials of the caller's workspace", () => {
   test.each(EVERY_ROUTE.filter(({ path }) => path.includes(':workspace')))('$method $path responds with 404', async (route) => {
     const before = await otherRows();
-    for (const request of requestsOf(route, otherTenantId, theirs)) {
+    for (const request of requestsOf(route, otherTenantId, otherValues)) {
       const { status, text } = await send(route, request);
       expect([status, revealed(text, request)]).toEqual([404, []]);
     }
@@ -182,7 +184,7 @@ test('members of the other workspace get its identifiers from more than 25 route
   const { browser } = await createPerson(server, { [otherTenantId]: 'admin' });
   let revealing = 0;
   for (const route of EVERY_ROUTE.filter(({ method, path }) => method === 'GET' && path.includes(':workspace'))) {
-    const [request] = requestsOf(route, otherTenantId, theirs);
+    const [request] = requestsOf(route, otherTenantId, otherValues);
     const response = await fetch(server.url + request!.path, { headers: { cookie: browser.cookie! } });
     if (revealed(await response.text(), { path: '' }).length > 0) revealing += 1;
   }
@@ -208,7 +210,7 @@ describe('a cursor of a list of another workspace', () => {
     "does not make $method $path of the caller's workspace reveal anything of the other workspace",
     async (route) => {
       const { browser } = await createPerson(server, { [otherTenantId]: 'admin' });
-      const named = { ...theirs, trace: longTrace };
+      const named = { ...otherValues, trace: longTrace };
       const list = requestsOf(route, otherTenantId, named)[0]!.path.replace('/api/portal', '');
       const { body: first } = await browser.call('GET', list + (route.query.properties.limit === undefined ? '' : '?limit=1'));
       const query = `?cursor=${encodeURIComponent(first.next)}`;
@@ -242,8 +244,8 @@ describe('the prefix of a key of another workspace', () => {
   test.each(EVERY_ROUTE.filter(({ credential }) => credential === 'key' || credential === 'token'))(
     "is rejected by $method $path together with the secret of a key of the caller's workspace",
     async (route) => {
-      const key = (route.credential === 'key' ? own.key : own.readToken).replace(/[0-9a-f]{12}/, theirs.prefix!);
-      const [request] = requestsOf(route, own.tenantId, theirs);
+      const key = (route.credential === 'key' ? own.key : own.readToken).replace(/[0-9a-f]{12}/, otherValues.prefix!);
+      const [request] = requestsOf(route, own.tenantId, otherValues);
       const response = await fetch(server.url + request!.path, {
         method: route.method,
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

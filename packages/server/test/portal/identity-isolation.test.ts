@@ -44,7 +44,7 @@ describe('the table of memberships', () => {
     expect(await visibleMemberships()).toEqual([]);
   });
 
-  test('shows only the rows of the tenant, or only those of the person, to a query without a filter', async () => {
+  test('shows only the rows of the current tenant or the current person to a query without a filter', async () => {
     await actAs({ tenant: workspaces[1] });
     expect((await visibleMemberships()).sort()).toEqual([`${workspaces[1]} ${ada.id}`, `${workspaces[1]} ${grace.id}`].sort());
     await actAs({ person: grace.id });

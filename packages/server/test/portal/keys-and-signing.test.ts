@@ -86,7 +86,7 @@ describe('an ingestion key', () => {
       expect((await viewer.callRoute('keys.name', { params: { prefix: unknown } })).status).toBe(404);
   });
 
-  test('expires at its time; a time in the past or after the year 9999 is rejected', async () => {
+  test('expires at its expiry time; an expiry time in the past or after the year 9999 is rejected', async () => {
     const expires_at = new Date(Date.now() + 86_400_000).toISOString();
     const { prefix } = await mint({ scopes: ['audit'], expires_at });
     expect((await list()).find((each) => each.prefix === prefix)).toMatchObject({ expires_at, state: 'active' });

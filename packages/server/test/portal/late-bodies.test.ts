@@ -45,7 +45,7 @@ async function startRequest({ url, cookie }: Browser, method: string, path: stri
 }
 
 describe('an act whose body arrives after the caller was authorized', () => {
-  test('is rejected when the admin was removed in between, and creates nothing', async () => {
+  test('is rejected and creates nothing if the caller is removed before the end of the body arrives', async () => {
     const elsewhere = await server.workspace();
     const second = await createPerson(server, { [workspace]: 'admin', [elsewhere]: 'viewer' });
     const finish = await startRequest(second.browser, 'POST', keysPath(), KEY_TO_MINT);
@@ -54,14 +54,14 @@ describe('an act whose body arrives after the caller was authorized', () => {
     expect(await server.database.sql('SELECT 1 FROM countersign.ingestion_keys WHERE tenant_id = $1', [workspace])).toEqual([]);
   });
 
-  test('is rejected when the role was changed in between', async () => {
+  test("is rejected if the caller's role is changed before the end of the body arrives", async () => {
     const second = await createPerson(server, { [workspace]: 'admin' });
     const finish = await startRequest(second.browser, 'POST', keysPath(), KEY_TO_MINT);
     await admin.browser.call('PATCH', `/workspaces/${workspace}/members/${second.id}`, { role: 'approver' });
     expect(await finish()).toBe('403 forbidden');
   });
 
-  test('is rejected when the session ended in between by sign-out or password change', async () => {
+  test('is rejected if a sign-out or a password change ends the session before the end of the body arrives', async () => {
     const ada = await createPerson(server);
     const rename = await startRequest(ada.browser, 'PATCH', '/account', { name: 'Mallory' });
     await ada.browser.call('DELETE', '/session');
@@ -74,7 +74,7 @@ describe('an act whose body arrives after the caller was authorized', () => {
     expect(await mint()).toBe('401 not_signed_in');
   });
 
-  test('succeeds when nothing has changed', async () => {
+  test('succeeds if the caller is still authorized', async () => {
     const finish = await startRequest(admin.browser, 'POST', keysPath(), KEY_TO_MINT);
     expect(await finish()).toBe('200 ok');
   });

@@ -104,10 +104,10 @@ test('a time of last use in the future is corrected, and a session that was crea
 describe('a request without a session', () => {
   test('to a workspace takes no turn on a database connection, so that nonexistent workspaces cannot block real ones', async () => {
     const { turns } = server.open.sessionPool;
-    const held = await Promise.all(['a', 'b', 'c'].map((owner) => turns.take(owner)));
+    const releases = await Promise.all(['a', 'b', 'c'].map((owner) => turns.take(owner)));
     const invented = new Browser(server, `countersign=${'A'.repeat(43)}`);
     const { body } = await invented.call('GET', `/workspaces/${crypto.randomUUID()}/members`);
-    for (const release of held) release();
+    for (const release of releases) release();
     expect(body.error).toBe('not_signed_in');
   });
 });
@@ -115,7 +115,7 @@ describe('a request without a session', () => {
 test('requests of one person to nonexistent workspaces share the limit of one person, and cannot block other people', async () => {
   const { turns } = server.open.sessionPool;
   const { browser } = await createPerson(server);
-  const held = await Promise.all(['a', 'b', 'c'].map((owner) => turns.take(owner)));
+  const releases = await Promise.all(['a', 'b', 'c'].map((owner) => turns.take(owner)));
   const statuses: number[] = [];
   const request = async () => {
     statuses.push((await browser.call('GET', `/workspaces/${crypto.randomUUID()}/members`)).status);
@@ -123,7 +123,7 @@ test('requests of one person to nonexistent workspaces share the limit of one pe
   const requests = Array.from({ length: 150 }, request);
   await expect.poll(() => statuses.length).toBe(22);
   expect([turns.waiting, new Set(statuses)]).toEqual([128, new Set([503])]);
-  for (const release of held) release();
+  for (const release of releases) release();
   await Promise.all(requests);
   expect(statuses.slice(22)).toEqual(Array(128).fill(404));
 });

@@ -16,7 +16,7 @@ const keyOf = (prefix: string, tenantId: string, trailVersion: number): KeyRecor
 });
 
 /** The pool and the statement name of each query, in the order of sending. */
-let sent: string[];
+let sentQueries: string[];
 /** The responses of the coordinator and of the node, and whether the node is reachable. */
 interface Cluster {
   onCoordinator: () => KeyRecord[];
@@ -25,8 +25,8 @@ interface Cluster {
   isReachable: boolean;
 }
 let cluster: Cluster;
-/** The tenants whose place was forgotten because it was wrong. */
-let forgotten: string[];
+/** The tenants whose place was forgotten because the place was wrong. */
+let forgottenTenants: string[];
 
 function fail(code: string): never {
   throw Object.assign(new Error('failed'), { code });
@@ -35,7 +35,7 @@ function fail(code: string): never {
 const poolOf = (where: string, respond: (name: string, values: unknown[]) => unknown[] | Promise<never>): Pool =>
   ({
     query: async ({ name, values }: { name: string; values: unknown[] }) => {
-      sent.push(`${where} ${name}`);
+      sentQueries.push(`${where} ${name}`);
       return { rows: await respond(name, values) };
     },
   }) as unknown as Pool;
@@ -57,7 +57,7 @@ const place: Place = {
 
 const nodes = {
   placeOf: () => (cluster.isReachable ? place : undefined),
-  forgetPlace: (tenantId: string) => void forgotten.push(tenantId),
+  forgetPlace: (tenantId: string) => void forgottenTenants.push(tenantId),
 } as unknown as TenantNodes;
 
 let keys: KeysOnNodes;
@@ -71,7 +71,7 @@ beforeEach(async () => {
     onNode: () => [keyOf('a', 'tenant-1', 2)],
     isReachable: true,
   };
-  [sent, forgotten] = [[], []];
+  [sentQueries, forgottenTenants] = [[], []];
   const coordinator = poolOf('coordinator', (name, [wanted]) =>
     name === 'find_nodes_of_shards'
       ? [{ shard: '102001', node: cluster.nodeOfShards() }]
@@ -79,18 +79,18 @@ beforeEach(async () => {
   );
   keys = new KeysOnNodes(coordinator, nodes, findOnCoordinator);
   await find(['a']); // the tenant of this key is known from now on
-  sent = [];
+  sentQueries = [];
 });
 
 describe('the lookup of keys on nodes', () => {
   test('reads a key of a known tenant on its node, while the coordinator confirms the node', async () => {
     expect(await find(['a'])).toEqual([keyOf('a', 'tenant-1', 2)]);
-    expect(sent).toEqual(['coordinator find_nodes_of_shards', 'node find_keys@102001']);
+    expect(sentQueries).toEqual(['coordinator find_nodes_of_shards', 'node find_keys@102001']);
   });
 
   test('reads an unknown prefix through the coordinator, and remembers its tenant', async () => {
     expect(await find(['b', 'a', 'nobody'])).toEqual([keyOf('b', 'tenant-2', 1), keyOf('a', 'tenant-1', 2)]);
-    expect(sent).toEqual(['coordinator find_keys', 'coordinator find_nodes_of_shards', 'node find_keys@102001']);
+    expect(sentQueries).toEqual(['coordinator find_keys', 'coordinator find_nodes_of_shards', 'node find_keys@102001']);
     cluster.onNode = () => [keyOf('b', 'tenant-2', 5)];
     expect(await find(['b'])).toEqual([keyOf('b', 'tenant-2', 5)]);
   });
@@ -105,16 +105,16 @@ describe('the lookup of keys on nodes', () => {
   ])('reads the key through the coordinator if %s, and forgets a wrong place', async (_, { forgets = [], ...changes }) => {
     Object.assign(cluster, changes);
     expect(await find(['a'])).toEqual([keyOf('a', 'tenant-1', 1)]);
-    expect(sent.at(-1)).toBe('coordinator find_keys');
-    expect(forgotten).toEqual(forgets);
+    expect(sentQueries.at(-1)).toBe('coordinator find_keys');
+    expect(forgottenTenants).toEqual(forgets);
   });
 
   test('after a failed connection to the node, reads the key through the coordinator, and does not use the node for a while', async () => {
     cluster.onNode = () => fail('ECONNRESET');
     expect(await find(['a'])).toEqual([keyOf('a', 'tenant-1', 1)]);
-    sent = [];
+    sentQueries = [];
     expect(await find(['a'])).toEqual([keyOf('a', 'tenant-1', 1)]);
-    expect(sent).toEqual(['coordinator find_keys']);
+    expect(sentQueries).toEqual(['coordinator find_keys']);
   });
 
   test('does not let a node that hangs delay other keys', async () => {
@@ -127,7 +127,7 @@ describe('the lookup of keys on nodes', () => {
   test('fails without a second attempt if the connection to the coordinator fails, and forgets no place', async () => {
     cluster.nodeOfShards = () => fail('ECONNRESET');
     await expect(find(['a'])).rejects.toMatchObject({ code: 'ECONNRESET' });
-    expect(sent).not.toContain('coordinator find_keys');
-    expect(forgotten).toEqual([]);
+    expect(sentQueries).not.toContain('coordinator find_keys');
+    expect(forgottenTenants).toEqual([]);
   });
 });
