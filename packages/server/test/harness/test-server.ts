@@ -35,7 +35,7 @@ export interface TestServer {
   compareTables(): Promise<void>;
   /** Verifies the logs of every workspace now, with the traces and other tables that must match them, or waits for a round in progress. */
   verifyLogs(): Promise<void>;
-  /** Compares the schema of the database with that of the migrations now. */
+  /** Compares the schema of the database now with the schema that the migrations create. */
   compareSchema(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -46,8 +46,8 @@ const secrets = { masterSecret: new Uint8Array(randomBytes(32)), signingKey: gen
 /**
  * Starts a server for a test file. After the last test, stops it and drops its database.
  * @param settings overrides of the configuration, a logger, and options of `startServer`. `database` is the database of another server or
- * test, which is not dropped. The default is a clone of the template. Unless the options say otherwise, the server does not compare the schema
- * at its start, which would take much of the time of a start.
+ * test, which is not dropped. The default is a clone of the template. By default, the server does not compare the schema
+ * at its start, because the comparison would take much of the start time.
  */
 export async function testServer(
   settings: Partial<Config> & { database?: TestDatabase; log?: Logger; options?: StartOptions } = {},

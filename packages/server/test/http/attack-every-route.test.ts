@@ -73,9 +73,9 @@ describe(`${REQUESTS} pipelined requests on one connection`, () => {
     `to $method $path run at most ${ACTIVE_REQUESTS_MAX} at a time, and each gets 503 or a status below 500`,
     async (route) => {
       activeRequests.most = 0;
-      const one = requestTo(route);
-      const last = requestTo(route, ['Connection: close']);
-      const statuses = await statusesOf(Buffer.concat([...Array<Buffer>(REQUESTS - 1).fill(one), last]));
+      const request = requestTo(route);
+      const lastRequest = requestTo(route, ['Connection: close']);
+      const statuses = await statusesOf(Buffer.concat([...Array<Buffer>(REQUESTS - 1).fill(request), lastRequest]));
       expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
       expect(activeRequests.most).toBeGreaterThan(0);
       // The statuses vary, because a sign-out ends the session and sign-ins are limited.

@@ -40,16 +40,16 @@ class SlowSender {
   }
 }
 
-const declared = () => new SlowSender([`Content-Length: ${BODY.length}`]);
-const chunked = () => new SlowSender(['Transfer-Encoding: chunked']);
+const connectDeclared = () => new SlowSender([`Content-Length: ${BODY.length}`]);
+const connectChunked = () => new SlowSender(['Transfer-Encoding: chunked']);
 const readingBytes = async () =>
   Number(/^countersign_reading_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
 
 describe('admission of bodies', () => {
   test('rejects a body before its first byte when slow bodies use all memory of the tenant, and closes the connection', async () => {
-    const slow = [declared(), declared()];
-    await until('both are admitted', async () => (await readingBytes()) === 2 * BODY.length);
-    const late = declared();
+    const slow = [connectDeclared(), connectDeclared()];
+    await until('both slow bodies are admitted', async () => (await readingBytes()) === 2 * BODY.length);
+    const late = connectDeclared();
     const rejection = await late.response;
     expect([rejection.status, rejection.headers.get('retry-after'), rejection.headers.get('connection')]).toEqual([
       503,
@@ -63,13 +63,13 @@ describe('admission of bodies', () => {
   });
 
   test('accepts two senders per round and rejects the rest before they send a body; after six rounds all are accepted', async () => {
-    let left = SENDERS;
-    while (left > 0) {
-      const senders = Array.from({ length: left }, declared);
-      const open = Math.min(left, BODIES_AT_A_TIME);
+    let sendersLeft = SENDERS;
+    while (sendersLeft > 0) {
+      const senders = Array.from({ length: sendersLeft }, connectDeclared);
+      const admittedMax = Math.min(sendersLeft, BODIES_AT_A_TIME);
       await until(
         'all other senders are rejected',
-        () => senders.filter(({ received }) => received !== undefined).length >= left - open,
+        () => senders.filter(({ received }) => received !== undefined).length >= sendersLeft - admittedMax,
       );
       const rejected = senders.filter(({ received }) => received !== undefined);
       const admitted = senders.filter(({ received }) => received === undefined);
@@ -77,23 +77,23 @@ describe('admission of bodies', () => {
       // The senders send pieces in turn, so the bodies arrive at the same time. No body may use memory that is reserved for another.
       for (let at = 0; at < BODY.length; at += 10_000) for (const sender of admitted) sender.send(BODY.subarray(at, at + 10_000));
       const responses = await Promise.all(admitted.map(({ response }) => response));
-      expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: open }, () => 200));
+      expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: admittedMax }, () => 200));
       for (const { socket } of senders) socket.destroy();
       await until('the memory is freed', async () => (await readingBytes()) === 0);
-      left -= open;
+      sendersLeft -= admittedMax;
     }
   });
 
   test('reserves memory for chunked bodies in steps and leaves memory for bodies of a declared length', async () => {
-    const first = chunked();
+    const first = connectChunked();
     await until('the first step is reserved', async () => (await readingBytes()) === 64 * 1024);
     const responses = await Promise.all(
-      [chunked(), chunked(), chunked()].map(async (sender) => ({ sender, response: await sender.response })),
+      [connectChunked(), connectChunked(), connectChunked()].map(async (sender) => ({ sender, response: await sender.response })),
     );
     expect(responses.map(({ response }) => [response.status, response.headers.get('connection')])).toEqual(
       Array.from({ length: 3 }, () => [503, 'close']),
     );
-    const other = declared();
+    const other = connectDeclared();
     other.send(BODY);
     expect((await other.response).status).toBe(200);
     first.send(Buffer.concat([Buffer.from(`${BODY.length.toString(16)}\r\n`), BODY, Buffer.from('\r\n0\r\n\r\n')]));
@@ -105,7 +105,7 @@ describe('admission of bodies', () => {
   test('reserves 64 KiB for a small compressed body and accepts it', async () => {
     const packed = gzipSync(BODY);
     const sender = new SlowSender(['Content-Encoding: gzip', `Content-Length: ${packed.length}`]);
-    await until('its memory is reserved', async () => (await readingBytes()) === 64 * 1024);
+    await until('the memory for the body is reserved', async () => (await readingBytes()) === 64 * 1024);
     sender.send(packed);
     expect((await sender.response).status).toBe(200);
     sender.socket.destroy();
@@ -113,9 +113,9 @@ describe('admission of bodies', () => {
   });
 
   test('a client that sends its whole body despite a rejection still receives the rejection', async () => {
-    const slow = [declared(), declared()];
-    await until('both are admitted', async () => (await readingBytes()) === 2 * BODY.length);
-    const late = declared();
+    const slow = [connectDeclared(), connectDeclared()];
+    await until('both slow bodies are admitted', async () => (await readingBytes()) === 2 * BODY.length);
+    const late = connectDeclared();
     for (let at = 0; at < BODY.length; at += 10_000) {
       late.send(BODY.subarray(at, at + 10_000));
       await new Promise((resolve) => setTimeout(resolve, 5));

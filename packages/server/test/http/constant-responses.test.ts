@@ -22,12 +22,17 @@ describe.each(['/openapi.json', '/docs'])('%s', (path) => {
 
   test('responds with an empty 304 if If-None-Match matches its ETag, and otherwise with 200', async () => {
     const etag = (await get(path)).headers.get('etag')!;
-    for (const given of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const response = await get(path, { 'if-none-match': given });
-      expect([given, response.status, response.headers.get('etag'), await response.text()]).toEqual([given, 304, etag, '']);
+    for (const ifNoneMatch of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const response = await get(path, { 'if-none-match': ifNoneMatch });
+      expect([ifNoneMatch, response.status, response.headers.get('etag'), await response.text()]).toEqual([
+        ifNoneMatch,
+        304,
+        etag,
+        '',
+      ]);
     }
-    for (const given of ['"other"', etag.replaceAll('"', '')])
-      expect([given, (await get(path, { 'if-none-match': given })).status]).toEqual([given, 200]);
+    for (const ifNoneMatch of ['"other"', etag.replaceAll('"', '')])
+      expect([ifNoneMatch, (await get(path, { 'if-none-match': ifNoneMatch })).status]).toEqual([ifNoneMatch, 200]);
   });
 });
 
@@ -41,18 +46,18 @@ test('the server renders /metrics once within the maximum age, and for each requ
 
 describe('sharedResult', () => {
   test('computes once for concurrent calls and again after the maximum age', async () => {
-    let made = 0;
-    const next = sharedResult(0, async () => ++made);
+    let computationCount = 0;
+    const next = sharedResult(0, async () => ++computationCount);
     expect(await Promise.all([next(), next(), next()])).toEqual([1, 1, 1]);
     expect(await next()).toBe(2);
   });
 
   test('computes again after a failure', async () => {
-    let made = 0;
+    let computationCount = 0;
     const next = sharedResult(60_000, async () => {
-      made += 1;
-      if (made === 1) throw new Error('the first one fails');
-      return made;
+      computationCount += 1;
+      if (computationCount === 1) throw new Error('the first one fails');
+      return computationCount;
     });
     expect((await Promise.allSettled([next(), next()])).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect([await next(), await next()]).toEqual([2, 2]);

@@ -291,8 +291,13 @@ function receive(head: string[], isEnough: (text: string) => boolean, from = ser
     });
     socket.on('end', finish);
     socket.on('error', reject);
-    const always = [`POST ${paths.traces} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`, 'Content-Type: application/json'];
-    socket.write(`${[...always, 'Content-Length: 1000000', ...head].join('\r\n')}\r\n\r\n`);
+    const commonLines = [
+      `POST ${paths.traces} HTTP/1.1`,
+      'Host: x',
+      `Authorization: Bearer ${key}`,
+      'Content-Type: application/json',
+    ];
+    socket.write(`${[...commonLines, 'Content-Length: 1000000', ...head].join('\r\n')}\r\n\r\n`);
   });
 }
 

@@ -9,13 +9,13 @@ import { ServerProcess } from '../fixtures/server-process.ts';
 import { paths } from '../harness/test-server.ts';
 
 let server: ServerProcess;
-let append: string;
+let appendRequest: string;
 
 beforeAll(async () => {
   const environment = await clonedDatabaseEnvironment();
   server = await ServerProcess.start(environment);
   const { key } = await newKey(environment, 'acme');
-  append = httpText(
+  appendRequest = httpText(
     `POST ${paths.audit} HTTP/1.1`,
     ['Host: x', `Authorization: Bearer ${key}`, 'Content-Type: application/json', `Content-Length: ${BODY.length}`],
     BODY,
@@ -26,19 +26,21 @@ afterAll(async () => {
   expect(await server?.end('SIGTERM')).toBe(0);
 });
 
-const GET = httpText('GET /livez HTTP/1.1', ['Host: x']);
+const LIVEZ_REQUEST = httpText('GET /livez HTTP/1.1', ['Host: x']);
 const statuses = async (text: string) => (await sendRaw(server.url, text, { closesSending: true })).map(({ status }) => status);
 
 describe('a client that closes its sending side', () => {
   test('reads the response to its only request, and then sees the connection close', async () => {
-    expect(await statuses(GET)).toEqual([200]);
-    expect(await statuses(append)).toEqual([200]);
+    expect(await statuses(LIVEZ_REQUEST)).toEqual([200]);
+    expect(await statuses(appendRequest)).toEqual([200]);
   });
 
   test('reads the responses to all pipelined requests in order', async () => {
     const missing = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
-    expect(await statuses(append + GET + missing + append + append)).toEqual([200, 200, 404, 200, 200]);
-    expect(await statuses(append.repeat(40))).toEqual(Array(40).fill(200));
+    expect(await statuses(appendRequest + LIVEZ_REQUEST + missing + appendRequest + appendRequest)).toEqual([
+      200, 200, 404, 200, 200,
+    ]);
+    expect(await statuses(appendRequest.repeat(40))).toEqual(Array(40).fill(200));
   });
 
   test('reads the responses to requests that it sent after an earlier response', async () => {
@@ -46,21 +48,21 @@ describe('a client that closes its sending side', () => {
     const chunks: Buffer[] = [];
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     socket.on('data', (chunk) => chunks.push(chunk));
-    socket.write(append);
+    socket.write(appendRequest);
     while (chunks.length === 0) await sleep(5);
-    socket.end(append + append);
+    socket.end(appendRequest + appendRequest);
     await new Promise((resolve) => socket.once('close', resolve));
     expect(parseResponses(Buffer.concat(chunks)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
   test('reads the responses to complete requests and a 400 for an incomplete last request', async () => {
-    expect(await statuses(`${append}${append.slice(0, -5)}`)).toEqual([200, 400]);
-    expect(await statuses(`${GET}GET /livez HT`)).toEqual([200, 400]);
+    expect(await statuses(`${appendRequest}${appendRequest.slice(0, -5)}`)).toEqual([200, 400]);
+    expect(await statuses(`${LIVEZ_REQUEST}GET /livez HT`)).toEqual([200, 400]);
   });
 
   test('leaves no connection open, with or without a request', async () => {
     const port = Number(new URL(server.url).port);
-    const texts = ['', GET, append, GET + GET, `${append}POST`];
+    const texts = ['', LIVEZ_REQUEST, appendRequest, LIVEZ_REQUEST + LIVEZ_REQUEST, `${appendRequest}POST`];
     const closed = texts.map(
       (text) =>
         new Promise<void>((resolve, reject) => {

@@ -3,16 +3,16 @@ import { httpText, sendRaw } from '../bad-input/raw-socket.ts';
 import { expectRejected } from '../bad-input/rejections.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-let open: TestServer;
-let named: TestServer;
-let proxied: TestServer;
+let serverForAnyHost: TestServer;
+let serverWithUrl: TestServer;
+let serverBehindProxy: TestServer;
 
 beforeAll(async () => {
-  open = await testServer();
+  serverForAnyHost = await testServer();
   const publicUrl = 'https://countersign.example.com';
   const allowedHosts = ['Countersign.internal'];
-  named = await testServer({ database: open.database, publicUrl, allowedHosts });
-  proxied = await testServer({ database: open.database, publicUrl, behindProxy: true });
+  serverWithUrl = await testServer({ database: serverForAnyHost.database, publicUrl, allowedHosts });
+  serverBehindProxy = await testServer({ database: serverForAnyHost.database, publicUrl, behindProxy: true });
 });
 
 /** The status of the server's response to a HEAD request with this Host. */
@@ -51,18 +51,18 @@ const OTHER_HOSTS = [
 
 describe('with COUNTERSIGN_PUBLIC_URL', () => {
   test.each(OWN_HOSTS)('accepts a request for the host %s', async (host) => {
-    expect(await statusFor(named, host)).toBe(200);
+    expect(await statusFor(serverWithUrl, host)).toBe(200);
   });
 
   test.each(OTHER_HOSTS)('responds with 421 to a request for the host "%s" on every path except the probes', async (host) => {
     for (const path of ['/openapi.json', '/', '/metrics', paths.audit, '/api/portal/session', '/nothing'])
-      expect([path, await statusFor(named, host, path)]).toEqual([path, 421]);
-    for (const path of ['/livez', '/readyz']) expect([path, await statusFor(named, host, path)]).toEqual([path, 200]);
+      expect([path, await statusFor(serverWithUrl, host, path)]).toEqual([path, 421]);
+    for (const path of ['/livez', '/readyz']) expect([path, await statusFor(serverWithUrl, host, path)]).toEqual([path, 200]);
   });
 
   test('checks the host before the key and says what to do', async () => {
     const [response] = await sendRaw(
-      named.url,
+      serverWithUrl.url,
       httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: evil.example', 'Connection: close', 'Content-Length: 0']),
     );
     expectRejected(response!, 'wrong_host', [' bad_header']);
@@ -72,21 +72,21 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
   });
 
   test('uses the host of an absolute URL in the request line instead of Host', async () => {
-    expect(await statusFor(named, 'countersign.example.com', 'http://evil.example/openapi.json')).toBe(421);
-    expect(await statusFor(named, 'evil.example', 'http://countersign.example.com/openapi.json')).toBe(200);
+    expect(await statusFor(serverWithUrl, 'countersign.example.com', 'http://evil.example/openapi.json')).toBe(421);
+    expect(await statusFor(serverWithUrl, 'evil.example', 'http://countersign.example.com/openapi.json')).toBe(200);
   });
 
   test('behind a proxy, both Host and X-Forwarded-Host must match; without a proxy, X-Forwarded-Host is ignored', async () => {
-    const forwarded = (server: TestServer, host: string, name: string) =>
-      statusFor(server, host, '/openapi.json', [`X-Forwarded-Host: ${name}`]);
-    expect(await forwarded(proxied, 'localhost', 'countersign.example.com')).toBe(200);
-    expect(await forwarded(proxied, 'evil.example', 'countersign.example.com')).toBe(421);
-    expect(await forwarded(proxied, 'countersign.example.com', 'evil.example')).toBe(421);
-    expect(await forwarded(proxied, 'localhost', 'countersign.example.com, evil.example')).toBe(421);
-    expect(await forwarded(named, 'evil.example', 'countersign.example.com')).toBe(421);
+    const forwarded = (server: TestServer, host: string, forwardedHost: string) =>
+      statusFor(server, host, '/openapi.json', [`X-Forwarded-Host: ${forwardedHost}`]);
+    expect(await forwarded(serverBehindProxy, 'localhost', 'countersign.example.com')).toBe(200);
+    expect(await forwarded(serverBehindProxy, 'evil.example', 'countersign.example.com')).toBe(421);
+    expect(await forwarded(serverBehindProxy, 'countersign.example.com', 'evil.example')).toBe(421);
+    expect(await forwarded(serverBehindProxy, 'localhost', 'countersign.example.com, evil.example')).toBe(421);
+    expect(await forwarded(serverWithUrl, 'evil.example', 'countersign.example.com')).toBe(421);
   });
 });
 
 test('without COUNTERSIGN_PUBLIC_URL and COUNTERSIGN_ALLOWED_HOSTS, the server accepts every well-formed or empty host', async () => {
-  for (const host of [...OWN_HOSTS, ...OTHER_HOSTS]) expect([host, await statusFor(open, host)]).toEqual([host, 200]);
+  for (const host of [...OWN_HOSTS, ...OTHER_HOSTS]) expect([host, await statusFor(serverForAnyHost, host)]).toEqual([host, 200]);
 });

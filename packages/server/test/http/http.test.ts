@@ -87,9 +87,9 @@ describe('the order of checks', () => {
 describe('the limit of requests per minute and key', () => {
   test('applies to each key separately, is reported in responses, and is checked after the scope and before the media type', async () => {
     const limited = await testServer({ database: server.database, rateLimitPerMinute: 3 });
-    const [own, other] = [await limited.key(tenantId), await limited.key(tenantId)];
+    const [usedKey, otherKey] = [await limited.key(tenantId), await limited.key(tenantId)];
     const remaining = async (body: unknown) => {
-      const { status, headers } = await limited.post(paths.audit, own, body);
+      const { status, headers } = await limited.post(paths.audit, usedKey, body);
       expect(headers.get('ratelimit-policy')).toBe('"per-key";q=3;w=60');
       return [status, Number(/^"per-key";r=(\d+);t=\d+$/.exec(headers.get('ratelimit')!)?.[1])];
     };
@@ -98,19 +98,19 @@ describe('the limit of requests per minute and key', () => {
     expect(await remaining({})).toEqual([422, 1]);
     expect(outcome(await limited.post(paths.audit, undefined, entry))).toBe('401 unauthorized');
     expect(await remaining(entry)).toEqual([200, 0]);
-    const rejected = await limited.post(paths.audit, own, TOO_LARGE, TEXT);
+    const rejected = await limited.post(paths.audit, usedKey, TOO_LARGE, TEXT);
     expect([outcome(rejected), rejected.body.issues]).toEqual(['429 rate_limited', []]);
     const seconds = Number(rejected.headers.get('retry-after'));
     expect(seconds).toBeGreaterThan(0);
     expect(seconds).toBeLessThanOrEqual(60);
     expect(rejected.headers.get('ratelimit')).toBe(`"per-key";r=0;t=${seconds}`);
-    expect((await limited.post(paths.audit, other, entry)).status).toBe(200);
+    expect((await limited.post(paths.audit, otherKey, entry)).status).toBe(200);
     const weak = await limited.key(tenantId, ['telemetry']);
     for (let time = 0; time < 5; time += 1)
       expect(outcome(await limited.post(paths.audit, weak, entry))).toBe('401 insufficient_scope');
   });
 
-  test('is off by default, and responses then do not report it', async () => {
+  test('is off by default, and responses do not report a limit', async () => {
     const { headers } = await server.post(paths.audit, key, { actor: 'ci', action: 'counts' });
     expect([headers.get('ratelimit'), headers.get('ratelimit-policy')]).toEqual([null, null]);
   });

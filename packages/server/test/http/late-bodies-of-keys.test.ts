@@ -14,14 +14,14 @@ const PAUSE_MS = 1_200;
 async function sendLate(path: string, text: string, meanwhile: (prefix: string) => Promise<void>): Promise<number> {
   const key = await server.key(workspace);
   const headers = { 'x-service-key': key, 'content-type': 'application/json', 'content-length': text.length };
-  const sent = request(server.url + path, { method: 'POST', headers });
+  const lateRequest = request(server.url + path, { method: 'POST', headers });
   const status = new Promise<number>((resolve, reject) => {
-    sent.on('error', reject).on('response', (response) => resolve(response.resume().statusCode!));
+    lateRequest.on('error', reject).on('response', (response) => resolve(response.resume().statusCode!));
   });
-  sent.write(text.slice(0, 3));
+  lateRequest.write(text.slice(0, 3));
   await sleep(PAUSE_MS);
   await meanwhile(key.slice('aa_live_'.length).split('.')[0]!);
-  sent.end(text.slice(3));
+  lateRequest.end(text.slice(3));
   return status;
 }
 

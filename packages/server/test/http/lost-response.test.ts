@@ -77,9 +77,9 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
     const before = await count();
     const requests = await cutOff('after COMMIT');
     await expect.poll(count).toBe(before + 10);
-    const again = await Promise.all(requests.map((request) => request()));
-    expect(again.map(({ status, headers }) => [status, headers.get('idempotent-replayed')])).toEqual(
-      again.map(() => [200, 'true']),
+    const retries = await Promise.all(requests.map((request) => request()));
+    expect(retries.map(({ status, headers }) => [status, headers.get('idempotent-replayed')])).toEqual(
+      retries.map(() => [200, 'true']),
     );
     expect(await count()).toBe(before + 10);
     expect(await verifyAuditLedger(server.open.pool, tenantId)).toMatchObject({ firstBad: undefined });
@@ -89,9 +89,9 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
     const before = await count();
     const requests = await cutOff('before COMMIT');
     expect(await count()).toBe(before);
-    const again = await Promise.all(requests.map((request) => request()));
-    expect(again.map(({ status, headers }) => [status, headers.get('idempotent-replayed')])).toEqual(
-      again.map(() => [200, null]),
+    const retries = await Promise.all(requests.map((request) => request()));
+    expect(retries.map(({ status, headers }) => [status, headers.get('idempotent-replayed')])).toEqual(
+      retries.map(() => [200, null]),
     );
     expect(await count()).toBe(before + 10);
     expect(await verifyAuditLedger(server.open.pool, tenantId)).toMatchObject({ firstBad: undefined });

@@ -105,14 +105,14 @@ test('a separate metrics port serves /metrics and no other path, even when the m
 test('a separate metrics port without a token rejects the host names of other sites, and with a token accepts any host name', async () => {
   const database = (await testServer()).database;
   const settings = { database, allowedHosts: ['scraper.internal'] };
-  const open = await freePort('127.0.0.1');
-  await testServer({ ...settings, metricsPort: open });
-  for (const host of ['127.0.0.1', `localhost:${open}`, 'scraper.internal'])
-    expect([host, await statusForHost(open, host)]).toEqual([host, 200]);
-  expect(await statusForHost(open, 'rebound.example')).toBe(421);
-  const withToken = await freePort('127.0.0.1');
-  await testServer({ ...settings, metricsPort: withToken, metricsToken: TOKEN });
-  expect(await statusForHost(withToken, 'rebound.example', TOKEN)).toBe(200);
+  const openPort = await freePort('127.0.0.1');
+  await testServer({ ...settings, metricsPort: openPort });
+  for (const host of ['127.0.0.1', `localhost:${openPort}`, 'scraper.internal'])
+    expect([host, await statusForHost(openPort, host)]).toEqual([host, 200]);
+  expect(await statusForHost(openPort, 'rebound.example')).toBe(421);
+  const tokenPort = await freePort('127.0.0.1');
+  await testServer({ ...settings, metricsPort: tokenPort, metricsToken: TOKEN });
+  expect(await statusForHost(tokenPort, 'rebound.example', TOKEN)).toBe(200);
 });
 
 /** The status of /metrics on this port for a request with this Host header. */

@@ -164,7 +164,7 @@ describe('the OpenAPI document', () => {
           'RateLimit-Policy': isRateLimited,
           'Preference-Applied': path === paths.promotionCheck && status === '200',
         };
-        for (const [name, has] of Object.entries(expected)) expect(listed(name)).toEqual([path, status, name, has]);
+        for (const [name, isListed] of Object.entries(expected)) expect(listed(name)).toEqual([path, status, name, isListed]);
       }
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['200', '400', '405', '408', '431', '500', '503']));
     }
@@ -207,7 +207,7 @@ describe('the OpenAPI document', () => {
     const key = await server.key(await server.workspace());
     const run = { trace_id: 'a', outcome: 'success' };
     const span = { span_id: 's', kind: 'llm', name: 'n' };
-    const bodies: [path: string, body: object, accepted: boolean][] = [
+    const bodies: [path: string, body: object, isAccepted: boolean][] = [
       [paths.promotionCheck, {}, false],
       [paths.promotionCheck, { agent_id: null }, false],
       [paths.promotionCheck, { agent_id: null, agent_name: 'a' }, true],
@@ -218,7 +218,7 @@ describe('the OpenAPI document', () => {
       [paths.telemetry, { ...run, events: [run] }, true],
       [paths.telemetry, { events: [{ ...run, events: [] }] }, true],
     ];
-    for (const [time, accepted] of [
+    for (const [time, isAccepted] of [
       ['2026-11-20T09:30:00', true],
       ['2026-11-20t09:30:00.123456789z', true],
       ['2026-12-31T23:59:60+00:00', true],
@@ -227,14 +227,14 @@ describe('the OpenAPI document', () => {
       ['2026-11-20T09:30Z', false],
       ['2026-13-20T09:30:00', false],
     ] as const) {
-      bodies.push([paths.telemetry, { ...run, started_at: time }, accepted]);
-      bodies.push([paths.traces, { ...run, spans: [{ ...span, ended_at: time }] }, accepted]);
+      bodies.push([paths.telemetry, { ...run, started_at: time }, isAccepted]);
+      bodies.push([paths.traces, { ...run, spans: [{ ...span, ended_at: time }] }, isAccepted]);
     }
-    for (const [path, body, accepted] of bodies) {
+    for (const [path, body, isAccepted] of bodies) {
       const { schema } = document.paths[path].post.requestBody.content['application/json'];
-      const described = ajv.validate({ ...schema, components: document.components }, body);
+      const isValid = ajv.validate({ ...schema, components: document.components }, body);
       const { status } = await server.post(path, key, body);
-      expect([path, body, described, status]).toEqual([path, body, accepted, accepted ? 200 : 422]);
+      expect([path, body, isValid, status]).toEqual([path, body, isAccepted, isAccepted ? 200 : 422]);
     }
   });
 
@@ -263,10 +263,10 @@ test('the server accepts every example request, and its response has the members
     const described = post.responses[200].content['application/json'];
     for (const [name, { value }] of Object.entries<Json>(requests)) {
       const { status, headers, body } = await server.post(path, key, value);
-      const shown = described.examples[name].value;
+      const exampleBody = described.examples[name].value;
       expect([path, name, status, body.error]).toEqual([path, name, 200, undefined]);
-      expect(shape(body)).toEqual(shape(shown));
-      expect(constantValues(body)).toEqual(constantValues(shown));
+      expect(shape(body)).toEqual(shape(exampleBody));
+      expect(constantValues(body)).toEqual(constantValues(exampleBody));
       for (const member of resolve(described.schema).required) expect(Object.keys(body)).toContain(member);
       expect(Object.keys(resolve(described.schema).properties)).toEqual(expect.arrayContaining(Object.keys(body)));
       expect(headers.get('countersign-ledger-seq')).toBe(path === paths.audit ? '1' : null);

@@ -82,7 +82,7 @@ test('the server never mixes the bytes of connections that send in turn', async 
     for (const [index, socket] of connections.entries()) socket.write(letters[index]!.repeat(10_000));
     await sleep(1);
   }
-  // Each connection sends more requests at once than may be active. The rest waits while other connections are read.
+  // Each connection sends more requests at once than may be active. The other requests wait while the server reads other connections.
   for (const [index, socket] of connections.entries())
     socket.write(
       Array.from({ length: 20 }, (_, number) => head(`${letters[index]}${number}`, 3) + letters[index]!.repeat(3)).join(''),

@@ -137,8 +137,8 @@ const otherRows = () => server.database.sql(rowsQuery, [otherTenantId, otherValu
 
 /** The secret text and the identifiers of the other workspace that a response contains and its request does not. */
 function revealed(text: string, { path, body }: NamingRequest): string[] {
-  const sent = decodeURIComponent(path) + JSON.stringify(body ?? '');
-  return [SECRET, ...identifiers].filter((value) => text.includes(value) && !sent.includes(value));
+  const requestText = decodeURIComponent(path) + JSON.stringify(body ?? '');
+  return [SECRET, ...identifiers].filter((value) => text.includes(value) && !requestText.includes(value));
 }
 
 /** The response with the names of the request replaced, to compare it with the response to a request with other names. */

@@ -205,7 +205,7 @@ describe('a new name that resembles a known one', () => {
     expect(warning(await evaluate('STRASSE'))).toBe('similar-agent-name;agent_name=STRASSE;similar_to=stra%C3%9Fe');
   });
 
-  test('gets the warning even if the known name is new in the same batch', async () => {
+  test('gets the warning even if an earlier event of the same batch registered the known agent', async () => {
     const events = ['one batch', 'One Batch', 'another'].map((agent_name) => ({ ...event(), agent_name }));
     expect(warning(await server.post(paths.telemetry, key, { events }))).toBe(
       'similar-agent-name;agent_name=One%20Batch;similar_to=one%20batch',
@@ -233,16 +233,16 @@ describe('a new name that resembles a known one', () => {
       `INSERT INTO countersign.agents (tenant_id, id, name) SELECT $1, gen_random_uuid(), 'many ' || n FROM generate_series(1, 2500) AS n`,
       [tenant],
     );
-    const missing = async () =>
+    const countMissing = async () =>
       (
         await server.database.sql<{ n: number }>(
           'SELECT count(*)::int AS n FROM countersign.agents WHERE tenant_id = $1 AND name_skeleton IS NULL',
           [tenant],
         )
       )[0]!.n;
-    expect(await missing()).toBe(2500);
+    expect(await countMissing()).toBe(2500);
     const housekeeping = startHousekeeping(server.open, { merge: async () => undefined }, pino({ level: 'silent' }));
-    await vi.waitUntil(async () => (await missing()) === 0, { timeout: 30_000 });
+    await vi.waitUntil(async () => (await countMissing()) === 0, { timeout: 30_000 });
     housekeeping.stop();
     const tenantKey = await server.key(tenant);
     expect(warning(await evaluate('MANY 2499', {}, tenantKey))).toContain('similar_to=many%202499');

@@ -40,7 +40,7 @@ describe('the signed decision', () => {
     expect(await check({ agent_name: 'named' })).not.toHaveProperty('nonce');
   });
 
-  test('states the harness and the age limit of the request, in members that follow the older members', async () => {
+  test('states the harness and the age limit of the request, in the members after evidence_size', async () => {
     const harness_id = 'C2A9E1F4-5D60-4B37-8E12-9F7A0D3C6B58';
     const decision = await check({ agent_name: 'named', harness_id, max_age_hours: 24 }, { 'countersign-nonce': NONCE });
     expect(decision).toMatchObject({ harness_id: harness_id.toLowerCase(), max_age_hours: 24 });

@@ -94,7 +94,7 @@ describe('POST /api/v1/evaluations', () => {
     ['no rate, because the scores are not binary and no rate is reported', { cases: { total: 10 } }, null],
     ['no rate, because there are zero cases', { cases: { total: 0, passed: 0 } }, null],
     ['no rate, because all cases were skipped', { cases: { total: 3, passed: 0, skipped: 3 }, skipped_excluded: true }, null],
-    ['no rate, because nothing is given', {}, null],
+    ['no rate, because the body has neither a rate nor cases', {}, null],
   ])('computes the pass rate, which promotion checks use: %s', async (what, body, rate) => {
     const { body: response } = await record({ agent_name: what, ...body });
     expect(response.pass_rate).toBe(rate);
@@ -180,12 +180,12 @@ describe('the age of an evaluation', () => {
   test('a re-certification cannot be closed with a run from before the incident, even if the run is recorded later', async () => {
     await record({ agent_name: 'incident', ...passing });
     const incident = { agent: 'incident', severity: 'high', description: 'it lied', recertify: true } as const;
-    const ran = new Date().toISOString();
+    const runTime = new Date().toISOString();
     await openIncident(server.open.pool, tenantId, incident, 'operator');
     const close = () =>
       closeRecertifications(server.open.pool, tenantId, { agent: 'incident', rationale: 'trained anew' }, 'operator');
-    await record({ agent_name: 'incident', evaluated_at: ran, ...passing });
-    await expect(close()).rejects.toThrow(`run at ${ran}, was run or recorded before the incident was opened`);
+    await record({ agent_name: 'incident', evaluated_at: runTime, ...passing });
+    await expect(close()).rejects.toThrow(`run at ${runTime}, was run or recorded before the incident was opened`);
     await record({ agent_name: 'incident', evaluated_at: new Date().toISOString(), ...passing });
     await expect(close()).resolves.toMatchObject({ incidentIds: [expect.any(String)] });
   });

@@ -38,16 +38,16 @@ test('a submission to a long trace reads less than twice as many buffers as a su
       traceId,
       Array.from({ length: 100 }, (_, n) => ({ span_id: `${number}-${n}`, kind: 'llm', name: 'step', total_tokens: n })),
     );
-  /** The number of buffers that ten submissions in a row read. */
-  const readBy = async (first: number): Promise<number> => {
+  /** Sends ten submissions. Returns the number of buffers that they read. */
+  const countBuffersRead = async (first: number): Promise<number> => {
     const before = await buffersRead();
     for (let number = first; number < first + 10; number += 1) await submit(number);
     return (await buffersRead()) - before;
   };
   await submit(1);
-  const shortTraceReads = await readBy(2);
+  const shortTraceReads = await countBuffersRead(2);
   for (let number = 12; number < 90; number += 1) await submit(number);
-  const longTraceReads = await readBy(90);
+  const longTraceReads = await countBuffersRead(90);
   expect({
     shortTraceReads,
     longTraceReads,

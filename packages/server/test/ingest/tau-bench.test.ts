@@ -166,7 +166,7 @@ describe('imported runs in the format of τ-bench', () => {
     expect(stored.at(-1)?.pass_rate).toBe(50);
   });
 
-  test('the gate blocks with pass_rate_below_threshold at 50, and the importer prints the decision', () => {
+  test('the gate blocks with pass_rate_below_threshold at a pass rate of 50, and the importer prints the decision', () => {
     expect(JSON.parse(firstImport.stdout)).toMatchObject({
       allowed: false,
       reason: 'pass_rate_below_threshold',
@@ -224,18 +224,18 @@ describe('the importer', () => {
 
   test('exits with 4 for a key without a required scope, and names the error without printing the key', async () => {
     const narrow = await server.key(tenantId, ['evaluations']);
-    const ended = await runImport({ COUNTERSIGN_API_KEY: narrow }, '--file', file, '--url', server.url);
-    expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining('insufficient_scope') });
-    expect(ended.stderr).not.toContain(narrow.slice(-43));
+    const result = await runImport({ COUNTERSIGN_API_KEY: narrow }, '--file', file, '--url', server.url);
+    expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('insufficient_scope') });
+    expect(result.stderr).not.toContain(narrow.slice(-43));
   });
 
   test('exits with 4 if a proxy responds with a page', async () => {
     const proxy = createServer((_request, response) => void response.end('<html>Welcome</html>'));
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const { port } = proxy.address() as AddressInfo;
-    const ended = await runImport({ COUNTERSIGN_API_KEY: key }, '--file', file, '--url', `http://127.0.0.1:${port}`);
+    const result = await runImport({ COUNTERSIGN_API_KEY: key }, '--file', file, '--url', `http://127.0.0.1:${port}`);
     proxy.close();
-    expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining('the response is not from Countersign') });
+    expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('the response is not from Countersign') });
   });
 });
 

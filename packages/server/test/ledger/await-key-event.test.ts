@@ -9,15 +9,15 @@ function poolOf(...sizes: number[]): Pool {
   return { query } as unknown as Pool;
 }
 
-const patience = { waitMs: 200, everyMs: 1 };
+const waitTimes = { waitMs: 200, everyMs: 1 };
 
 test('awaitKeyEvent resolves when the key audit trail shows the event', async () => {
-  await expect(awaitKeyEvent(poolOf(4, 4, 5), 't', 5, patience)).resolves.toBeUndefined();
-  await expect(awaitKeyEvent(poolOf(7), 't', 5, patience)).resolves.toBeUndefined();
+  await expect(awaitKeyEvent(poolOf(4, 4, 5), 't', 5, waitTimes)).resolves.toBeUndefined();
+  await expect(awaitKeyEvent(poolOf(7), 't', 5, waitTimes)).resolves.toBeUndefined();
 });
 
 test('awaitKeyEvent fails with the error of an unavailable database if the node does not show the event in time', async () => {
-  const error = await awaitKeyEvent(poolOf(4), 't', 5, patience).catch((reason: unknown) => reason);
+  const error = await awaitKeyEvent(poolOf(4), 't', 5, waitTimes).catch((reason: unknown) => reason);
   expect(isDatabaseUnavailable(error)).toBe(true);
   expect(String(error)).toMatch(/committed, but a node of Citus has not applied it yet/);
 });

@@ -55,7 +55,7 @@ async function readExport(tenantId: string, log: keyof typeof INSERT) {
 /** The maximum number of bytes that a line has in addition to its document. */
 const LINE_BYTES = 40;
 
-/** The bytes of the first three pages, which are in memory together: a response reads two before it starts, and then the third. */
+/** The bytes of the first three pages, which are in memory together: a response reads two pages before it starts, and then the third. */
 const bytesInMemory = ([first, second, third]: number[]) => first! + second! + third!;
 
 describe('the pages of an export', () => {

@@ -201,11 +201,11 @@ describe('verifyAuditLedger', () => {
 
   test("reports a row that was replaced by another tenant's row", async () => {
     const [tenantId, other] = [await createSixRows(server), await createSixRows(server)];
-    const [theirs] = await server.database.sql<{ document: string }>(
+    const [otherRow] = await server.database.sql<{ document: string }>(
       'SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND seq = 3',
       [other],
     );
-    await tamper(server, updateRow(`document = $doc$${theirs!.document}$doc$`), tenantId);
+    await tamper(server, updateRow(`document = $doc$${otherRow!.document}$doc$`), tenantId);
     const { firstBad } = await verifyAuditLedger(server.open.pool, tenantId);
     expect(firstBad).toEqual({ seq: 3, reason: expect.stringMatching(/another tenant/) });
   });
@@ -226,9 +226,9 @@ describe('verifyAuditLedger', () => {
   test('verifies a ledger while rows are appended', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
-    let running = true;
+    let isAppending = true;
     const appends = Array.from({ length: 8 }, async () => {
-      while (running) await server.post(paths.audit, key, { actor: 'ci', action: 'build.done' });
+      while (isAppending) await server.post(paths.audit, key, { actor: 'ci', action: 'build.done' });
     });
     const counts: number[] = [];
     for (let round = 0; round < 20; round += 1) {
@@ -236,7 +236,7 @@ describe('verifyAuditLedger', () => {
       expect(firstBad).toBeUndefined();
       counts.push(entries);
     }
-    running = false;
+    isAppending = false;
     await Promise.all(appends);
     expect(counts.at(-1)).toBeGreaterThan(counts[0]!);
   });

@@ -28,7 +28,7 @@ function headOf(seq: number): ReadHead {
 
 const sealOf = (seq: number): Uint8Array => Buffer.from(`seal of ${seq}`);
 
-/** A fold that weighs each state by its number of events. `reads` has the workspace of each read page of events. */
+/** A fold that weighs each state by its number of events. `reads` contains the workspace of each page of events that was read. */
 function foldOf(weightMax: number) {
   const reads: string[] = [];
   const fold = new LogFold<object, Count>({
@@ -72,7 +72,7 @@ test('a state whose weight exceeds the limit for all states is kept while it is 
   expect(fold.cached(seals, 'one', sealOf(3_000))?.size).toBe(3_000);
 });
 
-test('the cached state is returned only for the seal of the head with which the state was compared, until events are applied', async () => {
+test('the cached state is returned only for the seal of the head for which `read` last returned it, and not after events are applied', async () => {
   const { fold } = foldOf(100);
   const tx = { seals: {}, tenantId: 'one' } as Transaction;
   const cached = (seal: Uint8Array | null) => fold.cached(tx.seals, 'one', seal)?.size;

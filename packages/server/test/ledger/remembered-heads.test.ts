@@ -162,7 +162,7 @@ describe('appending after a remembered head', () => {
     expect(before!.now.getTime() - next!.recorded_at.getTime()).toBeLessThan(500);
   });
 
-  test('notices that another server has appended, and keeps the chain valid', async () => {
+  test('notices that another server has appended entries, and keeps the chain valid', async () => {
     const other = await testServer({ database: server.database });
     const seqs: number[] = [];
     for (let turn = 0; turn < 4; turn += 1) {

@@ -50,12 +50,12 @@ const sendToHost = (to: TestServer, host: string, headers: Record<string, string
   });
 
 const INVALID_ARGUMENT = 3;
-const trace = (): Uint8Array => protobufExport(chatRun(newTrace()));
+const chatExport = (): Uint8Array => protobufExport(chatRun(newTrace()));
 describe('a rejected OTLP request', () => {
   test.each<[string, () => Promise<ExportResponse>, number, RegExp]>([
     ['a text that is not protobuf', () => otlpExporter.send(Buffer.from('hello, world'), PROTOBUF), 400, /not protobuf of OTLP/],
-    ['truncated protobuf', () => otlpExporter.send(trace().subarray(0, -7), PROTOBUF), 400, /cut off/],
-    ['protobuf sent as JSON', () => otlpExporter.send(trace(), JSON_TYPE), 400, /not UTF-8|not JSON/],
+    ['truncated protobuf', () => otlpExporter.send(chatExport().subarray(0, -7), PROTOBUF), 400, /cut off/],
+    ['protobuf sent as JSON', () => otlpExporter.send(chatExport(), JSON_TYPE), 400, /not UTF-8|not JSON/],
     ['JSON sent as protobuf', () => otlpExporter.send('{"resourceSpans":[]}', PROTOBUF), 400, /not protobuf of OTLP/],
     ['truncated JSON', () => otlpExporter.send('{"resourceSpans":[', JSON_TYPE), 400, /cut off/],
     [
@@ -168,16 +168,21 @@ describe('a rejected OTLP request', () => {
       400,
       /no span \(of 1\)/,
     ],
-    ['a body that is not gzip', () => otlpExporter.send(trace(), { ...PROTOBUF, 'content-encoding': 'gzip' }), 400, /not gzip/],
+    [
+      'a body that is not gzip',
+      () => otlpExporter.send(chatExport(), { ...PROTOBUF, 'content-encoding': 'gzip' }),
+      400,
+      /not gzip/,
+    ],
     [
       'an unsupported encoding',
-      () => otlpExporter.send(trace(), { ...PROTOBUF, 'content-encoding': 'zstd' }),
+      () => otlpExporter.send(chatExport(), { ...PROTOBUF, 'content-encoding': 'zstd' }),
       415,
       /"zstd" is not supported; use gzip, deflate or none/,
     ],
     [
       'another media type',
-      () => otlpExporter.send(trace(), { 'content-type': 'text/plain' }),
+      () => otlpExporter.send(chatExport(), { 'content-type': 'text/plain' }),
       415,
       /application\/x-protobuf or application\/json/,
     ],
@@ -200,7 +205,7 @@ describe('a rejected OTLP request', () => {
   test('in protobuf with no key, an unknown key or a key without the scope gets a 401 in protobuf', async () => {
     const other = await server.key(workspace, ['audit']);
     for (const key of [undefined, 'aa_live_nothing', other]) {
-      const response = await exporter(server, key).send(trace(), PROTOBUF);
+      const response = await exporter(server, key).send(chatExport(), PROTOBUF);
       expect(response.headers.get('content-type')).toBe('application/x-protobuf');
       expect([response.status, statusOf(response).code]).toEqual([401, 16]);
       expect(statusOf(response).message).toMatch(/telemetry/);
@@ -278,7 +283,7 @@ test('the server stores an attribute whose JSON text has millions of values, wit
 test('an export that does not fit into the queue gets a 503 with Retry-After', async () => {
   const full = await testServer({ queueBytesMax: 1000 });
   const { send } = exporter(full, await full.key(await full.workspace()));
-  const responses = await Promise.all(Array.from({ length: 20 }, () => send(trace(), PROTOBUF)));
+  const responses = await Promise.all(Array.from({ length: 20 }, () => send(chatExport(), PROTOBUF)));
   const rejected = responses.filter(({ status }) => status !== 200);
   expect(rejected.length).toBeGreaterThan(0);
   for (const response of rejected)
@@ -290,7 +295,7 @@ test('exports beyond the rate limit of their key get a 429 with Retry-After and 
   const { send } = exporter(limited, await limited.key(await limited.workspace()));
   const responses = [];
   for (const path of ['/v1/traces', '/v1/metrics', '/v1/traces', '/v1/logs']) {
-    responses.push(await send(path === '/v1/traces' ? trace() : new Uint8Array(), PROTOBUF, path));
+    responses.push(await send(path === '/v1/traces' ? chatExport() : new Uint8Array(), PROTOBUF, path));
   }
   expect(responses.map(({ status }) => status)).toEqual([200, 200, 429, 429]);
   for (const response of responses.slice(2)) {

@@ -21,7 +21,7 @@ beforeAll(async () => {
   otlpExporter = exporter(server, key);
 });
 
-const findings = async () => {
+const verifyRuns = async () => {
   const { findings: found, firstBad, contradiction } = await verifyTraces(server.open.pool, tenantId);
   return { found, firstBad, contradiction };
 };
@@ -35,7 +35,7 @@ test('exports of real instrumentations, with spans and log records, give no find
       expect(status).toBe(200);
     }
   expect(names.length).toBeGreaterThan(3);
-  expect(await findings()).toEqual(NO_FINDINGS);
+  expect(await verifyRuns()).toEqual(NO_FINDINGS);
 });
 
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null });
@@ -85,7 +85,7 @@ test('random submissions to /api/public/traces, merged into three traces, give n
     statuses.push(status);
   }
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(50);
-  expect(await findings()).toEqual(NO_FINDINGS);
+  expect(await verifyRuns()).toEqual(NO_FINDINGS);
 });
 
 const markedStep = fc.record({
@@ -107,7 +107,7 @@ test('random submissions in which the sender itself sets `countersign.may_repeat
     }));
     expect((await server.post(paths.traces, key, { trace_id: traceId, spans })).status).toBe(200);
   }
-  expect(await findings()).toEqual(NO_FINDINGS);
+  expect(await verifyRuns()).toEqual(NO_FINDINGS);
 });
 
 const call = fc.record({
@@ -138,5 +138,5 @@ test('random exports of calls nested in calls, merged into three traces, give no
     [tenantId],
   );
   expect(cleared.length).toBeGreaterThan(0);
-  expect(await findings()).toEqual(NO_FINDINGS);
+  expect(await verifyRuns()).toEqual(NO_FINDINGS);
 });

@@ -26,27 +26,27 @@ beforeAll(async () => {
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /** The body of the request after decompression. */
-function decompressed({ headers, body }: FuzzedExport): Uint8Array {
+function decompressedBody({ headers, body }: FuzzedExport): Uint8Array {
   const encoding = headers['content-encoding'];
   return encoding === 'gzip' ? gunzipSync(body) : encoding === 'deflate' ? inflateSync(body) : body;
 }
 
 /** Checks the response to a request. The message of a failure contains the path and the start of the body. */
-function check(request: FuzzedExport, response: ExportResponse): void {
-  const sent = `${request.what} to ${request.path}: ${Buffer.from(request.body.subarray(0, 2000)).toString('base64')}`;
-  expect([...request.statuses, 503], sent).toContain(response.status);
+function checkResponse(request: FuzzedExport, response: ExportResponse): void {
+  const description = `${request.what} to ${request.path}: ${Buffer.from(request.body.subarray(0, 2000)).toString('base64')}`;
+  expect([...request.statuses, 503], description).toContain(response.status);
   const requestType = request.headers['content-type']!;
   const isOtlp = ['application/x-protobuf', 'application/json'].includes(requestType);
-  expect(response.headers.get('content-type'), sent).toBe(isOtlp ? requestType : 'application/json');
+  expect(response.headers.get('content-type'), description).toBe(isOtlp ? requestType : 'application/json');
   if (response.status === 200) {
     const { rejected, message } = partialSuccessOf(response);
-    if (rejected > 0) expect(message, sent).not.toBe('');
+    if (rejected > 0) expect(message, description).not.toBe('');
     return;
   }
   const { code, message } = statusOf(response);
-  expect(code, sent).toBe(RPC_CODES[response.status]);
-  expect(message, sent).not.toBe('');
-  if (response.status === 503) expect(response.headers.get('retry-after'), sent).toMatch(/^\d+$/);
+  expect(code, description).toBe(RPC_CODES[response.status]);
+  expect(message, description).not.toBe('');
+  if (response.status === 503) expect(response.headers.get('retry-after'), description).toMatch(/^\d+$/);
 }
 
 /** Sends all requests of a round to a new workspace. Only bodies that got the response 200 may be stored. */
@@ -58,9 +58,9 @@ async function runRound(seed: number, count: number): Promise<void> {
   const sendNext = async (): Promise<void> => {
     for (let request = requests.pop(); request !== undefined; request = requests.pop()) {
       const response = await send(request.body, request.headers, request.path);
-      check(request, response);
+      checkResponse(request, response);
       statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
-      if (response.status === 200) accepted.add(sha256(decompressed(request)));
+      if (response.status === 200) accepted.add(sha256(decompressedBody(request)));
     }
   };
   await Promise.all(Array.from({ length: SENDERS }, sendNext));

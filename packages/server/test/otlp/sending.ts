@@ -17,7 +17,7 @@ export interface Exporter {
   sendJson(body: unknown, path?: string): Promise<ExportResponse>;
 }
 
-/** Creates an exporter for a server. It adds the key to requests that do not have the header `authorization`. */
+/** Creates an exporter for a server. The exporter adds the key to requests that do not have the header `authorization`. */
 export function exporter(server: TestServer, key: string | undefined): Exporter {
   const send: Exporter['send'] = async (body, headers, path = '/v1/traces') => {
     const response = await fetch(server.url + path, {

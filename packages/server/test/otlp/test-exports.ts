@@ -58,11 +58,11 @@ const protobufSpan = (span: ReturnType<typeof jsonSpan>) => ({
   traceId: Buffer.from(span.traceId, 'hex'),
   spanId: Buffer.from(span.spanId, 'hex'),
   ...(span.parentSpanId === undefined ? {} : { parentSpanId: Buffer.from(span.parentSpanId, 'hex') }),
-  startTimeUnixNano: long(span.startTimeUnixNano),
-  endTimeUnixNano: long(span.endTimeUnixNano),
+  startTimeUnixNano: toProtobufLong(span.startTimeUnixNano),
+  endTimeUnixNano: toProtobufLong(span.endTimeUnixNano),
 });
 
-function long(text: string) {
+function toProtobufLong(text: string) {
   const value = BigInt(text);
   return { low: Number(BigInt.asIntN(32, value)), high: Number(BigInt.asIntN(32, value >> 32n)), unsigned: true };
 }

@@ -30,14 +30,14 @@ const signIn = async (email: string, password = PASSWORD, at = server) => {
   return { browser, outcome: outcome(await browser.call('POST', '/session', { email, password })) };
 };
 const sessionOutcome = async (browser: Browser) => outcome(await browser.call('GET', '/session'));
-const change = (browser: Browser, current: string, to: string) =>
+const changePassword = (browser: Browser, current: string, to: string) =>
   browser.call('POST', '/account/password', { current_password: current, new_password: to });
 
 describe("changing one's own password", () => {
   test("ends every session on every server except the caller's new one, and the old password stops working", async () => {
     const elsewhere = (await signIn(ada.email, PASSWORD, other)).browser;
     const before = ada.browser.cookie;
-    expect(outcome(await change(ada.browser, PASSWORD, NEW_PASSWORD))).toBe('200 ok');
+    expect(outcome(await changePassword(ada.browser, PASSWORD, NEW_PASSWORD))).toBe('200 ok');
     expect(ada.browser.cookie).not.toBe(before);
     expect(await sessionOutcome(ada.browser)).toBe('200 ok');
     expect(await sessionOutcome(elsewhere)).toBe('401 not_signed_in');
@@ -47,8 +47,8 @@ describe("changing one's own password", () => {
   });
 
   test('requires the current password and a new one that is long enough, and otherwise changes nothing', async () => {
-    expect(outcome(await change(ada.browser, 'not the password', NEW_PASSWORD))).toBe('401 sign_in_failed');
-    const short = await change(ada.browser, PASSWORD, 'elevenchars');
+    expect(outcome(await changePassword(ada.browser, 'not the password', NEW_PASSWORD))).toBe('401 sign_in_failed');
+    const short = await changePassword(ada.browser, PASSWORD, 'elevenchars');
     expect([short.status, short.body.issues]).toMatchObject([
       422,
       [{ path: '/new_password', code: 'too_short', message: 'new_password must have at least 12 characters' }],
@@ -61,11 +61,11 @@ describe("changing one's own password", () => {
     for (let round = 0; round < 3; round += 1) {
       const [from, to] = round % 2 === 0 ? [PASSWORD, NEW_PASSWORD] : [NEW_PASSWORD, PASSWORD];
       const signingIn = Array.from({ length: 6 }, (_, index) => signIn(ada.email, from, index % 2 === 0 ? server : other));
-      const changed = await change(ada.browser, from, to);
+      const changed = await changePassword(ada.browser, from, to);
       expect(outcome(changed)).toBe('200 ok');
       await Promise.all(signingIn);
-      const alive = await server.database.sql('SELECT 1 FROM countersign.sessions WHERE person_id = $1', [ada.id]);
-      expect(alive).toHaveLength(1);
+      const sessions = await server.database.sql('SELECT 1 FROM countersign.sessions WHERE person_id = $1', [ada.id]);
+      expect(sessions).toHaveLength(1);
       expect(await sessionOutcome(ada.browser)).toBe('200 ok');
     }
   });
@@ -87,8 +87,8 @@ describe("changing one's own password", () => {
   test('succeeds only once when two changes run concurrently', async () => {
     const second = (await signIn(ada.email)).browser;
     const outcomes = await Promise.all([
-      change(ada.browser, PASSWORD, NEW_PASSWORD),
-      change(second, PASSWORD, `${NEW_PASSWORD} 2`),
+      changePassword(ada.browser, PASSWORD, NEW_PASSWORD),
+      changePassword(second, PASSWORD, `${NEW_PASSWORD} 2`),
     ]);
     expect(outcomes.map(outcome).sort()).toEqual(['200 ok', '401 sign_in_failed']);
   });

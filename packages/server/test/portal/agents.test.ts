@@ -70,14 +70,14 @@ describe('the list of agents', () => {
   test('reports for each agent up to three similar agents, without the agent itself and without archived agents', async () => {
     const similarNames = ['pay-bot', 'Pay-Bot', 'pаy-bot', 'PAY-BOT', 'pay-bоt'];
     for (const name of similarNames) await evaluate(name);
-    const similar = async (name: string) => {
+    const namesSimilarTo = async (name: string) => {
       const { similar_to } = await viewer.getResult('agents.read', { params: { agent: await idOf(name) } });
       return similar_to.map((agent) => agent.name);
     };
-    expect(await similar('pay-bot')).toEqual(['Pay-Bot', 'pаy-bot', 'PAY-BOT']);
-    expect(await similar('pay-bоt')).toEqual(['pay-bot', 'Pay-Bot', 'pаy-bot']);
+    expect(await namesSimilarTo('pay-bot')).toEqual(['Pay-Bot', 'pаy-bot', 'PAY-BOT']);
+    expect(await namesSimilarTo('pay-bоt')).toEqual(['pay-bot', 'Pay-Bot', 'pаy-bot']);
     await admin.getResult('agents.set_archived', { params: { agent: await idOf('Pay-Bot') }, body: { archived: true } });
-    expect(await similar('pay-bot')).toEqual(['pаy-bot', 'PAY-BOT', 'pay-bоt']);
+    expect(await namesSimilarTo('pay-bot')).toEqual(['pаy-bot', 'PAY-BOT', 'pay-bоt']);
     const { items } = await viewer.getResult('agents.list', { query: { search: 'pay-b' } });
     expect(items.find(({ name }) => name === 'PAY-BOT')!.similar_to.map(({ name }) => name)).toEqual([
       'pay-bot',
@@ -85,7 +85,7 @@ describe('the list of agents', () => {
       'pay-bоt',
     ]);
     await evaluate('unlike any other');
-    expect(await similar('unlike any other')).toEqual([]);
+    expect(await namesSimilarTo('unlike any other')).toEqual([]);
   });
 
   test('returns each agent once over all pages', async () => {

@@ -79,8 +79,8 @@ describe('one evaluation', () => {
   test('is returned with its document, its notes, and the totals of the runs since the previous evaluation of its agent', async () => {
     await server.post(paths.traces, key, { trace_id: 'behind-0', agent_name: 'ran' });
     const first = await evaluate('ran', { notes: 'the first' });
-    // The server estimates the time of a trace from an earlier reading of the clock. The estimate can be too early by the delay of that
-    // reading.
+    // The server estimates the time of a trace from an earlier reading of the clock. The estimate can be too early by the
+    // time that this reading took to reach the server.
     await sleep(250);
     const spans = ['m-1', 'm-2', 'm-2'].map((model, index) => ({ span_id: `s${index}`, kind: 'llm', name: 'n', model }));
     await server.post(paths.traces, key, { trace_id: 'behind-1', agent_name: 'ran', outcome: 'failure', total_tokens: 9, spans });

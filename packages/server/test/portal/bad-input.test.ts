@@ -56,12 +56,12 @@ function wrongTexts({ format, pattern, enum: values }: Member): string[] {
     : ['', 'a\u0000b', '\u0007', 'x'.repeat(513)];
 }
 
-const inQueries = routes.flatMap(([name, route]) =>
+const queryMembers = routes.flatMap(([name, route]) =>
   membersOf(route.query).map(([member, schema]) => ({ name, route, member, schema })),
 );
 
 describe('a wrong member of a query', () => {
-  test.each(inQueries)('$name: rejects $member with a 422 at its path', async ({ name, route, member, schema }) => {
+  test.each(queryMembers)('$name: rejects $member with a 422 at its path', async ({ name, route, member, schema }) => {
     for (const text of wrongTexts(schema)) {
       const { status, body } = await admin.callRoute(name, { params, query: { ...goodQuery(route, member), [member]: text } });
       expect({ text, status, error: body.error, paths: body.issues?.map(({ path }: { path: string }) => path) }).toEqual({
@@ -78,7 +78,7 @@ describe('a wrong member of a query', () => {
     expect([status, body.issues[0]]).toMatchObject([422, { path: '/agnet_id', code: 'unknown_member' }]);
   });
 
-  test.each(inQueries.filter(({ member }) => member === 'cursor'))('$name: rejects an invalid cursor', async ({ name }) => {
+  test.each(queryMembers.filter(({ member }) => member === 'cursor'))('$name: rejects an invalid cursor', async ({ name }) => {
     const texts = [
       'x',
       'bnVsbA',
@@ -126,7 +126,7 @@ describe('a forged cursor in the format of any list', () => {
     ...labels.map((label) => [label]),
   ].map((parts) => Buffer.from(JSON.stringify(parts)).toString('base64url'));
 
-  test.each(inQueries.filter(({ member }) => member === 'cursor'))(
+  test.each(queryMembers.filter(({ member }) => member === 'cursor'))(
     '$name: gives a page or a 422 and never a server error',
     async ({ name }) => {
       const statuses = new Set<number>();
@@ -163,7 +163,7 @@ function wrongValues({ type, enum: values, format, maxLength, minLength }: Membe
   return [7, {}, [], ...(minLength === undefined ? [] : ['']), ...odd, ...long];
 }
 
-const inBodies = routes.flatMap(([name, route]) =>
+const bodyMembers = routes.flatMap(([name, route]) =>
   membersOf(route.body).map(([member, schema]) => ({
     name,
     member,
@@ -182,18 +182,18 @@ describe('a wrong member of a body', () => {
     );
   });
 
-  test.each(inBodies)(
+  test.each(bodyMembers)(
     '$name: rejects $member with a 422 at its path or below, and records nothing',
     async ({ name, member, schema, required }) => {
-      const rows = () =>
+      const countRows = () =>
         server.database.sql(
           `SELECT (SELECT count(*) FROM countersign.audit_entries) AS audit, (SELECT count(*) FROM countersign.key_events) AS keys`,
         );
-      const before = await rows();
+      const before = await countRows();
       const good = GOOD_BODIES[name]!();
-      const { [member]: _, ...without } = good;
+      const { [member]: _, ...bodyWithoutMember } = good;
       const bodies = wrongValues(schema).map((value) => ({ ...good, [member]: value }));
-      for (const body of required ? [...bodies, without, { ...good, [member]: null }] : bodies) {
+      for (const body of required ? [...bodies, bodyWithoutMember, { ...good, [member]: null }] : bodies) {
         const response = await admin.callRoute(name, { params, body: JSON.stringify(body) });
         const at: string[] = response.body.issues?.map(({ path }: { path: string }) => path) ?? [];
         expect({
@@ -207,7 +207,7 @@ describe('a wrong member of a body', () => {
         });
         expect(at.length).toBeGreaterThan(0);
       }
-      expect(await rows()).toEqual(before);
+      expect(await countRows()).toEqual(before);
     },
   );
 
@@ -223,12 +223,12 @@ describe('a wrong member of a body', () => {
 });
 
 describe('a path parameter', () => {
-  const inPaths = routes.flatMap(([name, { path }]) =>
+  const pathParameters = routes.flatMap(([name, { path }]) =>
     [...path.matchAll(/:(\w+)/g)]
       .map(([, parameter]) => ({ name, parameter: parameter! }))
       .filter(({ parameter }) => parameter !== 'workspace'),
   );
-  test.each(inPaths)('$name: responds with 404 to an unknown or invalid $parameter', async ({ name, parameter }) => {
+  test.each(pathParameters)('$name: responds with 404 to an unknown or invalid $parameter', async ({ name, parameter }) => {
     const unknown: Record<string, string> = {
       seq: '999999999',
       number: '999',

@@ -114,8 +114,13 @@ test.each([
   [{ behindProxy: true }, 'https://portal.example.com', SET_PUBLIC_URL],
   [{}, 'http://portal.example.com', SET_PUBLIC_URL],
 ])('a server with %o says which address to use if it rejects a request from a page at %s', async (options, origin, remedy) => {
-  const own = await testServer({ database: server.database, ...options });
-  const response = await new Browser(own).call('POST', '/session', { email: 'ada@example.com', password: PASSWORD }, { origin });
+  const configuredServer = await testServer({ database: server.database, ...options });
+  const response = await new Browser(configuredServer).call(
+    'POST',
+    '/session',
+    { email: 'ada@example.com', password: PASSWORD },
+    { origin },
+  );
   expect(outcome(response)).toBe('403 cross_origin');
   expect(response.body.issues[0].message).toContain(`Origin is not the address of this server; ${remedy}`);
 });
@@ -126,8 +131,8 @@ test.each([
 ] as const)(
   'the scheme of the public URL %s decides whether the cookie is Secure',
   async (publicUrl, behindProxy, name, hsts) => {
-    const own = await testServer({ database: server.database, behindProxy, publicUrl });
-    const browser = new Browser(own);
+    const configuredServer = await testServer({ database: server.database, behindProxy, publicUrl });
+    const browser = new Browser(configuredServer);
     const response = await browser.call(
       'POST',
       '/session',

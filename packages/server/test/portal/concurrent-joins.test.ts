@@ -22,7 +22,7 @@ beforeAll(async () => {
 const NEW_PASSWORD = 'another good password';
 const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 const tokenOf = ({ path }: { path: string }) => path.split('#')[1]!;
-const use = (purpose: string, link: { path: string }, form: object) =>
+const useLink = (purpose: string, link: { path: string }, form: object) =>
   new Browser(server).call('POST', `/links/${purpose}`, { token: tokenOf(link), ...form });
 const invite = async (by: Person, where: string, email: string) =>
   (await by.browser.call('POST', `/workspaces/${where}/invitations`, { email, role: 'viewer' })).body as { path: string };
@@ -34,11 +34,11 @@ describe('the set-up link of the first start', () => {
     workspace = await server.workspace();
     const guest = { email: 'guest@example.com', name: 'Guest', role: 'viewer' } as const;
     await addMember(pool, workspace, guest, 'operator');
-    expect(outcome(await use('show', first, {}))).toBe('200 ok');
+    expect(outcome(await useLink('show', first, {}))).toBe('200 ok');
     expect(
-      outcome(await use('reset-password', await createResetLinkByOperator(pool, guest.email), { password: NEW_PASSWORD })),
+      outcome(await useLink('reset-password', await createResetLinkByOperator(pool, guest.email), { password: NEW_PASSWORD })),
     ).toBe('200 ok');
-    expect(outcome(await use('show', first, {}))).toBe('410 link_not_valid');
+    expect(outcome(await useLink('show', first, {}))).toBe('410 link_not_valid');
     admin = await createPerson(server, { [workspace]: 'admin' });
   });
 
@@ -81,12 +81,12 @@ describe('`members add`', () => {
 describe('a changed password', () => {
   test('invalidates every other password reset link', async () => {
     const grace = await createPerson(server, { [workspace]: 'viewer' });
-    const make = async () =>
+    const createLink = async () =>
       (await admin.browser.call('POST', `/workspaces/${workspace}/members/${grace.id}/password-reset`)).body as { path: string };
-    const [one, two, three] = [await make(), await make(), await make()];
-    expect(outcome(await use('reset-password', one, { password: NEW_PASSWORD }))).toBe('200 ok');
-    expect(outcome(await use('reset-password', two, { password: PASSWORD }))).toBe('410 link_not_valid');
-    expect(outcome(await use('show', three, {}))).toBe('410 link_not_valid');
+    const [one, two, three] = [await createLink(), await createLink(), await createLink()];
+    expect(outcome(await useLink('reset-password', one, { password: NEW_PASSWORD }))).toBe('200 ok');
+    expect(outcome(await useLink('reset-password', two, { password: PASSWORD }))).toBe('410 link_not_valid');
+    expect(outcome(await useLink('show', three, {}))).toBe('410 link_not_valid');
   });
 
   test('is required to accept an invitation, even if a request with the old password arrived before the change was committed', async () => {
@@ -97,11 +97,11 @@ describe('a changed password', () => {
     await inPersonTransaction(server.open.pool, grace.id, async (tx) => {
       await lockAccount(tx, grace.id);
       await setPassword(tx, grace.id, hash);
-      response = use('accept-invitation', invitation, { password: PASSWORD });
+      response = useLink('accept-invitation', invitation, { password: PASSWORD });
       await Promise.race([response, waitForBlockedStatements(server.database)]);
     });
     expect(outcome(await response!)).toBe('401 sign_in_failed');
-    expect(outcome(await use('accept-invitation', invitation, { password: NEW_PASSWORD }))).toBe('200 ok');
+    expect(outcome(await useLink('accept-invitation', invitation, { password: NEW_PASSWORD }))).toBe('200 ok');
   });
 });
 
@@ -112,11 +112,11 @@ describe('wrong passwords', () => {
     const change = { current_password: 'not the password', new_password: NEW_PASSWORD };
     const outcomes: string[] = [];
     for (let number = 0; number < 6; number += 1) {
-      outcomes.push(outcome(await use('accept-invitation', invitation, { password: 'not the password' })));
+      outcomes.push(outcome(await useLink('accept-invitation', invitation, { password: 'not the password' })));
       outcomes.push(outcome(await grace.browser.call('POST', '/account/password', change)));
     }
     expect(outcomes).toEqual([...Array(10).fill('401 sign_in_failed'), ...Array(2).fill('429 rate_limited')]);
-    expect(outcome(await use('accept-invitation', invitation, { password: PASSWORD }))).toBe('429 rate_limited');
+    expect(outcome(await useLink('accept-invitation', invitation, { password: PASSWORD }))).toBe('429 rate_limited');
   });
 });
 
@@ -127,14 +127,16 @@ describe('a new person', () => {
     const email = 'newcomer@example.com';
     const links = [await invite(admin, workspace, email), await invite(other, elsewhere, email)];
     const responses = await Promise.all(
-      links.map((link, number) => use('accept-invitation', link, { name: 'New', password: `${NEW_PASSWORD} ${number}` })),
+      links.map((link, number) => useLink('accept-invitation', link, { name: 'New', password: `${NEW_PASSWORD} ${number}` })),
     );
     expect(responses.map(outcome).sort()).toEqual(['200 ok', '401 sign_in_failed']);
     const first = responses.findIndex(({ status }) => status === 200);
     const signIn = (number: number) =>
       new Browser(server).call('POST', '/session', { email, password: `${NEW_PASSWORD} ${number}` });
     expect([outcome(await signIn(first)), outcome(await signIn(1 - first))]).toEqual(['200 ok', '401 sign_in_failed']);
-    expect(outcome(await use('accept-invitation', links[1 - first]!, { password: `${NEW_PASSWORD} ${first}` }))).toBe('200 ok');
+    expect(outcome(await useLink('accept-invitation', links[1 - first]!, { password: `${NEW_PASSWORD} ${first}` }))).toBe(
+      '200 ok',
+    );
   });
 });
 

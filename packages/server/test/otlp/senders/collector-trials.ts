@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Target } from '../../../../../attack/target.ts';
 import { chatRun, id, newTrace, protobufExport } from '../test-exports.ts';
 import { type Collector, startCollector, until } from './collector.ts';
-import { type CountingProxy, countingProxy } from './counting-proxy.ts';
+import { type CountingProxy, startCountingProxy } from './counting-proxy.ts';
 import { installProgram } from './install.ts';
 import { runSender } from './sender-process.ts';
 
@@ -209,7 +209,7 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
 
 /** Runs a trial with its own Collector and proxy. The error of a failed trial contains the end of the Collector's log. */
 export async function runTrial(trial: CollectorTrial, target: Target, model: string): Promise<string> {
-  const proxy = await countingProxy(target.url);
+  const proxy = await startCountingProxy(target.url);
   let collector: Collector | undefined;
   try {
     collector = await startCollector(proxy.url, trial.key ?? target.attacker.key, trial.settings);

@@ -11,7 +11,7 @@ export interface CountingProxy {
 }
 
 /** Starts a proxy in front of a server. While the server is not reachable, the proxy closes connections without a response. */
-export async function countingProxy(target: string): Promise<CountingProxy> {
+export async function startCountingProxy(target: string): Promise<CountingProxy> {
   const statuses = new Map<number, number>();
   let responsesToLose = 0;
   const server = createServer((request, response) => {

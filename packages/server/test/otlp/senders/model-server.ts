@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 
 /** A stub for the HTTP APIs of models. It requests the tool `weather` once, then answers. Models whose name ends with `broken` fail. */
-export function modelServer(): Server {
+export function createModelServer(): Server {
   return createServer(async (request, response) => {
     const body = JSON.parse((await textOf(request)) || '{}');
     const { status, answer } = answerTo(request.url ?? '', body);

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startCollector } from './collector.ts';
 import { installProgram, PROGRAMS } from './install.ts';
-import { type RecordedExport, recordingReceiver } from './recording-receiver.ts';
+import { createRecordingReceiver, type RecordedExport } from './recording-receiver.ts';
 import { listen, runSender, startModel, stop } from './sender-process.ts';
 import { COLLECTED_PROGRAMS, CONTENT_SETTINGS } from './versions.ts';
 
@@ -29,7 +29,7 @@ const RECORDINGS: Readonly<Record<string, Recording>> = {
 
 async function record(name: string, { program, environment = {}, isCollected = false }: Recording, model: string): Promise<void> {
   const exports: RecordedExport[] = [];
-  const receiver = recordingReceiver(exports);
+  const receiver = createRecordingReceiver(exports);
   const address = await listen(receiver);
   const collector = isCollected ? await startCollector(address, 'none') : undefined;
   const endpoint = environment.OTEL_EXPORTER_OTLP_PROTOCOL === 'grpc' ? collector?.grpc : collector?.http;

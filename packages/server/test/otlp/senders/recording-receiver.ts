@@ -9,7 +9,7 @@ export interface RecordedExport {
 }
 
 /** A receiver of OTLP/HTTP that accepts everything and records it in `exports`. */
-export function recordingReceiver(exports: RecordedExport[]): Server {
+export function createRecordingReceiver(exports: RecordedExport[]): Server {
   return createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { SenderProgram } from './install.ts';
-import { modelServer } from './model-server.ts';
+import { createModelServer } from './model-server.ts';
 
 /** Listens on a free port of loopback and returns the URL. */
 export async function listen(server: Server): Promise<string> {
@@ -18,7 +18,7 @@ export function stop(server: Server): void {
 
 /** Starts the stub of the model. Returns its URL and a function that stops it. */
 export async function startModel(): Promise<{ url: string; stop: () => void }> {
-  const server = modelServer();
+  const server = createModelServer();
   const url = await listen(server);
   return { url, stop: () => stop(server) };
 }
@@ -26,7 +26,7 @@ export async function startModel(): Promise<{ url: string; stop: () => void }> {
 /**
  * Runs a program until it exits. Returns its exit code, or null if a signal ended it.
  * @param model the URL of the stub of the model.
- * @param settings environment variables, such as the endpoint of its exports.
+ * @param settings environment variables, such as the endpoint of the program's exports.
  */
 export async function runSender(
   { command, file }: SenderProgram,
@@ -55,7 +55,7 @@ export async function runSender(
     ...settings,
   };
   // Node's SDK names the service after the first argument, which would be a path of this machine.
-  const own = command === process.execPath ? { argv0: 'node' } : {};
-  const sender = spawn(command, [file], { ...own, env: environment, stdio: ['ignore', 'inherit', 'inherit'] });
+  const nodeOptions = command === process.execPath ? { argv0: 'node' } : {};
+  const sender = spawn(command, [file], { ...nodeOptions, env: environment, stdio: ['ignore', 'inherit', 'inherit'] });
   return new Promise((resolve) => sender.once('exit', resolve));
 }

@@ -1,4 +1,4 @@
-"""OpenInference's instrumentations of CrewAI and of the client that it calls models with."""
+"""OpenInference's instrumentations of CrewAI and of the client with which CrewAI calls models."""
 
 from agent import QUESTION, run_agent, start
 from crewai import Agent, Crew, LLM, Task
