@@ -77,13 +77,13 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
   });
 
   test('behind a proxy, both Host and X-Forwarded-Host must match; without a proxy, X-Forwarded-Host is ignored', async () => {
-    const forwarded = (server: TestServer, host: string, forwardedHost: string) =>
+    const forwardedStatus = (server: TestServer, host: string, forwardedHost: string) =>
       statusFor(server, host, '/openapi.json', [`X-Forwarded-Host: ${forwardedHost}`]);
-    expect(await forwarded(serverBehindProxy, 'localhost', 'countersign.example.com')).toBe(200);
-    expect(await forwarded(serverBehindProxy, 'evil.example', 'countersign.example.com')).toBe(421);
-    expect(await forwarded(serverBehindProxy, 'countersign.example.com', 'evil.example')).toBe(421);
-    expect(await forwarded(serverBehindProxy, 'localhost', 'countersign.example.com, evil.example')).toBe(421);
-    expect(await forwarded(serverWithUrl, 'evil.example', 'countersign.example.com')).toBe(421);
+    expect(await forwardedStatus(serverBehindProxy, 'localhost', 'countersign.example.com')).toBe(200);
+    expect(await forwardedStatus(serverBehindProxy, 'evil.example', 'countersign.example.com')).toBe(421);
+    expect(await forwardedStatus(serverBehindProxy, 'countersign.example.com', 'evil.example')).toBe(421);
+    expect(await forwardedStatus(serverBehindProxy, 'localhost', 'countersign.example.com, evil.example')).toBe(421);
+    expect(await forwardedStatus(serverWithUrl, 'evil.example', 'countersign.example.com')).toBe(421);
   });
 });
 

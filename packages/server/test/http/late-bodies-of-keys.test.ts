@@ -29,14 +29,14 @@ const revoke = (prefix: string) => revokeKey(server.open.pool, workspace, prefix
 const countEntries = async () => (await server.database.sql('SELECT 1 FROM countersign.audit_entries')).length;
 
 describe.each([
-  { path: paths.audit, body: { actor: 'ci', action: 'key.used' }, stored: 1 },
-  { path: '/v1/traces', body: { resourceSpans: [] }, stored: 0 },
-])('a body for $path that arrives late', ({ path, body, stored }) => {
+  { path: paths.audit, body: { actor: 'ci', action: 'key.used' }, storedEntries: 1 },
+  { path: '/v1/traces', body: { resourceSpans: [] }, storedEntries: 0 },
+])('a body for $path that arrives late', ({ path, body, storedEntries }) => {
   test('is rejected if its key was revoked before the rest of the body arrived, and otherwise accepted', async () => {
     const before = await countEntries();
     expect(await sendLate(path, JSON.stringify(body), revoke)).toBe(401);
     expect(await countEntries()).toBe(before);
     expect(await sendLate(path, JSON.stringify(body), async () => undefined)).toBe(200);
-    expect(await countEntries()).toBe(before + stored);
+    expect(await countEntries()).toBe(before + storedEntries);
   });
 });

@@ -73,24 +73,24 @@ describe('the OpenAPI document', () => {
   });
 
   test('has at most one type besides null in each schema, because some client generators do not support more', () => {
-    const several = [...nodes(document)].filter(
+    const nodesWithMultipleTypes = [...nodes(document)].filter(
       ([, { type }]) => Array.isArray(type) && type.filter((each: string) => each !== 'null').length > 1,
     );
-    expect(several.map(([at]) => at)).toEqual([]);
+    expect(nodesWithMultipleTypes.map(([at]) => at)).toEqual([]);
     const { anyOf } = document.components.schemas.Message.properties.content;
     expect(anyOf).toEqual([{ type: 'string' }, { type: 'array', items: {} }, { type: 'null' }]);
   });
 
   test('has no broken reference, no unused schema and no $id', () => {
-    const referred = new Set<string>();
+    const referencedNames = new Set<string>();
     for (const [at, node] of nodes(document)) {
       if (typeof node.$ref === 'string') {
         expect([at, resolve(node)]).toEqual([at, expect.objectContaining({ type: 'object' })]);
-        referred.add(node.$ref.split('/').at(-1));
+        referencedNames.add(node.$ref.split('/').at(-1));
       }
       expect([at, Object.hasOwn(node, '$id')]).toEqual([at, false]);
     }
-    expect([...referred].sort()).toEqual(Object.keys(document.components.schemas).sort());
+    expect([...referencedNames].sort()).toEqual(Object.keys(document.components.schemas).sort());
   });
 
   test('has a description and known types for every member of every schema', () => {

@@ -193,8 +193,8 @@ describe('the evidence document', () => {
     const { decision_id: id } = await check({ agent_name: 'good' });
     const response = await read(`${id}/evidence`);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
-    const foreign = await readToken(await server.workspace('other'));
-    expect((await read(`${id}/evidence`, foreign)).status).toBe(404);
+    const foreignToken = await readToken(await server.workspace('other'));
+    expect((await read(`${id}/evidence`, foreignToken)).status).toBe(404);
     expect((await read('0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f/evidence')).status).toBe(404);
     expect((await read('nothing/evidence')).status).toBe(404);
     expect((await read(`${id}/evidence`, key)).status).toBe(401);

@@ -62,13 +62,13 @@ describe('read access', () => {
   });
 
   test('rejects a revoked read token on the next request; the key audit trail records that it was minted and revoked', async () => {
-    const other = await readToken(tenantId);
-    expect((await get('/api/ledger/audit/checkpoint', other)).status).toBe(200);
-    await revokeKey(server.open.pool, tenantId, other.slice(8, 20), 'operator');
-    expect((await get('/api/ledger/audit/checkpoint', other)).status).toBe(401);
+    const otherToken = await readToken(tenantId);
+    expect((await get('/api/ledger/audit/checkpoint', otherToken)).status).toBe(200);
+    await revokeKey(server.open.pool, tenantId, otherToken.slice(8, 20), 'operator');
+    expect((await get('/api/ledger/audit/checkpoint', otherToken)).status).toBe(401);
     const events = await server.database.sql<{ action: string }>(
       `SELECT action FROM countersign.key_events WHERE tenant_id = $1 AND document LIKE '%' || $2 || '%' ORDER BY seq`,
-      [tenantId, other.slice(8, 20)],
+      [tenantId, otherToken.slice(8, 20)],
     );
     expect(events.map(({ action }) => action)).toEqual(['minted', 'revoked']);
   });
@@ -124,11 +124,11 @@ describe('read access', () => {
 
   test('a tenant sees nothing of another tenant', async () => {
     const other = await server.workspace();
-    const foreign = await readToken(other);
+    const foreignToken = await readToken(other);
     const { decision_id } = (await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body;
-    expect((await get('/api/ledger/audit/entries', foreign)).text).toBe('');
-    expect((await get(`/api/ledger/decisions/${decision_id}`, foreign)).status).toBe(404);
-    expect(parseInt((await get('/api/ledger/audit/checkpoint', foreign)).text.split('\n')[1]!, 10)).toBe(0);
+    expect((await get('/api/ledger/audit/entries', foreignToken)).text).toBe('');
+    expect((await get(`/api/ledger/decisions/${decision_id}`, foreignToken)).status).toBe(404);
+    expect(parseInt((await get('/api/ledger/audit/checkpoint', foreignToken)).text.split('\n')[1]!, 10)).toBe(0);
   });
 });
 

@@ -70,7 +70,7 @@ test('every decision of the server follows from the exported evidence log', asyn
   for (const verdict of await replayWithBoth(evidence)) expect(verdict).toEqual([0, expect.stringMatching(/^valid: 10 /)]);
 });
 
-test('both verifiers name the decision whose evidence event was changed', async () => {
+test('both verifiers name the decision that does not follow from the evidence log after an event of the log was changed', async () => {
   const text = readFileSync(evidence, 'utf8');
   expect(text).toContain('"status":"approved"');
   const changed = join(folder, 'changed.ndjson');

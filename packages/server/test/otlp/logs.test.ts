@@ -177,7 +177,7 @@ describe('POST /v1/logs', () => {
     const tenant = await server.workspace();
     const other = exporter(server, await server.key(tenant));
     const reader = await portalClient(server, tenant, 'viewer');
-    const [spansFirst, logsFirst, together, fine] = [newTrace(), newTrace(), newTrace(), newTrace()];
+    const [spansFirst, logsFirst, together, withoutException] = [newTrace(), newTrace(), newTrace(), newTrace()];
     const send = async (body: unknown, path?: string) => expect((await other.sendJson(body, path)).status).toBe(200);
     const exception = (traceId: string) =>
       logs({ traceId, eventName: 'exception', attributes: { 'exception.message': 'rate limit' } });
@@ -185,8 +185,8 @@ describe('POST /v1/logs', () => {
     await send(exception(spansFirst), '/v1/logs');
     await send(exception(logsFirst), '/v1/logs');
     await send(runWithoutMessages(logsFirst));
-    await send(runWithoutMessages(fine));
-    await send(conversation(fine), '/v1/logs');
+    await send(runWithoutMessages(withoutException));
+    await send(conversation(withoutException), '/v1/logs');
     await Promise.all([send(exception(together), '/v1/logs'), send(runWithoutMessages(together))]);
     const { items } = await reader.getResult('runs.list', {});
     expect(

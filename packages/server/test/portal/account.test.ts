@@ -35,12 +35,12 @@ const changePassword = (browser: Browser, current: string, to: string) =>
 
 describe("changing one's own password", () => {
   test("ends every session on every server except the caller's new one, and the old password stops working", async () => {
-    const elsewhere = (await signIn(ada.email, PASSWORD, other)).browser;
+    const otherBrowser = (await signIn(ada.email, PASSWORD, other)).browser;
     const before = ada.browser.cookie;
     expect(outcome(await changePassword(ada.browser, PASSWORD, NEW_PASSWORD))).toBe('200 ok');
     expect(ada.browser.cookie).not.toBe(before);
     expect(await sessionOutcome(ada.browser)).toBe('200 ok');
-    expect(await sessionOutcome(elsewhere)).toBe('401 not_signed_in');
+    expect(await sessionOutcome(otherBrowser)).toBe('401 not_signed_in');
     expect(await sessionOutcome(new Browser(server, before))).toBe('401 not_signed_in');
     expect((await signIn(ada.email)).outcome).toBe('401 sign_in_failed');
     expect((await signIn(ada.email, NEW_PASSWORD)).outcome).toBe('200 ok');
@@ -96,9 +96,9 @@ describe("changing one's own password", () => {
 
 describe("one's own sessions", () => {
   test('are listed with the current session marked, and each can be ended separately', async () => {
-    const elsewhere = new Browser(server);
+    const otherBrowser = new Browser(server);
     const credentials = { email: ada.email, password: PASSWORD };
-    expect(outcome(await elsewhere.call('POST', '/session', credentials, { 'user-agent': 'Netscape/4' }))).toBe('200 ok');
+    expect(outcome(await otherBrowser.call('POST', '/session', credentials, { 'user-agent': 'Netscape/4' }))).toBe('200 ok');
     const { items } = (await ada.browser.call('GET', '/account/sessions')).body;
     const moment = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS ${column}`;
     const stored = await server.database.sql(
@@ -108,9 +108,9 @@ describe("one's own sessions", () => {
     );
     expect(stored.map(({ user_agent }) => user_agent)).toEqual(['Netscape/4', null]);
     expect(items).toEqual(stored.map((row, index) => ({ ...row, current: index === 1 })));
-    expect(JSON.stringify(items)).not.toContain(elsewhere.cookie!.split('=')[1]);
+    expect(JSON.stringify(items)).not.toContain(otherBrowser.cookie!.split('=')[1]);
     expect(outcome(await ada.browser.call('DELETE', `/account/sessions/${items[0].id}`))).toBe('200 ok');
-    expect([await sessionOutcome(elsewhere), await sessionOutcome(ada.browser)]).toEqual(['401 not_signed_in', '200 ok']);
+    expect([await sessionOutcome(otherBrowser), await sessionOutcome(ada.browser)]).toEqual(['401 not_signed_in', '200 ok']);
   });
 
   test('are limited to the newest 200 in the list, so that frequent sign-ins do not make it too long', async () => {

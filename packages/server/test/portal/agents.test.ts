@@ -46,11 +46,11 @@ describe('the list of agents', () => {
       standing: { reason: 'no_recent_evaluation' },
     });
     for (const name of ['fit', 'weak', 'never-evaluated']) {
-      const decided = await check(name);
+      const decision = await check(name);
       expect([name, agentNamed(name).standing.promotable, agentNamed(name).standing.reason]).toEqual([
         name,
-        decided.allowed,
-        decided.reason,
+        decision.allowed,
+        decision.reason,
       ]);
       expect(agentNamed(name).last_seen_at).not.toBeNull();
     }
@@ -165,20 +165,20 @@ describe('the preview of a promotion check', () => {
     }
     expect([await ledgerRows(), await server.database.sql('SELECT count(*) FROM countersign.decisions')]).toEqual(before);
     for (const [index, requirement] of requirements.entries()) {
-      const decided = await check('asked', requirement);
+      const decision = await check('asked', requirement);
       const { promotable, reason, event, checks, required_threshold, actual_threshold, evaluation, policy } = previews[index]!;
       const id = evaluation?.id ?? null;
       expect({ promotable, reason, event, required_threshold, actual_threshold, id, policy }).toEqual({
-        promotable: decided.allowed,
-        reason: decided.reason,
-        event: decided.event,
-        required_threshold: decided.required_threshold,
-        actual_threshold: decided.actual_threshold,
-        id: decided.evaluation_id,
-        policy: decided.policy,
+        promotable: decision.allowed,
+        reason: decision.reason,
+        event: decision.event,
+        required_threshold: decision.required_threshold,
+        actual_threshold: decision.actual_threshold,
+        id: decision.evaluation_id,
+        policy: decision.policy,
       });
       expect(checks.map(({ condition, passed }) => [condition, passed])).toEqual(
-        decided.checks.map(({ condition, passed }: { condition: string; passed: boolean }) => [condition, passed]),
+        decision.checks.map(({ condition, passed }: { condition: string; passed: boolean }) => [condition, passed]),
       );
     }
   });

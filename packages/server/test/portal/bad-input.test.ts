@@ -114,7 +114,7 @@ describe('a forged cursor in the format of any list', () => {
   ];
   const numbers = ['0', '2147483647', '2147483648', '999999999999999'];
   const labels = ['%', '\u202e', '\u{10ffff}', '\ud800'];
-  const forged = [
+  const forgedCursors = [
     ...instants.flatMap((at) => [randomUUID(), ...numbers, ...labels].map((behind) => [at, behind])),
     ...numbers.flatMap((number) => [
       [number],
@@ -130,7 +130,7 @@ describe('a forged cursor in the format of any list', () => {
     '$name: gives a page or a 422 and never a server error',
     async ({ name }) => {
       const statuses = new Set<number>();
-      for (const cursor of forged) statuses.add((await admin.callRoute(name, { params, query: { cursor } })).status);
+      for (const cursor of forgedCursors) statuses.add((await admin.callRoute(name, { params, query: { cursor } })).status);
       expect([...statuses].filter((status) => status !== 200 && status !== 422)).toEqual([]);
     },
   );

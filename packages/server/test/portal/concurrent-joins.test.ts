@@ -122,10 +122,10 @@ describe('wrong passwords', () => {
 
 describe('a new person', () => {
   test('who joins two workspaces at the same time gets one account, with the password of the request that succeeds', async () => {
-    const elsewhere = await server.workspace();
-    const other = await createPerson(server, { [elsewhere]: 'admin' });
+    const otherWorkspace = await server.workspace();
+    const other = await createPerson(server, { [otherWorkspace]: 'admin' });
     const email = 'newcomer@example.com';
-    const links = [await invite(admin, workspace, email), await invite(other, elsewhere, email)];
+    const links = [await invite(admin, workspace, email), await invite(other, otherWorkspace, email)];
     const responses = await Promise.all(
       links.map((link, number) => useLink('accept-invitation', link, { name: 'New', password: `${NEW_PASSWORD} ${number}` })),
     );

@@ -16,7 +16,7 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
   let responsesToLose = 0;
   const server = createServer((request, response) => {
     const { method, headers, url } = request;
-    const forwarded = connect(target + url!, { method, headers, agent: false }, (serverResponse) => {
+    const forwardedRequest = connect(target + url!, { method, headers, agent: false }, (serverResponse) => {
       const status = serverResponse.statusCode!;
       if (responsesToLose > 0) {
         responsesToLose -= 1;
@@ -28,8 +28,8 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
       response.writeHead(status, serverResponse.headers);
       serverResponse.pipe(response);
     });
-    forwarded.on('error', () => response.destroy());
-    request.pipe(forwarded);
+    forwardedRequest.on('error', () => response.destroy());
+    request.pipe(forwardedRequest);
   });
   const url = await listen(server);
   return { url, statuses, lose: (responses) => (responsesToLose += responses), stop: () => stop(server) };

@@ -14,8 +14,8 @@ export function createRecordingReceiver(exports: RecordedExport[]): Server {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const sent = Buffer.concat(chunks);
-      const body = request.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent;
+      const receivedBytes = Buffer.concat(chunks);
+      const body = request.headers['content-encoding'] === 'gzip' ? gunzipSync(receivedBytes) : receivedBytes;
       exports.push({ path: request.url!, contentType: request.headers['content-type']!, body: body.toString('base64') });
       response.writeHead(200, { 'content-type': request.headers['content-type'] }).end();
     });
