@@ -14,7 +14,7 @@ import { CommandProcess, DataFolder, ServerProcess } from '../fixtures/server-pr
 import { withSecret } from '../harness/sealed.ts';
 
 const passphrase: Environment = { COUNTERSIGN_BACKUP_PASSPHRASE: 'correct horse battery' };
-const [first, last] = [DataFolder.migrated(), new DataFolder()];
+const [firstFolder, lastFolder] = [DataFolder.migrated(), new DataFolder()];
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 const secrets = join(scratch, 'secrets');
 let external: ExternalPostgres;
@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const server of servers) if (!server.hasEnded) await server.end('SIGTERM');
   await external?.remove();
-  await Promise.all([first.clear(), last.clear()]);
+  await Promise.all([firstFolder.clear(), lastFolder.clear()]);
   rmSync(scratch, { recursive: true, force: true });
 });
 
@@ -72,12 +72,12 @@ async function expectRecords(acknowledged: readonly AcknowledgedRequest[], tenan
 test('a busy instance moves from the embedded PostgreSQL to an external one and back with valid logs', {
   timeout: 240_000,
 }, async () => {
-  const server = await serve(first.environment);
-  const { key, tenantId } = await newKey(first.environment, 'acme');
-  await newKey(first.environment, 'other'); // a second workspace, which has only a key
+  const server = await serve(firstFolder.environment);
+  const { key, tenantId } = await newKey(firstFolder.environment, 'acme');
+  await newKey(firstFolder.environment, 'other'); // a second workspace, which has only a key
   const file = join(scratch, 'first.backup');
   const beforeMove = await whileWriting({ url: server.url, key }, async () => {
-    const printed = await outputOf(['backup', '--output', file, '--with-secrets'], { ...first.environment, ...passphrase });
+    const printed = await outputOf(['backup', '--output', file, '--with-secrets'], { ...firstFolder.environment, ...passphrase });
     expect(printed).toMatch(/^valid: 10 logs, \d+ rows$/);
   });
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -104,16 +104,16 @@ test('a busy instance moves from the embedded PostgreSQL to an external one and 
   expect(await moved.end('SIGTERM')).toBe(0);
   await expectRecords([...beforeMove, ...afterMove], tenantId);
 
-  await restore(folder, last.environment);
-  const lastServer = await serve(last.environment);
-  expect(await outputOf(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], last.environment)).not.toMatch(
+  await restore(folder, lastFolder.environment);
+  const lastServer = await serve(lastFolder.environment);
+  expect(await outputOf(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], lastFolder.environment)).not.toMatch(
     /broken|warning/,
   );
   await whileWriting({ url: lastServer.url, key }, () => sleep(100));
-  expect(await outputOf(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], last.environment)).not.toMatch(
+  expect(await outputOf(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], lastFolder.environment)).not.toMatch(
     /broken|warning/,
   );
-  const ledger = await outputOf(['ledger', 'export', '--workspace', 'acme'], last.environment);
+  const ledger = await outputOf(['ledger', 'export', '--workspace', 'acme'], lastFolder.environment);
   for (const { responseBody } of [...beforeMove, ...afterMove].filter(({ kind }) => kind === 'audit'))
     expect(ledger).toContain(responseBody.row_hash);
   expect([...server.errorLogLines, ...moved.errorLogLines, ...lastServer.errorLogLines]).toEqual([]);

@@ -10,7 +10,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-not-restorable-'));
 let server: TestServer;
 let tenantId: string;
-let backups = 0;
+let backupCount = 0;
 
 beforeAll(async () => {
   server = await testServer();
@@ -21,11 +21,11 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-const nextFile = () => {
-  backups += 1;
-  return join(scratch, `${backups}.backup`);
+const nextBackupFile = () => {
+  backupCount += 1;
+  return join(scratch, `${backupCount}.backup`);
 };
-const backup = (file = nextFile(), ...options: string[]) =>
+const backup = (file = nextBackupFile(), ...options: string[]) =>
   runCommand(environmentOf(server), 'backup', '--output', file, ...options);
 
 async function restore(file: string) {
@@ -37,13 +37,13 @@ async function restore(file: string) {
   return { ...result, rows: rows.length };
 }
 
-/** Runs statements of the database's owner without triggers and foreign keys. */
+/** Runs a statement as the superuser, without foreign keys and without triggers, except those that are ENABLE ALWAYS. */
 const tamper = (statement: string) =>
   server.database.sql(`BEGIN; SET LOCAL session_replication_role = replica; ${statement}; COMMIT`);
 
 test('backup exits with 1 and names a row that refers to a missing row, and restore rejects such a backup', async () => {
   await tamper(`INSERT INTO countersign.key_last_use VALUES ('${tenantId}', '00000000-0000-4000-8000-000000000001', now())`);
-  const file = nextFile();
+  const file = nextBackupFile();
   expect(await backup(file)).toMatchObject({
     status: 1,
     out: expect.stringMatching(/key_last_use .*refers to no row of ingestion_keys/),
@@ -54,7 +54,7 @@ test('backup exits with 1 and names a row that refers to a missing row, and rest
     err: expect.stringMatching(/does not accept.*key_last_use.*No row was written/),
     rows: 0,
   });
-  const report = await backup(nextFile(), '--json');
+  const report = await backup(nextBackupFile(), '--json');
   expect(JSON.parse(report.out)).toMatchObject({
     result: 'broken',
     restore_faults: [expect.stringContaining('key_last_use')],

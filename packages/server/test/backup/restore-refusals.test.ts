@@ -228,9 +228,9 @@ test('the verification after a restore finds an altered row in a part whose SHA-
   const { path, manifest } = copyBackup('forged');
   const part = manifest.tables.find(({ name }) => name === 'audit_entries')!.parts[0]!;
   const raw = zlib.zstdDecompressSync(readFileSync(join(path, part.file)));
-  const at = raw.indexOf('"actor":"two"');
-  expect(at).toBeGreaterThan(0);
-  raw.write('"actor":"six"', at);
+  const offset = raw.indexOf('"actor":"two"');
+  expect(offset).toBeGreaterThan(0);
+  raw.write('"actor":"six"', offset);
   const forged = zlib.zstdCompressSync(raw);
   writeFileSync(join(path, part.file), forged);
   Object.assign(part, { bytes: forged.length, sha256: createHash('sha256').update(forged).digest('hex') });

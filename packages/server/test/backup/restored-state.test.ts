@@ -29,7 +29,7 @@ const append = async () => {
   });
   return [response.status, ((await response.json()) as { error?: string }).error];
 };
-const ready = async () => (await (await fetch(`${server!.url}/readyz`)).json()) as { warnings?: string[] };
+const readReadiness = async () => (await (await fetch(`${server!.url}/readyz`)).json()) as { warnings?: string[] };
 const checkpoint = () => outputOf(['ledger', 'checkpoint', '--workspace', 'acme'], folder.environment);
 
 async function stop(): Promise<void> {
@@ -60,7 +60,7 @@ test('the server refuses an older state that was restored while the server was s
   await restart();
   // Three abandoned rows: with the entry of the accepted restore, the log is still shorter than the abandoned one.
   for (let count = 0; count < 3; count += 1) expect(await append()).toEqual([200, undefined]);
-  expect(await ready()).toEqual({ status: 'ready' });
+  expect(await readReadiness()).toEqual({ status: 'ready' });
   await checkpoint();
   await stop();
   rmSync(folder.path, { recursive: true });
@@ -68,7 +68,7 @@ test('the server refuses an older state that was restored while the server was s
 
   await restart();
   expect(await append()).toEqual([500, 'log_rewritten']);
-  expect((await ready()).warnings).toEqual([expect.stringMatching(/^logs refused: 1 /)]);
+  expect((await readReadiness()).warnings).toEqual([expect.stringMatching(/^logs refused: 1 /)]);
   expect(server!.errorLogLines.join()).toMatch(/it has 3 rows, and had 6: an older state was restored .*ledger accept-restore/);
   expect(await append()).toEqual([500, 'log_rewritten']);
   await stop();
@@ -89,7 +89,7 @@ test('the server refuses an older state that was restored while the server was s
 
   await restart();
   expect(await append()).toEqual([200, undefined]);
-  expect(await ready()).toEqual({ status: 'ready' });
+  expect(await readReadiness()).toEqual({ status: 'ready' });
   const rows = await outputOf(['ledger', 'export', '--workspace', 'acme'], folder.environment);
   const accepted = JSON.parse(rows.split('\n')[3]!);
   expect(accepted).toMatchObject({

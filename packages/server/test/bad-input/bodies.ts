@@ -9,12 +9,12 @@ const trace = (what: string, members: object, issues: readonly string[]): Reject
   body: { ...GOOD.trace, ...members },
   issues,
 });
-const detailed = (what: string, members: object, issues: readonly string[], says?: RegExp): RejectedRequest => ({
+const detailed = (what: string, members: object, issues: readonly string[], messagePattern?: RegExp): RejectedRequest => ({
   what,
   path: paths.detailedEvaluations,
   body: { ...GOOD.detailed, ...members },
   issues,
-  ...(says === undefined ? {} : { says }),
+  ...(messagePattern === undefined ? {} : { messagePattern }),
 });
 const telemetry = (what: string, body: unknown, issues: readonly string[]): RejectedRequest => ({
   what,
@@ -113,7 +113,7 @@ export const UNKNOWN_MEMBERS: RejectedRequest[] = [
   [paths.audit, { '': 1 }, '/', /not a member/],
   [paths.audit, { 'a/b~c': 1 }, '/a~1b~0c', /not a member/],
   [paths.audit, { ['x'.repeat(5000)]: 1 }, `/${'x'.repeat(5000)}`, /not a member/],
-].map(([path, extra, pointer, says]) => ({
+].map(([path, extra, pointer, messagePattern]) => ({
   what: `${path} ${String(pointer).slice(0, 40)}`,
   path: path as string,
   body: {
@@ -121,7 +121,7 @@ export const UNKNOWN_MEMBERS: RejectedRequest[] = [
     ...(extra as object),
   },
   issues: [`${pointer} unknown_member`],
-  says: says as RegExp,
+  messagePattern: messagePattern as RegExp,
 }));
 
 UNKNOWN_MEMBERS.push({

@@ -6,14 +6,14 @@ import { GOOD, type RejectedRequest, setUpRejections, testRejections } from './r
 import { BAD_CHARACTERS, INVALID_DATE_TIMES, INVALID_DATES, INVALID_UUIDS, PERSONAL_DATA, TOO_LONG } from './values.ts';
 
 const target = setUpRejections();
-const KNOWN = randomUUID();
+const KNOWN_AGENT_ID = randomUUID();
 
 beforeAll(async () => {
   const post = (path: string, body: unknown) => target.server.post(path, target.key, body);
   const big = { span_id: 'big', kind: 'llm', name: 'plan', total_tokens: Number.MAX_SAFE_INTEGER, cost_usd: 1 };
   await post(paths.traces, { trace_id: 'full', spans: [big] });
   await post(paths.traces, { trace_id: 'half', prompt_tokens: 1 });
-  await post(paths.traces, { trace_id: 'of-known', agent_id: KNOWN, agent_name: 'known' });
+  await post(paths.traces, { trace_id: 'of-known', agent_id: KNOWN_AGENT_ID, agent_name: 'known' });
 });
 
 testRejections('rejects control characters and lone surrogates in labels', target, BAD_CHARACTERS);
@@ -55,10 +55,13 @@ testRejections('rejects agents that are unknown or missing, or whose ID and name
     '/agent_id unknown_agent',
   ]),
   rejectionCase('audit: an unknown ID', paths.audit, { ...GOOD.entry, agent_id: unknownId }, ['/agent_id unknown_agent']),
-  rejectionCase('a known ID with another name', paths.traces, { trace_id: 'a', agent_id: KNOWN, agent_name: 'support-bot' }, [
-    '/agent_name agent_mismatch',
-  ]),
-  rejectionCase('a known ID with a new name', paths.evaluations, { name: 'n', agent_id: KNOWN, agent_name: 'Known' }, [
+  rejectionCase(
+    'a known ID with another name',
+    paths.traces,
+    { trace_id: 'a', agent_id: KNOWN_AGENT_ID, agent_name: 'support-bot' },
+    ['/agent_name agent_mismatch'],
+  ),
+  rejectionCase('a known ID with a new name', paths.evaluations, { name: 'n', agent_id: KNOWN_AGENT_ID, agent_name: 'Known' }, [
     '/agent_name agent_mismatch',
   ]),
   rejectionCase('a known name with a new ID', paths.evaluations, { name: 'n', agent_id: unknownId, agent_name: 'known' }, [
@@ -83,7 +86,7 @@ testRejections('rejects agents that are unknown or missing, or whose ID and name
   rejectionCase(
     'promotion check: the ID of one agent and the name of another',
     paths.promotionCheck,
-    { agent_id: KNOWN, agent_name: 'support-bot' },
+    { agent_id: KNOWN_AGENT_ID, agent_name: 'support-bot' },
     ['/agent_name agent_mismatch'],
   ),
 ]);

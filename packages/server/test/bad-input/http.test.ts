@@ -1,6 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { paths } from '../harness/test-server.ts';
-import { ALL, AUDIT, BODY, LENGTH, MALFORMED, METHODS, MISSING_OR_TWICE, SPELLINGS, UNKNOWN_PATHS, without } from './http.ts';
+import {
+  BODY,
+  CONTENT_LENGTH,
+  HEADERS,
+  headersWithout,
+  MALFORMED,
+  METHODS,
+  MISSING_OR_TWICE,
+  POST_AUDIT,
+  SPELLINGS,
+  UNKNOWN_PATHS,
+} from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
 import { digestOf, expectRejected, setUpRejections } from './rejections.ts';
 
@@ -27,7 +38,7 @@ describe('every spelling of a path accepts the same methods, and a 405 response 
   const request = async (method: string, path: string) => {
     const [response] = await sendRaw(
       target.server.url,
-      httpText(`${method} ${path} HTTP/1.1`, ALL).replaceAll('KEY', target.key),
+      httpText(`${method} ${path} HTTP/1.1`, HEADERS).replaceAll('KEY', target.key),
     );
     return [response!.status, response!.headers.get('allow')];
   };
@@ -64,20 +75,20 @@ describe('every spelling of a path accepts the same methods, and a 405 response 
 
 describe('accepts valid HTTP', () => {
   test.each([
-    ['HTTP/1.0', httpText(`POST ${paths.audit} HTTP/1.0`, [...without('Host'), LENGTH], BODY)],
-    ['a query string', httpText(`POST ${paths.audit}?trace=%zz&x HTTP/1.1`, [...ALL, LENGTH], BODY)],
-    ['an encoded letter in the path', httpText('POST /api/public/%61udit HTTP/1.1', [...ALL, LENGTH], BODY)],
-    ['a whole URL in the request line', httpText(`POST http://x${paths.audit} HTTP/1.1`, [...ALL, LENGTH], BODY)],
-    ['an unknown expectation', httpText(AUDIT, [...ALL, 'Expect: a-miracle', LENGTH], BODY)],
-    ['100-continue', httpText(AUDIT, [...ALL, 'Expect: 100-continue', LENGTH], BODY)],
-    ['chunks with extensions and trailers', httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked'], chunked(BODY))],
-    ['1,000 short headers', httpText(AUDIT, [...ALL, LENGTH, ...Array(995).fill('a: b')], BODY)],
-    ['empty lines before the request', `\r\n\r\n${httpText(AUDIT, [...ALL, LENGTH], BODY)}`],
+    ['HTTP/1.0', httpText(`POST ${paths.audit} HTTP/1.0`, [...headersWithout('Host'), CONTENT_LENGTH], BODY)],
+    ['a query string', httpText(`POST ${paths.audit}?trace=%zz&x HTTP/1.1`, [...HEADERS, CONTENT_LENGTH], BODY)],
+    ['an encoded letter in the path', httpText('POST /api/public/%61udit HTTP/1.1', [...HEADERS, CONTENT_LENGTH], BODY)],
+    ['a whole URL in the request line', httpText(`POST http://x${paths.audit} HTTP/1.1`, [...HEADERS, CONTENT_LENGTH], BODY)],
+    ['an unknown expectation', httpText(POST_AUDIT, [...HEADERS, 'Expect: a-miracle', CONTENT_LENGTH], BODY)],
+    ['100-continue', httpText(POST_AUDIT, [...HEADERS, 'Expect: 100-continue', CONTENT_LENGTH], BODY)],
+    ['chunks with extensions and trailers', httpText(POST_AUDIT, [...HEADERS, 'Transfer-Encoding: chunked'], chunked(BODY))],
+    ['1,000 short headers', httpText(POST_AUDIT, [...HEADERS, CONTENT_LENGTH, ...Array(995).fill('a: b')], BODY)],
+    ['empty lines before the request', `\r\n\r\n${httpText(POST_AUDIT, [...HEADERS, CONTENT_LENGTH], BODY)}`],
     [
       'header names in any letter case',
       httpText(
-        AUDIT,
-        [...ALL, LENGTH].map((line) => line.replace(/^[^:]+/, (name) => name.toUpperCase())),
+        POST_AUDIT,
+        [...HEADERS, CONTENT_LENGTH].map((line) => line.replace(/^[^:]+/, (name) => name.toUpperCase())),
         BODY,
       ),
     ],
@@ -87,10 +98,10 @@ describe('accepts valid HTTP', () => {
   });
 
   test('responds to two requests in one packet in their order', async () => {
-    const first = httpText(AUDIT, [...ALL.slice(0, -1), LENGTH], BODY);
+    const first = httpText(POST_AUDIT, [...HEADERS.slice(0, -1), CONTENT_LENGTH], BODY);
     const responses = await sendRaw(
       target.server.url,
-      (first + httpText(AUDIT, [...ALL, 'Content-Length: 2'], '{}')).replaceAll('KEY', target.key),
+      (first + httpText(POST_AUDIT, [...HEADERS, 'Content-Length: 2'], '{}')).replaceAll('KEY', target.key),
     );
     expect(responses.map(({ status }) => status)).toEqual([200, 422]);
   });
@@ -122,7 +133,7 @@ describe('accepts valid HTTP', () => {
         '',
       ]);
     }
-    const [connected] = await sendRaw(target.server.url, httpText('CONNECT x:443 HTTP/1.1', ALL));
+    const [connected] = await sendRaw(target.server.url, httpText('CONNECT x:443 HTTP/1.1', HEADERS));
     expectRejected(connected!, 'method_not_allowed');
   });
 });

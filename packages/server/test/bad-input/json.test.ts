@@ -9,7 +9,7 @@ testRejections('responds with invalid_json to text that is not JSON', target, BR
 testRejections('rejects bodies that are nested too deeply', target, DEEP);
 testRejections('rejects JSON that parsers would change silently, at endpoints that must lose nothing', target, LOSSY);
 testRejections('rejects numbers out of range, and a duplicate member whose last value is wrong', target, TRAPS);
-testRejections('treats members named like properties of every object as data', target, PROTOTYPES);
+testRejections('treats members with names such as __proto__ and constructor only as data', target, PROTOTYPES);
 
 test('the message for broken JSON gives the position and repeats nothing of the body', async () => {
   const { body } = await target.server.post(paths.audit, target.key, '{"actor":"secret-token-1234" oops}');

@@ -135,7 +135,7 @@ export const LOSSY: RejectedRequest[] = [
     path: paths.evaluations,
     body: '{"name":"n","pass_rate":79.99999999999999999}',
     issues: ['/pass_rate inexact_number'],
-    says: /number; send it with fewer digits$/,
+    messagePattern: /number; send it with fewer digits$/,
   },
   {
     what: 'an age of 2^53+1 hours',
@@ -165,7 +165,7 @@ export const TRAPS: RejectedRequest[] = [
   issues: [issue!],
 }));
 
-/** Members named like properties of every JavaScript object. The server must treat them as data only. */
+/** Members whose names are properties of every JavaScript object. The server must treat them as data only. */
 export const PROTOTYPES: RejectedRequest[] = [
   {
     what: 'a trace whose __proto__ contains all required members',

@@ -33,8 +33,8 @@ export interface RejectedRequest {
   error?: RejectionCode;
   /** All issues of the response as "<JSON Pointer> <code>", in any order. */
   issues: readonly string[];
-  /** A pattern that one of the messages must match. */
-  says?: string | RegExp;
+  /** One of the messages must match this pattern, or contain this text. */
+  messagePattern?: string | RegExp;
 }
 
 /** A valid body for each JSON endpoint. Many rejected bodies are one of these with a single fault. */
@@ -54,7 +54,10 @@ export interface RejectionTarget {
   tenantId: string;
 }
 
-/** Starts the server of a test file. It must first accept all valid bodies, so a later rejection is due to the fault in its request. */
+/**
+ * Starts the server of a test file. The server must first accept all valid bodies, so a later rejection is due to the fault in its
+ * request.
+ */
 export function setUpRejections(): RejectionTarget {
   const target = {} as RejectionTarget;
   beforeAll(async () => {
@@ -84,12 +87,12 @@ export function setUpRejections(): RejectionTarget {
 /** Adds one test per request: the response must be exactly the expected rejection, and the database must not change. */
 export function testRejections(title: string, target: RejectionTarget, requests: readonly RejectedRequest[]): void {
   describe(title, () => {
-    test.each(requests)('$what', async ({ path, body, headers, error = 'validation_failed', issues, says }) => {
+    test.each(requests)('$what', async ({ path, body, headers, error = 'validation_failed', issues, messagePattern }) => {
       const before = await digestOf(target.server.database);
       const response = await target.server.post(path, target.key, body, headers);
       expectRejected(response, error, issues);
-      if (says !== undefined)
-        expect(response.body.issues.map(({ message }: { message: string }) => message).join('\n')).toMatch(says);
+      if (messagePattern !== undefined)
+        expect(response.body.issues.map(({ message }: { message: string }) => message).join('\n')).toMatch(messagePattern);
       expect(await digestOf(target.server.database)).toEqual(before);
     });
   });
@@ -117,7 +120,7 @@ export function expectRejected(
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
 }
 
-/** Row count and digest of every table except `key_last_use`, because a rejected request also uses its key. */
+/** Row count and digest of every table except `key_last_use`, which a rejected request with a valid key also changes. */
 export async function digestOf(database: TestDatabase): Promise<Record<string, string>> {
   const tables = await database.sql<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'countersign' AND tablename <> 'key_last_use' ORDER BY 1`,

@@ -13,22 +13,30 @@ beforeAll(async () => {
 });
 
 const BODY = JSON.stringify(GOOD.entry);
-const good = (): string => httpText(`POST ${paths.audit} HTTP/1.1`, [...headers, `Content-Length: ${BODY.length}`], BODY);
+const validRequest = (): string => httpText(`POST ${paths.audit} HTTP/1.1`, [...headers, `Content-Length: ${BODY.length}`], BODY);
 const statusesOf = async (bytes: string) => (await sendRaw(server.url, bytes)).map(({ status }) => status);
 
 describe('the server responds to a valid request before it rejects the bytes after it (RFC 9112, section 9.3.2)', () => {
   test.each([
-    ['one byte too many', () => `${good()}}`, [200, 400]],
-    ['bytes that are not a request', () => `${good()}garbage\r\n\r\n`, [200, 400]],
-    ['bytes that are not a request, after two requests', () => `${good()}${good()}garbage\r\n\r\n`, [200, 200, 400]],
-    ['headers that are too large', () => good() + httpText('POST / HTTP/1.1', [`X-Name: ${'x'.repeat(20_000)}`]), [200, 431]],
-    ['many bytes that are not a request', () => `${good()}${'garbage\r\n'.repeat(100_000)}`, [200, 400]],
+    ['one byte too many', () => `${validRequest()}}`, [200, 400]],
+    ['bytes that are not a request', () => `${validRequest()}garbage\r\n\r\n`, [200, 400]],
+    [
+      'bytes that are not a request, after two requests',
+      () => `${validRequest()}${validRequest()}garbage\r\n\r\n`,
+      [200, 200, 400],
+    ],
+    [
+      'headers that are too large',
+      () => validRequest() + httpText('POST / HTTP/1.1', [`X-Name: ${'x'.repeat(20_000)}`]),
+      [200, 431],
+    ],
+    ['many bytes that are not a request', () => `${validRequest()}${'garbage\r\n'.repeat(100_000)}`, [200, 400]],
     [
       'an invalid chunk',
-      () => good() + httpText(`POST ${paths.audit} HTTP/1.1`, [...headers, 'Transfer-Encoding: chunked'], 'x'),
+      () => validRequest() + httpText(`POST ${paths.audit} HTTP/1.1`, [...headers, 'Transfer-Encoding: chunked'], 'x'),
       [200, 400],
     ],
-    ['CONNECT', () => good() + httpText('CONNECT x:443 HTTP/1.1', ['Host: x']), [200, 405]],
+    ['CONNECT', () => validRequest() + httpText('CONNECT x:443 HTTP/1.1', ['Host: x']), [200, 405]],
   ])('%s', async (_what, bytes, expected) => {
     expect(await statusesOf(bytes())).toEqual(expected);
   });
@@ -39,11 +47,11 @@ describe('the server responds to a valid request before it rejects the bytes aft
       [...headers, 'Connection: close', `Content-Length: ${BODY.length}`],
       BODY,
     );
-    expect(await statusesOf(`${good()}${last}garbage\r\n\r\n`)).toEqual([200, 200]);
+    expect(await statusesOf(`${validRequest()}${last}garbage\r\n\r\n`)).toEqual([200, 200]);
   });
 });
 
 test('the server sends one response to a rejected request whose body is invalid too', async () => {
   const rejected = httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', 'Transfer-Encoding: chunked'], 'x');
-  expect(await statusesOf(good() + rejected)).toEqual([200, 401]);
+  expect(await statusesOf(validRequest() + rejected)).toEqual([200, 401]);
 });

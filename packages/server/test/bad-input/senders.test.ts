@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { startServer } from '../../src/app/start-server.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { respondToClientError } from '../../src/http/error-reply.ts';
-import { ALL, AUDIT, BODY } from './http.ts';
+import { BODY, HEADERS, POST_AUDIT } from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
 import { digestOf, expectRejected, GOOD, setUpRejections } from './rejections.ts';
 
@@ -15,7 +15,7 @@ const target = setUpRejections();
 
 describe('bodies whose length differs from the announced length', () => {
   const text = (length: number) =>
-    httpText(AUDIT, [...ALL.slice(0, -1), `Content-Length: ${length}`], BODY).replace('KEY', target.key);
+    httpText(POST_AUDIT, [...HEADERS.slice(0, -1), `Content-Length: ${length}`], BODY).replace('KEY', target.key);
 
   test('the server rejects a body longer than its Content-Length and does not read the rest as a request', async () => {
     const before = await digestOf(target.server.database);
@@ -43,7 +43,7 @@ describe('bodies whose length differs from the announced length', () => {
       [['Transfer-Encoding: chunked'], Buffer.from('5\r\n{"act\r\n')],
     ] as const) {
       const socket = connect(running.address.port, '127.0.0.1');
-      socket.write(httpText(AUDIT, [...ALL, ...headers]).replace('KEY', target.key));
+      socket.write(httpText(POST_AUDIT, [...HEADERS, ...headers]).replace('KEY', target.key));
       socket.write(part);
       await sleep(100);
       socket.resetAndDestroy();
@@ -62,7 +62,10 @@ describe('slow clients, and clients that do not close the connection', () => {
     server.on('clientError', respondToClientError);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    for (const part of [`${AUDIT}\r\nHost: x\r\nX-Slow: `, httpText(AUDIT, ['Host: x', 'Content-Length: 10'], 'half')]) {
+    for (const part of [
+      `${POST_AUDIT}\r\nHost: x\r\nX-Slow: `,
+      httpText(POST_AUDIT, ['Host: x', 'Content-Length: 10'], 'half'),
+    ]) {
       const [response] = await sendRaw(url, part);
       expectRejected(response!, 'request_timeout');
     }

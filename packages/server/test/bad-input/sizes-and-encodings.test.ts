@@ -47,11 +47,11 @@ const limitOf = (path: string): string =>
   `at most ${path === paths.traces || path === paths.telemetry ? 20_971_520 : 1_048_576} bytes`;
 const tooLarge = (what: string, path: string, body: unknown, headers?: Record<string, string>): RejectedRequest => ({
   ...rejection(what, path, 'payload_too_large', body, headers),
-  says: `the body may have ${limitOf(path)}, decompressed`,
+  messagePattern: `the body may have ${limitOf(path)}, decompressed`,
 });
 const expandsTooMuch = (what: string, path: string, body: unknown, headers: Record<string, string>): RejectedRequest => ({
   ...rejection(what, path, 'payload_too_large', body, headers),
-  says: `expands to more than 300 times its compressed bytes; send it uncompressed, ${limitOf(path)}`,
+  messagePattern: `expands to more than 300 times its compressed bytes; send it uncompressed, ${limitOf(path)}`,
 });
 const bomb = gzipBomb(1000);
 

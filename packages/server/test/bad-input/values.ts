@@ -1,15 +1,15 @@
 import { paths } from '../harness/test-server.ts';
 import { GOOD, type RejectedRequest } from './rejections.ts';
 
-const trace = (what: string, members: object, issues: readonly string[], says?: string | RegExp): RejectedRequest => ({
+const trace = (what: string, members: object, issues: readonly string[], messagePattern?: string | RegExp): RejectedRequest => ({
   what,
   path: paths.traces,
   body: { ...GOOD.trace, ...members },
   issues,
-  ...(says === undefined ? {} : { says }),
+  ...(messagePattern === undefined ? {} : { messagePattern }),
 });
-const entry = (what: string, members: object, issues: readonly string[], says?: string | RegExp): RejectedRequest => ({
-  ...trace(what, {}, issues, says),
+const entry = (what: string, members: object, issues: readonly string[], messagePattern?: string | RegExp): RejectedRequest => ({
+  ...trace(what, {}, issues, messagePattern),
   path: paths.audit,
   body: { ...GOOD.entry, ...members },
 });

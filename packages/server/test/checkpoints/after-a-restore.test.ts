@@ -109,16 +109,16 @@ test('the checkpoint folder has every checkpoint of the restored log, and keeps 
 });
 
 test('`ledger verify` names the accepted restore that explains an abandoned checkpoint, in the database and in an export', async () => {
-  const [kept, keys, exported] = ['kept.note', 'keys.json', 'audit.ndjson'].map((name) => join(folder, name));
-  writeFileSync(kept!, abandoned);
-  writeFileSync(keys!, await (await fetch(`${restored.url}/.well-known/jwks.json`)).text());
+  const [keptFile, keysFile, exportFile] = ['kept.note', 'keys.json', 'audit.ndjson'].map((name) => join(folder, name));
+  writeFileSync(keptFile!, abandoned);
+  writeFileSync(keysFile!, await (await fetch(`${restored.url}/.well-known/jwks.json`)).text());
   const run = (...args: string[]) => runCommand(environmentOf(restored), 'ledger', ...args);
-  await run('export', '--workspace', 'restored', '--output', exported!);
+  await run('export', '--workspace', 'restored', '--output', exportFile!);
   for (const source of [
     ['--workspace', 'restored'],
-    ['--file', exported!],
+    ['--file', exportFile!],
   ]) {
-    const { status, out } = await run('verify', ...source, '--checkpoint', kept!, '--key', keys!);
+    const { status, out } = await run('verify', ...source, '--checkpoint', keptFile!, '--key', keysFile!);
     expect([status, out]).toEqual([1, expect.stringMatching(/row 4 of the audit ledger \(ledger\.restore_accepted\)/)]);
   }
 });

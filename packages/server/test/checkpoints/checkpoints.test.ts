@@ -119,36 +119,36 @@ describe('the checkpoint schedule', () => {
 
 describe('the checkpoint folder', () => {
   const file = (...parts: (string | number)[]) => {
-    const [place, tenantId, log, size] = parts;
-    return join(String(place), String(tenantId), String(log), `${String(size).padStart(16, '0')}.checkpoint`);
+    const [sinkFolder, tenantId, log, size] = parts;
+    return join(String(sinkFolder), String(tenantId), String(log), `${String(size).padStart(16, '0')}.checkpoint`);
   };
 
   test('receives checkpoints byte for byte; if another file for the same size exists, the checkpoint is stored beside it', async () => {
-    const place = join(folder, 'sink');
-    const server = await testServer({ checkpointSeconds: 1, checkpointDir: place });
+    const sinkFolder = join(folder, 'sink');
+    const server = await testServer({ checkpointSeconds: 1, checkpointDir: sinkFolder });
     const { append, sizes } = checkpointsOf(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
-    mkdirSync(join(place, tenantId, 'audit'), { recursive: true });
-    writeFileSync(file(place, tenantId, 'audit', 4), 'an existing file');
+    mkdirSync(join(sinkFolder, tenantId, 'audit'), { recursive: true });
+    writeFileSync(file(sinkFolder, tenantId, 'audit', 4), 'an existing file');
     await append(key, 2);
-    await until('the first checkpoint is in the folder', () => readdirSync(join(place, tenantId, 'audit')).length === 2);
+    await until('the first checkpoint is in the folder', () => readdirSync(join(sinkFolder, tenantId, 'audit')).length === 2);
     await append(key, 2);
     await until('the second checkpoint is signed', async () => (await sizes(tenantId)).length === 2);
     await sleep(300);
-    const names = readdirSync(join(place, tenantId, 'audit')).map((name) => name.replace(/\.[0-9a-f]{8}\./, '.DIGEST.'));
+    const names = readdirSync(join(sinkFolder, tenantId, 'audit')).map((name) => name.replace(/\.[0-9a-f]{8}\./, '.DIGEST.'));
     expect(names.sort()).toEqual([
       '0000000000000002.checkpoint',
       '0000000000000004.DIGEST.checkpoint',
       '0000000000000004.checkpoint',
     ]);
-    expect(readFileSync(file(place, tenantId, 'audit', 4), 'utf8')).toBe('an existing file');
+    expect(readFileSync(file(sinkFolder, tenantId, 'audit', 4), 'utf8')).toBe('an existing file');
     const [stored] = await server.database.sql<{ note: string }>(
       `SELECT note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = 'audit' AND size = 2`,
       [tenantId],
     );
-    expect(readFileSync(file(place, tenantId, 'audit', 2), 'utf8')).toBe(stored!.note);
-    expect(readdirSync(join(place, tenantId)).sort()).toEqual(['audit', 'keys']);
+    expect(readFileSync(file(sinkFolder, tenantId, 'audit', 2), 'utf8')).toBe(stored!.note);
+    expect(readdirSync(join(sinkFolder, tenantId)).sort()).toEqual(['audit', 'keys']);
     await server.stop();
   });
 
@@ -171,11 +171,11 @@ describe('the checkpoint folder', () => {
       readKeys: async () => server.open.signer.keys,
       logger: capturedLog().log,
     });
-    const connected = vi.spyOn(server.open.ledgerPool, 'connect');
+    const connectSpy = vi.spyOn(server.open.ledgerPool, 'connect');
     const queriesDatabase = async (newest?: number) => {
-      connected.mockClear();
+      connectSpy.mockClear();
       await anchoring.catchUp(tenantId, 'audit', newest);
-      return connected.mock.calls.length > 0;
+      return connectSpy.mock.calls.length > 0;
     };
     await append(key, 2);
     await signedHead(tenantId);
@@ -187,9 +187,9 @@ describe('the checkpoint folder', () => {
   });
 
   test('receives all missing checkpoints after failed writes, which the server logs', async () => {
-    const place = join(folder, 'later'); // does not exist, like an unmounted volume: the server must not create it
+    const sinkFolder = join(folder, 'later'); // does not exist, like an unmounted volume: the server must not create it
     const { log, lines } = capturedLog();
-    const server = await testServer({ checkpointSeconds: 1, checkpointDir: place, log });
+    const server = await testServer({ checkpointSeconds: 1, checkpointDir: sinkFolder, log });
     const { append, sizes } = checkpointsOf(server);
     const tenantId = await server.workspace();
     await append(await server.key(tenantId), 2);
@@ -198,10 +198,10 @@ describe('the checkpoint folder', () => {
     await until('a checkpoint exists and the error is logged', async () => (await sizes(tenantId)).at(-1) === 2 && isLogged());
     await append(await server.key(tenantId), 2);
     await until('another checkpoint exists', async () => (await sizes(tenantId)).at(-1) === 4);
-    mkdirSync(place);
+    mkdirSync(sinkFolder);
     const isInFolder = (size: number) => () => {
       try {
-        return readFileSync(file(place, tenantId, 'audit', size), 'utf8').startsWith(originOf(tenantId, 'audit'));
+        return readFileSync(file(sinkFolder, tenantId, 'audit', size), 'utf8').startsWith(originOf(tenantId, 'audit'));
       } catch {
         return false;
       }
@@ -241,7 +241,7 @@ describe('a rewritten log', () => {
 });
 
 describe('two servers on one database', () => {
-  test('sign at most one checkpoint per size of a log, log no error, and all checkpoints have the root of the rows', async () => {
+  test('sign at most one checkpoint for each size of a log, with the root of that many rows, and log no warning', async () => {
     const { log, lines } = capturedLog();
     const first = await testServer({ checkpointSeconds: 1, log });
     const other = await testServer({ checkpointSeconds: 1, log, database: first.database });

@@ -31,7 +31,7 @@ test('the memory folder keeps the largest checkpoint of several servers, unless 
   expect(await latestSize()).toBe(50);
 });
 
-test('the memory folder looks once a second whether another server has replaced a checkpoint', async () => {
+test('the memory folder checks once a second whether another server has replaced a checkpoint', async () => {
   const [first, second] = [openStore(), openStore()];
   await first.latest(tenantId, 'keys');
   await second.write(tenantId, 'keys', checkpointOfSize(1));
@@ -41,7 +41,7 @@ test('the memory folder looks once a second whether another server has replaced 
   expect(await first.hasChanged(tenantId, 'keys')).toBe(false);
 });
 
-test('a file system that does not respond delays one look by at most a second, and no later look', async () => {
+test('a file system that does not respond delays one call of `hasChanged` by at most a second, and no later call', async () => {
   let release: (stamp: string) => void = () => undefined;
   const stamps: (string | Promise<string>)[] = ['first', 'first', new Promise<string>((resolve) => (release = resolve)), 'later'];
   const files = new ChangedFiles(async () => stamps.shift()!);

@@ -68,7 +68,7 @@ const onPlacement = <T>({ nodename, nodeport }: Placement, work: (client: pg.Cli
   );
 
 /** How many of the server's connections to a node have COMMIT as their last statement. */
-const directConnections = (placement: Placement): Promise<number> =>
+const countDirectConnections = (placement: Placement): Promise<number> =>
   onPlacement(placement, async (client) => {
     const { rows } = await client.query<{ count: number }>(
       `SELECT count(*)::integer FROM pg_stat_activity
@@ -80,18 +80,18 @@ const directConnections = (placement: Placement): Promise<number> =>
 const postTrace = async (key: string, traceId: string): Promise<number> =>
   (await server.post(paths.traces, key, { trace_id: traceId, agent_name: 'direct', outcome: 'success' })).status;
 
-/** Creates a workspace and waits until the server writes to its node directly. Returns the workspace's ID, name and a key. */
+/** Creates a workspace and waits until the server writes directly to the workspace's node. Returns the ID, the name and a key. */
 async function createDirectWorkspace(): Promise<{ tenant: string; name: string; key: string }> {
   const name = `direct-${randomUUID()}`;
   const tenant = await server.workspace(name);
   const key = await server.key(tenant);
   const { current } = await placementsOf(tenant);
   let number = 0;
-  const before = await directConnections(current);
+  const before = await countDirectConnections(current);
   await until('the server writes directly', async () => {
     number += 1;
     await Promise.all(['a', 'b', 'c'].map(async (part) => expect(await postTrace(key, `first-${number}-${part}`)).toBe(200)));
-    return number > 3 && (await directConnections(current)) >= Math.max(before, 1);
+    return number > 3 && (await countDirectConnections(current)) >= Math.max(before, 1);
   });
   return { tenant, name, key };
 }
@@ -174,7 +174,7 @@ test('keys are looked up on the node of their workspace, and a key that is revok
 
 const INSERT_AGENT = sql('insert_test_agent', 'INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, $3)');
 
-test('a move waits for a transaction on the node and moves its rows; then transactions run on the coordinator', async () => {
+test('a move waits for a running transaction and moves its rows; after one failure, transactions run on the coordinator', async () => {
   const tenant = await server.workspace();
   const nodes = openNodes();
   await untilDirect(nodes, tenant);
@@ -224,24 +224,28 @@ async function createWorkspacesInSameShards(): Promise<[string, string]> {
 }
 
 test('row-level security applies on the shards, and append-only tables reject changes', async () => {
-  const [own, other] = await createWorkspacesInSameShards();
+  const [tenant, otherTenant] = await createWorkspacesInSameShards();
   const nodes = openNodes();
-  await untilDirect(nodes, own);
+  await untilDirect(nodes, tenant);
   const run = (text: string, values: unknown[] = []) =>
-    nodes.inTransaction(own, (tx) => tx.run(sql<{ tenant_id: string }>('', text), values));
+    nodes.inTransaction(tenant, (tx) => tx.run(sql<{ tenant_id: string }>('', text), values));
   const tables = await server.database.sql<{ name: string }>(
     `SELECT relname AS name FROM pg_dist_partition JOIN pg_class ON oid = logicalrelid WHERE partmethod = 'h'`,
   );
   for (const { name } of tables) {
     const source = name === 'log_heads' ? `${name} WHERE log <> 'keys'` : name;
     const visible = await run(`SELECT DISTINCT tenant_id FROM countersign.${source}`);
-    expect([name, visible.filter(({ tenant_id }) => tenant_id !== own)]).toEqual([name, []]);
+    expect([name, visible.filter(({ tenant_id }) => tenant_id !== tenant)]).toEqual([name, []]);
   }
-  expect(await run('SELECT DISTINCT tenant_id FROM countersign.traces')).toEqual([{ tenant_id: own }]);
-  await expect(nodes.inTransaction(own, (tx) => tx.run(INSERT_AGENT, [other, randomUUID(), 'smuggled']))).rejects.toMatchObject({
+  expect(await run('SELECT DISTINCT tenant_id FROM countersign.traces')).toEqual([{ tenant_id: tenant }]);
+  await expect(
+    nodes.inTransaction(tenant, (tx) => tx.run(INSERT_AGENT, [otherTenant, randomUUID(), 'smuggled'])),
+  ).rejects.toMatchObject({
     code: '42501',
   });
-  const change = await run('UPDATE countersign.traces SET total_tokens = 0 WHERE tenant_id = $1 RETURNING tenant_id', [other]);
+  const change = await run('UPDATE countersign.traces SET total_tokens = 0 WHERE tenant_id = $1 RETURNING tenant_id', [
+    otherTenant,
+  ]);
   expect(change).toEqual([]);
   for (const text of ['UPDATE countersign.audit_entries SET actor = actor', 'DELETE FROM countersign.trace_events'])
     await expect(run(text)).rejects.toMatchObject({ code: '42501' });

@@ -36,7 +36,7 @@ async function runAs(role: string, tenant: string | undefined, text: string, val
   }
 }
 
-const distributedTables = async (): Promise<string[]> =>
+const listDistributedTables = async (): Promise<string[]> =>
   (
     await server.database.sql<{ name: string }>(
       `SELECT c.relname AS name FROM pg_dist_partition AS p JOIN pg_class AS c ON c.oid = p.logicalrelid
@@ -51,7 +51,7 @@ test('the tables of tenants, except three, are distributed with row-level securi
         AND table_name NOT IN ('memberships', 'ingestion_keys', 'one_time_links', 'spans') ORDER BY 1`,
   );
   // Of the four names in the query, `spans` is a view. The others are the three exceptions.
-  expect((await distributedTables()).sort()).toEqual(tables.map(({ name }) => name));
+  expect((await listDistributedTables()).sort()).toEqual(tables.map(({ name }) => name));
   const results = await server.database.sql<{ success: boolean; result: string }>(
     `SELECT success, result FROM run_command_on_workers($$
        SELECT count(*) FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relkind = 'r' AND relname ~ '_[0-9]{6,}$'
@@ -63,7 +63,7 @@ test('the tables of tenants, except three, are distributed with row-level securi
 test.each(['server', 'owner'])(
   'the role of the %s sees only rows of the current tenant, and no rows if no tenant is set',
   async (role) => {
-    for (const table of await distributedTables()) {
+    for (const table of await listDistributedTables()) {
       // The size of the key audit trail is read before the tenant is known.
       const source = table === 'log_heads' ? `${table} WHERE log <> 'keys'` : table;
       const own = await runAs(role, tenants[1], `SELECT DISTINCT tenant_id FROM countersign.${source}`);

@@ -11,7 +11,7 @@ interface Placement extends Record<string, unknown> {
   nodeport: number;
 }
 
-/** The shard with the traces of a workspace: `shard` has its current node, `other` the other worker. */
+/** The shard with the traces of a workspace: `shard` has its current node, `other` has the other worker. */
 async function placements(tenantId: string): Promise<{ shard: Placement; other: Placement }> {
   const rows = await server.database.sql<Placement>(
     `SELECT p.shardid::text, n.nodename, n.nodeport, p.groupid = n.groupid AS here
@@ -23,7 +23,7 @@ async function placements(tenantId: string): Promise<{ shard: Placement; other: 
 }
 
 /**
- * Moves the rows of a workspace to the other worker. The roles of logical replication must not be subject to row-level
+ * Moves the rows of a workspace to the other worker. The role that replicates the rows must not be subject to row-level
  * security. So the owner of the tables is exempt during a move by replication (docs/scaling.md).
  */
 async function move(tenantId: string, mode: 'force_logical' | 'block_writes'): Promise<void> {

@@ -133,8 +133,8 @@ describe('ledger correct-clock and approvals', () => {
   test('an approval with a time in the future allows nothing until the evaluation is approved again', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
-    const sent = { name: 'nightly', agent_name: 'approved', pass_rate: 95, status: 'passing' };
-    const { id: evaluationId } = (await server.post(paths.evaluations, key, sent)).body;
+    const evaluation = { name: 'nightly', agent_name: 'approved', pass_rate: 95, status: 'passing' };
+    const { id: evaluationId } = (await server.post(paths.evaluations, key, evaluation)).body;
     await setRiskLevel(server.open.pool, tenantId, { agent: 'approved', level: 'high' }, 'operator');
     const approve = () =>
       decideEvaluation(server.open.pool, tenantId, { evaluationId, status: 'approved', rationale: 'seen' }, 'operator');
@@ -183,10 +183,10 @@ describe('ledger correct-clock and approvals', () => {
   });
 
   test.each([
-    ['later', 'now', '2 hours', { reopened: 0, queued: [], allowed: true }],
-    ['earlier', '1 hour', 'now', { reopened: 1, queued: ['bot'], allowed: false }],
+    ['a later time', 'now', '2 hours', { reopened: 0, queued: [], allowed: true }],
+    ['an earlier time', '1 hour', 'now', { reopened: 1, queued: ['bot'], allowed: false }],
   ])(
-    'only the evidence log decides which approvals have a time in the future, even if a row says %s',
+    'only the evidence log decides which approvals have a time in the future, even if the row of an approval has %s',
     async (_, logged, inRow, expected) => {
       const tenantId = await server.workspace();
       const key = await server.key(tenantId);

@@ -16,7 +16,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-proofs-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const at = (name: string) => join(folder, name);
+const pathOf = (name: string) => join(folder, name);
 
 let server: TestServer;
 let environment: Record<string, string>;
@@ -25,7 +25,7 @@ let key: string;
 
 const run = (...args: string[]): Promise<CommandResult> => runCommand(environment, ...args);
 const ledger = (...args: string[]) => run('ledger', args[0]!, '--workspace', 'acme', ...args.slice(1));
-const verifyFile = (...args: string[]) => run('ledger', 'verify', '--file', at('acme.ndjson'), ...args);
+const verifyFile = (...args: string[]) => run('ledger', 'verify', '--file', pathOf('acme.ndjson'), ...args);
 const append = (count: number) =>
   Promise.all(Array.from({ length: count }, () => server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' })));
 
@@ -36,16 +36,16 @@ beforeAll(async () => {
   key = await server.key(tenantId);
   await append(20);
   await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
-  await ledger('checkpoint', '--output', at('kept'));
+  await ledger('checkpoint', '--output', pathOf('kept'));
   await append(15);
-  await ledger('checkpoint', '--output', at('kept-later'));
-  await ledger('export', '--output', at('acme.ndjson'));
-  writeFileSync(at('vkey'), (await run('signing-key', 'show', '--vkey')).out);
-  writeFileSync(at('jwks.json'), (await run('signing-key', 'show')).out);
+  await ledger('checkpoint', '--output', pathOf('kept-later'));
+  await ledger('export', '--output', pathOf('acme.ndjson'));
+  writeFileSync(pathOf('vkey'), (await run('signing-key', 'show', '--vkey')).out);
+  writeFileSync(pathOf('jwks.json'), (await run('signing-key', 'show')).out);
 });
 
 describe('read tokens', () => {
-  const read = async (token: string) =>
+  const readStatus = async (token: string) =>
     (await fetch(`${server.url}/api/ledger/audit/checkpoint`, { headers: { authorization: `Bearer ${token}` } })).status;
 
   test('`tokens mint` prints only the token, which fails on the next request after its rotation or revocation', async () => {
@@ -53,12 +53,12 @@ describe('read tokens', () => {
     expect(status).toBe(0);
     expect(out).toMatch(/^aa_read_[0-9a-f]{12}\.[\w-]{43}\n$/);
     expect(err).not.toContain(out.trim());
-    expect(await read(out.trim())).toBe(200);
+    expect(await readStatus(out.trim())).toBe(200);
     const prefix = out.slice(0, 20);
     const rotated = (await run('tokens', 'rotate', '--workspace', 'acme', prefix)).out.trim();
-    expect([await read(out.trim()), await read(rotated)]).toEqual([401, 200]);
+    expect([await readStatus(out.trim()), await readStatus(rotated)]).toEqual([401, 200]);
     expect(await run('tokens', 'revoke', '--workspace', 'acme', prefix)).toMatchObject({ status: 0, out: '' });
-    expect(await read(rotated)).toBe(401);
+    expect(await readStatus(rotated)).toBe(401);
     const listed = JSON.parse((await run('tokens', 'list', '--workspace', 'acme', '--json')).out);
     expect(listed).toEqual([expect.objectContaining({ prefix: prefix.slice(8), scopes: ['read'], state: 'revoked' })]);
     expect((await run('keys', 'list', '--workspace', 'acme')).out).not.toContain(prefix.slice(8));
@@ -71,13 +71,13 @@ describe('read tokens', () => {
       err: expect.stringMatching(/an ingestion key: use `keys`/),
     });
     expect(await run('keys', 'rotate', '--workspace', 'acme', token.slice(8, 20))).toMatchObject({ status: 9 });
-    expect(await read(token)).toBe(200);
+    expect(await readStatus(token)).toBe(200);
   });
 });
 
 describe('checkpoints and proofs', () => {
   test('`ledger checkpoint --log` prints a signed note of the log audit, decisions or keys', async () => {
-    const keys = [parseNoteVerifierKey(readFileSync(at('vkey'), 'utf8'), sha256)!];
+    const keys = [parseNoteVerifierKey(readFileSync(pathOf('vkey'), 'utf8'), sha256)!];
     for (const [log, size] of [
       ['audit', 36],
       ['decisions', 1],
@@ -91,34 +91,34 @@ describe('checkpoints and proofs', () => {
   });
 
   test('`ledger checkpoint --output` replaces only a checkpoint that the new one extends', async () => {
-    const replaceKept = (...args: string[]) => ledger('checkpoint', '--output', at('kept-again'), ...args);
+    const replaceKept = (...args: string[]) => ledger('checkpoint', '--output', pathOf('kept-again'), ...args);
     expect(await replaceKept()).toMatchObject({ status: 0 });
-    const first = readFileSync(at('kept-again'), 'utf8');
+    const first = readFileSync(pathOf('kept-again'), 'utf8');
     await append(1);
     expect(await replaceKept()).toMatchObject({ status: 0 });
-    const second = readFileSync(at('kept-again'), 'utf8');
+    const second = readFileSync(pathOf('kept-again'), 'utf8');
     expect(second).not.toBe(first);
     for (const [existingText, args, status, why] of [
       [second, ['--log', 'decisions'], 9, /not a checkpoint of this log/],
       [second.replace(/^— .*$/m, '— somebody AAAAAAA='), [], 9, /not a checkpoint of this log/],
       ['notes of mine\n', [], 9, /choose another name/],
     ] as const) {
-      writeFileSync(at('kept-again'), existingText);
+      writeFileSync(pathOf('kept-again'), existingText);
       expect(await replaceKept(...args)).toEqual({ status, out: '', err: expect.stringMatching(why) });
-      expect(readFileSync(at('kept-again'), 'utf8')).toBe(existingText);
+      expect(readFileSync(pathOf('kept-again'), 'utf8')).toBe(existingText);
     }
     const [signer] = server.open.signer.keys;
     for (const size of [20, 4000]) {
       const other = signCheckpoint({ origin: originOf(tenantId, 'audit'), size, root: new Uint8Array(32) }, [signer!], sha256);
-      writeFileSync(at('kept-again'), other);
+      writeFileSync(pathOf('kept-again'), other);
       expect(await replaceKept()).toEqual({
         status: 1,
         out: '',
         err: expect.stringMatching(/does not continue the checkpoint in/),
       });
-      expect(readFileSync(at('kept-again'), 'utf8')).toBe(other);
+      expect(readFileSync(pathOf('kept-again'), 'utf8')).toBe(other);
     }
-    const nowhere = await ledger('checkpoint', '--output', at('nowhere/kept'));
+    const nowhere = await ledger('checkpoint', '--output', pathOf('nowhere/kept'));
     expect(nowhere).toEqual({
       status: 2,
       out: '',
@@ -127,7 +127,7 @@ describe('checkpoints and proofs', () => {
   });
 
   test('`ledger prove` prints a proof that the checkpoint includes the row, and fails for an unknown row', async () => {
-    const row = JSON.parse(readFileSync(at('acme.ndjson'), 'utf8').split('\n')[16]!);
+    const row = JSON.parse(readFileSync(pathOf('acme.ndjson'), 'utf8').split('\n')[16]!);
     const proof = parseLogProof((await ledger('prove', '--seq', '17')).out)!;
     const [, size, root] = proof.checkpoint.split('\n');
     const leaf = leafHash(Buffer.from(row.row_hash, 'hex'), sha256);
@@ -143,16 +143,16 @@ test('`ledger verify` finds the logs audit, decisions and keys of a workspace va
       status: 0,
       out: expect.stringMatching(/^valid: \d+ entr/),
     });
-  expect(await ledger('verify', '--checkpoint', at('kept'), '--key', at('vkey'))).toMatchObject({ status: 0 });
+  expect(await ledger('verify', '--checkpoint', pathOf('kept'), '--key', pathOf('vkey'))).toMatchObject({ status: 0 });
 });
 
 describe('offline verification', () => {
   test('an export matches every kept checkpoint and head, with the key as text, vkey file or JWKS', async () => {
-    const [, size, root] = readFileSync(at('kept'), 'utf8').split('\n');
+    const [, size, root] = readFileSync(pathOf('kept'), 'utf8').split('\n');
     const head = unsignedHeadText('audit', Number(size), Buffer.from(root!, 'base64'));
-    for (const keyOption of [readFileSync(at('vkey'), 'utf8').trim(), at('vkey'), at('jwks.json')]) {
+    for (const keyOption of [readFileSync(pathOf('vkey'), 'utf8').trim(), pathOf('vkey'), pathOf('jwks.json')]) {
       const { status, out } = await verifyFile(
-        ...['--checkpoint', at('kept'), '--checkpoint', at('kept-later'), '--head', head, '--key', keyOption],
+        ...['--checkpoint', pathOf('kept'), '--checkpoint', pathOf('kept-later'), '--head', head, '--key', keyOption],
       );
       expect([status, out]).toEqual([
         0,
@@ -166,10 +166,10 @@ describe('offline verification', () => {
   });
 
   test('an export of the decision log matches its checkpoint', async () => {
-    await ledger('export', '--log', 'decisions', '--output', at('decisions.ndjson'));
-    await ledger('checkpoint', '--log', 'decisions', '--output', at('kept-decisions'));
-    const args = ['--log', 'decisions', '--checkpoint', at('kept-decisions'), '--key', at('vkey')];
-    expect(await run('ledger', 'verify', '--file', at('decisions.ndjson'), ...args)).toMatchObject({ status: 0 });
+    await ledger('export', '--log', 'decisions', '--output', pathOf('decisions.ndjson'));
+    await ledger('checkpoint', '--log', 'decisions', '--output', pathOf('kept-decisions'));
+    const args = ['--log', 'decisions', '--checkpoint', pathOf('kept-decisions'), '--key', pathOf('vkey')];
+    expect(await run('ledger', 'verify', '--file', pathOf('decisions.ndjson'), ...args)).toMatchObject({ status: 0 });
   });
 
   test('`ledger verify` exits with 1 for an altered or foreign checkpoint, with 2 if the file is not a checkpoint of the log', async () => {
@@ -177,16 +177,16 @@ describe('offline verification', () => {
     const { publicKey } = generateKeyPairSync('ed25519');
     const raw = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));
     const otherKey = noteVerifierKey(
-      { name: parseNoteVerifierKey(readFileSync(at('vkey'), 'utf8'), sha256)!.name, publicKey: raw },
+      { name: parseNoteVerifierKey(readFileSync(pathOf('vkey'), 'utf8'), sha256)!.name, publicKey: raw },
       sha256,
     );
-    writeFileSync(at('foreign'), (await run('ledger', 'checkpoint', '--workspace', 'other')).out);
-    writeFileSync(at('of-decisions'), (await ledger('checkpoint', '--log', 'decisions')).out);
-    writeFileSync(at('altered'), readFileSync(at('kept'), 'utf8').replace('\n21\n', '\n20\n'));
-    writeFileSync(at('empty'), '');
-    writeFileSync(at('binary'), Buffer.from([0, 255, 254, 10, 10, 200]));
+    writeFileSync(pathOf('foreign'), (await run('ledger', 'checkpoint', '--workspace', 'other')).out);
+    writeFileSync(pathOf('of-decisions'), (await ledger('checkpoint', '--log', 'decisions')).out);
+    writeFileSync(pathOf('altered'), readFileSync(pathOf('kept'), 'utf8').replace('\n21\n', '\n20\n'));
+    writeFileSync(pathOf('empty'), '');
+    writeFileSync(pathOf('binary'), Buffer.from([0, 255, 254, 10, 10, 200]));
     const unknownSignature = Buffer.from('\xe2\x80\x94 other\xff AQIDBAU=\n', 'latin1'); // The name in this line is not UTF-8.
-    writeFileSync(at('not-utf8'), Buffer.concat([readFileSync(at('kept')), unknownSignature]));
+    writeFileSync(pathOf('not-utf8'), Buffer.concat([readFileSync(pathOf('kept')), unknownSignature]));
     const wrong: [string, RegExp][] = [
       ['not-utf8', /is not a checkpoint/],
       ['of-decisions', /of-decisions" is a checkpoint of the log decisions, not of audit/],
@@ -195,36 +195,36 @@ describe('offline verification', () => {
       ['acme.ndjson', /is not a checkpoint/],
     ];
     for (const [name, reason] of wrong) {
-      const { status, out, err } = await verifyFile('--checkpoint', at(name), '--key', at('vkey'));
+      const { status, out, err } = await verifyFile('--checkpoint', pathOf(name), '--key', pathOf('vkey'));
       expect([status, out, err], name).toEqual([2, '', expect.stringMatching(reason)]);
     }
     const cases: [string, string, RegExp][] = [
       [
         'foreign',
-        at('vkey'),
+        pathOf('vkey'),
         new RegExp(`the checkpoint belongs to "countersign/${other}", but this log is countersign/${tenantId}`),
       ],
       ['kept', otherKey, /none of the known keys has signed it/],
-      ['altered', at('vkey'), /the signature of countersign\/\S+ is wrong/],
+      ['altered', pathOf('vkey'), /the signature of countersign\/\S+ is wrong/],
     ];
     for (const [name, keyOption, reason] of cases) {
-      const { status, out, err } = await verifyFile('--checkpoint', at(name), '--key', keyOption);
+      const { status, out, err } = await verifyFile('--checkpoint', pathOf(name), '--key', keyOption);
       expect([status, err], name).toEqual([1, '']);
       expect(out, name).toMatch(reason);
-      const report = JSON.parse((await verifyFile('--checkpoint', at(name), '--key', keyOption, '--json')).out);
+      const report = JSON.parse((await verifyFile('--checkpoint', pathOf(name), '--key', keyOption, '--json')).out);
       expect(report, name).toMatchObject({
         result: 'broken',
-        not_met: { source: at(name), reason: expect.stringMatching(reason) },
+        not_met: { source: pathOf(name), reason: expect.stringMatching(reason) },
       });
     }
   });
 
   test.each([
-    [['--checkpoint', at('kept')], /--checkpoint needs --key/],
-    [['--checkpoint', at('absent'), '--key', at('vkey')], /not a file that can be read/],
-    [['--checkpoint', at('kept'), '--key', at('absent')], /is not a verifier key/],
-    [['--checkpoint', at('kept'), '--key', at('kept')], /contains neither verifier keys/],
-    [['--key', at('acme.ndjson')], /contains neither verifier keys/],
+    [['--checkpoint', pathOf('kept')], /--checkpoint needs --key/],
+    [['--checkpoint', pathOf('absent'), '--key', pathOf('vkey')], /not a file that can be read/],
+    [['--checkpoint', pathOf('kept'), '--key', pathOf('absent')], /is not a verifier key/],
+    [['--checkpoint', pathOf('kept'), '--key', pathOf('kept')], /contains neither verifier keys/],
+    [['--key', pathOf('acme.ndjson')], /contains neither verifier keys/],
     [['--head', 'audit;size=6'], /must be a Countersign-Checkpoint header/],
     [['--head', 'x'.repeat(100_000)], /must be a Countersign-Checkpoint header/],
     [
@@ -253,31 +253,32 @@ test('`ledger verify` and the Python verifier accept an export of the key audit 
     '--expires',
     '2033-12-31T12:00:00+02:00',
   );
-  expect((await ledger('checkpoint', '--log', 'keys', '--output', at('kept-keys'))).status).toBe(0);
-  const { err } = await ledger('export', '--log', 'keys', '--output', at('keys.ndjson'));
-  const lines = readFileSync(at('keys.ndjson'), 'utf8').trimEnd().split('\n');
+  expect((await ledger('checkpoint', '--log', 'keys', '--output', pathOf('kept-keys'))).status).toBe(0);
+  const { err } = await ledger('export', '--log', 'keys', '--output', pathOf('keys.ndjson'));
+  const lines = readFileSync(pathOf('keys.ndjson'), 'utf8').trimEnd().split('\n');
   expect(err).toContain(`exported ${lines.length} entries`);
   expect(JSON.parse(lines.at(-1)!)).toMatchObject({ action: 'minted', name: 'expires', tenant_id: tenantId, seq: lines.length });
-  const python = (file: string) => runVerifier(['keys', file, '--checkpoint', at('kept-keys'), '--key', at('jwks.json')]);
+  const pythonVerifier = (file: string) =>
+    runVerifier(['keys', file, '--checkpoint', pathOf('kept-keys'), '--key', pathOf('jwks.json')]);
   const ourVerifier = (file: string) =>
-    run('ledger', 'verify', '--file', file, '--log', 'keys', '--checkpoint', at('kept-keys'), '--key', at('vkey'));
-  for (const verify of [ourVerifier, python]) {
+    run('ledger', 'verify', '--file', file, '--log', 'keys', '--checkpoint', pathOf('kept-keys'), '--key', pathOf('vkey'));
+  for (const verify of [ourVerifier, pythonVerifier]) {
     const valid = new RegExp(`^valid: ${lines.length} `);
-    expect(await verify(at('keys.ndjson'))).toMatchObject({ status: 0, out: expect.stringMatching(valid) });
+    expect(await verify(pathOf('keys.ndjson'))).toMatchObject({ status: 0, out: expect.stringMatching(valid) });
   }
-  writeFileSync(at('altered-keys.ndjson'), `${lines.join('\n').replace('"expires"', '"expired"')}\n`);
-  for (const verify of [ourVerifier, python]) {
-    const ran = await verify(at('altered-keys.ndjson'));
-    expect(ran).toMatchObject({ status: 1, out: expect.stringMatching(/^broken: /) });
+  writeFileSync(pathOf('altered-keys.ndjson'), `${lines.join('\n').replace('"expires"', '"expired"')}\n`);
+  for (const verify of [ourVerifier, pythonVerifier]) {
+    const result = await verify(pathOf('altered-keys.ndjson'));
+    expect(result).toMatchObject({ status: 1, out: expect.stringMatching(/^broken: /) });
   }
 });
 
 describe('a file that is not a valid export of the log', () => {
   const verifyContent = (name: string, content: string | Uint8Array) => {
-    writeFileSync(at(name), content);
-    return run('ledger', 'verify', '--file', at(name), '--checkpoint', at('kept'), '--key', at('vkey'));
+    writeFileSync(pathOf(name), content);
+    return run('ledger', 'verify', '--file', pathOf(name), '--checkpoint', pathOf('kept'), '--key', pathOf('vkey'));
   };
-  const lines = () => readFileSync(at('acme.ndjson'), 'utf8').trimEnd().split('\n');
+  const lines = () => readFileSync(pathOf('acme.ndjson'), 'utf8').trimEnd().split('\n');
   const joinLines = (rows: readonly string[]) => rows.map((row) => `${row}\n`).join('');
 
   test.each<[string, () => string | Uint8Array, RegExp]>([
@@ -297,7 +298,7 @@ describe('a file that is not a valid export of the log', () => {
     ['UTF-16', () => Buffer.from(joinLines(lines()), 'utf16le'), /^broken at seq 1: /],
     ['a list', () => `[${lines().join(',')}]\n`, /^broken at seq 1: the row is not an object/],
     ['unclosed brackets', () => '['.repeat(1_000_000), /^broken at seq 1: the line is nested deeper/],
-    ['a checkpoint', () => readFileSync(at('kept')), /^broken at seq 1: the line is not JSON/],
+    ['a checkpoint', () => readFileSync(pathOf('kept')), /^broken at seq 1: the line is not JSON/],
   ])('makes `ledger verify` exit with 1 and print the reason in one line: %s', async (_, content, reason) => {
     const { status, out, err } = await verifyContent('altered', content());
     expect([status, err]).toEqual([1, '']);
@@ -315,15 +316,15 @@ describe('a file that is not a valid export of the log', () => {
     ['{"seq":1,"decision":{"a":1e999}}', /has no exact value|not JSON/],
     ['{"seq":1,"decision":{"a":"\\ud800"}}', /half of a surrogate pair/],
   ])('makes `ledger verify` report the invalid line %s of an export of decisions', async (line, reason) => {
-    writeFileSync(at('altered'), `${line}\n`);
-    const { status, out, err } = await run('ledger', 'verify', '--file', at('altered'), '--log', 'decisions');
+    writeFileSync(pathOf('altered'), `${line}\n`);
+    const { status, out, err } = await run('ledger', 'verify', '--file', pathOf('altered'), '--log', 'decisions');
     expect([status, err]).toEqual([1, '']);
     expect(out).toMatch(reason);
   });
 
   test('is a usage error if it is an export of another log, and the message names the option', async () => {
-    await ledger('export', '--log', 'decisions', '--output', at('decisions.ndjson'));
-    const decisions = await run('ledger', 'verify', '--file', at('decisions.ndjson'));
+    await ledger('export', '--log', 'decisions', '--output', pathOf('decisions.ndjson'));
+    const decisions = await run('ledger', 'verify', '--file', pathOf('decisions.ndjson'));
     expect(decisions).toEqual({
       status: 2,
       out: '',
@@ -334,14 +335,14 @@ describe('a file that is not a valid export of the log', () => {
   });
 
   test('with a line of 1 GiB is rejected at the length limit; a checkpoint or key file of 1 GiB is a usage error', async () => {
-    const file = openSync(at('sparse'), 'w');
+    const file = openSync(pathOf('sparse'), 'w');
     ftruncateSync(file, 1024 ** 3);
     closeSync(file);
     for (const log of ['audit', 'decisions', 'keys']) {
-      const { status, out } = await run('ledger', 'verify', '--file', at('sparse'), '--log', log);
+      const { status, out } = await run('ledger', 'verify', '--file', pathOf('sparse'), '--log', log);
       expect([status, out]).toEqual([1, 'broken at seq 1: the line is longer than 67108864 bytes\n']);
     }
-    expect((await verifyFile('--checkpoint', at('sparse'), '--key', at('vkey'))).status).toBe(2);
-    expect((await verifyFile('--checkpoint', at('kept'), '--key', at('sparse'))).status).toBe(2);
+    expect((await verifyFile('--checkpoint', pathOf('sparse'), '--key', pathOf('vkey'))).status).toBe(2);
+    expect((await verifyFile('--checkpoint', pathOf('kept'), '--key', pathOf('sparse'))).status).toBe(2);
   });
 });

@@ -8,7 +8,7 @@ const item: Item = { bytes: 1, batchKeys: [] };
 const itemWithKey = (key: string): Item => ({ bytes: 1, batchKeys: [key] });
 
 /** The error of a batch whose rows another transaction has inserted first. */
-const conflict = () => Object.assign(new pg.DatabaseError('duplicate key', 0, 'error'), { code: '23505' });
+const conflictError = () => Object.assign(new pg.DatabaseError('duplicate key', 0, 'error'), { code: '23505' });
 
 test('a writer splits 64 waiting requests into two batches, and writes up to 16 in one', async () => {
   const sizes: number[] = [];
@@ -46,16 +46,16 @@ test('a waiting batch also takes requests that arrive meanwhile, up to its maxim
       return items.map((_, index) => index);
     },
   });
-  const sent = ['a', 'b', 'a', 'c', 'd', 'e'].map(itemWithKey);
-  const first = writer.submit('tenant', sent[0]!);
+  const submittedItems = ['a', 'b', 'a', 'c', 'd', 'e'].map(itemWithKey);
+  const first = writer.submit('tenant', submittedItems[0]!);
   await new Promise(setImmediate);
   await new Promise(setImmediate);
-  const others = sent.slice(1).map((each) => writer.submit('tenant', each));
+  const others = submittedItems.slice(1).map((each) => writer.submit('tenant', each));
   waiting.resolve();
   expect(await Promise.all([first, ...others])).toEqual([0, 1, 0, 2, 3, 1]);
   expect(batches).toEqual([
-    [sent[0], sent[1], sent[3], sent[4]],
-    [sent[2], sent[5]],
+    [submittedItems[0], submittedItems[1], submittedItems[3], submittedItems[4]],
+    [submittedItems[2], submittedItems[5]],
   ]);
 });
 
@@ -71,7 +71,7 @@ test('a batch that fails after it took more requests is retried with all of them
       const lateRequest = sizes.length === 0 ? writer.submit('tenant', item) : undefined;
       const items = [...first, ...takeMore()];
       sizes.push(items.length);
-      if (lateRequest !== undefined) throw conflict();
+      if (lateRequest !== undefined) throw conflictError();
       return items.map((_, index) => index);
     },
   });
@@ -80,7 +80,7 @@ test('a batch that fails after it took more requests is retried with all of them
 });
 
 /** A writer of one batch at a time whose `write` fails with a conflict if `conflicts` returns true for the number of items. */
-const conflictingWriter = (conflicts: (items: number) => boolean) =>
+const conflictingWriter = (conflicts: (itemCount: number) => boolean) =>
   new BatchWriter<Item, true>({
     name: 'test',
     itemsMax: 64,
@@ -88,16 +88,16 @@ const conflictingWriter = (conflicts: (items: number) => boolean) =>
     admission: new Admission(1_000_000),
     slots: new Slots(1),
     write: async (_tenant, items) => {
-      if (conflicts(items.length)) throw conflict();
+      if (conflicts(items.length)) throw conflictError();
       return items.map(() => true as const);
     },
   });
 
 test('a batch that conflicts at each try is split, and each of its requests is tried again', async () => {
   const tries = new Map<number, number>();
-  const writer = conflictingWriter((items) => {
-    tries.set(items, (tries.get(items) ?? 0) + 1);
-    return items > 1 || tries.get(1) === 1;
+  const writer = conflictingWriter((itemCount) => {
+    tries.set(itemCount, (tries.get(itemCount) ?? 0) + 1);
+    return itemCount > 1 || tries.get(1) === 1;
   });
   expect(await Promise.all([writer.submit('tenant', item), writer.submit('tenant', item)])).toEqual([true, true]);
   expect([...tries]).toEqual([

@@ -22,7 +22,7 @@ let tenantId: string;
 let key: string;
 let readToken: string;
 let member: PortalClient;
-let link: Buffer;
+let linkHash: Buffer;
 beforeAll(async () => {
   database = await databaseWithShiftedClock();
   server = await testServer({ database });
@@ -32,7 +32,7 @@ beforeAll(async () => {
   key = await mintKey(pool, tenantId, { name: 'short', scopes: ['audit'], expiresAt }, 'operator');
   readToken = await mintKey(pool, tenantId, { name: 'short', scopes: ['read'], expiresAt }, 'operator');
   const { path } = await createWorkspaceSetUpLink(pool, tenantId);
-  link = hashOfToken(path.slice(path.indexOf('#') + 1))!;
+  linkHash = hashOfToken(path.slice(path.indexOf('#') + 1))!;
   member = await portalClient(server, tenantId, 'admin');
   expect((await server.post(paths.audit, key, ENTRY, { 'idempotency-key': 'one' })).status).toBe(200);
 });
@@ -58,7 +58,7 @@ test('a database clock that jumps forward expires nothing', { timeout: 60_000 },
     expect(await countStoredResponses()).toBe(1);
     expect(await readStatus()).toBe(200);
     expect((await member.getResult('keys.list')).items.map(({ state }) => state)).toEqual(['active', 'active']);
-    expect(await findLink(pool, link)).toMatchObject({ purpose: 'set_up' });
+    expect(await findLink(pool, linkHash)).toMatchObject({ purpose: 'set_up' });
     await deleteExpiredSessions(ledgerPool);
     await deleteExpiredLinks(ledgerPool);
     await deletePastAttempts(ledgerPool);
@@ -74,8 +74,8 @@ test('a database clock that jumps forward expires nothing', { timeout: 60_000 },
   expect(Date.parse(expiresAt) - Date.now()).toBeLessThan(80 * HOUR_MS);
   await database.shiftClock('0');
   await waitForRecovery();
-  const again = await server.post(paths.audit, key, ENTRY, { 'idempotency-key': 'one' });
-  expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+  const repeated = await server.post(paths.audit, key, ENTRY, { 'idempotency-key': 'one' });
+  expect([repeated.status, repeated.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
 });
 
 test('a database clock that jumps back makes no expired read token or link valid again', { timeout: 60_000 }, async () => {
@@ -87,7 +87,7 @@ test('a database clock that jumps back makes no expired read token or link valid
   expect(await readStatus()).toBe(401);
   await database.sql(`UPDATE countersign.one_time_links SET expires_at = pg_catalog.clock_timestamp() - interval '10 minutes'`);
   await resealRows(server, ONE_TIME_LINKS);
-  expect(await findLink(server.open.pool, link)).toBeUndefined();
+  expect(await findLink(server.open.pool, linkHash)).toBeUndefined();
   await database.shiftClock('0');
   await waitForRecovery();
 });

@@ -14,7 +14,7 @@ test('a failing evaluation blocks every later promotion check, even a check whos
   for (const agent of ['bot', 'other']) await evaluate(one, agent, { pass_rate: 100 });
   // After these checks, each server knows that the other server decides checks, too.
   for (const server of [one, two, one, two]) await check(server, 'other');
-  // The last decision then has a time ahead of the database's clock, so the next batch waits after it has read the evidence.
+  // Gives the last decision a time ahead of the database's clock. So the next batch waits after it has read the evidence.
   await database.shiftClock('3 seconds');
   await check(two, 'other');
   await database.shiftClock('0');

@@ -56,9 +56,10 @@ describe('the clock of a server process', () => {
     (
       await host.database.sql(`SELECT ${TABLES.map((table) => `(SELECT count(*)::int FROM countersign.${table}) AS ${table}`)}`)
     )[0];
-  const gauge = async () => /^countersign_clock_unsafe (\d)$/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1];
-  const loggedCount = (message: string) => server.stdout.split('\n').filter((line) => line.includes(message)).length;
-  const expiredLinks = async () =>
+  const readUnsafeGauge = async () =>
+    /^countersign_clock_unsafe (\d)$/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1];
+  const countLogged = (message: string) => server.stdout.split('\n').filter((line) => line.includes(message)).length;
+  const countExpiredLinks = async () =>
     (
       await host.database.sql<{ count: number }>(
         `SELECT count(*)::int AS count FROM countersign.one_time_links WHERE expires_at < clock_timestamp()`,
@@ -78,11 +79,11 @@ describe('the clock of a server process', () => {
     async (shiftMs) => {
       for (const [path, body] of WRITES) expect((await post(path, body)).status).toBe(200);
       await addExpiredLink();
-      await vi.waitUntil(async () => (await expiredLinks()) === 0, { timeout: 20_000 });
-      const [jumps, recoveries] = [loggedCount('clock unsafe'), loggedCount('the clocks are right again')];
+      await vi.waitUntil(async () => (await countExpiredLinks()) === 0, { timeout: 20_000 });
+      const [jumps, recoveries] = [countLogged('clock unsafe'), countLogged('the clocks are right again')];
       shiftClock(shiftMs);
-      await vi.waitUntil(async () => (await gauge()) === '1', { timeout: 20_000 });
-      await vi.waitUntil(() => loggedCount('clock unsafe') > jumps, { timeout: 20_000 });
+      await vi.waitUntil(async () => (await readUnsafeGauge()) === '1', { timeout: 20_000 });
+      await vi.waitUntil(() => countLogged('clock unsafe') > jumps, { timeout: 20_000 });
       // Without checkpoints, the next checkpoint round would sign all logs again if the clock were correct.
       await host.database.sql(`ALTER TABLE countersign.checkpoints DISABLE TRIGGER ALL`);
       await host.database.sql(`DELETE FROM countersign.checkpoints`);
@@ -98,19 +99,19 @@ describe('the clock of a server process', () => {
         { status: 'ready', warnings: [expect.stringMatching(/^clock unsafe: the server's clock jumped /)] },
       ]);
       await sleep(3_000); // several periods of cleanup, checkpoints and the clock watch
-      expect(await expiredLinks()).toBe(1);
+      expect(await countExpiredLinks()).toBe(1);
       expect(await countRows()).toEqual(before);
-      expect(loggedCount('clock unsafe')).toBe(jumps + 1);
+      expect(countLogged('clock unsafe')).toBe(jumps + 1);
 
       shiftClock(0);
       await vi.waitUntil(async () => (await post(paths.promotionCheck, { agent_name: 'bot' })).status === 200, {
         timeout: 40_000,
         interval: 200,
       });
-      await vi.waitUntil(async () => (await expiredLinks()) === 0, { timeout: 20_000 });
+      await vi.waitUntil(async () => (await countExpiredLinks()) === 0, { timeout: 20_000 });
       await vi.waitUntil(async () => Number((await countRows())?.checkpoints) > 0, { timeout: 20_000 });
-      await vi.waitUntil(async () => (await gauge()) === '0', { timeout: 20_000 });
-      await vi.waitUntil(() => loggedCount('the clocks are right again') === recoveries + 1, { timeout: 20_000 });
+      await vi.waitUntil(async () => (await readUnsafeGauge()) === '0', { timeout: 20_000 });
+      await vi.waitUntil(() => countLogged('the clocks are right again') === recoveries + 1, { timeout: 20_000 });
       expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: 'ready' });
     },
   );

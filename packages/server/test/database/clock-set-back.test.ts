@@ -27,18 +27,18 @@ test('after the database clock was set back, the evaluation that was recorded la
 test('a transaction that waits for the lock of a head reads the clock after the wait', async () => {
   const workspace = await server.workspace();
   const { pool } = server.open;
-  let waited: Promise<string> | undefined;
-  let before = '';
+  let clockOfWaiter: Promise<string> | undefined;
+  let timeDuringWait = '';
   const holding = inTenantTransaction(pool, workspace, async (holder) => {
     await lockLogs(holder, ['audit']);
-    waited = inTenantTransaction(pool, workspace, async (tx) => (await lockLogs(tx, ['audit'])).audit.clock);
+    clockOfWaiter = inTenantTransaction(pool, workspace, async (tx) => (await lockLogs(tx, ['audit'])).audit.clock);
     await waitForBlockedStatements(server.database);
     const [row] = await server.database.sql<{ now: Date }>(`SELECT date_trunc('milliseconds', clock_timestamp()) AS now`);
-    before = row!.now.toISOString();
+    timeDuringWait = row!.now.toISOString();
     throw new Error('rolled back'); // the row does not change, so PostgreSQL does not evaluate the waiting statement again
   });
   await expect(holding).rejects.toThrow('rolled back');
-  expect((await waited!) >= before).toBe(true);
+  expect((await clockOfWaiter!) >= timeDuringWait).toBe(true);
 });
 
 test('IDs follow the clock of the process if it is set back by an hour, but not if it is set back by a second', () => {

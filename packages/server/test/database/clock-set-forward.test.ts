@@ -13,7 +13,7 @@ const IN_TWENTY_YEARS = `clock_timestamp() + interval '20 years'`;
 let server: TestServer;
 let tenantId: string;
 let key: string;
-let agents = 0;
+let agentCount = 0;
 
 beforeAll(async () => {
   server = await testServer();
@@ -22,8 +22,8 @@ beforeAll(async () => {
 });
 
 function newAgent(): string {
-  agents += 1;
-  return `bot-${agents}`;
+  agentCount += 1;
+  return `bot-${agentCount}`;
 }
 const evaluate = async (agent: string, body: object = {}): Promise<string> =>
   (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95, status: 'passing', ...body }))

@@ -33,9 +33,9 @@ const post = (number: number, path: string, body: unknown, headers?: Record<stri
 const runAtOnce = <T>(count: number, work: (number: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, number) => work(number)));
 
-/** The responses grouped by status. */
-const statuses = (responses: readonly TestResponse[]) => Object.groupBy(responses, ({ status }) => status);
-const expectAllOk = (responses: readonly TestResponse[]) => expect(Object.keys(statuses(responses))).toEqual(['200']);
+/** Groups responses by status. */
+const groupByStatus = (responses: readonly TestResponse[]) => Object.groupBy(responses, ({ status }) => status);
+const expectAllOk = (responses: readonly TestResponse[]) => expect(Object.keys(groupByStatus(responses))).toEqual(['200']);
 
 /** The bytes of the requests in the queue of the first server. */
 const queuedBytes = async () =>
@@ -144,7 +144,7 @@ describe('two servers on one database', () => {
     const responses = await runAtOnce(16, (caller) =>
       post(caller, paths.evaluations, { name: `body ${caller % 4}` }, { 'idempotency-key': idempotencyKey }),
     );
-    const { 200: good = [], 422: rejected = [] } = statuses(responses);
+    const { 200: good = [], 422: rejected = [] } = groupByStatus(responses);
     expect([good.length, rejected.length]).toEqual([4, 12]);
     expect(new Set(good.map(({ body }) => body.id)).size).toBe(1);
     expect(new Set(rejected.map(({ body }) => body.error))).toEqual(new Set(['idempotency_key_reused']));
@@ -209,11 +209,11 @@ describe('two servers on one database', () => {
         WHERE t.tenant_id = $1 AND t.trace_id = $2 GROUP BY t.tenant_id, t.id, t.total_tokens`,
       [tenantId, traceId],
     );
-    const sent = JSON.parse(trace!.last).spans as { name: string; total_tokens: number }[];
+    const lastSpans = JSON.parse(trace!.last).spans as { name: string; total_tokens: number }[];
     expect(trace).toMatchObject({
       submissions: [40],
-      names: [sent[0]!.name],
-      total_tokens: sent.reduce((sum, span) => sum + span.total_tokens, 0),
+      names: [lastSpans[0]!.name],
+      total_tokens: lastSpans.reduce((sum, span) => sum + span.total_tokens, 0),
     });
   });
 
@@ -276,11 +276,11 @@ describe('two servers on one database', () => {
     expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, index) => index + 1));
     const storedById = new Map(stored.map(({ document }) => [JSON.parse(document).decision_id, JSON.parse(document)]));
     for (const body of decided) expect(storedById.get(body.decision_id)).toEqual(body);
-    const ledgered = await database.sql<{ id: string }>(
+    const blockedInLedger = await database.sql<{ id: string }>(
       `SELECT document::json #>> '{metadata,decision_id}' AS id FROM countersign.audit_entries WHERE tenant_id = $1 AND actor = 'promotion-gate'`,
       [tenantId],
     );
-    expect(ledgered.map(({ id }) => id).sort()).toEqual(
+    expect(blockedInLedger.map(({ id }) => id).sort()).toEqual(
       decided
         .filter(({ allowed }) => !allowed)
         .map((body) => body.decision_id)

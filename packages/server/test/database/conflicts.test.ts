@@ -16,7 +16,7 @@ beforeAll(async () => {
 const LOCK = sql('test_lock_head', 'SELECT 1 FROM countersign.log_heads WHERE tenant_id = $1 AND log = $2 FOR UPDATE');
 const lock = (tx: Transaction, log: string) => tx.run(LOCK, [tenantId, log]);
 
-/** Runs two transactions that lock two rows in opposite orders. Each locks its second row after both have locked their first. */
+/** Runs two transactions that lock two rows in opposite orders. Each locks its second row after both have locked their first row. */
 function runInOppositeOrders(run: (work: () => Promise<string>) => Promise<string>): Promise<PromiseSettledResult<string>[]> {
   const firstLocks = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const orders = [

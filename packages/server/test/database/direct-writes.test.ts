@@ -76,7 +76,7 @@ test.each([
   ['57P01', false, 'the node shuts down'],
   ['ECONNRESET', false, 'the connection is lost'],
   ['EPIPE', false, 'the connection is lost, with a code of five letters'],
-])('whether the coordinator must run the work after `ShardGroup.hold` failed with %s: %s (%s)', (code, expected) => {
+])('if `ShardGroup.hold` fails with %s, `needsCoordinator` is %s (%s)', (code, expected) => {
   expect(needsCoordinator(Object.assign(new Error('failed'), { code }))).toBe(expected);
 });
 
@@ -103,14 +103,14 @@ test('the address of a node can be an IPv6 address', () => {
 
 test('a node is used only after a statement on it has succeeded, and a node that cannot be reached is reported once', async () => {
   const reports: string[] = [];
-  const listen = { unreachable: (name: string) => void reports.push(name), reachable: () => void reports.push('again') };
+  const reporter = { unreachable: (name: string) => void reports.push(name), reachable: () => void reports.push('reachable') };
   const address: NodeAddress = server.database.server;
-  const good = new CitusNode(address, pools, listen);
+  const good = new CitusNode(address, pools, reporter);
   expect(good.checkReachable()).toBe(false);
   await until('the node is reached', () => good.checkReachable());
   expect(reports).toEqual([]);
   const closed = openNodePools({ ...server.database.server, host: '127.0.0.1', port: 1 }, server.open, 2);
-  const bad = new CitusNode({ host: 'worker-1', port: 1 }, closed, listen);
+  const bad = new CitusNode({ host: 'worker-1', port: 1 }, closed, reporter);
   await until('the failure is reported', () => !bad.checkReachable() && reports.length > 0);
   bad.noteFailure(new Error('again'));
   expect([bad.checkReachable(), reports]).toEqual([false, ['worker-1:1']]);

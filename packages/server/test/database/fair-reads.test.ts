@@ -21,12 +21,12 @@ describe('blocked reads of one tenant', () => {
     const [busy, polite] = [await server.workspace(), await server.workspace()];
     const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
     const release = await blockReadsOf(server, busy);
-    let stopped = false;
+    let isStopped = false;
     const statuses: number[] = [];
     const viewers = Array.from({ length: VIEWERS }, async (_, turn) => {
-      while (!stopped) {
+      while (!isStopped) {
         const { status } = await viewer.callRoute(turn % 2 === 0 ? 'ledger.list' : 'ledger.export');
-        if (status === 503 && !stopped) await sleep(100);
+        if (status === 503 && !isStopped) await sleep(100);
         statuses.push(status);
       }
     });
@@ -40,7 +40,7 @@ describe('blocked reads of one tenant', () => {
       ]);
       expect(reads.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     }
-    stopped = true;
+    isStopped = true;
     await release();
     await Promise.all(viewers);
     expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
@@ -101,13 +101,13 @@ const countBlockedReads = async ({ database }: TestServer): Promise<number> =>
 
 describe('FairTurns', () => {
   const bounds = { size: 3, waitingOfOneMax: 4, waitingMax: 6, waitMs: 60_000 };
-  const stateOf = async <T>(promise: Promise<T>): Promise<'open' | 'refused' | T> =>
-    Promise.race([promise.catch(() => 'refused' as const), sleep(10).then(() => 'open' as const)]);
+  const stateOf = async <T>(promise: Promise<T>): Promise<'waiting' | 'refused' | T> =>
+    Promise.race([promise.catch(() => 'refused' as const), sleep(10).then(() => 'waiting' as const)]);
 
   test('does not give the last free turn to a busy owner, and gives it to another owner at once', async () => {
     const turns = new FairTurns(bounds);
     await Promise.all([turns.take('a'), turns.take('a')]);
-    expect(await stateOf(turns.take('a'))).toBe('open');
+    expect(await stateOf(turns.take('a'))).toBe('waiting');
     expect(await stateOf(turns.take('b'))).toBeTypeOf('function');
     expect(turns.waiting).toBe(1);
   });
@@ -135,9 +135,9 @@ describe('FairTurns', () => {
     const turns = new FairTurns(bounds);
     await Promise.all([turns.take('a'), turns.take('a'), turns.take('b')]);
     const ofA = Array.from({ length: 5 }, () => stateOf(turns.take('a')));
-    expect(await Promise.all(ofA)).toEqual(['open', 'open', 'open', 'open', 'refused']);
+    expect(await Promise.all(ofA)).toEqual(['waiting', 'waiting', 'waiting', 'waiting', 'refused']);
     const ofOthers = ['b', 'c', 'd'].map((name) => stateOf(turns.take(name)));
-    expect(await Promise.all(ofOthers)).toEqual(['open', 'open', 'open']);
+    expect(await Promise.all(ofOthers)).toEqual(['waiting', 'waiting', 'waiting']);
     expect(turns.waiting).toBe(6);
   });
 
@@ -150,6 +150,6 @@ describe('FairTurns', () => {
     release();
     release();
     expect(await stateOf(turns.take('a'))).toBeTypeOf('function');
-    expect(await stateOf(turns.take('a'))).toBe('open');
+    expect(await stateOf(turns.take('a'))).toBe('waiting');
   });
 });

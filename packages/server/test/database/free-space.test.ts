@@ -5,7 +5,10 @@ import { defaultFloor, FreeSpace, type Space } from '../../src/database/free-spa
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
-/** Watches a disk of 1000 bytes with a floor of 100 bytes. `read` sets its free bytes and returns whether free space is low. */
+/**
+ * Watches a disk of 1000 bytes with a floor of 100 bytes. `readWith` sets the free bytes of the disk, reads them, and returns whether free
+ * space is low.
+ */
 function watchDisk() {
   const changes: boolean[] = [];
   const disk: { space: Space | undefined } = { space: { free: 500, total: 1000 } };
@@ -17,24 +20,24 @@ function watchDisk() {
     floorOf: (total) => total / 10,
     onChange: ({ isLow }) => changes.push(isLow),
   });
-  const read = async (free: number | undefined) => {
+  const readWith = async (free: number | undefined) => {
     disk.space = free === undefined ? undefined : { free, total: 1000 };
     await space.read();
     return space.isLow;
   };
-  return { space, changes, read };
+  return { space, changes, readWith };
 }
 
 test('FreeSpace refuses growth below the floor, accepts it again a quarter above the floor, and reports each change once', async () => {
-  const { space, changes, read } = watchDisk();
-  expect(await read(100)).toBe(false);
+  const { space, changes, readWith } = watchDisk();
+  expect(await readWith(100)).toBe(false);
   expect(() => space.requireSpace()).not.toThrow();
-  expect(await read(99)).toBe(true);
+  expect(await readWith(99)).toBe(true);
   expect(() => space.requireSpace()).toThrow(expect.objectContaining({ code: 'unavailable', headers: { 'Retry-After': '10' } }));
-  expect(await read(124)).toBe(true);
-  expect(await read(undefined)).toBe(true);
-  expect(await read(125)).toBe(false);
-  expect(await read(101)).toBe(false);
+  expect(await readWith(124)).toBe(true);
+  expect(await readWith(undefined)).toBe(true);
+  expect(await readWith(125)).toBe(false);
+  expect(await readWith(101)).toBe(false);
   expect(changes).toEqual([true, false]);
 });
 

@@ -180,9 +180,9 @@ group.runIf(mayMount)('the disk of the embedded database', () => {
 
   /** Ends PostgreSQL on a full disk if it has not exited by itself. */
   async function endPostgresql(disk: SmallDisk): Promise<void> {
-    const ended = processesOf(disk.dataDir).postmasters;
-    killAll(...ended);
-    const pids = ended.map(({ pid }) => pid);
+    const { postmasters } = processesOf(disk.dataDir);
+    killAll(...postmasters);
+    const pids = postmasters.map(({ pid }) => pid);
     await until(
       'PostgreSQL has ended',
       () => !processesOf(disk.dataDir).postmasters.some(({ pid }) => pids.includes(pid)),

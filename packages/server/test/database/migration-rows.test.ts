@@ -42,16 +42,16 @@ test.each([
   ['a row before a later migration gets the time of that migration', known.slice(6, 7)],
   ['the last rows get the current time', known.slice(6)],
 ])('no row that is put back has a time before its migration ran: %s', async (_which, lost) => {
-  // `runs erase` assumes that the index of the runs of exports existed at the time of 000007.
-  const ran = '2026-02-01';
+  // `runs erase` assumes that the table export_runs existed at the time in the row of migration 000007.
+  const ranOn = '2026-02-01';
   await database.sql(`UPDATE countersign.migrations SET run_on = CASE WHEN name < $1 THEN '2026-01-01' ELSE $2 END::timestamp`, [
     known[6],
-    ran,
+    ranOn,
   ]);
   await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [lost]);
   expect((await runCommand(environment, 'migrate')).status).toBe(0);
   expect(
-    await database.sql('SELECT name FROM countersign.migrations WHERE name = ANY ($1) AND run_on < $2::timestamp', [lost, ran]),
+    await database.sql('SELECT name FROM countersign.migrations WHERE name = ANY ($1) AND run_on < $2::timestamp', [lost, ranOn]),
   ).toEqual([]);
   expect(await namesInOrder()).toEqual(known);
 });

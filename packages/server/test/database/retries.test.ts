@@ -26,14 +26,14 @@ const ENDPOINTS = [
 ] as const;
 const AUDIT = { actor: 'ci', action: 'test.retried' };
 
-const send = (path: string, body: unknown, idempotencyKey: string, from = server, by = key, headers = {}) =>
-  from.post(path, by, body, { 'idempotency-key': idempotencyKey, ...headers });
+const send = (path: string, body: unknown, idempotencyKey: string, target = server, ingestionKey = key, headers = {}) =>
+  target.post(path, ingestionKey, body, { 'idempotency-key': idempotencyKey, ...headers });
 const count = async (table: string, tenant = tenantId) =>
   (
     await server.database.sql<{ n: number }>(`SELECT count(*)::int AS n FROM countersign.${table} WHERE tenant_id = $1`, [tenant])
   )[0]!.n;
 const replayedHeader = ({ headers }: TestResponse) => headers.get('idempotent-replayed');
-const seq = ({ headers }: TestResponse) => headers.get('countersign-ledger-seq');
+const ledgerSeqOf = ({ headers }: TestResponse) => headers.get('countersign-ledger-seq');
 
 describe('Idempotency-Key', () => {
   test.each(ENDPOINTS)(
@@ -43,9 +43,9 @@ describe('Idempotency-Key', () => {
       const before = await count(table);
       const first = await send(path, body, id);
       expect([first.status, replayedHeader(first)]).toEqual([200, null]);
-      for (const from of [server, otherServer, server]) {
-        const repeated = await send(path, body, id, from);
-        expect([repeated.status, replayedHeader(repeated), seq(repeated)]).toEqual([200, 'true', seq(first)]);
+      for (const target of [server, otherServer, server]) {
+        const repeated = await send(path, body, id, target);
+        expect([repeated.status, replayedHeader(repeated), ledgerSeqOf(repeated)]).toEqual([200, 'true', ledgerSeqOf(first)]);
         expect(repeated.body).toEqual(first.body);
       }
       expect(await count(table)).toBe(before + 1);
@@ -101,7 +101,7 @@ describe('Idempotency-Key', () => {
     expect((await send(paths.audit, AUDIT, id, server, await server.key(tenantId))).body).toEqual(first.body);
     const other = await server.workspace();
     const otherResponse = await send(paths.audit, { ...AUDIT, subject: 'elsewhere' }, id, server, await server.key(other));
-    expect([otherResponse.status, replayedHeader(otherResponse), seq(otherResponse)]).toEqual([200, null, '1']);
+    expect([otherResponse.status, replayedHeader(otherResponse), ledgerSeqOf(otherResponse)]).toEqual([200, null, '1']);
   });
 
   test('is case-sensitive and compared exactly', async () => {
@@ -129,19 +129,23 @@ describe('Idempotency-Key', () => {
   test('expires after 24 hours and not before', async () => {
     const id = randomUUID();
     const first = await send(paths.audit, AUDIT, id);
-    const age = async (interval: string) => {
+    const setAge = async (interval: string) => {
       await server.database.sql(
         `UPDATE countersign.idempotency_keys SET created_at = clock_timestamp() - $2::interval WHERE key = $1`,
         [id, interval],
       );
       await resealRows(server, IDEMPOTENCY_KEYS, 't.key = $1', [id]);
     };
-    await age('23 hours 59 minutes');
+    await setAge('23 hours 59 minutes');
     expect(replayedHeader(await send(paths.audit, AUDIT, id))).toBe('true');
     expect((await send(paths.audit, { ...AUDIT, subject: 'x' }, id)).status).toBe(422);
-    await age('24 hours');
+    await setAge('24 hours');
     const fresh = await send(paths.audit, { ...AUDIT, subject: 'x' }, id);
-    expect([fresh.status, replayedHeader(fresh), Number(seq(fresh))]).toEqual([200, null, Number(seq(first)) + 1]);
+    expect([fresh.status, replayedHeader(fresh), Number(ledgerSeqOf(fresh))]).toEqual([
+      200,
+      null,
+      Number(ledgerSeqOf(first)) + 1,
+    ]);
     expect((await send(paths.audit, { ...AUDIT, subject: 'x' }, id)).body).toEqual(fresh.body);
   });
 

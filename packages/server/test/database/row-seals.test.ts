@@ -47,8 +47,8 @@ describe.each(golden.cases as Case[])('a row of $table: $values', (each) => {
 
   test('is rejected without a seal, or if a value, the row, table version, tenant, seal or master secret differs', () => {
     const table = tableOf(each);
-    const openSealed = (raw: Record<string, unknown>, expected?: Partial<Row>, of = table, tenant = each.tenant_id) =>
-      seals.openRow(of, tenant, raw, expected);
+    const openSealed = (raw: Record<string, unknown>, expected?: Partial<Row>, sealedTable = table, tenant = each.tenant_id) =>
+      seals.openRow(sealedTable, tenant, raw, expected);
     for (const field of Object.keys(rowOf(each)))
       for (const other of ['', 'other', null, Buffer.alloc(32, 1), 7, undefined, ['other']]) {
         if (other === rowOf(each)[field]) continue;
@@ -74,7 +74,7 @@ test('a seal distinguishes values that were moved between adjacent columns', () 
 });
 
 test('each broken seal is counted, each row is reported once, and long values are truncated', () => {
-  const own = new Seals(new Uint8Array(32));
+  const testSeals = new Seals(new Uint8Array(32));
   const table: SealedTable<{ id: string }> = {
     name: 'sessions',
     version: 1,
@@ -82,14 +82,14 @@ test('each broken seal is counted, each row is reported once, and long values ar
     identifyingFields: ['id'],
   };
   const reportedIds: string[] = [];
-  own.broken.listen(({ key }) => reportedIds.push(key.id!));
-  expect(own.broken.summary).toBeUndefined();
+  testSeals.broken.listen(({ key }) => reportedIds.push(key.id!));
+  expect(testSeals.broken.summary).toBeUndefined();
   for (const id of ['one', 'one', 'x'.repeat(5000)])
-    own.openRow(table, '', { [rawName(table, 'id')]: id, [rawName(table, 'seal')]: null });
+    testSeals.openRow(table, '', { [rawName(table, 'id')]: id, [rawName(table, 'seal')]: null });
   expect(reportedIds).toEqual(['one', 'x'.repeat(200)]);
-  expect(own.broken.counts.get('sessions')).toBe(3);
-  expect(own.broken.summary).toContain('sessions (2 rows)');
-  expect(own.broken.summary).not.toContain('one');
+  expect(testSeals.broken.counts.get('sessions')).toBe(3);
+  expect(testSeals.broken.summary).toContain('sessions (2 rows)');
+  expect(testSeals.broken.summary).not.toContain('one');
 });
 
 test('after 1,000 rows of another table were rejected, the summary still names the first table, but no longer its rows', () => {

@@ -103,10 +103,10 @@ describe('statements of a transaction', () => {
     });
     await expect(failing).rejects.toThrow('division by zero');
     expect(results).toEqual([[{ text: 'before' }], ...Array(4).fill('division by zero')]);
-    const again = inTransaction((tx) =>
+    const laterResults = inTransaction((tx) =>
       settled([tx.run(count, []), tx.run(insertSeen, []), tx.run(insertSeen, []), tx.run(count, []), tx.run(FAIL, [1])]),
     );
-    expect(await again).toEqual([[{ n: 0 }], [], [], [{ n: 2 }], [{ n: 1 }]]);
+    expect(await laterResults).toEqual([[{ n: 0 }], [], [], [{ n: 2 }], [{ n: 1 }]]);
   });
 });
 

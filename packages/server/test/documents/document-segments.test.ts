@@ -54,7 +54,7 @@ const verify = async () => {
   );
   return [status, out];
 };
-const segments = () =>
+const readSegments = () =>
   server.database.sql<{ id: string; bytes: number; compressed: number }>(
     `SELECT id, bytes, octet_length(compressed) AS compressed FROM countersign.document_segments WHERE tenant_id = $1 ORDER BY id`,
     [tenantId],
@@ -106,7 +106,7 @@ describe('documents in compressed segments', () => {
     const { items } = await viewer.getResult('runs.list', { query: { text: traceId } });
     const file = await viewer.download('runs.submission', { params: { trace: items[0]!.id, number: '1' } });
     expect(file.text).toBe(stored!.toString());
-    const sizes = await segments();
+    const sizes = await readSegments();
     expect(sizes).toHaveLength(2);
     for (const { bytes, compressed } of sizes) expect(compressed * 8).toBeLessThan(bytes);
     expect(await verify()).toEqual([0, expect.stringMatching(/^valid/)]);
@@ -122,7 +122,7 @@ describe('documents in compressed segments', () => {
     const responses = await Promise.all([...mixed, server.post(paths.traces, key, runOf('taken')), repeat()]);
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 422, 200]);
     const stored = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
-    const bytes = (await segments()).reduce((sum, segment) => sum + segment.bytes, 0);
+    const bytes = (await readSegments()).reduce((sum, segment) => sum + segment.bytes, 0);
     expect(stored).toHaveLength(6);
     expect(bytes).toBe(stored.reduce((sum, { length }) => sum + length, 0));
   });
@@ -152,7 +152,7 @@ describe('a segment that was changed outside the server', () => {
   ])('when it %s, `ledger verify` names the row that refers to it, and the portal shows no wrong document', async (_, tamper) => {
     const { id } = await send('run-1');
     expect(await verify()).toEqual([0, expect.stringMatching(/^valid/)]);
-    const [segment] = await segments();
+    const [segment] = await readSegments();
     await server.database.sql(tamper, [segment!.id]);
     const [status, out] = await verify();
     expect([status, out]).toEqual([1, expect.stringContaining(`the row ${id}, submission 1 differs from the log`)]);
@@ -170,7 +170,7 @@ describe('a segment that was changed outside the server', () => {
 
   test('when it contains another text, `ledger verify` names the row that refers to it', async () => {
     const { id } = await send('run-1');
-    const [first] = await segments();
+    const [first] = await readSegments();
     await send('run-2');
     await server.database.sql(
       `UPDATE countersign.document_segments AS s SET compressed = other.compressed, bytes = other.bytes

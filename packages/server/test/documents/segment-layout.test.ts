@@ -53,20 +53,20 @@ describe('BatchDocuments', () => {
     const [kept, rejected] = [documentOf('kept'), documentOf('rejected')];
     const batch = await BatchDocuments.compress([kept, rejected]);
     const stored: (readonly unknown[])[] = [];
-    const whole = await batch.store(transaction([]), [kept, rejected]);
-    const places = await batch.store(transaction(stored), [kept]);
-    expect(whole(rejected)).toMatchObject({ offset: kept.length, length: rejected.length });
-    expect(places(rejected)).toBe(null);
-    expect(places(kept)).toMatchObject({ offset: 0, length: kept.length });
-    expect(places(kept)!.segment).not.toBe(whole(kept)!.segment);
+    const placeInWholeBatch = await batch.store(transaction([]), [kept, rejected]);
+    const placeOf = await batch.store(transaction(stored), [kept]);
+    expect(placeInWholeBatch(rejected)).toMatchObject({ offset: kept.length, length: rejected.length });
+    expect(placeOf(rejected)).toBe(null);
+    expect(placeOf(kept)).toMatchObject({ offset: 0, length: kept.length });
+    expect(placeOf(kept)!.segment).not.toBe(placeInWholeBatch(kept)!.segment);
     expect(stored).toHaveLength(1);
   });
 
   test('leaves small documents in their rows and stores no segment', async () => {
     const documents = ['a', 'b'].map((text) => Buffer.from(JSON.stringify({ text })));
     const stored: (readonly unknown[])[] = [];
-    const places = await (await BatchDocuments.compress(documents)).store(transaction(stored), documents);
-    expect(documents.map(places)).toEqual([null, null]);
+    const placeOf = await (await BatchDocuments.compress(documents)).store(transaction(stored), documents);
+    expect(documents.map(placeOf)).toEqual([null, null]);
     expect(stored).toEqual([]);
   });
 });

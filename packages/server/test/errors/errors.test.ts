@@ -63,11 +63,11 @@ describe('the table of errors', () => {
   test('the OpenAPI document lists for each OTLP endpoint exactly the errors it can return', () => {
     const paths = openApiDocument().paths as Record<string, { post?: { responses: object } }>;
     const neverListed = ['not_found', 'idempotency_key_reused', ...Object.keys(PORTAL_STATUS)];
-    const ofStoring = ['log_rewritten', 'evidence_broken', 'seal_broken', 'clock_unsafe'];
+    const codesOfStoring = ['log_rewritten', 'evidence_broken', 'seal_broken', 'clock_unsafe'];
     for (const path of ['/v1/traces', '/v1/logs', '/v1/metrics']) {
       const responsesText = JSON.stringify(paths[path]!.post!.responses);
       for (const [code, { when }] of Object.entries(ERRORS)) {
-        const isListed = !neverListed.includes(code) && !(path === '/v1/metrics' && ofStoring.includes(code));
+        const isListed = !neverListed.includes(code) && !(path === '/v1/metrics' && codesOfStoring.includes(code));
         expect([path, code, responsesText.includes(JSON.stringify(when).slice(1, -1))]).toEqual([path, code, isListed]);
       }
     }

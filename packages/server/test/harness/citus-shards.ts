@@ -1,7 +1,10 @@
 import pg from 'pg';
 import { type CitusNode, runOnNode } from '../../../../scripts/citus/nodes.ts';
 
-/** The shards on one node that a statement can use: those of one hash range of tenants, if any, and those of tables without ranges. */
+/**
+ * The shards on one node that a statement can use: the shards of one hash range of tenants, if the node has one, and the shards of
+ * tables without hash ranges.
+ */
 interface ShardGroup {
   host: string;
   port: number;

@@ -25,7 +25,7 @@ declare module 'vitest' {
 
 /**
  * The settings of PostgreSQL for the tests. autovacuum is off, because it would connect to each database of the running test files every
- * ten seconds. fsync is off, because the data is removed after the run. A clone on a disk then takes as long as in memory.
+ * ten seconds. fsync is off, because the data is removed after the run. Without fsync, a clone on a disk takes as long as in memory.
  */
 const SETTINGS = { max_connections: '200', autovacuum: 'off', fsync: 'off', full_page_writes: 'off' };
 
