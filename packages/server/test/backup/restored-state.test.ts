@@ -35,7 +35,7 @@ const checkpoint = () => outputOf(['ledger', 'checkpoint', '--workspace', 'acme'
 async function stop(): Promise<void> {
   await server?.end('SIGTERM');
   server = undefined;
-  await until('nothing runs', () => folder.isStopped(), LIST_EVERY_MS);
+  await until('no process of the data folder runs', () => folder.isStopped(), LIST_EVERY_MS);
 }
 
 async function restart(): Promise<void> {

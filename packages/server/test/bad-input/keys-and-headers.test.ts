@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 /** Headers that must not authenticate a request, most of them made from a valid key. */
-const NO_KEYS: [what: string, headers: (key: string) => Record<string, string>][] = [
+const INVALID_CREDENTIALS: [what: string, headers: (key: string) => Record<string, string>][] = [
   ['no key', () => ({})],
   ['an empty Authorization', () => ({ authorization: '' })],
   ['Bearer alone', () => ({ authorization: 'Bearer' })],
@@ -60,7 +60,7 @@ const NO_KEYS: [what: string, headers: (key: string) => Record<string, string>][
 ];
 
 describe('every invalid key gets the same 401', () => {
-  test.each(NO_KEYS)('%s', async (_what, headers) => {
+  test.each(INVALID_CREDENTIALS)('%s', async (_what, headers) => {
     const before = await digestOf(target.server.database);
     const response = await target.server.post(paths.audit, undefined, GOOD.entry, headers(target.key));
     expectRejected(response, 'unauthorized');

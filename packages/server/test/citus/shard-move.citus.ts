@@ -53,10 +53,10 @@ test.each(['block_writes', 'force_logical'] as const)(
   async (mode) => {
     const tenant = await server.workspace();
     const key = await server.key(tenant);
-    const traces = new Set<string>();
-    const entries = new Set<string>();
+    const acknowledgedTraceIds = new Set<string>();
+    const acknowledgedEntryIds = new Set<string>();
     let isMoved = false;
-    let writtenMeanwhile = 0;
+    let answeredPairs = 0;
     const write = async (writer: number) => {
       for (let number = 0; !isMoved || number < 20; number += 1) {
         const traceId = `${mode}-${writer}-${number}`;
@@ -67,13 +67,13 @@ test.each(['block_writes', 'force_logical'] as const)(
         // A request that waits for longer than the limit is rejected with 503. It is not acknowledged.
         expect([200, 503]).toContain(trace.status);
         expect([200, 503]).toContain(entry.status);
-        if (trace.status === 200) traces.add(traceId);
-        if (entry.status === 200) entries.add(entry.body.id);
-        if (!isMoved) writtenMeanwhile += 1;
+        if (trace.status === 200) acknowledgedTraceIds.add(traceId);
+        if (entry.status === 200) acknowledgedEntryIds.add(entry.body.id);
+        if (!isMoved) answeredPairs += 1;
       }
     };
     const writing = Array.from({ length: 6 }, (_, writer) => write(writer));
-    await until('the writers have sent requests', () => writtenMeanwhile > 20);
+    await until('the writers have sent requests', () => answeredPairs > 20);
     await move(tenant, mode).finally(() => {
       isMoved = true;
     });
@@ -86,13 +86,13 @@ test.each(['block_writes', 'force_logical'] as const)(
     );
     expect(stored.filter(({ submissions }) => submissions !== 1)).toEqual([]);
     const ids = stored.map(({ trace_id }) => trace_id);
-    expect([...traces].filter((traceId) => !ids.includes(traceId))).toEqual([]);
+    expect([...acknowledgedTraceIds].filter((traceId) => !ids.includes(traceId))).toEqual([]);
     const ledger = await server.database.sql<{ id: string }>('SELECT id FROM countersign.audit_entries WHERE tenant_id = $1', [
       tenant,
     ]);
     const ledgerIds = new Set(ledger.map(({ id }) => id));
     expect(ledgerIds.size).toBe(ledger.length);
-    expect([...entries].filter((id) => !ledgerIds.has(id))).toEqual([]);
+    expect([...acknowledgedEntryIds].filter((id) => !ledgerIds.has(id))).toEqual([]);
     await server.compareSchema();
     for (const log of ['audit', 'decisions', 'evidence', 'keys', 'traces'])
       expect(await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', tenant, '--log', log)).toMatchObject({

@@ -170,13 +170,13 @@ describe('ledger correct-clock and approvals', () => {
     await rebuildAllEvidence(server);
     await moveHeadsAhead(tenantId);
     const viewer = await portalClient(server, tenantId, 'viewer');
-    const queue = async () => (await viewer.getResult('approvals.list')).items.map(({ evaluation }) => evaluation.id);
+    const readQueue = async () => (await viewer.getResult('approvals.list')).items.map(({ evaluation }) => evaluation.id);
     expect(await correctClock(server.open.pool, tenantId, { write: false })).toMatchObject({ reopenedApprovals: 1 });
-    expect(await queue()).toEqual([]);
+    expect(await readQueue()).toEqual([]);
     const { standing } = await viewer.getResult('approvals.read', { params: { evaluation: aheadEvaluation } });
     expect(standing).toMatchObject({ promotable: false, message: expect.stringMatching(/time in the future.*approve it again/) });
     expect(await correctClock(server.open.pool, tenantId, { write: true })).toMatchObject({ reopenedApprovals: 1 });
-    expect(await queue()).toEqual([aheadEvaluation]);
+    expect(await readQueue()).toEqual([aheadEvaluation]);
     const { items } = await viewer.getResult('ledger.list', { query: { action: 'clock.corrected' } });
     expect(items).toHaveLength(1);
     expect(JSON.parse((await linesOf(tenantId, 'audit')).trim().split('\n').at(-1)!).metadata.reopened_approvals).toBe(1);

@@ -32,7 +32,8 @@ const check = async (agent: string, more: object = {}) =>
   (await server.post(paths.promotionCheck, key, { agent_name: agent, ...more })).body;
 const reportIncident = (agent: string) =>
   openIncident(server.open.pool, tenantId, { agent, severity: 'high', description: 'it lied', recertify: true }, 'operator');
-const close = (agent: string) => closeRecertifications(server.open.pool, tenantId, { agent, rationale: 'trained' }, 'operator');
+const closeRecertification = (agent: string) =>
+  closeRecertifications(server.open.pool, tenantId, { agent, rationale: 'trained' }, 'operator');
 const approve = (evaluationId: string) =>
   decideEvaluation(server.open.pool, tenantId, { evaluationId, status: 'approved', rationale: 'looked at it' }, 'operator');
 const setApprovalTime = (evaluationId: string, moment: string) =>
@@ -55,9 +56,9 @@ describe('after a clock was temporarily 20 years ahead', () => {
     await evaluate(agent);
     await setEvaluationTime(server, agent, IN_TWENTY_YEARS);
     await reportIncident(agent);
-    await expect(close(agent)).rejects.toThrow(/was recorded before the incident was opened/);
+    await expect(closeRecertification(agent)).rejects.toThrow(/was recorded before the incident was opened/);
     await evaluate(agent);
-    await close(agent);
+    await closeRecertification(agent);
     expect(await check(agent)).toMatchObject({ allowed: true });
   });
 
@@ -67,12 +68,12 @@ describe('after a clock was temporarily 20 years ahead', () => {
     await reportIncident(agent);
     await evaluate(agent);
     await setEvaluationTime(server, agent, IN_TWENTY_YEARS);
-    await expect(close(agent)).rejects.toThrow(
+    await expect(closeRecertification(agent)).rejects.toThrow(
       /time in the future.*record a passing evaluation with a pass rate now, then close the re-certification/,
     );
     expect(await check(agent)).toMatchObject({ allowed: false });
     await evaluate(agent);
-    await close(agent);
+    await closeRecertification(agent);
     expect(await check(agent)).toMatchObject({ allowed: true });
   });
 

@@ -12,8 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Changes settings of the database. Returns the settings of a connection of a new pool. */
-async function settingsWhere(changes: Readonly<Record<string, string>>): Promise<Record<string, string>> {
+/** Changes settings of the database. Returns the settings of a connection from a new pool. */
+async function readSettingsAfter(changes: Readonly<Record<string, string>>): Promise<Record<string, string>> {
   for (const [name, value] of Object.entries(changes))
     await database.sql(`ALTER DATABASE ${database.server.database} SET ${name} = '${value}'`);
   const pool = openPool(database.server, { size: 1, name: 'settings' });
@@ -33,7 +33,7 @@ async function settingsWhere(changes: Readonly<Record<string, string>>): Promise
 }
 
 test('a connection overrides the settings of the database for commits, isolation, plans and timeouts', async () => {
-  const settings = await settingsWhere({
+  const settings = await readSettingsAfter({
     synchronous_commit: 'off',
     default_transaction_isolation: 'serializable',
     plan_cache_mode: 'auto',
@@ -54,7 +54,7 @@ test('a connection overrides the settings of the database for commits, isolation
 });
 
 test('a connection keeps a synchronous_commit that is stricter than `on`', async () => {
-  expect(await settingsWhere({ synchronous_commit: 'remote_apply' })).toMatchObject({ synchronous_commit: 'remote_apply' });
+  expect(await readSettingsAfter({ synchronous_commit: 'remote_apply' })).toMatchObject({ synchronous_commit: 'remote_apply' });
 });
 
 test('a connection sets no time limit for transactions, even if the database has such a limit', async ({ skip }) => {

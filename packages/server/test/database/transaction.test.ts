@@ -24,14 +24,14 @@ const FAIL = sql('fail', 'SELECT 1 / $1::int AS n');
 const TENANT = '00000000-0000-7000-8000-000000000001';
 
 const inTransaction = <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => inTenantTransaction(pool, TENANT, work);
-const settled = async (promises: Promise<unknown>[]) =>
+const settle = async (promises: Promise<unknown>[]) =>
   (await Promise.allSettled(promises)).map((each) => (each.status === 'fulfilled' ? each.value : (each.reason as Error).message));
 
 describe('statements of a transaction', () => {
   test('return their rows in order, when first run and when already prepared', async () => {
     const two = sql<{ a: number; b: boolean }>('two', 'SELECT n AS a, n > $1::int AS b FROM generate_series(1, 2) AS n');
     for (let round = 0; round < 2; round += 1) {
-      const all = inTransaction((tx) => settled([tx.run(ECHO, ['a']), tx.run(two, [1]), tx.run(ECHO, [null])]));
+      const all = inTransaction((tx) => settle([tx.run(ECHO, ['a']), tx.run(two, [1]), tx.run(ECHO, [null])]));
       expect(await all).toEqual([
         [{ text: 'a' }],
         [
@@ -49,8 +49,8 @@ describe('statements of a transaction', () => {
     client.release();
     const writes = vi.spyOn(stream, '_writev');
     await inTransaction(async (tx) => {
-      await settled([tx.run(ECHO, ['a']), tx.run(ECHO, ['b'])]); // with BEGIN and the setting of the tenant
-      await settled([tx.run(ECHO, ['c']), tx.commit()]);
+      await settle([tx.run(ECHO, ['a']), tx.run(ECHO, ['b'])]); // with BEGIN and the setting of the tenant
+      await settle([tx.run(ECHO, ['c']), tx.commit()]);
     });
     expect(writes).toHaveBeenCalledTimes(2);
     writes.mockRestore();
@@ -60,7 +60,7 @@ describe('statements of a transaction', () => {
     const long = 'ü'.repeat(100_000);
     const documents = [Buffer.alloc(5_000, 'a'), Buffer.alloc(0), null, Buffer.alloc(70_000, 'b')];
     const all = inTransaction((tx) =>
-      settled([
+      settle([
         tx.run(ECHO, [long]),
         tx.run(LENGTH, [new Uint8Array(9)]),
         tx.run(LENGTH, [Buffer.alloc(1_000_000)]),
@@ -93,7 +93,7 @@ describe('statements of a transaction', () => {
     const count = sql<{ n: number }>('count_seen', 'SELECT count(*)::int AS n FROM pg_temp.seen');
     let results: unknown;
     const failing = inTransaction(async (tx) => {
-      results = await settled([
+      results = await settle([
         tx.run(ECHO, ['before']),
         tx.run(FAIL, [0]),
         tx.run(insertSeen, []),
@@ -104,7 +104,7 @@ describe('statements of a transaction', () => {
     await expect(failing).rejects.toThrow('division by zero');
     expect(results).toEqual([[{ text: 'before' }], ...Array(4).fill('division by zero')]);
     const laterResults = inTransaction((tx) =>
-      settled([tx.run(count, []), tx.run(insertSeen, []), tx.run(insertSeen, []), tx.run(count, []), tx.run(FAIL, [1])]),
+      settle([tx.run(count, []), tx.run(insertSeen, []), tx.run(insertSeen, []), tx.run(count, []), tx.run(FAIL, [1])]),
     );
     expect(await laterResults).toEqual([[{ n: 0 }], [], [], [{ n: 2 }], [{ n: 1 }]]);
   });

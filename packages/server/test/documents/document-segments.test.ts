@@ -130,7 +130,7 @@ describe('documents in compressed segments', () => {
 
 describe('a segment that was changed outside the server', () => {
   const send = async (traceId: string) => (await server.post(paths.traces, key, runOf(traceId))).body as { id: string };
-  const open = (trace: string) => viewer.callRoute('runs.submission', { params: { trace, number: '1' } });
+  const readSubmission = (trace: string) => viewer.callRoute('runs.submission', { params: { trace, number: '1' } });
 
   test.each([
     [
@@ -157,7 +157,7 @@ describe('a segment that was changed outside the server', () => {
     const [status, out] = await verify();
     expect([status, out]).toEqual([1, expect.stringContaining(`the row ${id}, submission 1 differs from the log`)]);
     expect(out).toMatch(/its document cannot be read|its document is not the one/);
-    const { status: readStatus, body } = await open(id);
+    const { status: readStatus, body } = await readSubmission(id);
     expect([readStatus, body]).toEqual([500, expect.objectContaining({ error: 'log_rewritten' })]);
     // The page of the run opens and reports why its content is incomplete.
     const row = { table: 'trace_submissions', id: `${id}, submission 1`, fault: expect.stringContaining('cannot be read') };
@@ -195,7 +195,7 @@ describe('a segment that was changed outside the server', () => {
       tenantId,
       theirs!.id,
     ]);
-    const { status, body } = await open(id);
+    const { status, body } = await readSubmission(id);
     expect([status, JSON.stringify(body)]).toEqual([500, expect.not.stringContaining('secret')]);
   });
 });

@@ -46,8 +46,8 @@ describe('segment layout', () => {
 
 describe('BatchDocuments', () => {
   const documentOf = (marker: string) => Buffer.from(JSON.stringify({ marker, text: `${marker} `.repeat(500) }));
-  const transaction = (sent: (readonly unknown[])[]) =>
-    ({ tenantId: '0', send: (_: unknown, values: readonly unknown[]) => void sent.push(values) }) as unknown as Transaction;
+  const transaction = (sentValues: (readonly unknown[])[]) =>
+    ({ tenantId: '0', send: (_: unknown, values: readonly unknown[]) => void sentValues.push(values) }) as unknown as Transaction;
 
   test('stores no segment with a rejected document', async () => {
     const [kept, rejected] = [documentOf('kept'), documentOf('rejected')];
