@@ -29,7 +29,7 @@ export class Api {
   async post(as: KeyName, path: string, body: object, shown = oneLineJson(body)): Promise<ApiResponse> {
     const response = await this.#send(as, path, body, shown);
     const { status } = response;
-    this.#narrator.output(`${status} ${status === 200 ? oneLineJson(response.body) : errorLine(response.body)}`);
+    this.#narrator.printOutput(`${status} ${status === 200 ? oneLineJson(response.body) : errorLine(response.body)}`);
     return response;
   }
 
@@ -48,8 +48,8 @@ export class Api {
     if (status !== 200) throw new CheckFailedError(`${path}: expected 200, got ${status} ${errorLine(body)}`);
     const decision = body as unknown as PromotionDecision;
     const { allowed, reason, event, message } = decision;
-    this.#narrator.output(`200 ${allowed ? 'ALLOWED' : 'BLOCKED'} ${reason} (event ${event})`, allowed ? 'green' : 'red');
-    this.#narrator.output(message);
+    this.#narrator.printOutput(`200 ${allowed ? 'ALLOWED' : 'BLOCKED'} ${reason} (event ${event})`, allowed ? 'green' : 'red');
+    this.#narrator.printOutput(message);
     if (!allowed) this.blockedDecisions += 1;
     const [expectedVerdict, actualVerdict] = [
       { allowed: expected === 'all_conditions_met', reason: expected },
@@ -61,7 +61,7 @@ export class Api {
   }
 
   async #send(as: KeyName, path: string, body: object, shown: string): Promise<ApiResponse> {
-    this.#narrator.act(`POST ${path} ${shown}`, `key ${as}`);
+    this.#narrator.printAction(`POST ${path} ${shown}`, `key ${as}`);
     const response = await fetch(new URL(path, this.#url), {
       method: 'POST',
       headers: { authorization: `Bearer ${this.#keys[as]}`, 'content-type': 'application/json' },

@@ -17,7 +17,7 @@ const INDENT = '   ';
 
 /** Prints the tour as plain text, with color only on a terminal. */
 export class Narrator {
-  #chapters = 0;
+  #chapterCount = 0;
   readonly #write: (text: string) => void;
   readonly #usesColor: boolean;
 
@@ -27,9 +27,9 @@ export class Narrator {
   }
 
   /** Prints the start of a chapter: its title and its subject. */
-  chapter(title: string, about: string): void {
-    this.#chapters += 1;
-    this.#write(`\n${this.#styled('bold', `${this.#chapters}. ${title}`)}\n`);
+  startChapter(title: string, about: string): void {
+    this.#chapterCount += 1;
+    this.#write(`\n${this.#styled('bold', `${this.#chapterCount}. ${title}`)}\n`);
     this.say(about);
     this.#write('\n');
   }
@@ -46,13 +46,13 @@ export class Narrator {
   }
 
   /** Prints the next action: a command, or a request with the name of its key as `note`. */
-  act(text: string, note = ''): void {
+  printAction(text: string, note = ''): void {
     this.#write(this.#styled('cyan', wrap(text, INDENT, '      ').trimEnd()));
     this.#write(note === '' ? '\n' : this.#styled('dim', `   [${note}]`) + '\n');
   }
 
   /** Prints the output of a command, or a response. */
-  output(text: string, style?: Style): void {
+  printOutput(text: string, style?: Style): void {
     this.#write(this.#styled(style, wrap(text, `${INDENT}  `, `${INDENT}    `).trimEnd()) + '\n');
   }
 
@@ -65,7 +65,7 @@ export class Narrator {
   check(promise: string, expected: unknown, actual: unknown): void {
     if (oneLineJson(expected) !== oneLineJson(actual))
       throw new CheckFailedError(`${promise}: expected ${oneLineJson(expected)}, got ${oneLineJson(actual)}`);
-    this.output(`ok: ${promise}`, 'green');
+    this.printOutput(`ok: ${promise}`, 'green');
   }
 
   #styled(style: Style | undefined, text: string): string {

@@ -31,7 +31,7 @@ export class Operator {
 
   /** Runs and prints one command. Returns its standard output without the final newline. Throws if it ends with another exit code. */
   async run(args: string[], { show, code = 0 }: RunOptions = {}): Promise<string> {
-    this.#narrator.act(`$ bin/countersign-server ${args.map(quote).join(' ')}`);
+    this.#narrator.printAction(`$ bin/countersign-server ${args.map(quote).join(' ')}`);
     const result = await run(process.execPath, [COMMAND, ...args]);
     const stdout = result.stdout.trimEnd();
     const lastError = lastLine(result.stderr);
@@ -39,7 +39,9 @@ export class Operator {
       throw new CheckFailedError(
         `countersign-server ${args.slice(0, 2).join(' ')}: expected exit code ${code}, got ${result.code}; ${lastError}`,
       );
-    this.#narrator.output((stdout === '' ? lastError : (show?.(stdout) ?? stdout)) + (code === 0 ? '' : ` (exit code ${code})`));
+    this.#narrator.printOutput(
+      (stdout === '' ? lastError : (show?.(stdout) ?? stdout)) + (code === 0 ? '' : ` (exit code ${code})`),
+    );
     return stdout;
   }
 }

@@ -22,18 +22,18 @@ const RESPONSE_TIMEOUT_MS = 5_000;
 
 /** The address that the tour uses: COUNTERSIGN_URL, or http://127.0.0.1 at COUNTERSIGN_PORT or 7300. Throws if it cannot be used. */
 export function addressOf(environment: NodeJS.ProcessEnv): URL {
-  const { COUNTERSIGN_URL: given, COUNTERSIGN_PORT: port } = environment;
-  const text = given || `http://127.0.0.1:${port || 7300}`;
+  const { COUNTERSIGN_URL: configuredUrl, COUNTERSIGN_PORT: port } = environment;
+  const text = configuredUrl || `http://127.0.0.1:${port || 7300}`;
   if (!/^https?:\/\//.test(text) || !URL.canParse(text))
     throw new TourImpossibleError(
-      given
-        ? `COUNTERSIGN_URL must be a URL that begins with http:// or https://, got ${JSON.stringify(given)}`
+      configuredUrl
+        ? `COUNTERSIGN_URL must be a URL that begins with http:// or https://, got ${JSON.stringify(configuredUrl)}`
         : `COUNTERSIGN_PORT must be a port number, got ${JSON.stringify(port)}`,
     );
   const url = new URL(text);
   if (url.port === '0')
     throw new TourImpossibleError(
-      `the port in ${given ? 'COUNTERSIGN_URL' : 'COUNTERSIGN_PORT'} is 0, which means any free port. Set it to the port to use`,
+      `the port in ${configuredUrl ? 'COUNTERSIGN_URL' : 'COUNTERSIGN_PORT'} is 0, which means any free port. Set it to the port to use`,
     );
   return url;
 }

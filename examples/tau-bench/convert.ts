@@ -43,10 +43,10 @@ function toSpans(run: PublishedRun, model: string): { spans: Span[]; closing: Me
   run.traj.forEach((message, position) => {
     newMessages.push(message);
     if (message.role !== 'assistant') return;
-    const llm = llmSpan(position, newMessages, model);
+    const llm = toLlmSpan(position, newMessages, model);
     const calls = message.tool_calls ?? [];
     const results = resultsOf(calls, run, position, model);
-    spans.push(llm, ...calls.map((call, number) => toolSpan(llm.span_id, number, call, results[number]!)));
+    spans.push(llm, ...calls.map((call, number) => toToolSpan(llm.span_id, number, call, results[number]!)));
     newMessages = [];
   });
   return { spans, closing: newMessages.map(toMessage) };
@@ -56,7 +56,7 @@ function toSpans(run: PublishedRun, model: string): { spans: Span[]; closing: Me
  * The span of one call of the model. It has the messages that are new to the model (from the system, the customer and tools), then the
  * model's own message. If each span had the whole context of its call, every span would repeat the conversation.
  */
-const llmSpan = (position: number, messages: PublishedMessage[], model: string): Span => ({
+const toLlmSpan = (position: number, messages: PublishedMessage[], model: string): Span => ({
   span_id: `message-${position}`,
   kind: 'llm',
   name: 'assistant',
@@ -64,7 +64,7 @@ const llmSpan = (position: number, messages: PublishedMessage[], model: string):
   messages: messages.map(toMessage),
 });
 
-function toolSpan(parent: string, number: number, call: PublishedToolCall, resultMessage: PublishedMessage): Span {
+function toToolSpan(parent: string, number: number, call: PublishedToolCall, resultMessage: PublishedMessage): Span {
   const result = resultMessage.content ?? '';
   // A result that begins with `Error` is the only sign that a tool of τ-bench failed. Without a status, the default would be `success`.
   const hasFailed = result.startsWith('Error');
@@ -119,13 +119,13 @@ export function toEvaluations(runs: readonly PublishedRun[], model: string): Eva
   const trials = [...new Set(runs.map(({ trial }) => trial))].sort((left, right) => left - right);
   return [
     ...trials.map((trial) =>
-      evaluation(
+      toEvaluation(
         `trial ${trial}`,
         runs.filter((run) => run.trial === trial),
         model,
       ),
     ),
-    evaluation(`all ${trials.length} trials`, runs, model),
+    toEvaluation(`all ${trials.length} trials`, runs, model),
   ];
 }
 
@@ -133,7 +133,7 @@ export function toEvaluations(runs: readonly PublishedRun[], model: string): Eva
  * The status is `passing`, because every run was completed and graded, and τ-bench requires no pass rate. The gate decides with its own
  * threshold whether the pass rate is sufficient.
  */
-function evaluation(trials: string, runs: readonly PublishedRun[], model: string): Evaluation {
+function toEvaluation(trials: string, runs: readonly PublishedRun[], model: string): Evaluation {
   const passed = runs.filter(({ reward }) => reward === 1).length;
   return {
     name: `tau-bench airline, ${trials}`,

@@ -77,14 +77,14 @@ function readRuns(file: string): PublishedRun[] {
 /** Sends all runs, several at a time, and prints how many the server already had. */
 async function sendTraces(client: IngestClient, runs: readonly PublishedRun[], model: string): Promise<void> {
   const queue = runs.map((run) => toTrace(run, model));
-  let [replayedTraces, spans] = [0, 0];
+  let [replayedTraces, storedSpans] = [0, 0];
   const send = async (trace: Trace): Promise<void> => {
     const { body, isReplay } = await client.post('api/public/traces', trace);
-    const sent = trace.spans?.length ?? 0;
-    if (body.spans_ingested !== sent)
-      throw new IngestError(`${trace.trace_id} has ${sent} spans, but the server stored ${body.spans_ingested}`);
+    const spanCount = trace.spans?.length ?? 0;
+    if (body.spans_ingested !== spanCount)
+      throw new IngestError(`${trace.trace_id} has ${spanCount} spans, but the server stored ${body.spans_ingested}`);
     replayedTraces += Number(isReplay);
-    spans += sent;
+    storedSpans += spanCount;
   };
   const worker = async (): Promise<void> => {
     for (let trace = queue.shift(); trace !== undefined; trace = queue.shift()) {
@@ -96,7 +96,7 @@ async function sendTraces(client: IngestClient, runs: readonly PublishedRun[], m
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, worker));
   say(
-    `${runs.length} traces with ${spans} spans` +
+    `${runs.length} traces with ${storedSpans} spans` +
       (replayedTraces === 0 ? '' : `; ${replayedTraces} of the traces were already stored`),
   );
 }

@@ -58,11 +58,11 @@ export class IngestClient {
       return await fetch(new URL(path, this.#base), request);
     } catch (error) {
       const { cause } = error as Error & { cause?: Error & { code?: string } };
-      const refused = cause?.code === 'ECONNREFUSED' || cause?.code === 'ENOTFOUND';
-      if (!isLast && !refused) return undefined;
-      const why = cause?.code ?? cause?.message ?? (error as Error).message;
+      const isUnreachable = cause?.code === 'ECONNREFUSED' || cause?.code === 'ENOTFOUND';
+      if (!isLast && !isUnreachable) return undefined;
+      const reason = cause?.code ?? cause?.message ?? (error as Error).message;
       throw new IngestError(
-        `no response from ${this.#base.origin} (${why}). Check that the server is running there; \`npm start\` starts one`,
+        `no response from ${this.#base.origin} (${reason}). Check that the server is running there; \`npm start\` starts one`,
       );
     }
   }
@@ -76,7 +76,7 @@ async function bodyOf(path: string, response: Response): Promise<Record<string, 
   try {
     return (await response.json()) as Record<string, unknown>;
   } catch {
-    throw foreignResponse(path, response);
+    throw foreignResponseError(path, response);
   }
 }
 
@@ -89,9 +89,9 @@ async function errorOf(path: string, response: Response): Promise<IngestError> {
     const where = first === undefined ? '' : `: ${first.path === '' ? '' : `${first.path} `}${first.message}`;
     return new IngestError(`${path} returned ${response.status} ${error}${where}`);
   } catch {
-    return foreignResponse(path, response);
+    return foreignResponseError(path, response);
   }
 }
 
-const foreignResponse = (path: string, { status }: Response): IngestError =>
+const foreignResponseError = (path: string, { status }: Response): IngestError =>
   new IngestError(`${path} returned ${status}, but the response is not from Countersign. Check the address of the server`);

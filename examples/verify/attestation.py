@@ -51,11 +51,11 @@ def verify(data, keys):
         raise Invalid([(error.code, str(error))]) from None
     # The envelope has no time, so the time of the decision counts: it must not be after the key was retired. Times are compared as text.
     decided_at = response['timestamp']
-    in_time = [key for key in signers if key.retired_at is None or forms.is_instant(decided_at) and decided_at <= key.retired_at]
-    if not in_time:
+    signers_in_time = [key for key in signers if key.retired_at is None or forms.is_instant(decided_at) and decided_at <= key.retired_at]
+    if not signers_in_time:
         names = note.line_of_keys(signers)
         raise Invalid([('key_retired', f'the decision was made at {shown(decided_at)}, when every key that signed it was already retired: {names}')])
-    return VerifiedAttestation(response, in_time)
+    return VerifiedAttestation(response, signers_in_time)
 
 
 def _open_envelope(envelope):

@@ -26,7 +26,7 @@ def check_other(log):
     def check(arguments):
         verify, summarize = _OTHERS[log]
         try:
-            audit = _audit(arguments)
+            audit = _verified_audit(arguments)
         except Invalid as error:
             return invalid(error, 'broken')
         steps = audit and audit.steps(log)
@@ -39,7 +39,7 @@ def check_other(log):
     return check
 
 
-def _audit(arguments):
+def _verified_audit(arguments):
     """Verifies the export of the audit ledger, whose entries permit earlier times in other logs and explain abandoned heads.
 
     Returns its Chain, or None without --audit. Raises Invalid if the export is not valid."""
@@ -61,7 +61,7 @@ def _other_tenant(audit, tenant_id):
 
 
 def _check(arguments, log, verify, summarize, audit=None):
-    keys, tenant_id = trusted_keys(arguments.key, None if arguments.tenant is None else uuid(arguments.tenant, '--tenant'))
+    keys, tenant_id = trusted_keys(arguments.key, None if arguments.tenant is None else checked_uuid(arguments.tenant, '--tenant'))
     if keys is not None and not arguments.checkpoint:
         raise Unusable('--key checks the signatures of checkpoints: give them with --checkpoint')
     # Checked before the export, which may be long. A checkpoint with an invalid signature is no evidence.
@@ -77,13 +77,13 @@ def _check(arguments, log, verify, summarize, audit=None):
     except ndjson.InvalidLine as error:
         where = f'line {error.line}' if error.seq is None else f'line {error.line} (seq {error.seq})'
         first_bad = {'line': error.line, 'seq': error.seq, 'problems': problems_of(error)}
-        facts = {'first_bad': first_bad, 'entries_whole_before': error.line - 1, 'kept': comparison.facts(ended=False)}
+        facts = {'first_bad': first_bad, 'entries_whole_before': error.line - 1, 'kept': comparison.facts(has_ended=False)}
         return Verdict(BROKEN, f'broken at {where}: {error}', facts)
     root = note.to_base64(comparison.tree.root())
     line, facts = summarize(result)
     # Only the audit ledger records where the times of another log may go back.
     times_checked = log == 'audit' or arguments.audit is not None
-    facts = {'entries': result.entries, **facts, 'root': root, 'kept': comparison.facts(ended=True), 'times_checked': times_checked}
+    facts = {'entries': result.entries, **facts, 'root': root, 'kept': comparison.facts(has_ended=True), 'times_checked': times_checked}
     chain = result if log == 'audit' else audit
     restored = [] if chain is None else chain.restored(log)
     owner = tenant_id or getattr(result, 'tenant_id', None)
@@ -173,13 +173,13 @@ def trusted_keys(key_arguments, tenant_id=None):
             if re.match(r'[^+\s]+\+[0-9a-f]{8}\+', text):
                 keys.append(note.read_verifier_key(text))
                 continue
-            keys_of_file, named = note.read_trust(read_document(text))
+            keys_of_file, tenant_of_file = note.read_trust(read_document(text))
         except Invalid as error:
             raise Unusable(f'--key: {error}') from None
         keys += keys_of_file
-        if None not in (named, tenant_id) and named != tenant_id:
-            raise Unusable(f'--key: the trust file is of the tenant {named}, not of {tenant_id}')
-        tenant_id = named or tenant_id
+        if None not in (tenant_of_file, tenant_id) and tenant_of_file != tenant_id:
+            raise Unusable(f'--key: the trust file is of the tenant {tenant_of_file}, not of {tenant_id}')
+        tenant_id = tenant_of_file or tenant_id
     return keys, tenant_id
 
 
@@ -205,7 +205,7 @@ def read_kept_head(text, log):
     return kept.Head(f'head of size {size}', size, root, None, None)
 
 
-def uuid(text, option):
+def checked_uuid(text, option):
     if not re.fullmatch('[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}', text):
         raise Unusable(f'{option} must be a UUID of 36 characters')
     return text.lower()  # stored, hashed and used for key derivation in lower case

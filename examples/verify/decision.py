@@ -91,10 +91,10 @@ def verify(data, key):
 
 
 def _digest_problems(response, computed):
-    sent = response['response_sha256']
-    if hmac.compare_digest(computed, sent):
+    stated = response['response_sha256']
+    if hmac.compare_digest(computed, stated):
         return []
-    return [('digest_mismatch', f'response_sha256 does not match: it is {sent}, but the signed members hash to {computed}')]
+    return [('digest_mismatch', f'response_sha256 does not match: it is {stated}, but the signed members hash to {computed}')]
 
 
 def _check_shape(response):

@@ -71,9 +71,9 @@ class Replay:
             raise ValueError('the agent is not registered')
         read = {'agent': None, 'approval': None, 'evaluation': None, 'open_recertifications': 0}
         if _names_request(decision):
-            read = state.evidence(agent_id=agent, harness_id=_harness(decision))
-            found = None if read['evaluation'] is None else read['evaluation']['id']
-            if found != evaluation:
+            read = state.evidence(agent_id=agent, harness_id=_harness_of(decision))
+            found_id = None if read['evaluation'] is None else read['evaluation']['id']
+            if found_id != evaluation:
                 return None
         elif agent is not None:
             harnesses = (None, decision['evaluation'].get('harness_id'))
@@ -93,7 +93,7 @@ def _names_request(decision):
     return any(name in decision for name in evidence.REQUEST_MEMBERS)
 
 
-def _harness(decision):
+def _harness_of(decision):
     harness = decision['harness_id']
     if harness is not None and type(harness) is not str:
         raise ValueError('harness_id is not a string')
@@ -120,14 +120,14 @@ def _difference(decision, document, limit):
         stated = decision[name]
         if name == 'checks':
             stated = [evidence.without_message(one) for one in stated]
-        if name == 'evaluation_age' and _same_age(stated, value):
+        if name == 'evaluation_age' and _is_same_age(stated, value):
             continue
         if jcs.canonicalize(stated) != jcs.canonicalize(value):
             return 'verdict_mismatch', f'{name} does not follow from the evidence log: it gives {shown(value)}'
     return None
 
 
-def _same_age(stated, computed):
+def _is_same_age(stated, computed):
     if type(stated) not in (int, float) or computed is None:
         return stated is None and computed is None
     return abs(stated - computed) <= AGE_DIFFERENCE_MAX_HOURS

@@ -109,8 +109,8 @@ def decision_response(signed_part):
     """The complete response for a signed part (D)."""
     key = decision.decision_key(MASTER_SECRET, TENANT, signed_part['key_id'])
     digest = decision.response_sha256(signed_part)
-    about = {'response_sha256': digest, 'signature': decision.signature(key, digest), 'signature_alg': decision.SIGNATURE_ALG}
-    return {**signed_part, **about}
+    signature_members = {'response_sha256': digest, 'signature': decision.signature(key, digest), 'signature_alg': decision.SIGNATURE_ALG}
+    return {**signed_part, **signature_members}
 
 
 def decision_vectors():

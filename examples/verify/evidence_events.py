@@ -14,11 +14,11 @@ from verdict import shown
 EVIDENCE_DOMAIN = b'countersign/evidence/v1\n'
 STATUSES = ('scheduled', 'running', 'passing', 'failing')
 
-_EXACT = re.compile(r'[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z')
+_EXACT_INSTANT = re.compile(r'[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z')
 
 
-def _is_exact_or_null(value):
-    return value is None or (isinstance(value, str) and _EXACT.fullmatch(value) is not None)
+def _is_exact_instant_or_null(value):
+    return value is None or (isinstance(value, str) and _EXACT_INSTANT.fullmatch(value) is not None)
 
 
 def _is_number_or_null(value):
@@ -45,7 +45,7 @@ MEMBERS = {
     'evaluation.recorded': {
         'category': (forms.is_text_or_null, 'a string or null'),
         'document_sha256': (forms.is_hash, '64 lower-case hex digits'),
-        'evaluated_at': (_is_exact_or_null, 'a UTC time with microseconds or null'),
+        'evaluated_at': (_is_exact_instant_or_null, 'a UTC time with microseconds or null'),
         'evaluation_id': (forms.is_uuid, 'a UUID in lower case'),
         'harness_id': (forms.is_uuid_or_null, 'a UUID in lower case or null'),
         'name': (forms.is_text, 'a string'),
@@ -89,8 +89,8 @@ class EvidenceLog(EventLog):
     check_members = staticmethod(check_members)
     leaf_data = staticmethod(leaf_data)
 
-    def __init__(self, *more):
-        super().__init__(*more)
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.state = evidence_state.State()
 
     @property
@@ -99,12 +99,12 @@ class EvidenceLog(EventLog):
 
     def conflicts(self, event):
         agent = event['agent_id']
-        registers = event['action'] == 'agent.registered'
-        if not registers and agent not in self.agents:
+        is_registration = event['action'] == 'agent.registered'
+        if not is_registration and agent not in self.agents:
             return [('unknown_agent', f'agent {agent} is not registered')]
-        if registers and agent in self.agents:
+        if is_registration and agent in self.agents:
             return [('registered_twice', f'agent {agent} is registered twice')]
-        namesake = self.state.by_name.get(event['agent_name']) if registers else None
+        namesake = self.state.by_name.get(event['agent_name']) if is_registration else None
         if namesake is not None:
             return [('registered_twice', f"agent {agent} is registered with the name of agent {namesake.agent['id']}")]
         return []

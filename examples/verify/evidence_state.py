@@ -84,10 +84,10 @@ def with_microseconds(instant):
 
 
 def _evaluation(event):
-    same = ('category', 'evaluated_at', 'harness_id', 'name', 'pass_rate', 'recorded_by', 'status')
-    return {**{name: event[name] for name in same}, 'id': event['evaluation_id'], 'recorded_at': with_microseconds(event['recorded_at'])}
+    copied_members = ('category', 'evaluated_at', 'harness_id', 'name', 'pass_rate', 'recorded_by', 'status')
+    return {**{name: event[name] for name in copied_members}, 'id': event['evaluation_id'], 'recorded_at': with_microseconds(event['recorded_at'])}
 
 
 def _other_evaluation(event):
-    same = ('evaluated_at', 'name', 'pass_rate', 'status', 'suite')
-    return {**{name: event[name] for name in same}, 'recorded_at': with_microseconds(event['recorded_at'])}
+    copied_members = ('evaluated_at', 'name', 'pass_rate', 'status', 'suite')
+    return {**{name: event[name] for name in copied_members}, 'recorded_at': with_microseconds(event['recorded_at'])}

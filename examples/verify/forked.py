@@ -21,12 +21,12 @@ def run_forked(arguments, stdin=b'', folder=None):
     """Runs `verify.py ARGUMENTS` in a folder. Returns what subprocess.run returns.
 
     The return code is -14 if the command does not end within SECONDS_MAX."""
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        given.write(stdin)
-        given.seek(0)
+    with tempfile.TemporaryFile() as stdin_file, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        stdin_file.write(stdin)
+        stdin_file.seek(0)
         pid = os.fork()
         if pid == 0:
-            _run(arguments, (given, out, errors), folder)
+            _run(arguments, (stdin_file, out, errors), folder)
         _, status = os.waitpid(pid, 0)
         out.seek(0)
         errors.seek(0)
@@ -58,8 +58,8 @@ def _run(arguments, streams, folder):
 def main():
     for line in sys.stdin:
         request = json.loads(line)
-        ended = run_forked(request['arguments'], base64.b64decode(request['stdin']))
-        response = {'status': ended.returncode, 'out': ended.stdout.decode(), 'err': ended.stderr.decode()}
+        process = run_forked(request['arguments'], base64.b64decode(request['stdin']))
+        response = {'status': process.returncode, 'out': process.stdout.decode(), 'err': process.stderr.decode()}
         print(json.dumps(response), flush=True)
 
 

@@ -32,11 +32,11 @@ class Comparison:
     def is_met(self, head):
         return self.roots.get(head.size) == head.root
 
-    def facts(self, ended):
-        """The verdict on each kept head. A head of more rows than were read is `beyond_the_end` if the log `ended`, else `not_reached`."""
+    def facts(self, has_ended):
+        """The verdict on each kept head. A head of more rows than were read is `beyond_the_end` if the log `has_ended`, else `not_reached`."""
         facts = []
         for head in self.heads:
-            verdict = 'met' if self.is_met(head) else 'not_met' if head.size in self.roots else 'beyond_the_end' if ended else 'not_reached'
+            verdict = 'met' if self.is_met(head) else 'not_met' if head.size in self.roots else 'beyond_the_end' if has_ended else 'not_reached'
             fact = {'from': head.source, 'size': head.size, 'root': note.to_base64(head.root), 'verdict': verdict}
             if head.origin is not None:
                 fact.update(origin=head.origin, signed_by=[note.facts_of_key(key) for key in head.signers])
@@ -48,16 +48,16 @@ class Comparison:
         origin = self._origin(log, tenant_id)
         own = [head for head in self.heads if head.origin in (None, origin)]
         foreign = [head for head in self.heads if head not in own]
-        problems = [('other_origin', _foreign(head, log, origin)) for head in foreign]
-        problems += [('fork', message) for message in _forks(own)]
+        problems = [('other_origin', _foreign_message(head, log, origin)) for head in foreign]
+        problems += [('fork', message) for message in _fork_messages(own)]
         matched_rows = 0
         for head in own:
             if head.size > self.tree.size:
-                problems.append(('cut_off', _cut_off(head, log, self.tree.size) + restores.remark(head, restored)))
+                problems.append(('cut_off', _cut_off_message(head, log, self.tree.size) + restores.remark(head, restored)))
             elif self.is_met(head):
                 matched_rows = head.size
             else:
-                message = _not_met(head, log, self.roots[head.size], matched_rows) + restores.remark(head, restored)
+                message = _not_met_message(head, log, self.roots[head.size], matched_rows) + restores.remark(head, restored)
                 problems.append(('checkpoint_not_met', message))
         return problems
 
@@ -79,12 +79,12 @@ def _kind(head):
     return 'head' if head.origin is None else 'checkpoint'
 
 
-def _foreign(head, log, origin):
+def _foreign_message(head, log, origin):
     wanted = ascii(origin)[1:-1] if origin else f'a log of the kind {log}'
     return f'{head.source} is of {ascii(head.origin)[1:-1][:120]}, not of {wanted}: it says nothing about this export'
 
 
-def _forks(heads):
+def _fork_messages(heads):
     for one, other in zip(heads, heads[1:]):
         if one.size == other.size and one.root != other.root:
             signed = one.signers and other.signers
@@ -92,7 +92,7 @@ def _forks(heads):
             yield f'{one.source} and {other.source} have the same size ({one.size}) and different roots: the log was forked{rest}'
 
 
-def _not_met(head, log, root, matched_rows):
+def _not_met_message(head, log, root, matched_rows):
     row, chain, ledger = _WORDS[log]
     whole = f'; the first {_rows(log, matched_rows)} match another kept head' if matched_rows else ''
     return (
@@ -101,7 +101,7 @@ def _not_met(head, log, root, matched_rows):
     )
 
 
-def _cut_off(head, log, size):
+def _cut_off_message(head, log, size):
     return (
         f'{head.source} covers {_rows(log, head.size)}, but the export ends after {size}: '
         f'the tail was cut off, or the export is older than the {_kind(head)}'

@@ -81,8 +81,8 @@ class EventLog:
 class KeyTrail(EventLog):
     """One tenant's key audit trail. A key is minted once, and has no events after its revocation."""
 
-    def __init__(self, *more):
-        super().__init__(*more)
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self._keys = {}
 
     def conflicts(self, event):

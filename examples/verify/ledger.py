@@ -74,24 +74,24 @@ class Chain:
             raise InvalidLine([(error.code, str(error))], seq=row['seq']) from None
         problems = []
 
-        def wrong(code, message):
+        def add_problem(code, message):
             problems.append((code, message))
 
         if row['row_hash'] != computed:
-            wrong('row_hash_mismatch', f'row_hash does not match: it is {row["row_hash"]}, but the other members hash to {computed}')
+            add_problem('row_hash_mismatch', f'row_hash does not match: it is {row["row_hash"]}, but the other members hash to {computed}')
         if self.tenant_id is not None and row['tenant_id'] != self.tenant_id:
             actual, expected = shown(row['tenant_id']), shown(self.tenant_id)
             if self._tenant_was_given:
-                wrong('other_tenant', f'the row belongs to tenant {actual}, not to {expected}')
+                add_problem('other_tenant', f'the row belongs to tenant {actual}, not to {expected}')
             else:
-                wrong('tenant_changes', f'the tenant changes from {expected} to {actual}')
+                add_problem('tenant_changes', f'the tenant changes from {expected} to {actual}')
         if row['seq'] != self.entries + 1:
-            wrong('seq_gap', f'seq is {row["seq"]}, expected {self.entries + 1}')
+            add_problem('seq_gap', f'seq is {row["seq"]}, expected {self.entries + 1}')
         if row['prev_hash'] != self.head:
-            wrong('prev_hash_mismatch', f'prev_hash does not link: it is {shown(row["prev_hash"])}, expected {shown(self.head)}')
+            add_problem('prev_hash_mismatch', f'prev_hash does not link: it is {shown(row["prev_hash"])}, expected {shown(self.head)}')
         before, at = self._recorded_at, row['recorded_at']
         if before is not None and at < before and not corrections.allows(corrections.step_in(row, 'audit'), row['seq'], before, at):
-            wrong('recorded_at_backwards', f'recorded_at goes backwards, from {self._recorded_at} to {row["recorded_at"]}')
+            add_problem('recorded_at_backwards', f'recorded_at goes backwards, from {self._recorded_at} to {row["recorded_at"]}')
         if problems:
             raise InvalidLine(problems, seq=row['seq'])
         self.tenant_id = row['tenant_id']

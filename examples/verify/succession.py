@@ -21,18 +21,18 @@ def fault(jwk, key, predecessor):
 
     `key` and `predecessor` are Keys, and `predecessor` has a name.
     """
-    own, signer = note.thumbprint(key.public_key), note.thumbprint(predecessor.public_key)
-    if jwk.get('predecessor') != signer:
-        return f'the key {own} does not name {signer} as its predecessor'
+    own_kid, signer_kid = note.thumbprint(key.public_key), note.thumbprint(predecessor.public_key)
+    if jwk.get('predecessor') != signer_kid:
+        return f'the key {own_kid} does not name {signer_kid} as its predecessor'
     if key.name is None or key.name != predecessor.name:
-        return f'the key {own} and its predecessor {signer} belong to different instances'
+        return f'the key {own_kid} and its predecessor {signer_kid} belong to different instances'
     text = jwk.get('predecessor_signature')
     signature = note.from_base64(text) if isinstance(text, str) else None
     if signature is None or len(signature) != 64:
-        return f'the key {own} has no signature by its predecessor {signer}'
+        return f'the key {own_kid} has no signature by its predecessor {signer_kid}'
     instance_id = predecessor.name[len('countersign/') :]
-    if not ed25519.verify(predecessor.public_key, message(instance_id, signer, own), signature):
-        return f'the signature over the key {own} is not by its predecessor {signer}'
+    if not ed25519.verify(predecessor.public_key, message(instance_id, signer_kid, own_kid), signature):
+        return f'the signature over the key {own_kid} is not by its predecessor {signer_kid}'
     return None
 
 
@@ -57,7 +57,7 @@ def follow(known, listed):
     """
     accepted = {note.thumbprint(key.public_key): key for key in known}
     waiting = [(jwk, key) for jwk, key in listed if note.thumbprint(key.public_key) not in accepted]
-    proven, refused = [], []
+    proven, rejections = [], []
     while True:
         following = next((each for each in waiting if _text(each[0].get('predecessor')) in accepted), None)
         if following is None:
@@ -69,9 +69,9 @@ def follow(known, listed):
             proven.append(key)
             accepted[note.thumbprint(key.public_key)] = key
         else:
-            refused.append(found)
-    refused += [f'no trusted key has signed the key {note.thumbprint(key.public_key)}' for _, key in waiting]
-    return proven, refused
+            rejections.append(found)
+    rejections += [f'no trusted key has signed the key {note.thumbprint(key.public_key)}' for _, key in waiting]
+    return proven, rejections
 
 
 def keys_of_trust_file(value):
@@ -88,9 +88,9 @@ def keys_of_trust_file(value):
     live = [key for _, key in listed if key.retired_at is None]
     if not live:
         raise Invalid([('bad_key', 'the trust file has no live key')])
-    proven, refused = follow(live, _listed(value, 'successors') if 'successors' in value else [])
-    if refused:
-        raise Invalid([('bad_succession', f'the trust file has a successor that is not proven: {refused[0]}')])
+    proven, rejections = follow(live, _listed(value, 'successors') if 'successors' in value else [])
+    if rejections:
+        raise Invalid([('bad_succession', f'the trust file has a successor that is not proven: {rejections[0]}')])
     return [key for _, key in listed] + proven
 
 

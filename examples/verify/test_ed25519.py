@@ -97,7 +97,7 @@ OFF_THE_CURVE = '020000000000000000000000000000000000000000000000000000000000000
 
 
 class PublishedSignatures(unittest.TestCase):
-    def test_every_signature_of_rfc_8032_verifies_and_proof_vectors_computes_the_same(self):
+    def test_every_signature_of_rfc_8032_is_valid_and_proof_vectors_computes_it(self):
         for name, seed, public_key, message, signature in RFC_8032:
             with self.subTest(name):
                 key, text, signed = (bytes.fromhex(part) for part in (public_key, message, signature))

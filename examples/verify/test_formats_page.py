@@ -51,7 +51,7 @@ class FormatsPage(unittest.TestCase):
         """The fenced blocks right after the comment <!-- marker -->."""
         return re.findall(rf'<!-- {marker} -->\n+```\w*\n(.*?)```', self.page, re.S)
 
-    def test_its_row_has_the_stated_hash(self):
+    def test_the_row_has_the_stated_hash(self):
         (line,) = self.blocks('vector: row')
         (canonical,) = self.blocks('vector: canonical row')
         row = jcs.read(line)
@@ -59,14 +59,14 @@ class FormatsPage(unittest.TestCase):
         self.assertEqual(jcs.canonicalize(entry).decode('utf-8'), canonical.rstrip('\n'))
         self.assertEqual(ledger.verify(io.BytesIO(line.encode('utf-8'))).head, row['row_hash'])
 
-    def test_its_decision_is_valid_under_its_key(self):
+    def test_the_decision_is_valid_under_the_key(self):
         (decision_text,) = self.blocks('vector: decision')
         (key,) = re.findall(r'`K` is `([0-9a-f]{64})`', self.page)
         response = decision.verify(decision_text.encode('utf-8'), bytes.fromhex(key))
         self.assertEqual(response, vectors('decision.json')['cases'][0]['response'])
         self.assertEqual(decision.decision_key(vector_values.MASTER_SECRET, vector_values.TENANT, 'dk-1').hex(), key)
 
-    def test_its_decision_follows_from_its_evidence(self):
+    def test_the_decision_follows_from_the_evidence(self):
         (decision_text,), (canonical,) = self.blocks('vector: decision with evidence'), self.blocks('vector: evidence')
         golden = vectors('evidence.json')
         response = decision.verify(decision_text.encode('utf-8'), bytes.fromhex(golden['decision_key_hex']))
@@ -76,24 +76,24 @@ class FormatsPage(unittest.TestCase):
         rows = re.findall(r'^\| `(\w+)` \|', self.section('Evidence').partition('All members except')[0], re.M)
         self.assertEqual(set(rows), set(document))
 
-    def test_its_ingestion_key_has_the_stated_digest(self):
+    def test_the_ingestion_key_has_the_stated_digest(self):
         ((prefix, secret),) = re.findall(r'`aa_live_([0-9a-f]{12})\.([A-Za-z0-9_-]{43})`', self.page)
         self.assertEqual(len(base64.urlsafe_b64decode(secret + '=')), 32)
         self.assertIn(hashlib.sha256(secret.encode('ascii')).hexdigest(), self.page)
 
-    def test_its_seals_match_the_vectors(self):
+    def test_the_seals_match_the_vectors(self):
         for name, case in (('head seal', 1), ('row seal', 3)):
             (seal,) = self.blocks('vector: ' + name)
             self.assertEqual(seal.strip(), vectors(name.replace(' ', '-') + 's.json')['cases'][case]['seal'])
 
-    def test_its_succession_matches_the_vectors(self):
+    def test_the_succession_matches_the_vectors(self):
         golden = vectors('signing-key-succession.json')
         (text,), (members,) = self.blocks('vector: succession message'), self.blocks('vector: succession')
         self.assertEqual('countersign/signing-key-successor/v1\n' + text.strip(), golden['message'])
         members = json.loads(members)
         self.assertEqual(members, {name: golden['successor'][name] for name in members})
 
-    def test_its_tree_has_the_stated_roots(self):
+    def test_the_tree_has_the_stated_roots(self):
         (table,) = re.findall(r'<!-- vector: tree -->\n((?:\|.*\n)+)', self.page)
         tree = merkle.Tree()
         for size, line in enumerate(table.splitlines()[2:]):
@@ -105,7 +105,7 @@ class FormatsPage(unittest.TestCase):
             self.assertEqual((tree.size, tree.root().hex()), (size, hashes[-1]))
         self.assertEqual(tree.size, 3)
 
-    def test_its_key_event_has_the_stated_leaf_data(self):
+    def test_the_key_event_has_the_stated_leaf_data(self):
         (canonical,) = self.blocks('vector: key event')
         event = jcs.read(canonical)
         self.assertEqual(jcs.canonicalize(event).decode('utf-8'), canonical.rstrip('\n'))
@@ -113,7 +113,7 @@ class FormatsPage(unittest.TestCase):
         self.assertEqual(event, vectors('checkpoints.json')['key_events'][0]['event'])
         self.assertEqual(set(re.findall(r'`(\w+)`', self.section('Key event').partition('```')[0])) - {'live', 'read'}, {*key_events.MEMBERS})
 
-    def test_its_evidence_event_has_the_stated_leaf_data(self):
+    def test_the_evidence_event_has_the_stated_leaf_data(self):
         (canonical,) = self.blocks('vector: evidence event')
         event = jcs.read(canonical)
         self.assertEqual(jcs.canonicalize(event).decode('utf-8'), canonical.rstrip('\n'))
@@ -126,7 +126,7 @@ class FormatsPage(unittest.TestCase):
             for member in members:
                 self.assertIn(f'`{member}`', rows[action])
 
-    def test_its_trace_event_has_the_stated_leaf_data(self):
+    def test_the_trace_event_has_the_stated_leaf_data(self):
         (canonical,) = self.blocks('vector: trace event')
         event = jcs.read(canonical)
         self.assertEqual(jcs.canonicalize(event).decode('utf-8'), canonical.rstrip('\n'))
@@ -136,7 +136,7 @@ class FormatsPage(unittest.TestCase):
         named = {name for row in rows for name in re.findall(r'`(\w+)`', row)}
         self.assertEqual(named, {*trace_events.RECORDED, *trace_events.DROPPED, *trace_events.SUBMISSION})
 
-    def test_its_keys_checkpoint_header_and_proofs_match_the_vectors(self):
+    def test_the_keys_checkpoint_header_and_proofs_match_the_vectors(self):
         golden = vectors('checkpoints.json')
         (vkey,), (jwk,) = self.blocks('vector: vkey'), self.blocks('vector: jwk')
         self.assertEqual((vkey.strip(), json.loads(jwk)), (golden['keys'][0]['note_key'], golden['keys'][0]['jwk']))
@@ -153,7 +153,7 @@ class FormatsPage(unittest.TestCase):
         (consistency,) = self.blocks('vector: consistency')
         self.assertIn(json.loads(consistency), audit['consistency'])
 
-    def test_its_attestation_is_the_signature_of_its_decision(self):
+    def test_the_attestation_is_a_signature_of_the_decision(self):
         (decided,), (signature,) = self.blocks('vector: decision'), self.blocks('vector: attestation')
         payload = jcs.canonicalize(attestation.statement(jcs.read(decided)))
         self.assertIn(f'({len(payload)} bytes of payload)', self.page)
@@ -162,7 +162,7 @@ class FormatsPage(unittest.TestCase):
         (vkey,) = self.blocks('vector: vkey')
         attestation.verify(json.dumps(envelope).encode('ascii'), note.read_keys(vkey.encode('utf-8')))
 
-    def test_it_links_only_to_existing_sections(self):
+    def test_the_page_links_only_to_existing_sections(self):
         headings = {re.sub('[^a-z0-9 -]', '', heading.lower()).replace(' ', '-') for heading in re.findall('^#+ (.*)$', self.page, re.M)}
         self.assertLessEqual(set(re.findall(r'\]\(#([^)]*)\)', self.page)), headings)
 
@@ -170,7 +170,7 @@ class FormatsPage(unittest.TestCase):
         return self.page.partition(f'\n## {heading}\n')[2].partition('\n## ')[0]
 
     @unittest.skipUnless(shutil.which('jq') and shutil.which('openssl') and shutil.which('sh'), 'needs jq, openssl and sh')
-    def test_its_recipe_with_jq_and_openssl_accepts_only_genuine_allowed_decisions(self):
+    def test_the_recipe_with_jq_and_openssl_accepts_only_genuine_allowed_decisions(self):
         (recipe,) = self.blocks('recipe')
         golden = vectors('decision.json')
         with tempfile.TemporaryDirectory() as folder:

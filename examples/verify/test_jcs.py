@@ -76,38 +76,38 @@ class Canonicalization(unittest.TestCase):
             (deep, 'nested_too_deeply'),
         ):
             with self.subTest(code=code, value=type(value).__name__):
-                with self.assertRaises(jcs.JcsError) as refusal:
+                with self.assertRaises(jcs.JcsError) as rejection:
                     jcs.canonicalize(value)
-                self.assertEqual(refusal.exception.code, code)
+                self.assertEqual(rejection.exception.code, code)
         while deep:  # freed level by level, because the interpreter may recurse when it frees the whole list
             deep = deep[0]
 
     def test_a_number_is_exact_when_its_canonical_form_has_the_same_value(self):
-        same = ('0', '0.0', '0e5', '1', '1.0', '10e-1', '1E2', '4.50', '0.1', '1e21', '1000000000000000000000', '1e-7', '0.0000001')
-        same += ('9007199254740992', '5e-324', '1.7976931348623157e308', '-1.5e+300', '123456789012345680000')
-        for token in same:
+        exact_numbers = ('0', '0.0', '0e5', '1', '1.0', '10e-1', '1E2', '4.50', '0.1', '1e21', '1000000000000000000000', '1e-7', '0.0000001')
+        exact_numbers += ('9007199254740992', '5e-324', '1.7976931348623157e308', '-1.5e+300', '123456789012345680000')
+        for token in exact_numbers:
             with self.subTest(token):
                 jcs.canonicalize(jcs.read(token))
-        other = ('-0', '-0.0', '-0e1', '9007199254740993', '12345678901234567890', '0.1234567890123456789', '1e-400', '-1e-400')
-        other += ('1e400', '333333333.33333329', '295147905179352825856', '0.1000000000000000000001', '1e99999999999999999999')
-        other += ('1' * 5000, '0.' + '3' * 5000)
-        for token in other:
+        inexact_numbers = ('-0', '-0.0', '-0e1', '9007199254740993', '12345678901234567890', '0.1234567890123456789', '1e-400', '-1e-400')
+        inexact_numbers += ('1e400', '333333333.33333329', '295147905179352825856', '0.1000000000000000000001', '1e99999999999999999999')
+        inexact_numbers += ('1' * 5000, '0.' + '3' * 5000)
+        for token in inexact_numbers:
             with self.subTest(token[:40]):
-                with self.assertRaises(jcs.JcsError) as refusal:
+                with self.assertRaises(jcs.JcsError) as rejection:
                     jcs.read(token)
-                self.assertEqual(refusal.exception.code, 'inexact_number')
+                self.assertEqual(rejection.exception.code, 'inexact_number')
 
     def test_text_that_is_not_json_or_repeats_a_member_is_rejected(self):
         for text in ('', ' ', '{', '[1,]', '{"a":1,}', 'NaN', '[Infinity]', '-Infinity', '01', '+1', '.5', '1.', "'a'", '"\t"', '"\\x"'):
             with self.subTest(text):
-                with self.assertRaises(jcs.JcsError) as refusal:
+                with self.assertRaises(jcs.JcsError) as rejection:
                     jcs.read(text)
-                self.assertEqual(refusal.exception.code, 'bad_json')
+                self.assertEqual(rejection.exception.code, 'bad_json')
         for text in ('{"a":1,"a":1}', '[{"b":{"a":1,"\\u0061":2}}]', '{"":0,"":0}'):
             with self.subTest(text):
-                with self.assertRaises(jcs.JcsError) as refusal:
+                with self.assertRaises(jcs.JcsError) as rejection:
                     jcs.read(text)
-                self.assertEqual(refusal.exception.code, 'duplicate_member')
+                self.assertEqual(rejection.exception.code, 'duplicate_member')
 
 
 if __name__ == '__main__':

@@ -60,7 +60,7 @@ def check_decision(arguments):
 
 
 def derive_decision_key(arguments):
-    tenant_id = check_log.uuid(arguments.tenant, '--tenant')
+    tenant_id = check_log.checked_uuid(arguments.tenant, '--tenant')
     if not arguments.key_id:
         raise Unusable('--key-id is empty')
     with open_input(arguments.master_secret_file) as stream:

@@ -7,7 +7,7 @@ const PATH = '/api/public/audit';
 
 /** Appends a tenant's own entries to the ledger. Returns the row_hash that CI would keep in its log. */
 export async function appendOwnEntries(narrator: Narrator, api: Api, decision: PromotionDecision): Promise<string> {
-  narrator.chapter(
+  narrator.startChapter(
     'Who did what: the audit ledger',
     'The pipeline deploys the agent and records the deployment. Each entry contains the hash of the entry before it.',
   );

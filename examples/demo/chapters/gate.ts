@@ -12,7 +12,7 @@ export async function evaluate(api: Api, outcome: Pick<Evaluation, 'name' | 'sta
 
 /** Requests four decisions that depend only on evaluations. Returns the last one, which is allowed. */
 export async function requestFourDecisions(narrator: Narrator, api: Api): Promise<PromotionDecision> {
-  narrator.chapter(
+  narrator.startChapter(
     'The gate: may this agent go to production?',
     'The pipeline calls the gate between build and deploy. Without a recent passing evaluation, the agent is not promoted.',
   );

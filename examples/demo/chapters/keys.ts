@@ -13,7 +13,7 @@ const SCOPES: Readonly<Record<KeyName, string>> = {
 
 /** Creates the workspace and a key for each of its four systems, and shows that a key is limited to its scopes. */
 export async function createWorkspaceAndKeys(narrator: Narrator, operator: Operator, url: URL, workspace: string): Promise<Api> {
-  narrator.chapter(
+  narrator.startChapter(
     'A workspace, and keys with one scope each',
     'A workspace is a tenant with its own agents, evidence and ledger. Each of its systems gets a key with the scope that it needs.',
   );

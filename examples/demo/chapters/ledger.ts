@@ -29,7 +29,7 @@ interface LedgerInput {
 
 /** Verifies the audit ledger with the server's command and in Python, and shows that a change is detected. */
 export async function verifyLedger(narrator: Narrator, api: Api, operator: Operator, input: LedgerInput): Promise<void> {
-  narrator.chapter(
+  narrator.startChapter(
     'Verification: the ledger was not rewritten',
     'One chain contains the actions of people, the entries of CI and each blocked decision. ' +
       'An auditor gets an export of it (here a temporary file, removed at the end):',
@@ -41,7 +41,7 @@ export async function verifyLedger(narrator: Narrator, api: Api, operator: Opera
     await operator.run(['ledger', 'export', '--workspace', input.workspace, '--output', file]);
     const entries = await readEntries(file);
     for (const { seq, action, subject, recorded_by: by } of entries)
-      narrator.output(`${String(seq).padEnd(4)}${action.padEnd(24)} ${(subject ?? '').padEnd(14)} by ${by}`);
+      narrator.printOutput(`${String(seq).padEnd(4)}${action.padEnd(24)} ${(subject ?? '').padEnd(14)} by ${by}`);
     const byGate = entries.filter(({ recorded_by: by }) => by === 'system:promotion-gate').length;
     narrator.check('the export contains each blocked decision', api.blockedDecisions, byGate);
     const isInExport = entries.some(({ row_hash: hash }) => hash === input.ciRowHash);
@@ -82,10 +82,10 @@ async function verifyInPython(
 }
 
 async function verify(narrator: Narrator, args: string[]): Promise<void> {
-  narrator.act(`$ python3 examples/verify/verify.py ${args.join(' ')}`);
+  narrator.printAction(`$ python3 examples/verify/verify.py ${args.join(' ')}`);
   const { code, stdout, stderr } = await run('python3', [VERIFIER, ...args]);
   if (code !== 0) throw new CheckFailedError(`verify.py ${args[0]}: expected exit code 0, got ${code}; ${stdout}${stderr}`);
-  narrator.output(stdout.trimEnd());
+  narrator.printOutput(stdout.trimEnd());
 }
 
 /** Makes a blocked decision look like an allowed one in a copy of the export. The verifier must find the altered row. */

@@ -14,7 +14,7 @@ const approve = ({ operator, workspace }: OperatorContext, evaluation: string, r
 /** Shows that a high-risk agent needs an approval of each evaluation. */
 export async function approveHighRiskAgent(narrator: Narrator, api: Api, context: OperatorContext): Promise<void> {
   const { operator, workspace } = context;
-  narrator.chapter(
+  narrator.startChapter(
     'A high-risk agent needs the approval of a person',
     'This agent will move money, so it becomes high-risk. From now on a person must approve the evaluation that the gate uses.',
   );
@@ -31,24 +31,30 @@ export async function approveHighRiskAgent(narrator: Narrator, api: Api, context
 /** Shows that an agent needs a new evaluation after an incident. Returns the last decision, which is allowed. */
 export async function recertifyAfterIncident(narrator: Narrator, api: Api, context: OperatorContext): Promise<PromotionDecision> {
   const { operator, workspace } = context;
-  narrator.chapter(
+  narrator.startChapter(
     'After an incident: re-certification',
     'The agent promised a refund that it was not allowed to promise. An operator opens an incident and requires re-certification.',
   );
-  const about = ['--workspace', workspace, '--agent', AGENT];
+  const agentOptions = ['--workspace', workspace, '--agent', AGENT];
   const description = 'Promised a refund above its limit.';
-  await operator.run(['incidents', 'open', ...about, '--severity', 'high', '--description', description, '--recertify']);
+  await operator.run(['incidents', 'open', ...agentOptions, '--severity', 'high', '--description', description, '--recertify']);
   await api.requestDecision(AGENT, 'recertification_open');
   narrator.introduce('The re-certification cannot be closed without a new passing evaluation:');
-  const close = ['recertifications', 'close', ...about, '--rationale', 'Evaluated again with the case of the incident.'];
-  await operator.run(close, { code: 9 });
+  const closeCommand = [
+    'recertifications',
+    'close',
+    ...agentOptions,
+    '--rationale',
+    'Evaluated again with the case of the incident.',
+  ];
+  await operator.run(closeCommand, { code: 9 });
   narrator.introduce(
     'So the team adds the case to the evaluation and evaluates the agent again. The old approval does not cover the new evaluation:',
   );
   const evaluation = await evaluate(api, { name: 'nightly with the incident', status: 'passing', pass_rate: 96 });
   await api.requestDecision(AGENT, 'approval_required');
   await approve(context, evaluation, 'The case of the incident passes now.');
-  await operator.run(close);
+  await operator.run(closeCommand);
   const decision = await api.requestDecision(AGENT, 'all_conditions_met');
   narrator.explainWhy(
     'a high-risk agent returns to production only with a new passing evaluation and its approval, not after a waiting time.',

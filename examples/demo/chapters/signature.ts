@@ -17,23 +17,23 @@ export async function verifyDecision(
   workspace: string,
   decision: PromotionDecision,
 ): Promise<string> {
-  narrator.chapter(
+  narrator.startChapter(
     'Why you can trust a decision: it is signed',
     'The server signs each decision with a key that the workspace shares with its gate.',
   );
   const key = await operator.run(['decision-key', 'show', '--workspace', workspace], {
     show: () => '(64 hex digits; also a secret)',
   });
-  narrator.output(`response_sha256 ${decision.response_sha256}`);
-  narrator.output(`signature ${decision.signature} (${decision.signature_alg}, key ${decision.key_id})`);
+  narrator.printOutput(`response_sha256 ${decision.response_sha256}`);
+  narrator.printOutput(`signature ${decision.signature} (${decision.signature_alg}, key ${decision.key_id})`);
   const bytes = new Uint8Array(Buffer.from(key, 'hex'));
-  const fault = (signed: object): string | null => decisionFault(signed as Record<string, unknown>, bytes, digests) ?? null;
-  narrator.check('the signature of the last decision is valid', null, fault(decision));
+  const faultOf = (signed: object): string | null => decisionFault(signed as Record<string, unknown>, bytes, digests) ?? null;
+  narrator.check('the signature of the last decision is valid', null, faultOf(decision));
   const forged = { ...decision, allowed: false };
   narrator.check(
     'with one word changed (allowed: false) the decision is rejected',
     true,
-    fault(forged)?.includes('altered') ?? false,
+    faultOf(forged)?.includes('altered') ?? false,
   );
   narrator.explainWhy(
     'there are proxies, logs and artifacts between server and gate. The gate rejects a response that was changed there.',
