@@ -21,7 +21,7 @@ const bodyOf = (id: string): string => {
  * Sends traces from all senders. Returns the rate of stored traces, and the number of requests that did not get status 200.
  * @param honorsRetryAfter whether a sender waits after a rejection as long as Retry-After says, at least 1 s. Otherwise it waits 1 ms.
  */
-async function send(
+async function sendTraces(
   target: Target,
   seconds: number,
   honorsRetryAfter: boolean,
@@ -55,8 +55,8 @@ export const crowdingBodies: Attack = {
   bounds: { memoryMiB: 1024 },
   promise: `stores at least ${SHARE_MIN * 100} % as many traces per second as with senders that honor Retry-After`,
   run: async (target, { seconds }) => {
-    const honoring = await send(target, seconds, true);
-    const ignoring = await send(target, seconds, false);
+    const honoring = await sendTraces(target, seconds, true);
+    const ignoring = await sendTraces(target, seconds, false);
     const [ignoringRate, honoringRate] = [ignoring, honoring].map(({ perSecond }) => perSecond.toFixed(0));
     const note = `${ignoringRate} stored per second, and ${honoringRate} with senders that honor Retry-After`;
     return { rejected: ignoring.rejected, note, violations: violationsOf(honoring.perSecond, ignoring.perSecond) };

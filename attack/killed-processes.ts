@@ -21,9 +21,9 @@ export const killedProcesses: Attack = {
         await target.kill();
         await target.startProcess();
       } else process.kill(target.folder.postmaster(), 'SIGKILL');
-      const seconds = await waitForRecovery([target], target.attacker.key, killedAt);
-      recoveries.push(seconds);
-      if (seconds === undefined)
+      const recoverySeconds = await waitForRecovery([target], target.attacker.key, killedAt);
+      recoveries.push(recoverySeconds);
+      if (recoverySeconds === undefined)
         violations.push(`the service did not recover in time from a kill of the ${killsServer ? 'server' : 'database'}`);
     }
     return { rejected: 0, note: `${recoveries.length} kills, ${recoveryText(recoveries)}`, violations };

@@ -13,7 +13,7 @@ const pageRequest = ({ tenantId, cookie }: Workspace, page: string): string =>
   httpText('GET', `/api/portal/workspaces/${tenantId}/${page}`, { Cookie: cookie });
 
 /** Stores entries of almost one megabyte. A page of the list ends after about 2 MiB of documents, so it has only a few entries. */
-async function fill(target: Target): Promise<void> {
+async function storeLargeEntries(target: Target): Promise<void> {
   const caller = new Caller(target);
   for (let index = 0; index < ENTRIES; index += 1) {
     const body = { actor: 'attacker', action: 'large.entry', metadata: { text: 'x'.repeat(900_000) } };
@@ -28,7 +28,7 @@ export const loopingViewers: Attack = {
   what: `${VIEWERS} connections of one portal session that load lists and exports without pause`,
   bounds: { memoryMiB: 1024 },
   promise: "each page of another workspace's portal returns 200",
-  prepare: fill,
+  prepare: storeLargeEntries,
   run: async (target, { seconds }) => {
     const latencies: number[] = [];
     const victimErrors = new Map<number, number>();
