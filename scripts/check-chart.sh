@@ -13,8 +13,8 @@ for options in "" "$all" "$none"; do
   helm lint --strict --quiet "$chart" $options
   helm template release "$chart" --namespace governance $options | grep -c '^kind:'
 done
-# One variable must contain both the hosts of the chart and those of the value environment. If it were set twice, only its last
-# value would be used.
+# One variable must contain both the hosts of the chart and the hosts of the value `environment`. If the variable were
+# set twice, only its last value would be used.
 hosts=$(helm template release "$chart" --namespace governance --set environment.COUNTERSIGN_ALLOWED_HOSTS=agents.example.com |
   grep -A1 'name: COUNTERSIGN_ALLOWED_HOSTS' | grep value: | sort -u)
 names='release-countersign,release-countersign.governance,release-countersign.governance.svc'

@@ -18,8 +18,8 @@ const PID_FILE = 'user.pid';
 /**
  * Creates a folder in memory for the temporary files of the tests. The tests create and remove hundreds of databases of 300 files each,
  * which takes four times the processor time on a disk. Also removes folders that killed runs have left. The caller removes the new folder.
- * @returns its path; undefined if the file system does not exist or is not writable, if too little space or memory is free, or if programs
- * cannot run there.
+ * @returns the path of the new folder; undefined if the file system does not exist or is not writable, if too little space or memory is
+ * free, or if programs cannot run in the folder.
  */
 export function createMemoryFolder(): string | undefined {
   try {

@@ -53,8 +53,8 @@ describe('npm run attack', () => {
 
   test('every attack has a bound or a promise', () => {
     for (const [name, each] of Object.entries(ATTACKS)) {
-      const promised = Object.keys(each.bounds).length > 0 || 'promise' in each;
-      expect([name, promised]).toEqual([name, true]);
+      const hasBoundOrPromise = Object.keys(each.bounds).length > 0 || 'promise' in each;
+      expect([name, hasBoundOrPromise]).toEqual([name, true]);
     }
   });
 });

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const row = (given: Partial<PartRow>): PartRow => ({
+const row = (overrides: Partial<PartRow>): PartRow => ({
   part: 'audit',
   work: 'audit',
   limit: 'tiny POST',
@@ -22,9 +22,9 @@ const row = (given: Partial<PartRow>): PartRow => ({
   limitRate: 2000,
   ratio: 0.5,
   rounds: [],
-  ...given,
+  ...overrides,
 });
-const result = (date: string, given: Partial<KeptResult>): KeptResult => ({
+const result = (date: string, overrides: Partial<KeptResult>): KeptResult => ({
   date,
   commit: 'aaaaaaa',
   machine: machineClass(),
@@ -32,7 +32,7 @@ const result = (date: string, given: Partial<KeptResult>): KeptResult => ({
   rounds: 5,
   seconds: 4,
   rows: [keptRow(row({}))],
-  ...given,
+  ...overrides,
 });
 
 describe('kept results', () => {

@@ -75,7 +75,7 @@ test('make-secrets.sh creates secrets once, readable only by their owner, and th
  * @param environment variables besides the port.
  * @param address the address that the server listens on.
  */
-async function healthcheck(
+async function runHealthcheck(
   status: number | undefined,
   environment: Record<string, string> = {},
   address = '127.0.0.1',
@@ -96,17 +96,17 @@ async function healthcheck(
 }
 
 test('the health check succeeds only while the server is ready', async () => {
-  expect(await healthcheck(200)).toBe(0);
-  expect(await healthcheck(503)).toBe(1);
-  expect(await healthcheck(undefined)).toBe(1);
+  expect(await runHealthcheck(200)).toBe(0);
+  expect(await runHealthcheck(503)).toBe(1);
+  expect(await runHealthcheck(undefined)).toBe(1);
 });
 
 test('the health check reads the variables as the server does: a blank variable counts as not set', async () => {
   const blank = { COUNTERSIGN_TLS_CERT_FILE: '', COUNTERSIGN_TLS_KEY_FILE: ' ', COUNTERSIGN_HOST: '' };
-  expect(await healthcheck(200, blank)).toBe(0);
+  expect(await runHealthcheck(200, blank)).toBe(0);
   expect(textOf('scripts/image/healthcheck')).toContain(`'${VARIABLES.port.default}'`);
-  expect(await healthcheck(200, { COUNTERSIGN_HOST: '127.0.0.2' }, '127.0.0.2')).toBe(0);
-  expect(await healthcheck(200, { COUNTERSIGN_HOST: '::' }, '::')).toBe(0);
+  expect(await runHealthcheck(200, { COUNTERSIGN_HOST: '127.0.0.2' }, '127.0.0.2')).toBe(0);
+  expect(await runHealthcheck(200, { COUNTERSIGN_HOST: '::' }, '::')).toBe(0);
 });
 
 test('the command of the image passes its arguments on and replaces itself with the server', () => {

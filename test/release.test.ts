@@ -17,7 +17,7 @@ const { version } = JSON.parse(textOf('packages/server/package.json')) as { vers
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 /** Creates a folder with the scripts of a release, the version files that these scripts read, and this changelog. Returns its path. */
-function checkout(name: string, changelog: string): string {
+function createCheckout(name: string, changelog: string): string {
   const folder = join(scratch, name);
   const paths = ['scripts/release', chart, ...versionFiles, ...globSync('packages/*/package.json', { cwd: root })];
   for (const path of paths) {
@@ -35,12 +35,12 @@ describe('release', () => {
   const changelog = `# Changelog\n\n## Unreleased\n\n- later\n\n## [${version}] - 2026-12-01\n\n- this\n\n## 0.0.1\n\n- earlier\n`;
 
   test('requires a tag equal to the version of all packages and the chart, and a changelog section', () => {
-    const good = checkout('good', changelog);
+    const good = createCheckout('good', changelog);
     expect(run(good, 'check-version.sh', `v${version}`)).toBe('');
     expect(() => run(good, 'check-version.sh', 'v9.9.9')).toThrow(/the tag is 9\.9\.9/);
-    const without = checkout('without', '# Changelog\n\n## Unreleased\n');
+    const without = createCheckout('without', '# Changelog\n\n## Unreleased\n');
     expect(() => run(without, 'check-version.sh', `v${version}`)).toThrow(/CHANGELOG\.md has no version/);
-    const other = checkout('other', changelog);
+    const other = createCheckout('other', changelog);
     writeFileSync(
       join(other, chart, 'Chart.yaml'),
       textOf(`${chart}/Chart.yaml`).replace(/^appVersion: .*$/m, 'appVersion: 0.0.1'),
@@ -50,18 +50,18 @@ describe('release', () => {
 
   test('rejects a program that shows another version', () => {
     for (const [index, file] of versionFiles.entries()) {
-      const folder = checkout(`program ${index}`, changelog);
+      const folder = createCheckout(`program ${index}`, changelog);
       writeFileSync(join(folder, file), textOf(file).replace(version, '0.0.1'));
       expect(() => run(folder, 'check-version.sh', `v${version}`)).toThrow(`${file} has version 0.0.1`);
     }
   });
 
   test('the versions and the changelog of this repository agree', () => {
-    expect(run(checkout('current', textOf('CHANGELOG.md')), 'check-version.sh', `v${version}`)).toBe('');
+    expect(run(createCheckout('current', textOf('CHANGELOG.md')), 'check-version.sh', `v${version}`)).toBe('');
   });
 
   test('uses the changes of its version as notes', () => {
-    expect(run(checkout('notes', changelog), 'changes-of.sh', version).trim()).toBe('- this');
+    expect(run(createCheckout('notes', changelog), 'changes-of.sh', version).trim()).toBe('- this');
   });
 
   test('runs the tests before it publishes, has read-only permissions by default, and calls only scripts that exist', () => {

@@ -192,7 +192,7 @@ async function endProcess(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** Runs work with a connection to a database of a node, as its superuser. */
+/** Runs work with a connection to a database of a node, as the superuser of the node. */
 export async function runOnNode<T>(node: CitusNode, database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ ...node, database });
   client.on('error', () => undefined);

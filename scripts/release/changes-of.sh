@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 awk -v version="$1" '
-  /^## / { found = ($2 == version || $2 == "[" version "]"); if (found) seen = 1; next }
-  found { print }
-  END { if (!seen) { print "CHANGELOG.md has no version " version > "/dev/stderr"; exit 1 } }
+  /^## / { in_section = ($2 == version || $2 == "[" version "]"); if (in_section) exists = 1; next }
+  in_section { print }
+  END { if (!exists) { print "CHANGELOG.md has no version " version > "/dev/stderr"; exit 1 } }
 ' CHANGELOG.md

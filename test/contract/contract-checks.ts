@@ -61,15 +61,15 @@ function checksOf(target: ContractTarget, document: Json, endpoint: Endpoint): C
       (body, index): Check => [
         `example ${index + 1} is accepted`,
         async () => {
-          const reply = await send(fresh(body, `example-${index}`));
+          const reply = await send(makeUnique(body, `example-${index}`));
           return expectStatus(reply, 200) ?? schemaFault(document, endpoint.response, reply.body);
         },
       ],
     ),
-    ...rejectedCallers(target, endpoint, fresh(example, 'caller')),
+    ...rejectedCallers(target, endpoint, makeUnique(example, 'caller')),
     ...rejectedBodies(send, example),
     ...rejectedMembers(send, endpoint, example),
-    ...(endpoint.isReplayable ? repeatedRequests(send, fresh(example, 'replay')) : []),
+    ...(endpoint.isReplayable ? repeatedRequests(send, makeUnique(example, 'replay')) : []),
   ];
 }
 
@@ -175,13 +175,13 @@ function repeatedRequests(send: Send, body: Json): Check[] {
     ],
     [
       'another body with the same Idempotency-Key is rejected',
-      async () => expectError(await send(fresh(body, 'other'), headers), 422, 'idempotency_key_reused'),
+      async () => expectError(await send(makeUnique(body, 'other'), headers), 422, 'idempotency_key_reused'),
     ],
   ];
 }
 
 /** Makes a body different from the bodies of other checks: adds the suffix to each `trace_id`, `name` and `action` in it. */
-const fresh = (body: Json, suffix: string): Json =>
+const makeUnique = (body: Json, suffix: string): Json =>
   JSON.parse(JSON.stringify(body).replaceAll(/("(?:trace_id|name|action)":"[^"]*)"/g, `$1-${suffix}"`)) as Json;
 
 function endpointsOf({ paths, components }: Json): Endpoint[] {

@@ -32,7 +32,7 @@ const visibleMemberships = async () =>
   (await asServer.query('SELECT tenant_id, person_id FROM countersign.memberships')).rows.map(
     ({ tenant_id, person_id }) => `${tenant_id} ${person_id}`,
   );
-const code = (query: Promise<unknown>): Promise<string> =>
+const errorCodeOf = (query: Promise<unknown>): Promise<string> =>
   query.then(
     () => 'done',
     (error: { code: string }) => error.code,
@@ -51,23 +51,23 @@ describe('the table of memberships', () => {
     expect(await visibleMemberships()).toEqual([`${workspaces[1]} ${grace.id}`]);
   });
 
-  test('on a connection with a person and without a tenant, rejects INSERT, and UPDATE and DELETE change no row', async () => {
+  test('if a person but no tenant is set, INSERT is rejected, and UPDATE and DELETE change no row', async () => {
     await actAs({ person: grace.id });
     const insert = `INSERT INTO countersign.memberships (tenant_id, person_id, role, joined_at, seal)
       VALUES ($1, $2, 'admin', now(), sha256('') || '\\x00')`;
-    expect(await code(asServer.query(insert, [workspaces[0], grace.id]))).toBe('42501');
+    expect(await errorCodeOf(asServer.query(insert, [workspaces[0], grace.id]))).toBe('42501');
     expect((await asServer.query(`UPDATE countersign.memberships SET role = 'viewer'`)).rowCount).toBe(0);
     expect((await asServer.query('DELETE FROM countersign.memberships')).rowCount).toBe(0);
   });
 
   test('in a transaction of a tenant, shows rows of other tenants only to the statement `workspacesOf`', async () => {
     const { pool } = server.open;
-    const [theirs, after] = await inTenantTransaction(pool, workspaces[1], async (tx) => [
+    const [workspacesOfAda, rowsAfterwards] = await inTenantTransaction(pool, workspaces[1], async (tx) => [
       await workspacesOf(tx, ada.id),
       await tx.run({ name: 'test_all_memberships', text: 'SELECT tenant_id FROM countersign.memberships' }, []),
     ]);
-    expect(theirs).toHaveLength(2);
-    expect(after).toEqual([{ tenant_id: workspaces[1] }, { tenant_id: workspaces[1] }]);
+    expect(workspacesOfAda).toHaveLength(2);
+    expect(rowsAfterwards).toEqual([{ tenant_id: workspaces[1] }, { tenant_id: workspaces[1] }]);
     expect(await inPersonTransaction(pool, ada.id, membershipsOf)).toMatchObject([{ role: 'admin' }, { role: 'viewer' }]);
   });
 });
@@ -81,21 +81,21 @@ describe('the API', () => {
     });
     expect(invited.status).toBe(200);
     const [{ id }] = (await grace.browser.call('GET', `/workspaces/${workspaces[1]}/invitations`)).body.items;
-    const own = `/workspaces/${workspaces[0]}`;
+    const ownPath = `/workspaces/${workspaces[0]}`;
     const responses = [
-      await browser.call('DELETE', `${own}/members/${grace.id}`),
-      await browser.call('PATCH', `${own}/members/${grace.id}`, { role: 'viewer' }),
-      await browser.call('POST', `${own}/members/${grace.id}/password-reset`),
-      await browser.call('DELETE', `${own}/invitations/${id}`),
+      await browser.call('DELETE', `${ownPath}/members/${grace.id}`),
+      await browser.call('PATCH', `${ownPath}/members/${grace.id}`, { role: 'viewer' }),
+      await browser.call('POST', `${ownPath}/members/${grace.id}/password-reset`),
+      await browser.call('DELETE', `${ownPath}/invitations/${id}`),
     ];
     expect(responses.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
-    expect((await browser.call('GET', `${own}/members`)).body.items.map((each: { person_id: string }) => each.person_id)).toEqual(
-      [ada.id],
-    );
-    expect((await browser.call('GET', `${own}/invitations`)).body.items).toEqual([]);
-    // An invitation replaces an earlier one to the same address in its own workspace only.
-    const same = { email: 'x@example.com', role: 'viewer' };
-    expect((await browser.call('POST', `${own}/invitations`, same)).status).toBe(200);
+    expect(
+      (await browser.call('GET', `${ownPath}/members`)).body.items.map((each: { person_id: string }) => each.person_id),
+    ).toEqual([ada.id]);
+    expect((await browser.call('GET', `${ownPath}/invitations`)).body.items).toEqual([]);
+    // An invitation replaces only an earlier invitation to the same address in the same workspace.
+    const sameInvitation = { email: 'x@example.com', role: 'viewer' };
+    expect((await browser.call('POST', `${ownPath}/invitations`, sameInvitation)).status).toBe(200);
     expect((await grace.browser.call('GET', `/workspaces/${workspaces[1]}/invitations`)).body.items).toMatchObject([{ id }]);
   });
 });

@@ -28,7 +28,7 @@ const open = async (agent_id: string, more: object = {}): Promise<string> =>
     })
   ).id;
 /** The digest that the page of an incident gives for closing its re-certification; zeros if the page gives none. */
-const seenAt = async (incident: string): Promise<string> =>
+const digestForClosing = async (incident: string): Promise<string> =>
   (await approver.getResult('incidents.read', { params: { incident } })).closing?.seen ?? '0'.repeat(64);
 const close = (agent: string, seen = '0'.repeat(64)) =>
   approver.callRoute('recertifications.close', { params: { agent }, body: { rationale: 'trained anew', seen } });
@@ -73,7 +73,10 @@ describe('an incident', () => {
       obstacle: null,
       evaluation: { id: passing },
     });
-    expect((await close(agent, await seenAt(incident))).body).toEqual({ incident_ids: [incident], evaluation_id: passing });
+    expect((await close(agent, await digestForClosing(incident))).body).toEqual({
+      incident_ids: [incident],
+      evaluation_id: passing,
+    });
     expect(await approver.getResult('incidents.read', { params })).toMatchObject({
       recertification: 'closed',
       closed_by: `user:${approver.id}`,
@@ -91,12 +94,12 @@ describe('an incident', () => {
     ]);
   });
 
-  test('is not closed on another evaluation than the one that the page showed', async () => {
+  test('has a re-certification that is closed only on the evaluation that the page showed', async () => {
     await evaluate('raced');
     const agent = await idOf('raced');
     const incident = await open(agent);
     await evaluate('raced', { name: 'full safety suite', pass_rate: 100 });
-    const seen = await seenAt(incident);
+    const seen = await digestForClosing(incident);
     const unseen = await evaluate('raced', { name: 'smoke', pass_rate: 0 });
     const { status, body } = await close(agent, seen);
     expect([status, body.issues[0].message]).toEqual([
@@ -106,7 +109,10 @@ describe('an incident', () => {
       ),
     ]);
     expect((await approver.getResult('incidents.read', { params: { incident } })).recertification).toBe('open');
-    expect((await close(agent, await seenAt(incident))).body).toEqual({ incident_ids: [incident], evaluation_id: unseen });
+    expect((await close(agent, await digestForClosing(incident))).body).toEqual({
+      incident_ids: [incident],
+      evaluation_id: unseen,
+    });
   });
 
   test('for an unknown agent gets a 404, and so does closing the re-certifications of an unknown agent', async () => {

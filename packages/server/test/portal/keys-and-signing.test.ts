@@ -57,8 +57,8 @@ describe('an ingestion key', () => {
     const changed = await admin.getResult('keys.change_scopes', { params, body: { scopes: ['governance', 'telemetry'] } });
     expect([changed.scopes, await send(rotated.key)]).toEqual([['telemetry', 'governance'], 401]);
     expect((await server.post(paths.telemetry, rotated.key, { trace_id: 't', outcome: 'x' })).status).toBe(200);
-    const again = await admin.callRoute('keys.change_scopes', { params, body: { scopes: ['telemetry', 'governance'] } });
-    expect(again.status).toBe(409);
+    const repeated = await admin.callRoute('keys.change_scopes', { params, body: { scopes: ['telemetry', 'governance'] } });
+    expect(repeated.status).toBe(409);
     expect((await admin.getResult('keys.revoke', { params })).state).toBe('revoked');
     expect((await server.post(paths.telemetry, rotated.key, { trace_id: 't', outcome: 'x' })).status).toBe(401);
     for (const name of ['keys.rotate', 'keys.revoke'] as const)
@@ -135,7 +135,7 @@ describe('an ingestion key', () => {
 });
 
 describe('the decision key', () => {
-  test('is shown to an admin with a ledger entry; a new key signs after the old one is retired', async () => {
+  test('is shown to an admin, which adds a ledger entry; a new key signs after the old one is retired', async () => {
     const { decision_keys, public_keys } = await admin.getResult('signing.read');
     const jwks = await (await fetch(`${server.url}/.well-known/jwks.json`)).json();
     expect({ keys: public_keys }).toEqual(jwks);
@@ -160,14 +160,14 @@ describe('the decision key', () => {
   });
 
   test('does not sign directly after its creation, even if the older key was created while a clock was ahead', async () => {
-    const own = await server.workspace();
-    const { getResult } = await portalClient(server, own, 'admin');
+    const otherWorkspace = await server.workspace();
+    const { getResult } = await portalClient(server, otherWorkspace, 'admin');
     const [old] = (await getResult('signing.read')).decision_keys;
     const ahead = `UPDATE countersign.decision_keys SET created_at = created_at + interval '1 hour' WHERE tenant_id = $1`;
-    await server.database.sql(ahead, [own]);
-    await resealRows(server, DECISION_KEYS, 't.tenant_id = $1', [own]);
+    await server.database.sql(ahead, [otherWorkspace]);
+    await resealRows(server, DECISION_KEYS, 't.tenant_id = $1', [otherWorkspace]);
     const { key_id } = await getResult('decision_keys.rotate');
-    const key = await server.key(own);
+    const key = await server.key(otherWorkspace);
     const decision = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
     expect(decision.body.key_id).toBe(old!.key_id);
     expect((await getResult('signing.read')).decision_keys).toMatchObject([

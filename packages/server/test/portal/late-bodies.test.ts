@@ -19,27 +19,28 @@ const KEY_TO_MINT = { kind: 'live', name: 'late', scopes: ['audit'] };
 const keysPath = () => `/workspaces/${workspace}/keys`;
 
 /**
- * Sends a request without the end of its body, waits until the session was checked, and returns a function that sends the rest.
+ * Sends a request without the end of its body, and waits until the server has checked the session. Returns a function that sends the end
+ * of the body and returns the outcome of the request.
  */
 async function startRequest({ url, cookie }: Browser, method: string, path: string, body: object) {
   const text = JSON.stringify(body);
-  const sent = request(`${url}/api/portal${path}`, {
+  const clientRequest = request(`${url}/api/portal${path}`, {
     method,
     headers: { origin: url, cookie, 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
   });
   const response = new Promise<Pick<TestResponse, 'status' | 'body'>>((resolve, reject) => {
-    sent.on('error', reject).on('response', async (response) => {
+    clientRequest.on('error', reject).on('response', async (response) => {
       const chunks = await response.toArray();
       resolve({ status: response.statusCode!, body: JSON.parse(Buffer.concat(chunks).toString()) });
     });
   });
-  const uses = () => server.database.sql<{ at: Date }>(`SELECT max(last_used_at) AS at FROM countersign.sessions`);
+  const readLastUse = () => server.database.sql<{ at: Date }>(`SELECT max(last_used_at) AS at FROM countersign.sessions`);
   await server.database.sql(`UPDATE countersign.sessions SET last_used_at = clock_timestamp() - interval '1 hour'`);
-  const before = (await uses())[0]!.at.getTime();
-  sent.write(text.slice(0, 5));
-  while ((await uses())[0]!.at.getTime() === before) await sleep(5);
+  const before = (await readLastUse())[0]!.at.getTime();
+  clientRequest.write(text.slice(0, 5));
+  while ((await readLastUse())[0]!.at.getTime() === before) await sleep(5);
   return async () => {
-    sent.end(text.slice(5));
+    clientRequest.end(text.slice(5));
     return outcome(await response);
   };
 }

@@ -87,7 +87,7 @@ describe('the first start', () => {
     ]);
   });
 
-  test('the set-up link of a workspace is not valid any more after somebody else has become its admin', async () => {
+  test('the set-up link of a workspace is invalid after the operator has added an admin to the workspace', async () => {
     const tenantId = await server.workspace('third');
     const link = await createWorkspaceSetUpLink(server.open.pool, tenantId);
     const shown = async () => outcome(await open(new Browser(server), 'show', { token: tokenOf(link) }));

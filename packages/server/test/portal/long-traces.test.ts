@@ -114,10 +114,10 @@ test('the server reads only a part of a long trace for a page of steps, one step
   const steps = { second, one, models };
   expect({
     ...steps,
-    bounded: second > 0 && second <= STEPS_READ_BY_PAGE_MAX && one <= SPANS && models <= STEPS_READ_BY_MODELS_MAX,
+    isWithinLimits: second > 0 && second <= STEPS_READ_BY_PAGE_MAX && one <= SPANS && models <= STEPS_READ_BY_MODELS_MAX,
   }).toEqual({
     ...steps,
-    bounded: true,
+    isWithinLimits: true,
   });
 
   // An expression such as `fields ->> 0` is not leakproof. With row-level security, PostgreSQL 15.20 does not use it as an index condition.

@@ -100,7 +100,7 @@ describe('a password reset', () => {
    * Creates an admin of both workspaces, a member of both, and another admin of only the other workspace. `reset` requests a password
    * reset of the member as the first admin. `demote` changes the role of the first admin in the other workspace to viewer.
    */
-  async function adminOfTwo() {
+  async function createAdminOfTwoWorkspaces() {
     const elsewhere = await server.workspace();
     const adminOfBoth = await createPerson(server, { [workspace]: 'admin', [elsewhere]: 'admin' });
     const grace = await createPerson(server, { [workspace]: 'viewer', [elsewhere]: 'admin' });
@@ -117,14 +117,14 @@ describe('a password reset', () => {
   }
 
   test('is invalid after the admin lost the role in another workspace of the person', async () => {
-    const { demote, reset } = await adminOfTwo();
+    const { demote, reset } = await createAdminOfTwoWorkspaces();
     const { body } = await reset();
     expect(await demote()).toBe('200 ok');
     expect(outcome(await use(body.path, 'another good password'))).toBe('410 link_not_valid');
   });
 
   test('is refused while the admin loses the role in another workspace of the person', async () => {
-    const { elsewhere, adminOfBoth, reset } = await adminOfTwo();
+    const { elsewhere, adminOfBoth, reset } = await createAdminOfTwoWorkspaces();
     let response: Promise<TestResponse> | undefined;
     await inTenantTransaction(server.open.pool, elsewhere, async (tx) => {
       await changeRoleOf(tx, adminOfBoth.id, 'viewer');

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 /** The result of the access rule alone: the rejection, or 'let through'. */
-function expected(access: PortalRoute['access'], caller: CallerName): string {
+function expectedResult(access: PortalRoute['access'], caller: CallerName): string {
   if (access === 'anyone') return 'let through';
   if (caller === 'nobody') return '401 not_signed_in';
   if (access === 'person') return 'let through';
@@ -40,14 +40,14 @@ function expected(access: PortalRoute['access'], caller: CallerName): string {
  * rule. Changes are sent with another origin, reads with an unknown query parameter.
  */
 async function probeAccess({ method, path }: PortalRoute, browser: Browser): Promise<string> {
-  const filled = path
+  const filledPath = path
     .slice('/api/portal'.length)
     .replace(':workspace', workspace)
     .replace(/:\w+/g, () => randomUUID());
   const { status, body } =
     method === 'GET'
-      ? await browser.call(method, `${filled}?no_route_knows_this=1`)
-      : await browser.call(method, filled, undefined, { origin: 'https://elsewhere.example' });
+      ? await browser.call(method, `${filledPath}?no_route_knows_this=1`)
+      : await browser.call(method, filledPath, undefined, { origin: 'https://elsewhere.example' });
   const response = `${status} ${body.error}`;
   return response === (method === 'GET' ? '422 validation_failed' : '403 cross_origin') ? 'let through' : response;
 }
@@ -55,7 +55,7 @@ async function probeAccess({ method, path }: PortalRoute, browser: Browser): Pro
 describe('access of every caller to every route', () => {
   test.each(routes)('%s', async (_name, route) => {
     const responses = await Promise.all(CALLERS.map(async (caller) => [caller, await probeAccess(route, browsers[caller])]));
-    expect(responses).toEqual(CALLERS.map((caller) => [caller, expected(route.access, caller)]));
+    expect(responses).toEqual(CALLERS.map((caller) => [caller, expectedResult(route.access, caller)]));
   });
 
   test('the table of routes uses only the access rules anyone, person, viewer, approver and admin', () => {

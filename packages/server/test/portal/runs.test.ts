@@ -126,7 +126,7 @@ describe('the list of runs', () => {
 });
 
 /** The trace_ids of all pages of the list, or of its first pages until they have at least `runsWanted` runs. */
-async function everyPage(
+async function listTraceIds(
   reader: PortalClient,
   filter: Record<string, string>,
   runsWanted = Number.POSITIVE_INFINITY,
@@ -142,7 +142,7 @@ async function everyPage(
 }
 
 describe('the search by a part of the ID', () => {
-  const sizes = async (id: string) =>
+  const readRunCounts = async (id: string) =>
     (
       await server.database.sql<{ run_count: number }>(
         `SELECT run_count FROM countersign.run_id_segments WHERE tenant_id = $1 ORDER BY source, last_run`,
@@ -159,13 +159,13 @@ describe('the search by a part of the ID', () => {
       await server.post(paths.traces, sender, { trace_id: `Merged-${number}-trace` });
     }
     const reader = await portalClient(server, other, 'viewer');
-    const search = (text: string) => everyPage(reader, { text });
+    const search = (text: string) => listTraceIds(reader, { text });
     const texts = ['merged-', 'ED-7-', '-39', 'trace', 'nowhere'];
     const before = await Promise.all(texts.map(search));
     expect(before.map(({ length }) => length)).toEqual([40 * 41, 41, 39 + 41, 40, 0]);
-    expect((await sizes(other)).length).toBe(80);
+    expect((await readRunCounts(other)).length).toBe(80);
     while (await inTenantTransaction(server.open.pool, other, mergeRunIdSegments));
-    expect(await sizes(other)).toEqual([520, 520, 520, 40, 40]);
+    expect(await readRunCounts(other)).toEqual([520, 520, 520, 40, 40]);
     expect(await Promise.all(texts.map(search))).toEqual(before);
   });
 
@@ -189,7 +189,7 @@ describe('the search by a part of the ID', () => {
       { text: 'VENT-', source: 'telemetry' },
     ];
     for (const query of queries) {
-      const listed = await everyPage(reader, query, 4000);
+      const listed = await listTraceIds(reader, query, 4000);
       const rows = await server.database.sql<{ trace_id: string }>(
         `SELECT trace_id FROM (SELECT id, 0 AS ordinal, trace_id, outcome FROM countersign.traces WHERE tenant_id = $1
            UNION ALL SELECT submission, ordinal, trace_id, outcome FROM countersign.telemetry_events WHERE tenant_id = $1) AS run
@@ -226,7 +226,7 @@ describe('one trace', () => {
     expect(read.submissions[0]).toMatchObject({ recorded_by: `key:${key.slice(8, 20)}` });
   });
 
-  test('has the times that were sent, even the earliest and the latest time that a date-time allows', async () => {
+  test('has the times that were sent, to the millisecond, even the earliest and the latest time that a date-time allows', async () => {
     const at = { started_at: '0001-01-01T00:00:00Z', ended_at: '9999-12-31T23:59:59.999999999Z' };
     const id = await sendTrace({ trace_id: 'limits', ...at, spans: [{ span_id: 'a', kind: 'llm', name: 'n', ...at }] });
     const shown = { started_at: '0001-01-01T00:00:00.000Z', ended_at: '9999-12-31T23:59:59.999Z' };

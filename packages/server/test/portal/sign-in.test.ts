@@ -2,13 +2,13 @@ import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Argon2Cost, argon2id, hashWithJavaScript } from '../../src/people/argon2id.ts';
 
 /** The cost of each hash, in the order in which they were computed. */
-const work = vi.hoisted((): Argon2Cost[] => []);
+const hashCosts = vi.hoisted((): Argon2Cost[] => []);
 vi.mock('../../src/people/argon2id.ts', async (original) => {
   const { argon2id, ...rest } = await original<typeof import('../../src/people/argon2id.ts')>();
   return {
     ...rest,
     argon2id: (message: Buffer, salt: Buffer, tagBytes: number, cost: Argon2Cost) => {
-      work.push(cost);
+      hashCosts.push(cost);
       return argon2id(message, salt, tagBytes, cost);
     },
   };
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await server.database.sql('DELETE FROM countersign.sign_in_attempts');
-  work.length = 0;
+  hashCosts.length = 0;
 });
 
 /** Tries to sign in from an address that the proxy forwards. */
@@ -56,13 +56,13 @@ describe('the existence of an account', () => {
   test('is not revealed: no account, no password and a wrong password get the same response at the same cost', async () => {
     const responses = [];
     for (const email of ['ada@example.com', 'nobody@example.com', 'guest@example.com']) {
-      work.length = 0;
+      hashCosts.length = 0;
       const { status, headers, body } = await attempt(email, WRONG_PASSWORD);
       const comparableHeaders = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name));
-      responses.push({ status, body, comparableHeaders, work: [...work] });
+      responses.push({ status, body, comparableHeaders, hashCosts: [...hashCosts] });
     }
     expect(responses[0]).toMatchObject({ status: 401, body: { error: 'sign_in_failed', issues: [] } });
-    expect(responses[0]!.work).toEqual([{ memoryKiB: 19_456, passes: 2, lanes: 1 }]);
+    expect(responses[0]!.hashCosts).toEqual([{ memoryKiB: 19_456, passes: 2, lanes: 1 }]);
     expect(responses[1]).toEqual(responses[0]);
     expect(responses[2]).toEqual(responses[0]);
   });
@@ -87,7 +87,7 @@ describe('the limit of sign-in attempts', () => {
     const outcomes = (await Promise.all(tries)).map(outcome);
     expect(outcomes.filter((each) => each === '401 sign_in_failed')).toHaveLength(10);
     expect(outcomes.filter((each) => each === '429 rate_limited')).toHaveLength(14);
-    expect(work).toHaveLength(10);
+    expect(hashCosts).toHaveLength(10);
     const right = await attempt('ada@example.com', PASSWORD, { at: otherServer });
     expect(outcome(right)).toBe('429 rate_limited');
     const seconds = Number(right.headers.get('retry-after'));

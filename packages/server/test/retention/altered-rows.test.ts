@@ -81,7 +81,7 @@ describe('retention of altered rows', () => {
     },
   );
 
-  /** Sends 20 runs, erases each with an event of its own, and deletes the rows of dropped_traces. */
+  /** Sends 20 runs, erases them one by one in the order that `inOrder` returns, and deletes the rows of dropped_traces. */
   const eraseRuns = async (inOrder: (ids: string[]) => string[]) => {
     const erased = Array.from({ length: 20 }, (_, index) => `run-${index}`);
     for (const traceId of erased) await sendTrace(traceId);
@@ -102,12 +102,12 @@ describe('retention of altered rows', () => {
     expect((await verifyTraces(verifier, workspace.tenantId)).findings).toEqual([]);
     await verifier.end();
     // The first 20 events recorded the runs, so a search that starts over reads a page that begins after one of them.
-    const again = sent.filter(({ values }) => Number(values[1]) > 0 && Number(values[1]) < 20);
-    expect(again.length).toBeLessThanOrEqual(1);
+    const restartedReads = sent.filter(({ values }) => Number(values[1]) > 0 && Number(values[1]) < 20);
+    expect(restartedReads.length).toBeLessThanOrEqual(1);
   });
 
   test.each(['traces', 'trace_submissions'])(
-    '`ledger verify` names a row of a dropped trace that was added again to %s',
+    '`ledger verify` names a row of a dropped trace if the row was added to %s again',
     async (table) => {
       await keepFor({ traceDays: 365 });
       const added = await sendTrace('run-1');

@@ -307,7 +307,7 @@ describe('runs erase', () => {
     expect((await erase(run)).status).not.toBe(0);
   });
 
-  test('erases nothing if an inserted row names an OpenTelemetry export of another run', async () => {
+  test('erases nothing if a row inserted by SQL links the run to an OpenTelemetry export of another run', async () => {
     const { send, sendJson } = exporter(server, key);
     const other = newTrace();
     expect((await sendJson(jsonExport(chatRun(other)))).status).toBe(200);

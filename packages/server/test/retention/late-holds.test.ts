@@ -39,7 +39,7 @@ const HOLDS = {
   },
 };
 
-/** Writes a record that keeps the run. Commits it when `work` waits for the lock of its log. Returns the result of `work`. */
+/** Writes a record that keeps the run. Commits the record when `work` waits for the lock of the log. Returns the result of `work`. */
 async function runWhileWriting<T>(hold: keyof typeof HOLDS, work: () => Promise<T>): Promise<T> {
   let result: Promise<T> | undefined;
   await inTenantTransaction(server.open.pool, tenantId, async (tx) => {
@@ -62,13 +62,13 @@ const sendTelemetry = (traceId: string) => send(paths.telemetry, { trace_id: tra
 const drop = () => dropDueRecords(pool, tenantId, { now: new Date(Date.now() + 366 * 86_400_000).toISOString() });
 
 describe.each(['evaluation', 'audit entry'] as const)('while an %s that keeps a run is written', (hold) => {
-  test('retention keeps the run, and drops the others', async () => {
+  test('retention keeps the run, and drops another run', async () => {
     for (const traceId of ['held', 'free']) await sendTrace(traceId);
     expect(await runWhileWriting(hold, drop)).toMatchObject({ traces: 1, held: 1 });
     expect(await count('traces')).toBe(1);
   });
 
-  test('retention keeps the telemetry of the run, and drops the rest', async () => {
+  test('retention keeps the telemetry of the run, and drops the telemetry of another run', async () => {
     for (const traceId of ['held', 'free']) await sendTelemetry(traceId);
     expect(await runWhileWriting(hold, drop)).toMatchObject({ telemetry: 1, held: 1 });
     expect([await count('telemetry_submissions'), await count('telemetry_events')]).toEqual([1, 1]);

@@ -191,10 +191,10 @@ describe('the signing key of the embedded database', () => {
         headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
         body: '{"agent_name":"bot"}',
       }).then((response) => response.json() as Promise<{ decision_id: string }>);
-    const checkpoint = () => decide().then(async () => signatures(await get('/api/ledger/audit/checkpoint')));
+    const signNewCheckpoint = () => decide().then(async () => signatures(await get('/api/ledger/audit/checkpoint')));
     const vkeys = async () => (await outputOf(['signing-key', 'show', '--vkey'], data.environment)).split('\n');
 
-    expect(await checkpoint()).toHaveLength(1);
+    expect(await signNewCheckpoint()).toHaveLength(1);
     const [first] = await vkeys();
     // A rotation interrupted between its two files leaves the same key under both names; the next rotation continues.
     copyFileSync(secret('signing-key.pem'), secret('signing-key-previous.pem'));
@@ -204,7 +204,7 @@ describe('the signing key of the embedded database', () => {
     expect(rotation.stderr.match(/unknown variable: COUNTERSIGN_PROT/g)).toHaveLength(1);
     expect(await vkeys()).toEqual([first, expect.stringMatching(/^countersign\//)]);
     expect(await resultOf('signing-key', 'rotate')).toEqual([9, expect.stringMatching(/run `signing-key retire` first/)]);
-    expect(await checkpoint()).toHaveLength(1);
+    expect(await signNewCheckpoint()).toHaveLength(1);
     const kidOf = async (place: number) => JSON.parse(await outputOf(['signing-key', 'show'], data.environment)).keys[place].kid;
     expect(await resultOf('signing-key', 'retire', await kidOf(0))).toEqual([
       9,
@@ -213,7 +213,7 @@ describe('the signing key of the embedded database', () => {
 
     await server.end('SIGTERM');
     server = await ServerProcess.start(data.environment);
-    expect(await checkpoint()).toHaveLength(2);
+    expect(await signNewCheckpoint()).toHaveLength(2);
     const { decision_id } = await decide();
     const attestation = JSON.parse(await get(`/api/ledger/decisions/${decision_id}/attestation`));
     expect(attestation.signatures).toHaveLength(2);
@@ -232,7 +232,7 @@ describe('the signing key of the embedded database', () => {
     expect(existsSync(secret('signing-key-previous.pem'))).toBe(false);
     await server.end('SIGTERM');
     server = await ServerProcess.start(data.environment);
-    expect(await checkpoint()).toHaveLength(1);
+    expect(await signNewCheckpoint()).toHaveLength(1);
     const published = JSON.parse(await get('/.well-known/jwks.json')).keys;
     expect(published.map(({ retired_at }: { retired_at?: string }) => retired_at !== undefined)).toEqual([true, false]);
     expect(await outputOf(['ledger', 'verify', '--workspace', 'acme'], data.environment)).toMatch(/^valid/);

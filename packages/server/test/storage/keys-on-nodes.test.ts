@@ -5,7 +5,7 @@ import type { Place, TenantNodes } from '../../src/database/tenant-nodes.ts';
 import type { KeyRecord } from '../../src/storage/ingestion-keys.ts';
 import { KeysOnNodes } from '../../src/storage/keys-on-nodes.ts';
 
-const HERE = 'worker-1:5432';
+const NODE_NAME = 'worker-1:5432';
 
 const keyOf = (prefix: string, tenantId: string, trailVersion: number): KeyRecord => ({
   prefix,
@@ -45,7 +45,7 @@ const findOnCoordinator = async (pool: Pool, prefixes: readonly string[]): Promi
 
 const place: Place = {
   node: {
-    name: HERE,
+    name: NODE_NAME,
     pools: { lookup: poolOf('node', () => cluster.onNode()) },
   } as unknown as Place['node'],
   shards: new ShardGroup({
@@ -67,7 +67,7 @@ const find = async (prefixes: string[]): Promise<KeyRecord[]> =>
 beforeEach(async () => {
   cluster = {
     onCoordinator: () => [keyOf('a', 'tenant-1', 1), keyOf('b', 'tenant-2', 1)],
-    nodeOfShards: () => HERE,
+    nodeOfShards: () => NODE_NAME,
     onNode: () => [keyOf('a', 'tenant-1', 2)],
     isReachable: true,
   };
@@ -97,7 +97,7 @@ describe('the lookup of keys on nodes', () => {
 
   test.each<[string, Partial<Cluster> & { forgets?: string[] }]>([
     ['the shards have moved', { nodeOfShards: () => 'worker-2:5432', forgets: ['tenant-1'] }],
-    ['the shards have several nodes', { nodeOfShards: () => `${HERE},worker-2:5432`, forgets: ['tenant-1'] }],
+    ['the shards have several nodes', { nodeOfShards: () => `${NODE_NAME},worker-2:5432`, forgets: ['tenant-1'] }],
     ['the key is not on the node', { onNode: () => [] }],
     ['the key belongs to another tenant on the node', { onNode: () => [keyOf('a', 'tenant-2', 2)] }],
     ['the node is not reachable', { isReachable: false }],

@@ -1,6 +1,6 @@
 /*
  * Makes the database of this version for upgrade.test.ts: `npm run upgrade-fixture`. The database has rows in every table except
- * `sign_in_attempts`. Run this script before the release of each version with a new migration. Commit the two files that it writes to
+ * `sign_in_attempts`. Run this script before each release that adds a migration. Commit the two files that it writes to
  * test/fixtures/databases: VERSION.backup and VERSION.json.
  *
  * Run it with a clock far in the past: `FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f '-700d' npm run upgrade-fixture`. The test starts a

@@ -51,7 +51,7 @@ async function entriesOf(agent: string): Promise<Record<string, unknown>[]> {
   return rows.map(({ document }) => JSON.parse(document)).filter(({ subject }) => subject === agent);
 }
 
-/** The number of rows in the tables of governance acts. */
+/** The number of rows in each table of governance acts. */
 async function rowCounts(): Promise<unknown> {
   const countOf = (table: string) => `(SELECT count(*) FROM countersign.${table})`;
   const tables = ['audit_entries', 'approvals', 'incidents', 'recertifications'];

@@ -60,8 +60,8 @@ describe('changes of keys take effect on the next request on every server', () =
 });
 
 test('a key is verified without reading the key audit trail, except at its first use after a change of the trail', async () => {
-  const own = await server.workspace();
-  const key = await server.key(own);
+  const newWorkspace = await server.workspace();
+  const key = await server.key(newWorkspace);
   const needsRead = async () => {
     const [record] = await findKeys(server.open.pool, [prefixOf(key)]);
     const verification = verifyKey(server.open.pool, record!);
@@ -69,7 +69,7 @@ test('a key is verified without reading the key audit trail, except at its first
     return verification instanceof Promise;
   };
   expect([await needsRead(), await needsRead()]).toEqual([true, false]);
-  await otherServer.key(own);
+  await otherServer.key(newWorkspace);
   expect([await needsRead(), await needsRead()]).toEqual([true, false]);
 });
 
@@ -91,20 +91,20 @@ describe('keys in the database', () => {
   });
 
   test('the key audit trail records minting, rotation and revocation in order without a gap', async () => {
-    const own = await server.workspace();
-    const key = await server.key(own, ['governance']);
-    await rotateKey(server.open.pool, own, prefixOf(key), 'operator');
-    await revokeKey(server.open.pool, own, prefixOf(key), 'operator');
+    const newWorkspace = await server.workspace();
+    const key = await server.key(newWorkspace, ['governance']);
+    await rotateKey(server.open.pool, newWorkspace, prefixOf(key), 'operator');
+    await revokeKey(server.open.pool, newWorkspace, prefixOf(key), 'operator');
     const events = await server.database.sql<{ seq: number; document: string }>(
       'SELECT seq, document FROM countersign.key_events WHERE tenant_id = $1 ORDER BY seq',
-      [own],
+      [newWorkspace],
     );
     expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3]);
     expect(events.map(({ document }) => JSON.parse(document))).toMatchObject(
       ['minted', 'rotated', 'revoked'].map((action, index) => ({
         action,
         seq: index + 1,
-        tenant_id: own,
+        tenant_id: newWorkspace,
         prefix: prefixOf(key),
         recorded_by: 'operator',
         scopes: ['governance'],
