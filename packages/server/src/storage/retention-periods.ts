@@ -31,7 +31,8 @@ const LIST = sql<RawRow>(
   `SELECT ${sealedColumns(RETENTION_PERIODS, 'p')} FROM countersign.retention_periods AS p WHERE p.tenant_id = $1 ORDER BY p.number`,
 );
 
-// Senders with an ingestion key can write entries with the same action. The `recorded_by` of their entries begins with `key:`.
+// Senders with an ingestion key can also write entries with the action `retention.changed`. The `recorded_by` of their entries begins with
+// `key:`.
 const NEWEST_CHANGE = sql<{ seq: number }>(
   'find_newest_retention_change',
   `SELECT seq FROM countersign.audit_entries

@@ -7,7 +7,7 @@ const LAST_DAY = '9999-12-31';
 /**
  * SQL that is true for a run that must be kept, because one of these names it: an evaluation, an audit entry `incident.created` from a
  * sender, or an audit entry whose `retention_until` is today or later. In the canonical JSON of an entry, the last `retention_until`
- * is the entry's own member, because `metadata`, which can also contain the name, comes before it.
+ * is the entry's own member, because `metadata`, which can also contain a `retention_until`, comes before it.
  * @param traceId SQL for the trace_id of the run.
  * @param today the parameter with the current day, `YYYY-MM-DD`.
  */

@@ -171,12 +171,12 @@ function runsIn({ runs, traceIds }: Pick<SegmentColumns, 'runs' | 'traceIds'>): 
   return runs.map((run, place) => ({ run, text: texts[place] ?? '' }));
 }
 
-function storeRuns(tx: Transaction, source: RunSource, kept: readonly { run: string; text: string }[]): void {
-  if (kept.length === 0) return;
+function storeRuns(tx: Transaction, source: RunSource, runs: readonly { run: string; text: string }[]): void {
+  if (runs.length === 0) return;
   storeSegment(tx, source, {
-    runs: kept.map(({ run }) => run),
-    runCount: kept.reduce((sum, { text }) => sum + text.split(EVENT_END).length, 0),
-    traceIds: kept.map(({ text }) => text).join(RUN_END),
+    runs: runs.map(({ run }) => run),
+    runCount: runs.reduce((sum, { text }) => sum + text.split(EVENT_END).length, 0),
+    traceIds: runs.map(({ text }) => text).join(RUN_END),
   });
 }
 

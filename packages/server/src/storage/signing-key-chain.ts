@@ -23,10 +23,10 @@ export interface ChainedKey {
  */
 export function authenticSigningKeys<K extends ChainedKey>(instance: Instance, keys: readonly K[]): K[] {
   const authentic = new Map<string, K>();
-  for (let grown = true; grown; ) {
+  for (let hasGrown = true; hasGrown; ) {
     const next = keys.filter((key) => !authentic.has(key.kid) && isAuthentic(instance, key, authentic));
     for (const key of next) authentic.set(key.kid, key);
-    grown = next.length > 0;
+    hasGrown = next.length > 0;
   }
   return [...authentic.values()];
 }

@@ -46,8 +46,8 @@ export async function listSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
 }
 
 /**
- * The authentic keys with valid seals, oldest first, with times to the microsecond. Reports the other rows as broken. Returns none if the
- * row of the instance, which names the first key, has an invalid seal.
+ * The authentic keys with valid seals, oldest first, with times to the microsecond. Reports the other rows as broken. Returns no keys if
+ * the row of the instance, which names the first key, has an invalid seal.
  */
 async function readSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
   const { instance, sealed } = await readSealedKeys(pool);
@@ -76,7 +76,7 @@ async function readSealedKeys(pool: Pool): Promise<{ instance: Instance | undefi
 export const predecessorFault = (predecessor: string): string =>
   `the row of its predecessor ${predecessor} is missing or not valid`;
 
-/** The ID of the first predecessor of a key whose row is missing or has an invalid seal; undefined if there is none. */
+/** The ID of the first predecessor in a key's chain whose own row is missing or has an invalid seal; undefined if there is none. */
 export const findMissingPredecessor = async (pool: Pool, kid: string): Promise<string | undefined> =>
   missingPredecessor((await readSealedKeys(pool)).sealed, kid);
 

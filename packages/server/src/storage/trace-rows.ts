@@ -18,7 +18,7 @@ export interface SubmissionFacts {
   exportSha256: string | null;
   /** Null if the row of the trace is missing. */
   traceId: string | null;
-  /** Null if the trace has no agent, or its row is missing. */
+  /** Null if the trace has no agent, or the row of the trace is missing. */
   agentId: string | null;
   /** Null if the row of the trace is missing. */
   submissionCount: number | null;
@@ -53,11 +53,11 @@ export async function readSubmissionFacts(
   const digests = (await readDocumentsOf(tx, [...rows, ...exports])).map((document) =>
     document === undefined ? null : hash('sha256', document, 'hex'),
   );
-  const ofExports = new Map(exports.map(({ id }, index) => [id, digests[rows.length + index]!]));
+  const exportDigests = new Map(exports.map(({ id }, index) => [id, digests[rows.length + index]!]));
   return rows.map(({ id, number, receivedAt, recordedBy, traceId, agentId, submissionCount, ...row }, index) => ({
     ...{ id, number, receivedAt, recordedBy, traceId, agentId, submissionCount },
     documentSha256: digests[index]!,
-    exportSha256: row.export === null ? null : (ofExports.get(row.export) ?? null),
+    exportSha256: row.export === null ? null : (exportDigests.get(row.export) ?? null),
   }));
 }
 

@@ -172,7 +172,7 @@ export interface TraceSubmission {
   place: DocumentPlace | null;
   /** The result of `spansText` for its spans. */
   spans: string;
-  /** `otlp_exports.id` of the export from which the document was mapped; null if the document was sent. */
+  /** `otlp_exports.id` of the export from which the document was mapped; null if a sender sent the document itself. */
   export: string | null;
 }
 

@@ -29,7 +29,7 @@ export function insertTreeNodes(tx: Transaction, log: LogName, nodes: readonly T
   ]);
 }
 
-// Returns all hashes in one value, because one row for each hash would cost the driver more than the rest of a proof.
+// Returns all hashes in one value, because one row for each hash would cost the driver more time than all other steps of a proof.
 const READ_NODES = sql<HashesRow>(
   'read_tree_nodes',
   `SELECT string_agg(hash, ''::bytea ORDER BY index) AS hashes FROM countersign.tree_nodes

@@ -40,7 +40,7 @@ export async function acceptRestore(pool: Pool, tenantId: string, { write }: { w
       );
     const logs: RestoredLogs = {};
     for (const log of LOG_NAMES) {
-      const head = await sealedHead(tx, log);
+      const head = await readSealedHead(tx, log);
       const remembered = await headStore(tx)!.latest(tenantId, log);
       if (remembered !== undefined && (await contradictsCheckpoint(tx, log, remembered, head)))
         logs[log] = {
@@ -82,7 +82,7 @@ async function contradictsCheckpoint(
   throw new RuleViolationError(`the stored rows of the log ${log} do not match its head: they were changed. ${UNEXPLAINED}`);
 }
 
-async function sealedHead(tx: Transaction, log: LogName): Promise<StoredHead> {
+async function readSealedHead(tx: Transaction, log: LogName): Promise<StoredHead> {
   const head = await readHead(tx, log);
   const fault = head === undefined ? 'it is missing' : sealFault(tx, log, head);
   if (head === undefined || fault !== undefined)

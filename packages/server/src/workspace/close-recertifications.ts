@@ -9,7 +9,7 @@ import { type AgentReference, checkReference } from './governance-act.ts';
 import { RuleViolationError } from './rule-violation.ts';
 import { requireText } from './wrong-input.ts';
 
-/** The closed re-certifications and their evaluation. */
+/** The closed re-certifications, and the evaluation that allowed closing them. */
 export interface ClosedRecertifications {
   incidentIds: string[];
   evaluationId: string;
@@ -22,7 +22,8 @@ export interface ClosedRecertifications {
  * @param closing `seen` is the digest of what the person saw about this evaluation (`digestOfSeenFacts`). The command line shows no facts,
  * so it omits the digest.
  * @throws NotFoundError for an unknown agent.
- * @throws RuleViolationError if nothing is open, if the evaluation does not meet these conditions, or if the person saw another evaluation.
+ * @throws RuleViolationError if nothing is open, if the evaluation does not meet these conditions, or if the person saw another evaluation
+ *   or other facts about it.
  */
 export async function closeRecertifications(
   pool: Pool,

@@ -19,7 +19,7 @@ export async function createWorkspace(pool: Pool, name: string): Promise<string>
   return inTenantTransaction(pool, newId(), async (tx) => {
     if (await isTenantNameInUse(tx, name))
       throw new RuleViolationError(`a workspace named ${JSON.stringify(name)} exists already; choose another name`);
-    await makeWorkspace(tx, name);
+    await insertWorkspace(tx, name);
     return tx.tenantId;
   });
 }
@@ -31,12 +31,12 @@ export async function createWorkspace(pool: Pool, name: string): Promise<string>
 export async function createWorkspaceBy<T>(pool: Pool, name: string, by: ActorName, work: (act: Act) => Promise<T>): Promise<T> {
   requireName('the name', name);
   return inTenantTransaction(pool, newId(), async (tx) => {
-    await makeWorkspace(tx, name);
+    await insertWorkspace(tx, name);
     return actIn(tx, by, work);
   });
 }
 
-async function makeWorkspace(tx: Transaction, name: string): Promise<void> {
+async function insertWorkspace(tx: Transaction, name: string): Promise<void> {
   await insertTenant(tx, name);
   await Promise.all([insertSealedHeads(tx), insertDecisionKey(tx, newDecisionKeyId())]);
 }

@@ -12,8 +12,7 @@ export const newDecisionKeyId = (): string => `dk_${randomBytes(6).toString('hex
  * Adds a second live decision key and returns its ID. The new key signs only after the older one is retired. Before that, operators give it
  * to the gates, so that no gate receives a signature that it cannot verify.
  * @throws RuleViolationError if two keys are live already.
- * @throws BrokenSealError if no key is live, because the row of the live key was changed or deleted outside the server. A new key would hide
- *   this.
+ * @throws BrokenSealError if no live key has a valid seal: its row was changed or deleted outside the server. A new key would hide this.
  */
 export async function rotateDecisionKey(pool: Pool, tenantId: string, by: Actor): Promise<string> {
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
@@ -22,10 +21,10 @@ export async function rotateDecisionKey(pool: Pool, tenantId: string, by: Actor)
       throw new RuleViolationError(
         `two decision keys are live already; retire ${first!.keyId} once all gates have ${second.keyId}`,
       );
-    const signing = first?.keyId ?? (await findSigningKeyId(tx));
+    const signingKeyId = first?.keyId ?? (await findSigningKeyId(tx));
     const keyId = newDecisionKeyId();
     await insertDecisionKey(tx, keyId);
-    record({ action: 'decision_key.rotated', subject: keyId, metadata: { key_id: keyId, signing } });
+    record({ action: 'decision_key.rotated', subject: keyId, metadata: { key_id: keyId, signing: signingKeyId } });
     return keyId;
   });
 }

@@ -35,13 +35,13 @@ export async function findEvaluationToDecide(
   evaluationId: string,
   seen: string | undefined,
 ): Promise<EvaluationToDecide> {
-  const usable = evidence.usableEvaluation(evaluationId);
-  const evaluation = usable ?? (await findUnusable({ tx, findUnusableEvaluation }, evaluationId));
+  const usableEvaluation = evidence.usableEvaluation(evaluationId);
+  const evaluation = usableEvaluation ?? (await findUnusable({ tx, findUnusableEvaluation }, evaluationId));
   // The log has each agent before the agent's evaluations.
   const agent = evidence.agent(evaluation.agentId)!;
   if (seen !== undefined) requireSameFacts(seen, agent, evaluation);
   const stored = await lockApproval(tx, evaluationId);
-  return { agent, evaluation, approval: usable === undefined ? stored : loggedApproval(usable, stored) };
+  return { agent, evaluation, approval: usableEvaluation === undefined ? stored : loggedApproval(usableEvaluation, stored) };
 }
 
 async function findUnusable(
@@ -56,7 +56,7 @@ async function findUnusable(
   if (row.agentId === null)
     throw new RuleViolationError(`evaluation ${evaluationId} belongs to no agent, so it needs no approval`);
   const found = await findUnusableEvaluation(evaluationId);
-  if (found === undefined) throw broken(tx, 'evaluations', evaluationId, 'the log has no such evaluation');
+  if (found === undefined) throw brokenEvidenceError(tx, 'evaluations', evaluationId, 'the log has no such evaluation');
   return found;
 }
 
@@ -68,9 +68,9 @@ const loggedApproval = ({ approval }: KnownEvaluation, stored: ApprovalState | u
 function requireSameFacts(seen: string, { name }: KnownAgent, evaluation: RecordedEvaluation): void {
   if (seen === digestOfSeenFacts(name, evaluation)) return;
   const { id, status, passRate } = evaluation;
-  const passed = passRate === null ? '' : `, pass rate ${passRate} %`;
+  const passRateText = passRate === null ? '' : `, pass rate ${passRate} %`;
   throw new RuleViolationError(
-    `the page showed other facts about evaluation ${id} than the evidence log has: agent ${JSON.stringify(name)}, status ${status}${passed}. ` +
+    `the page showed other facts about evaluation ${id} than the evidence log has: agent ${JSON.stringify(name)}, status ${status}${passRateText}. ` +
       'Nothing was recorded. Reload the page and compare it with these facts. ' +
       'If you did not expect this, tell the operator that the database may have been changed outside the server',
   );
@@ -80,10 +80,10 @@ function requireSameFacts(seen: string, { name }: KnownAgent, evaluation: Record
 export function requireSeenLatest(seen: string, { name: agent }: KnownAgent, latest: KnownEvaluation): void {
   if (seen === digestOfSeenFacts(agent, latest)) return;
   const { id, name, status, passRate } = latest;
-  const passed = passRate === null ? 'without a pass rate' : `pass rate ${passRate} %`;
+  const passRateText = passRate === null ? 'without a pass rate' : `pass rate ${passRate} %`;
   throw new RuleViolationError(
     `the page did not show the latest evaluation of ${JSON.stringify(agent)} as it is in the evidence log: ${id}, ` +
-      `${JSON.stringify(name)}, ${status}, ${passed}. Nothing was recorded. Reload the page and compare it with these facts`,
+      `${JSON.stringify(name)}, ${status}, ${passRateText}. Nothing was recorded. Reload the page and compare it with these facts`,
   );
 }
 
@@ -100,10 +100,10 @@ export async function requireUnchangedRows(
     readAgentFacts(tx, [agent.id]),
   ]);
   const faultOfEvaluation = evaluationFault(evaluation, evaluationRow);
-  if (faultOfEvaluation !== undefined) throw broken(tx, 'evaluations', evaluation.id, faultOfEvaluation);
+  if (faultOfEvaluation !== undefined) throw brokenEvidenceError(tx, 'evaluations', evaluation.id, faultOfEvaluation);
   const faultOfAgent = agentFault(agent, agentRow);
-  if (faultOfAgent !== undefined) throw broken(tx, 'agents', agent.id, faultOfAgent);
+  if (faultOfAgent !== undefined) throw brokenEvidenceError(tx, 'agents', agent.id, faultOfAgent);
 }
 
-const broken = (tx: Transaction, table: string, id: string, fault: string): EvidenceBrokenError =>
+const brokenEvidenceError = (tx: Transaction, table: string, id: string, fault: string): EvidenceBrokenError =>
   new EvidenceBrokenError(`${table}: the row ${id} of tenant ${tx.tenantId} differs from the log: ${fault}`);

@@ -7,7 +7,7 @@ import { appendEvidence } from '../ledger/evidence-log.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
 import { findRecordedEvaluation, type RecordedEvaluation } from '../ledger/recorded-evaluation.ts';
 import { type Actor, actorName, requireRoleStill } from './actor.ts';
-import { type Act, type AgentReference, actAtHead, unknownAgent } from './governance-act.ts';
+import { type Act, type AgentReference, actAtHead, throwUnknownAgent } from './governance-act.ts';
 
 /** The context of an action that changes the evidence of promotion checks. */
 export interface EvidenceAct extends Act {
@@ -42,7 +42,7 @@ export async function evidenceAct<T>(
       evidence,
       requireAgent: (reference) =>
         (typeof reference === 'string' ? evidence.agentNamed(reference) : evidence.agent(reference.id)) ??
-        unknownAgent(reference),
+        throwUnknownAgent(reference),
       findUnusableEvaluation: (evaluationId) => findRecordedEvaluation(tx, heads.evidence, evaluationId),
       append: (fact) => void appendEvidence(tx, { ...heads.evidence, now }, [{ ...fact, recorded_by: name }]),
     });

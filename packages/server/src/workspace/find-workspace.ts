@@ -12,25 +12,27 @@ const LISTED_MAX = 10;
  * Finds a workspace by its ID, or by its name if only one workspace has it. Only for the operator, because it reads across tenants.
  * @throws RuleViolationError if no workspace or more than one matches, or if a row that was found by name was changed outside the server.
  */
-export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> {
-  const found = UUID.test(given)
-    ? await findTenantById(pool, given).then((one) => (one === undefined ? [] : [one]))
-    : await findTenantsByName(pool, given);
-  const quoted = JSON.stringify(given);
-  const [workspace] = found;
-  const changed = found.find(({ isSealed }) => !isSealed);
+export async function findWorkspace(pool: Pool, nameOrId: string): Promise<Tenant> {
+  const matches = UUID.test(nameOrId)
+    ? await findTenantById(pool, nameOrId).then((one) => (one === undefined ? [] : [one]))
+    : await findTenantsByName(pool, nameOrId);
+  const quoted = JSON.stringify(nameOrId);
+  const [workspace] = matches;
+  const changed = matches.find(({ isSealed }) => !isSealed);
   // If a workspace is given by its ID, commands accept it even if its row was changed. They show the ID instead of its name.
-  if (changed !== undefined && !UUID.test(given)) {
+  if (changed !== undefined && !UUID.test(nameOrId)) {
     throw new RuleViolationError(
       `the row of the table tenants with id ${changed.id}, named ${quoted}, has an invalid seal: it was changed outside the server, so ${quoted} may be the name of another workspace. Restore the row from a backup, or give the ID of the workspace`,
     );
   }
   if (workspace === undefined)
     throw new RuleViolationError(`there is no workspace ${quoted}; \`workspace list\` shows all workspaces`);
-  if (found.length === 1) return workspace;
-  const listed = found.slice(0, LISTED_MAX).map(({ id, createdAt }) => `${id} (created ${createdAt})`);
-  const more = found.length > LISTED_MAX ? ` and ${found.length - LISTED_MAX} more, which \`workspace list\` shows` : '';
-  throw new RuleViolationError(`${found.length} workspaces are named ${quoted}; give the ID of one: ${listed.join(', ')}${more}`);
+  if (matches.length === 1) return workspace;
+  const listed = matches.slice(0, LISTED_MAX).map(({ id, createdAt }) => `${id} (created ${createdAt})`);
+  const more = matches.length > LISTED_MAX ? ` and ${matches.length - LISTED_MAX} more, which \`workspace list\` shows` : '';
+  throw new RuleViolationError(
+    `${matches.length} workspaces are named ${quoted}; give the ID of one: ${listed.join(', ')}${more}`,
+  );
 }
 
 /**
@@ -38,8 +40,8 @@ export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> 
  */
 export function workspaceArgument(workspaces: readonly [NamedWorkspace, ...NamedWorkspace[]]): string {
   const [first] = workspaces;
-  const isIdentified = !UUID.test(first.name) && workspaces.every(({ id, name }) => id === first.id || name !== first.name);
-  return isIdentified ? first.name : first.id;
+  const isNameUsable = !UUID.test(first.name) && workspaces.every(({ id, name }) => id === first.id || name !== first.name);
+  return isNameUsable ? first.name : first.id;
 }
 
 type NamedWorkspace = Pick<Tenant, 'id' | 'name'>;

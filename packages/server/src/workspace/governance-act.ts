@@ -23,7 +23,8 @@ export interface Act {
 
 /**
  * Runs one governance action with its entry in the audit ledger, in one transaction. The head of the ledger is locked before any row. So
- * the governance actions of a workspace wait for each other, and each sees the result of the previous one, including the actor's own role.
+ * the governance actions of a workspace wait for each other, and each sees the result of the previous one, including a change of the
+ * actor's role.
  * @throws RuleViolationError if the actor has lost the required role.
  */
 export async function governanceAct<T>(pool: Pool, tenantId: string, by: Actor, work: (act: Act) => Promise<T>): Promise<T> {
@@ -64,7 +65,7 @@ export const requireAgent = (tx: Transaction, reference: AgentReference): Promis
   evidenceStates.read(
     tx,
     (state) =>
-      (typeof reference === 'string' ? state.agentNamed(reference) : state.agent(reference.id)) ?? unknownAgent(reference),
+      (typeof reference === 'string' ? state.agentNamed(reference) : state.agent(reference.id)) ?? throwUnknownAgent(reference),
   );
 
 /** Throws RuleViolationError if the person saw another name of the agent. @param seenName undefined if the person saw no page. */
@@ -77,7 +78,7 @@ export function requireSeenName({ name }: KnownAgent, seenName: string | undefin
 }
 
 /** Throws NotFoundError. For a name, the message says how an agent is registered. */
-export function unknownAgent(reference: AgentReference): never {
+export function throwUnknownAgent(reference: AgentReference): never {
   if (typeof reference !== 'string') throw new NotFoundError('this workspace has no such agent');
   throw new NotFoundError(
     `this workspace has no agent named ${JSON.stringify(reference)}; an agent is registered by the first trace, telemetry event or evaluation that names it`,

@@ -76,19 +76,19 @@ export async function changeScopes(
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
     const key = await requireUnrevokedKey(tx, keys, prefix);
     if (key.kind === 'read') throw new RuleViolationError(`${prefix} is the prefix of a read token, whose only scope is read`);
-    if (from !== undefined && !sameScopes(key.scopes, from))
+    if (from !== undefined && !areSameScopes(key.scopes, from))
       throw new RuleViolationError(
         `the scopes of key ${prefix} are now ${key.scopes.join(', ')}; reload the page and repeat the action`,
       );
     const changed = SCOPES.filter((scope) => scopes.includes(scope));
-    if (sameScopes(key.scopes, changed))
+    if (areSameScopes(key.scopes, changed))
       throw new RuleViolationError(`key ${prefix} has the scopes ${changed.join(', ')} already`);
     await replaceScopes(tx, prefix, changed);
     record('scopes_changed', { ...key, scopes: changed });
   });
 }
 
-const sameScopes = (some: readonly string[], others: readonly string[]): boolean =>
+const areSameScopes = (some: readonly string[], others: readonly string[]): boolean =>
   some.length === others.length && some.every((scope) => others.includes(scope));
 
 /**
@@ -155,7 +155,7 @@ async function keyAct<T>(pool: Pool, tenantId: string, by: Actor, act: (act: Key
     const result = await act({
       tx,
       keys,
-      record: (action, key) => append(tx, head, eventOf(tx, head, { action, key, recordedBy })),
+      record: (action, key) => appendKeyEvent(tx, head, eventOf(tx, head, { action, key, recordedBy })),
     });
     return { result, seq: head.seq + 1 };
   });
@@ -185,7 +185,7 @@ const eventOf = (
   credential_sha256: key.credentialSha256,
 });
 
-function append(tx: Transaction, head: HeadToMove, event: KeyEvent): void {
+function appendKeyEvent(tx: Transaction, head: HeadToMove, event: KeyEvent): void {
   const read = readKeyEvent(event, { seq: head.seq + 1, tenantId: tx.tenantId }, digests);
   const { canonical, hash: eventHash } = requireValidEvent(tx, 'keys', read);
   const leafData = [Buffer.from(eventHash, 'hex')];

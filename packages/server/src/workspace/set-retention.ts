@@ -48,10 +48,10 @@ export async function setRetention(pool: Pool, tenantId: string, change: Retenti
   // A change that lacks its confirmation is rejected before the comparison, which can take minutes.
   if (DAYS.some((days) => isShort(change[days])) && !change.isShortConfirmed)
     requireConfirmation((await readRetention(pool, tenantId)).current, change);
-  const verified = await comparePeriods(pool, tenantId);
+  const verifiedPeriods = await comparePeriods(pool, tenantId);
   return governanceAct(pool, tenantId, by, async ({ tx, now, record }) => {
     const periods = await readRetentionPeriods(tx);
-    if (periods.length < verified.length) throw new BrokenSealError('retention_periods');
+    if (periods.length < verifiedPeriods.length) throw new BrokenSealError('retention_periods');
     const before = periods.at(-1) ?? FOREVER;
     const after = changedDays(before, change);
     if (DAYS.every((days) => after[days] === before[days])) return false;

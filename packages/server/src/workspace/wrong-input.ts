@@ -31,7 +31,7 @@ export function requireLabel(what: string, text: string): string {
   return requireWellFormed(what, text);
 }
 
-/** Checks a label that a person types. White space around it is rejected, because it would make a different name that looks the same. */
+/** Checks a label that a person types. White space at its ends is rejected, because names that differ only there look the same. */
 export function requireName(what: string, text: string): string {
   if (text !== text.trim()) throw new InvalidInputError(`${what} must not begin or end with white space`, 'white_space_at_end');
   return requireLabel(what, text);

@@ -15,9 +15,9 @@ import type { Environment } from '../fixtures/process-environment.ts';
 import { CommandProcess, DataFolder, ServerProcess } from '../fixtures/server-process.ts';
 
 const thisFile = fileURLToPath(import.meta.url);
-const masterSecret = () => randomBytes(32).toString('base64');
-const signingKey = () => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-const SECRETS: Environment = { COUNTERSIGN_MASTER_SECRET: masterSecret(), COUNTERSIGN_SIGNING_KEY: signingKey() };
+const newMasterSecret = () => randomBytes(32).toString('base64');
+const newSigningKey = () => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+const SECRETS: Environment = { COUNTERSIGN_MASTER_SECRET: newMasterSecret(), COUNTERSIGN_SIGNING_KEY: newSigningKey() };
 
 /** Starts a server that must fail. Expects the exit code of `reason`, one stderr line that matches `line`, and no secret in its output. */
 async function expectRefusal(environment: Environment, reason: ExitReason, line: RegExp): Promise<void> {
@@ -76,8 +76,8 @@ describe('countersign-server with an external database', () => {
   });
 
   test.for([
-    ['another master secret', { COUNTERSIGN_MASTER_SECRET: masterSecret() }, /COUNTERSIGN_MASTER_SECRET/],
-    ['another signing key', { COUNTERSIGN_SIGNING_KEY: signingKey() }, /COUNTERSIGN_SIGNING_KEY/],
+    ['another master secret', { COUNTERSIGN_MASTER_SECRET: newMasterSecret() }, /COUNTERSIGN_MASTER_SECRET/],
+    ['another signing key', { COUNTERSIGN_SIGNING_KEY: newSigningKey() }, /COUNTERSIGN_SIGNING_KEY/],
     ['no master secret', { COUNTERSIGN_MASTER_SECRET: '' }, /COUNTERSIGN_MASTER_SECRET.*otherwise use the one of this database/],
     ['no signing key', { COUNTERSIGN_SIGNING_KEY: '' }, /COUNTERSIGN_SIGNING_KEY.*otherwise use the one of this database/],
   ] as const)('exits with the exit code of wrong_secret and names the variable when started with %s', async ([, wrong, line]) => {
@@ -87,7 +87,7 @@ describe('countersign-server with an external database', () => {
   test('accepts only the original signing key after a first start that stopped before storing its key in signing_keys', async () => {
     await external.sql('DELETE FROM countersign.signing_keys', 'app');
     await expectRefusal(
-      { ...environment, COUNTERSIGN_SIGNING_KEY: signingKey() },
+      { ...environment, COUNTERSIGN_SIGNING_KEY: newSigningKey() },
       'wrong_secret',
       /COUNTERSIGN_SIGNING_KEY \(or signing-key\.pem\) is not a key of this database.*set the key with which the instance was created/,
     );
@@ -201,7 +201,7 @@ describe('serve with the embedded database', () => {
   test('exits when the data was created with another master secret, and leaves no database running', async () => {
     const server = await ServerProcess.start(folder.environment);
     expect(await server.end('SIGTERM')).toBe(0);
-    const environment = { ...folder.environment, COUNTERSIGN_MASTER_SECRET: masterSecret() };
+    const environment = { ...folder.environment, COUNTERSIGN_MASTER_SECRET: newMasterSecret() };
     await expectRefusal(environment, 'wrong_secret', /COUNTERSIGN_MASTER_SECRET/);
     expect(folder.hasDatabase()).toBe(false);
   });
@@ -209,7 +209,7 @@ describe('serve with the embedded database', () => {
 
 describe('serve with a bad configuration', () => {
   const externalUrl = { DATABASE_URL: `postgres://app:${encodeURIComponent(PASSWORD)}@127.0.0.1/app` };
-  const bad: [variable: string, value: string, others?: Environment][] = [
+  const badValues: [variable: string, value: string, otherVariables?: Environment][] = [
     ['COUNTERSIGN_PORT', '65536'],
     ['COUNTERSIGN_PORT', 'http'],
     ['COUNTERSIGN_PORT', '-1'],
@@ -273,17 +273,17 @@ describe('serve with a bad configuration', () => {
   ];
 
   test('is tested for every variable except COUNTERSIGN_DATA_DIR, which accepts any text', () => {
-    const tried = new Set(bad.map(([variable]) => variable.replace(/_FILE$/, '')));
+    const tried = new Set(badValues.map(([variable]) => variable.replace(/_FILE$/, '')));
     const untried = Object.values(VARIABLES).filter(({ name }) => !tried.has(name.replace(/_FILE$/, '')));
     expect(untried.map(({ name }) => name)).toEqual(['COUNTERSIGN_DATA_DIR']);
   });
 
-  test.for(bad.map((each, index) => [index + 1, ...each] as const))(
+  test.for(badValues.map((each, index) => [index + 1, ...each] as const))(
     '%i: exits with code 3 for a bad %s, names it in one line without secrets and creates no data folder',
-    async ([, variable, value, others = {}]) => {
+    async ([, variable, value, otherVariables = {}]) => {
       const folder = new DataFolder();
       try {
-        const environment = { COUNTERSIGN_PORT: '0', ...folder.environment, ...others, [variable]: value };
+        const environment = { COUNTERSIGN_PORT: '0', ...folder.environment, ...otherVariables, [variable]: value };
         const { status, stdout, stderr } = await runHere(['serve'], environment);
         expect([status, stderr]).toEqual([
           EXIT_CODES.bad_configuration.status,
@@ -325,13 +325,13 @@ function namesInClient(): string[] {
 /** Runs a command line in this process. `serve` must fail early here, because nothing can stop its server. */
 async function runHere(args: string[], environment: Environment): Promise<{ status: number; stdout: string; stderr: string }> {
   const texts = { out: '', err: '' };
-  const into = (name: 'out' | 'err') =>
+  const textWriter = (name: 'out' | 'err') =>
     new Writable({
       write: (chunk: Buffer, _encoding, done) => {
         texts[name] += chunk.toString();
         done();
       },
     });
-  const status = await runCommandLine(args, { out: into('out'), err: into('err'), environment });
+  const status = await runCommandLine(args, { out: textWriter('out'), err: textWriter('err'), environment });
   return { status, stdout: texts.out, stderr: texts.err };
 }

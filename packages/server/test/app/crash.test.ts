@@ -66,8 +66,11 @@ describe('kill -9', () => {
       if (victim === 'the database') {
         // On a busy machine, PostgreSQL's other processes can commit for a while after the postmaster was killed.
         await until('the server has lost the database', () => callers.unavailable > 0);
-        const before = callers.acknowledged.length;
-        await until('the running server has recovered', () => callers.acknowledged.length >= before + acknowledgedMin);
+        const acknowledgedBefore = callers.acknowledged.length;
+        await until(
+          'the running server has recovered',
+          () => callers.acknowledged.length >= acknowledgedBefore + acknowledgedMin,
+        );
         expect(server.hasEnded).toBe(false);
         await callers.stop();
       } else {
@@ -79,11 +82,11 @@ describe('kill -9', () => {
       acknowledged.push(...callers.acknowledged);
 
       const toResend = callers.unconfirmed.filter(({ kind }) => kind !== 'promotionCheck');
-      for (const sent of toResend) {
-        const first = await send({ url: server.url, key }, sent);
-        const second = await send({ url: server.url, key }, sent);
+      for (const request of toResend) {
+        const first = await send({ url: server.url, key }, request);
+        const second = await send({ url: server.url, key }, request);
         expect([first.status, second.status, second.isReplay, second.body]).toEqual([200, 200, true, first.body]);
-        acknowledged.push({ ...sent, responseBody: first.body, ledgerSeq: first.ledgerSeq });
+        acknowledged.push({ ...request, responseBody: first.body, ledgerSeq: first.ledgerSeq });
       }
       await expectAllKept();
     },

@@ -107,20 +107,20 @@ describe('an external PostgreSQL', () => {
     const { tenantId, key } = await newKey(environment, 'acme');
     await expectAllKept('two_roles', tenantId, await expectService(server, key));
 
-    const granted = await external.sql<{ name: string; rights: string; columns: boolean }>(
-      `SELECT relname AS name, has_any_column_privilege('server_role', oid, 'UPDATE, REFERENCES') AS columns,
+    const tableRights = await external.sql<{ name: string; rights: string; hasColumnRights: boolean }>(
+      `SELECT relname AS name, has_any_column_privilege('server_role', oid, 'UPDATE, REFERENCES') AS "hasColumnRights",
               array_to_string(array(SELECT r FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) AS r
                                      WHERE has_table_privilege('server_role', oid, r)), ' ') AS rights
          FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relkind = 'r' AND relname = ANY ('{${APPEND_ONLY}}')`,
       'two_roles',
     );
-    expect(granted).toHaveLength(APPEND_ONLY.length);
-    expect(granted.filter(({ rights, columns }) => rights !== 'SELECT INSERT' || columns)).toEqual([]);
-    const owned = await external.sql(
+    expect(tableRights).toHaveLength(APPEND_ONLY.length);
+    expect(tableRights.filter(({ rights, hasColumnRights }) => rights !== 'SELECT INSERT' || hasColumnRights)).toEqual([]);
+    const tablesOfOtherOwners = await external.sql(
       `SELECT relname FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relowner <> 'owner_role'::regrole`,
       'two_roles',
     );
-    expect(owned).toEqual([]);
+    expect(tablesOfOtherOwners).toEqual([]);
     for (const table of APPEND_ONLY) {
       for (const change of [
         `UPDATE countersign.${table} SET tenant_id = tenant_id`,
@@ -139,7 +139,7 @@ describe('an external PostgreSQL', () => {
     await external.role('given_role');
     await external.sql('CREATE DATABASE given OWNER giving_role');
     await external.sql('REVOKE ALL ON DATABASE given FROM PUBLIC; GRANT CONNECT ON DATABASE given TO given_role');
-    const owner = {
+    const ownerEnvironment = {
       ...secrets,
       DATABASE_URL: external.url('giving_role', 'given'),
       COUNTERSIGN_MIGRATE_DATABASE_URL: external.url('giving_role', 'given'),
@@ -151,14 +151,14 @@ describe('an external PostgreSQL', () => {
       );
       return row!.may;
     };
-    await outputOf(['migrate'], owner);
+    await outputOf(['migrate'], ownerEnvironment);
     expect(await mayDelete('giving_role')).toBe(true);
     await external.sql(
       'SET ROLE giving_role; GRANT USAGE ON SCHEMA countersign TO given_role; GRANT DELETE ON countersign.traces TO given_role',
       'given',
     );
     expect(await mayDelete('given_role')).toBe(true);
-    await outputOf(['migrate'], { ...owner, DATABASE_URL: external.url('given_role', 'given') });
+    await outputOf(['migrate'], { ...ownerEnvironment, DATABASE_URL: external.url('given_role', 'given') });
     expect(await mayDelete('given_role')).toBe(false);
   });
 
@@ -181,7 +181,7 @@ describe('an external PostgreSQL', () => {
   });
 
   test.for(['SIGINT', 'SIGKILL'] as const)(
-    'when %s stops it under load, the server responds with 503 and Retry-After, recovers by itself and keeps all acknowledged records',
+    'when %s stops PostgreSQL under load, the server responds with 503 and Retry-After, recovers by itself and keeps acknowledged records',
     async (signal) => {
       const name = `stopped_${signal.toLowerCase()}`;
       const environment = await createOwnedDatabase(name);
@@ -203,19 +203,19 @@ describe('an external PostgreSQL', () => {
       expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '1']);
 
       await external.start();
-      const before = callers.acknowledged.length;
-      await until('the server has recovered', () => callers.acknowledged.length >= before + 64);
+      const acknowledgedAtRestart = callers.acknowledged.length;
+      await until('the server has recovered', () => callers.acknowledged.length >= acknowledgedAtRestart + 64);
       await callers.stop();
       expect([...callers.unexpectedResponses, ...server.errorLogLines]).toEqual([]);
       expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
       await expectAllKept(name, tenantId, callers.acknowledged);
       const resent = callers.unconfirmed.filter(({ kind }) => kind !== 'promotionCheck').slice(0, 40);
-      for (const sent of resent) expect((await send({ url: server.url, key }, sent)).status).toBe(200);
+      for (const request of resent) expect((await send({ url: server.url, key }, request)).status).toBe(200);
       await expectAllKept(name, tenantId, callers.acknowledged);
     },
   );
 
-  test('while it hangs, the server responds with 503 and Retry-After within 40 seconds; afterwards the server recovers by itself', {
+  test('while PostgreSQL hangs, the server responds with 503 and Retry-After within 40 seconds; afterwards the server recovers by itself', {
     timeout: 60_000,
   }, async () => {
     const environment = await createOwnedDatabase('hanging');
@@ -237,8 +237,8 @@ describe('an external PostgreSQL', () => {
     } finally {
       external.signalAll('SIGCONT');
     }
-    const before = callers.acknowledged.length;
-    await until('the server has recovered', () => callers.acknowledged.length >= before + 64);
+    const acknowledgedBefore = callers.acknowledged.length;
+    await until('the server has recovered', () => callers.acknowledged.length >= acknowledgedBefore + 64);
     await callers.stop();
     expect([...callers.unexpectedResponses, ...server.errorLogLines]).toEqual([]);
     await expectAllKept('hanging', tenantId, callers.acknowledged);
