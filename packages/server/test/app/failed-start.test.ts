@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-/** Starts a server that must fail. Returns its error message, the number of running intervals, and whether its workers are open. */
+/** Starts a server that must fail. Returns its error message, the number of running timers, and whether its workers are open. */
 async function failToStart(settings: Partial<Config>, parts: Partial<OpenDatabase> = {}, options: StartOptions = {}) {
   const started = vi.spyOn(globalThis, 'setInterval');
   const cleared = vi.spyOn(globalThis, 'clearInterval');
@@ -29,8 +29,8 @@ async function failToStart(settings: Partial<Config>, parts: Partial<OpenDatabas
   expect(timers.length).toBeGreaterThan(4);
   return {
     message: error.message,
-    timers: timers.filter((timer) => !stopped.has(timer)).length,
-    hasWorkers: closing.mock.calls.length === 0,
+    runningTimerCount: timers.filter((timer) => !stopped.has(timer)).length,
+    hasOpenWorkers: closing.mock.calls.length === 0,
   };
 }
 
@@ -44,8 +44,8 @@ describe('a server that cannot start', () => {
     const port = Number(new URL(server.url).port);
     expect(await failToStart({ port })).toEqual({
       message: expect.stringContaining(`port ${port} on`),
-      timers: 0,
-      hasWorkers: false,
+      runningTimerCount: 0,
+      hasOpenWorkers: false,
     });
   });
 
@@ -54,15 +54,15 @@ describe('a server that cannot start', () => {
       get: (pool, name) =>
         name === 'connect' || name === 'query' ? () => Promise.reject(new Error('away')) : Reflect.get(pool, name),
     });
-    expect(await failToStart({}, { lookupPool })).toEqual({ message: 'away', timers: 0, hasWorkers: false });
+    expect(await failToStart({}, { lookupPool })).toEqual({ message: 'away', runningTimerCount: 0, hasOpenWorkers: false });
   });
 
   test('stops its timers and workers and reports why it cannot start, even if the HTTP server fails to close', async () => {
     const port = Number(new URL(server.url).port);
     expect(await failToStart({ port }, {}, { alsoRegister: failOnClose })).toEqual({
       message: expect.stringContaining(`port ${port} on`),
-      timers: 0,
-      hasWorkers: false,
+      runningTimerCount: 0,
+      hasOpenWorkers: false,
     });
   });
 });

@@ -37,9 +37,9 @@ let tenantId: string;
 
 beforeAll(async () => {
   await start(0);
-  const made = await newKey(data.environment, 'mixed');
-  tenantId = made.tenantId;
-  for (const target of targets) target.key = made.key;
+  const createdKey = await newKey(data.environment, 'mixed');
+  tenantId = createdKey.tenantId;
+  for (const target of targets) target.key = createdKey.key;
   await start(1);
 });
 afterAll(async () => {
@@ -120,15 +120,15 @@ async function load(durationMs: number, killsMin: number): Promise<AcknowledgedR
 /** Resends the last 20 unconfirmed requests, except promotion checks, to both servers. The second server must repeat the first response. */
 async function resend(unconfirmed: Callers['unconfirmed']): Promise<AcknowledgedRequest[]> {
   const resent: AcknowledgedRequest[] = [];
-  for (const sent of unconfirmed.filter(({ kind }) => kind !== 'promotionCheck').slice(-20)) {
-    const [first, second] = [await send(targets[0]!, sent), await send(targets[1]!, sent)];
+  for (const request of unconfirmed.filter(({ kind }) => kind !== 'promotionCheck').slice(-20)) {
+    const [first, second] = [await send(targets[0]!, request), await send(targets[1]!, request)];
     expect([first.status, second.status, second.isReplay, second.body]).toEqual([200, 200, true, first.body]);
-    resent.push({ ...sent, responseBody: first.body, ledgerSeq: first.ledgerSeq });
+    resent.push({ ...request, responseBody: first.body, ledgerSeq: first.ledgerSeq });
   }
   return resent;
 }
 
-async function expectAllKept(acknowledged: readonly AcknowledgedRequest[]): Promise<void> {
+async function expectAllStored(acknowledged: readonly AcknowledgedRequest[]): Promise<void> {
   const database = await acquireEmbeddedDatabase({ dataDir: data.path, notify: () => undefined });
   const pool = sealedPool(database.superuser, data.path);
   try {
@@ -174,7 +174,7 @@ test('two servers that are killed under mixed load lose only records acknowledge
   timeout: LOAD_MS * 3 + 600_000,
 }, async () => {
   const before = await load(LOAD_MS / 2, servers.length);
-  await expectAllKept(before);
+  await expectAllStored(before);
   const kept = await checkpoint('kept');
   await stopServers();
   await until('nothing runs', () => data.isStopped(), LIST_EVERY_MS);
@@ -189,7 +189,7 @@ test('two servers that are killed under mixed load lose only records acknowledge
   expect(await verifyAgainst(kept)).toEqual([0, expect.stringMatching(/^valid/)]);
 
   const after = await load(LOAD_MS / 2, servers.length);
-  await expectAllKept([...before, ...after]);
+  await expectAllStored([...before, ...after]);
   await expectNoFinding();
   expect(await verifyAgainst(kept)).toEqual([0, expect.stringMatching(/^valid/)]);
   expect(await verifyAgainst(abandoned)).toEqual([1, expect.anything()]);

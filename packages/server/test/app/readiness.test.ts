@@ -59,19 +59,19 @@ describe('/readyz while the database hangs', () => {
     await folder.clear();
   });
 
-  const ready = async () => {
+  const fetchReadiness = async () => {
     const startedAt = performance.now();
     const response = await fetch(`${server.url}/readyz`);
     return { status: response.status, body: (await response.json()) as { reason?: string }, ms: performance.now() - startedAt };
   };
 
   test('responds with 503 within 2 seconds to many callers and recovers; /livez stays 200', async () => {
-    expect((await ready()).status).toBe(200);
-    const hung = [folder.postmaster(), ...folder.backends()];
-    for (const pid of hung) process.kill(pid, 'SIGSTOP');
+    expect((await fetchReadiness()).status).toBe(200);
+    const hungPids = [folder.postmaster(), ...folder.backends()];
+    for (const pid of hungPids) process.kill(pid, 'SIGSTOP');
     try {
       for (const callers of [1, 30]) {
-        const responses = await Promise.all(Array.from({ length: callers }, ready));
+        const responses = await Promise.all(Array.from({ length: callers }, fetchReadiness));
         for (const { status, body, ms } of responses) {
           expect([status, body.reason]).toEqual([503, expect.stringContaining('the database has not responded')]);
           expect(ms).toBeLessThan(2_000);
@@ -80,8 +80,8 @@ describe('/readyz while the database hangs', () => {
       expect((await fetch(`${server.url}/livez`)).status).toBe(200);
       await sleep(100);
     } finally {
-      for (const pid of hung) process.kill(pid, 'SIGCONT');
+      for (const pid of hungPids) process.kill(pid, 'SIGCONT');
     }
-    await until('the server is ready again', async () => (await ready()).status === 200);
+    await until('the server is ready again', async () => (await fetchReadiness()).status === 200);
   });
 });

@@ -61,7 +61,7 @@ async function expectCleanShutdown(stopping: ServerProcess, signalledAt = Date.n
  * Stops the callers. Expects that all acknowledged requests are stored, and that no unconfirmed request is stored. Unconfirmed promotion
  * checks are not looked up.
  */
-async function expectAllAnswered(callers: Callers): Promise<void> {
+async function expectOnlyAcknowledgedStored(callers: Callers): Promise<void> {
   await callers.stop();
   expect(callers.unexpectedResponses).toEqual([]);
   const database = await acquireEmbeddedDatabase({ dataDir: folder.path, notify: () => undefined });
@@ -93,7 +93,7 @@ describe('shutdown', () => {
     server.child.kill('SIGTERM');
     await expectCleanShutdown(server, signalledAt);
     server = await ServerProcess.start(folder.environment);
-    await expectAllAnswered(callers);
+    await expectOnlyAcknowledgedStored(callers);
   });
 
   test('further signals do not interrupt a clean shutdown', async () => {
@@ -109,7 +109,7 @@ describe('shutdown', () => {
     unfinished.write(body.slice(-1));
     expect(String((await once(unfinished, 'data'))[0])).toMatch(/^HTTP\/1.1 200 /);
     await expectCleanShutdown(server, signalledAt);
-    await expectAllAnswered(callers);
+    await expectOnlyAcknowledgedStored(callers);
     unfinished.destroy();
   });
 
@@ -118,7 +118,7 @@ describe('shutdown', () => {
     const signalledAt = Date.now();
     process.kill(-server.pid, 'SIGINT');
     await expectCleanShutdown(server, signalledAt);
-    await expectAllAnswered(callers);
+    await expectOnlyAcknowledgedStored(callers);
   });
 
   test('slow bodies, unfinished headers and idle connections do not delay it beyond 10 seconds', async () => {
@@ -177,7 +177,7 @@ describe('shutdown', () => {
     stopping.child.kill('SIGTERM');
     server = await ServerProcess.start(folder.environment);
     expect(await stopping.ended).toBe(0);
-    await expectAllAnswered(callers);
+    await expectOnlyAcknowledgedStored(callers);
     const after = await startBusyCallers();
     await after.stop();
     expect([...after.unconfirmed, ...after.unexpectedResponses]).toEqual([]);

@@ -209,7 +209,7 @@ describe('an act on an evaluation that is not the latest of its agent, after row
 
 describe('an approver whose page showed rows that were changed outside the server, and restored before the decision,', () => {
   /** Reads the page of the evaluation while the rows are changed. Returns the digest of what the page showed. */
-  async function seenDuring(approver: PortalClient, change: () => Promise<unknown>, undo: () => Promise<unknown>) {
+  async function digestShownDuring(approver: PortalClient, change: () => Promise<unknown>, undo: () => Promise<unknown>) {
     await change();
     const { seen } = await approver.getResult('approvals.read', { params: { evaluation } });
     await undo();
@@ -225,7 +225,7 @@ describe('an approver whose page showed rows that were changed outside the serve
       const [other] = await createHighRiskAgent();
       if (route === 'approvals.withdraw') await decide('approved');
       const swap = () => swapNames(agent, other);
-      const seen = await seenDuring(approver, swap, swap);
+      const seen = await digestShownDuring(approver, swap, swap);
       const before = await lastEntry();
       const { status, body } = await approver.callRoute(route, { params: { evaluation }, body: { rationale: 'read it', seen } });
       expect([status, body.issues[0].message]).toEqual([
@@ -233,7 +233,7 @@ describe('an approver whose page showed rows that were changed outside the serve
         expect.stringContaining(`agent ${JSON.stringify(agent)}, status passing, pass rate 95 %`),
       ]);
       expect(await lastEntry()).toEqual(before);
-      const unchanged = await seenDuring(
+      const unchanged = await digestShownDuring(
         approver,
         async () => {},
         async () => {},
@@ -256,7 +256,7 @@ describe('an approver whose page showed rows that were changed outside the serve
     ['harness_id', randomUUID(), null],
   ])('cannot approve the evaluation if the page showed another %s', async (column, changed, stored) => {
     const approver = await portalClient(server, tenantId, 'approver');
-    const seen = await seenDuring(approver, setColumn(column, changed), setColumn(column, stored));
+    const seen = await digestShownDuring(approver, setColumn(column, changed), setColumn(column, stored));
     const body = { rationale: 'read it', seen };
     expect((await approver.callRoute('approvals.approve', { params: { evaluation }, body })).status).toBe(409);
     expect(await reason()).toBe('approval_required');
@@ -267,7 +267,7 @@ describe('an approver whose page showed rows that were changed outside the serve
     const [row] = await sql(`SELECT recorded_by, recorded_at, document FROM countersign.evaluations WHERE id = $1`, [evaluation]);
     const changes = { recorded_by: 'key:trusted00000', recorded_at: '2026-01-01T00:00:00Z', document: '{"notes":"all read"}' };
     for (const [column, value] of Object.entries(changes)) {
-      const seen = await seenDuring(approver, setColumn(column, value), setColumn(column, row![column]));
+      const seen = await digestShownDuring(approver, setColumn(column, value), setColumn(column, row![column]));
       const body = { rationale: 'read it', seen };
       expect([column, (await approver.callRoute('approvals.approve', { params: { evaluation }, body })).status]).toEqual([
         column,

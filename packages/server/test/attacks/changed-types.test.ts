@@ -33,7 +33,7 @@ const REQUESTS = [
   [paths.traces, trace('run-1')],
 ] as const;
 
-/** A server that has not read the logs yet, and whose connections were opened after the change. */
+/** A server that has not read the logs yet and opens new connections. */
 const startFreshServer = () => testServer({ checkpointSeconds: undefined, database });
 
 /** Expects that the requests are rejected after the change, and accepted after it is undone. */

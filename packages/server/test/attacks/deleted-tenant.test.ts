@@ -11,13 +11,13 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const { log, lines } = capturedLog();
 let server: TestServer;
-let hidden: string;
+let hiddenId: string;
 let key: string;
 
 beforeAll(async () => {
   server = await testServer({ log });
-  hidden = await server.workspace('hidden');
-  key = await server.key(hidden);
+  hiddenId = await server.workspace('hidden');
+  key = await server.key(hiddenId);
   await server.workspace('other');
   expect((await append()).status).toBe(200);
 });
@@ -25,36 +25,36 @@ beforeAll(async () => {
 const append = () => server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' });
 const remove = (table: string, column: string) =>
   server.database.sql(
-    `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM countersign.${table} WHERE ${column} = '${hidden}'; COMMIT`,
+    `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM countersign.${table} WHERE ${column} = '${hiddenId}'; COMMIT`,
   );
 const warnings = async () =>
   ((await (await fetch(`${server.url}/readyz`)).json()) as { warnings?: string[] }).warnings?.join(' ') ?? '';
-const namesHidden = () => lines.some((line) => line.includes('"tenants"') && line.includes(hidden));
+const isHiddenWorkspaceLogged = () => lines.some((line) => line.includes('"tenants"') && line.includes(hiddenId));
 const backup = (name: string) => runCommand(environmentOf(server), 'backup', '--output', join(scratch, name));
 
-test('a server and `backup` report no workspace while all rows of tenants exist', async () => {
+test('a server and `backup` report no workspace while all rows of the table tenants exist', async () => {
   await server.compareTables();
   expect(await warnings()).not.toContain('tenants');
   expect(await backup('complete')).toMatchObject({ status: 0 });
 });
 
-test('`backup` and a server that has just started report a workspace whose row of tenants was deleted', async () => {
+test('`backup` and a server that has just started report a workspace whose row in the table tenants was deleted', async () => {
   await remove('tenants', 'id');
   expect(await backup('incomplete')).toMatchObject({
     status: 1,
-    out: expect.stringContaining(`the row of tenants with the ID ${hidden} is missing`),
+    out: expect.stringContaining(`the row of tenants with the ID ${hiddenId} is missing`),
   });
   const other = capturedLog();
   const started = await testServer({ database: server.database, log: other.log });
   await started.compareTables();
-  expect(other.lines.some((line) => line.includes('"tenants"') && line.includes(hidden))).toBe(true);
+  expect(other.lines.some((line) => line.includes('"tenants"') && line.includes(hiddenId))).toBe(true);
   expect(await (await fetch(`${started.url}/readyz`)).text()).toContain('tenants');
 });
 
-test('a server reports a workspace that it has used, even if its rows of tenants, log_heads and ingestion_keys were deleted', async () => {
+test('a server reports a workspace that it has used, even if its rows in tenants, log_heads and ingestion_keys were deleted', async () => {
   for (const table of ['log_heads', 'key_last_use', 'ingestion_keys']) await remove(table, 'tenant_id');
-  expect(namesHidden()).toBe(false);
+  expect(isHiddenWorkspaceLogged()).toBe(false);
   await server.compareTables();
-  expect(namesHidden()).toBe(true);
+  expect(isHiddenWorkspaceLogged()).toBe(true);
   expect(await warnings()).toContain('tenants');
 });

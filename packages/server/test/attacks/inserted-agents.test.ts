@@ -31,18 +31,18 @@ async function insertAgent(name: string): Promise<string> {
 }
 
 const register = (name: string) => server.post(paths.evaluations, key, { name: 'nightly', agent_name: name, pass_rate: 95 });
-const messageOn = async (name: string): Promise<string> =>
+const decisionMessageFor = async (name: string): Promise<string> =>
   (await server.post(paths.promotionCheck, key, { agent_name: name })).body.message;
 
 test('a signed decision suggests no agent that was inserted into the table', async () => {
   await register('refund-bot');
   await insertAgent('REFUND-BOT');
-  const message = await messageOn('Refund-Bot');
+  const message = await decisionMessageFor('Refund-Bot');
   expect(message).toContain('did you mean "refund-bot"?');
   expect(message).not.toContain('REFUND-BOT');
 });
 
-test('a signed decision suggests no agent whose digests of similar names were changed in the table', async () => {
+test('a signed decision suggests no agent whose name digests were changed in the table', async () => {
   await register('refund-bot');
   await register('other');
   const { asWritten } = skeletonDigests('refund-bot');
@@ -50,7 +50,7 @@ test('a signed decision suggests no agent whose digests of similar names were ch
     `UPDATE countersign.agents SET name_skeleton = decode($2, 'hex') WHERE tenant_id = $1 AND name = 'other'`,
     [tenantId, asWritten],
   );
-  const message = await messageOn('Refund-Bot');
+  const message = await decisionMessageFor('Refund-Bot');
   expect(message).toContain('did you mean "refund-bot"?');
 });
 

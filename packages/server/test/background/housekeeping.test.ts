@@ -83,10 +83,10 @@ test('housekeeping starts no second round while a round runs, and this round wri
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const housekeeping = startHousekeeping({ ledgerPool: pool, clock }, { merge: async () => undefined }, log);
   vi.advanceTimersByTime(10 * 60_000);
-  const started = queries();
+  const firstRoundQueries = queries();
   vi.advanceTimersByTime(30 * 60_000);
   await sleep(10);
-  expect(queries()).toBe(started);
+  expect(queries()).toBe(firstRoundQueries);
   housekeeping.stop();
   release();
   await sleep(50);
