@@ -25,7 +25,7 @@ beforeEach(() => {
 const evaluate = (pass_rate: number, more: object = {}) =>
   server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate, status: 'passing', ...more });
 const check = (on = server, more: object = {}) => on.post(paths.promotionCheck, key, { agent_name: agent, ...more });
-const operate = async (...args: string[]) => {
+const runOperatorCommand = async (...args: string[]) => {
   const run = await runCommand(environmentOf(server), ...args);
   expect([args, run.status]).toEqual([args, 0]);
 };
@@ -36,7 +36,7 @@ const sql = (statement: string, values: unknown[] = []) =>
   );
 
 /** Status, verdict and reason from two servers: the server that recorded the evidence, and one that read it from the log. */
-async function decisions(more: object = {}) {
+async function requestDecisions(more: object = {}) {
   const responses = [await check(server, more), await check(otherServer, more)];
   return responses.map(({ status, body }) => [status, body.allowed, body.reason]);
 }
@@ -47,7 +47,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
   test('A: ignores a changed pass rate and status of an evaluation', async () => {
     const { body } = await evaluate(12, { status: 'failing' });
     await sql(`UPDATE countersign.evaluations SET pass_rate = 99, status = 'passing' WHERE id = $1`, [body.id]);
-    expect(await decisions()).toEqual(onBothServers(200, false, 'evaluation_not_passing'));
+    expect(await requestDecisions()).toEqual(onBothServers(200, false, 'evaluation_not_passing'));
   });
 
   test('A: ignores a changed document and pass rate of an evaluation', async () => {
@@ -55,7 +55,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     await sql(`UPDATE countersign.evaluations SET pass_rate = 99, document = replace(document, '12', '99') WHERE id = $1`, [
       body.id,
     ]);
-    expect(await decisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
+    expect(await requestDecisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
   });
 
   test('B: ignores an inserted evaluation that is newer than the latest', async () => {
@@ -65,43 +65,43 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
        VALUES ($1, 999999, gen_random_uuid(), clock_timestamp(), 'key:0123456789ab', $AGENT, 'nightly', 'passing', 99, '{}')`,
       [tenantId],
     );
-    expect(await decisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
+    expect(await requestDecisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
   });
 
   test('B: still uses the latest evaluation, which is below the threshold, after its row was deleted', async () => {
     await evaluate(99);
     const { body } = await evaluate(12);
     await sql('DELETE FROM countersign.evaluations WHERE id = $1', [body.id]);
-    expect(await decisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
+    expect(await requestDecisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
   });
 
   test('C: ignores an inserted approval and a lowered risk level', async () => {
     const { body } = await evaluate(99);
-    await operate('agents', 'risk', '--workspace', 'victim', '--agent', agent, 'high');
+    await runOperatorCommand('agents', 'risk', '--workspace', 'victim', '--agent', agent, 'high');
     await sql(
       `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_seq, requested_by,
          decided_at, decided_by, rationale, decided_seq)
        VALUES ($1, $2, $AGENT, 'approved', now(), 999999, 'operator', now(), 'operator', 'seen', 1)`,
       [tenantId, body.id],
     );
-    expect(await decisions()).toEqual(onBothServers(200, false, 'approval_required'));
+    expect(await requestDecisions()).toEqual(onBothServers(200, false, 'approval_required'));
     await sql(`UPDATE countersign.agents SET risk_level = 'low' WHERE id = $AGENT`);
-    expect(await decisions()).toEqual(onBothServers(200, false, 'approval_required'));
+    expect(await requestDecisions()).toEqual(onBothServers(200, false, 'approval_required'));
   });
 
   test('C: still blocks after a re-certification was closed in its row, and after this row and its incident were deleted', async () => {
     await evaluate(99);
-    await operate(
+    await runOperatorCommand(
       ...['incidents', 'open', '--workspace', 'victim', '--agent', agent],
       ...['--severity', 'high', '--description', 'it lied', '--recertify'],
     );
     await sql(
       `UPDATE countersign.recertifications SET closed_at = now(), closed_by = 'operator', rationale = 'x', evaluation_id = (SELECT id FROM countersign.evaluations WHERE agent_id = $AGENT) WHERE agent_id = $AGENT`,
     );
-    expect(await decisions()).toEqual(onBothServers(200, false, 'recertification_open'));
+    expect(await requestDecisions()).toEqual(onBothServers(200, false, 'recertification_open'));
     await sql('DELETE FROM countersign.recertifications WHERE agent_id = $AGENT');
     await sql('DELETE FROM countersign.incidents WHERE agent_id = $AGENT');
-    expect(await decisions()).toEqual(onBothServers(200, false, 'recertification_open'));
+    expect(await requestDecisions()).toEqual(onBothServers(200, false, 'recertification_open'));
   });
 
   test('C: ignores swapped agent names, before and after an evaluation', async () => {
@@ -116,10 +116,10 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
       await sql(`UPDATE countersign.agents SET name = $1 WHERE name = 'swapping'`, [bad]);
     };
     await swap();
-    expect(await decisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
+    expect(await requestDecisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
     // According to the table, this evaluation of the good agent would belong to the bad agent.
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name: good, pass_rate: 98, status: 'passing' });
-    expect(await decisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
+    expect(await requestDecisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
   });
 
   test('ignores a view that replaces the table evaluations', async () => {
@@ -128,7 +128,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     await sql(`CREATE VIEW countersign.evaluations AS SELECT tenant_id, seq, id, recorded_at, recorded_by, agent_id, harness_id, name, category,
                  'passing' AS status, 99::float8 AS pass_rate, evaluated_at, suite, document FROM countersign.evaluations_hidden`);
     try {
-      expect(await decisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
+      expect(await requestDecisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
     } finally {
       await sql('DROP VIEW countersign.evaluations');
       await sql('ALTER TABLE countersign.evaluations_hidden RENAME TO evaluations');
@@ -137,16 +137,16 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
 
   test('ignores a reset risk level and the deletion of an evaluation below the threshold', async () => {
     await evaluate(99);
-    await operate('agents', 'risk', '--workspace', 'victim', '--agent', agent, 'high');
+    await runOperatorCommand('agents', 'risk', '--workspace', 'victim', '--agent', agent, 'high');
     const { body } = await evaluate(12);
     await sql('DELETE FROM countersign.evaluations WHERE id = $1', [body.id]);
     await sql(`UPDATE countersign.agents SET risk_level = 'low' WHERE id = $AGENT`);
-    expect(await decisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
+    expect(await requestDecisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
   });
 
   test('refuses to close a re-certification if the latest evaluation is failing in the log and passing only in its row', async () => {
     await evaluate(99);
-    await operate(
+    await runOperatorCommand(
       ...['incidents', 'open', '--workspace', 'victim', '--agent', agent],
       ...['--severity', 'high', '--description', 'it lied', '--recertify'],
     );

@@ -21,7 +21,7 @@ export async function insertRow(database: TestDatabase, table: string, values: R
 }
 
 /** The SQL literal of a text. */
-export const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
+export const textLiteral = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 
 /** The SQL literal of bytes. */
-export const bytes = (value: Uint8Array): string => `'\\x${Buffer.from(value).toString('hex')}'::bytea`;
+export const bytesLiteral = (value: Uint8Array): string => `'\\x${Buffer.from(value).toString('hex')}'::bytea`;

@@ -23,9 +23,9 @@ const openStore = () => openMemoryFolder({ memoryDir, isMemoryDirConfigured: tru
 
 let first: TestServer;
 let second: TestServer;
-/** A server that has seen the same as the first server, and does not look at the memory folder again. */
+/** A server that has seen the same records as the first server, and does not look at the memory folder again. */
 let late: TestServer;
-/** Another server like `late`. */
+/** A second server that does not look at the memory folder again. */
 let lagging: TestServer;
 let insider: Insider;
 let tenantId: string;

@@ -169,18 +169,18 @@ describe('after an attacker changes the rows that determine what is deleted,', (
   describe('and makes a submission of one run refer to the document of another run,', () => {
     const metadata = { text: 'x'.repeat(4_000) };
     const segments = () => sql('SELECT id, compressed FROM countersign.document_segments WHERE $T ORDER BY id');
-    const refer = async (columns: string) => {
+    const referToOtherDocument = async (columns: string) => {
       await sql(`UPDATE countersign.trace_submissions AS a SET ${columns}
         FROM countersign.trace_submissions AS b, countersign.traces AS ta, countersign.traces AS tb
         WHERE a.$T AND ta.tenant_id = a.tenant_id AND tb.tenant_id = a.tenant_id AND b.tenant_id = a.tenant_id
           AND ta.id = a.trace AND tb.id = b.trace AND ta.trace_id = 'run-a' AND tb.trace_id = 'run-b'`);
     };
-    const THE_PLACE = 'segment = b.segment, segment_offset = b.segment_offset, segment_length = b.segment_length';
-    const NO_PLACE = `segment = NULL, segment_offset = NULL, segment_length = NULL, document = '{}'`;
+    const SAME_PLACE = 'segment = b.segment, segment_offset = b.segment_offset, segment_length = b.segment_length';
+    const WITHOUT_PLACE = `segment = NULL, segment_offset = NULL, segment_length = NULL, document = '{}'`;
 
     test.each([
-      ['the place of the document', THE_PLACE, 'its document is not the one that the trace log records'],
-      ['a short document in the row', NO_PLACE, 'its document is not the one that the trace log records'],
+      ['the place of the document', SAME_PLACE, 'its document is not the one that the trace log records'],
+      ['a short document in the row', WITHOUT_PLACE, 'its document is not the one that the trace log records'],
       [
         'a range outside the segment',
         'segment_offset = a.segment_length',
@@ -191,7 +191,7 @@ describe('after an attacker changes the rows that determine what is deleted,', (
       for (const traceId of ['run-a', 'run-b']) await sendTrace(traceId, { metadata });
       const before = await segments();
       expect(before).toHaveLength(2);
-      await refer(columns);
+      await referToOtherDocument(columns);
       await expect(erase('run-a')).rejects.toThrow(`submission 1: ${message}`);
       await expect(dropAfter(2)).rejects.toThrow(`submission 1: ${message}`);
       expect(await segments()).toEqual(before);
@@ -200,7 +200,7 @@ describe('after an attacker changes the rows that determine what is deleted,', (
 
     test('an erasure fails if the segment does not exist', async () => {
       for (const traceId of ['run-a', 'run-b']) await sendTrace(traceId, { metadata });
-      await refer('segment = gen_random_uuid()');
+      await referToOtherDocument('segment = gen_random_uuid()');
       await expect(erase('run-a')).rejects.toThrow('a stored document of this run cannot be read');
       expect([await storedTraceIds(), (await segments()).length]).toEqual([['run-a', 'run-b'], 2]);
     });

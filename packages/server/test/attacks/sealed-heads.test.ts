@@ -17,15 +17,15 @@ beforeAll(async () => {
   server = await testServer({ checkpointSeconds: undefined });
   [tenantId, otherId] = [await server.workspace('victim'), await server.workspace('other')];
   key = await server.key(tenantId);
-  await fill(key);
-  await fill(await server.key(otherId));
+  await storeRecords(key);
+  await storeRecords(await server.key(otherId));
   insider = await Insider.open(server.database);
   return () => insider.close();
 });
 
 afterEach(() => insider.undo());
 
-async function fill(key: string): Promise<void> {
+async function storeRecords(key: string): Promise<void> {
   await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 95 });
   for (let count = 0; count < 12; count += 1) await append(key);
   await check(key);
@@ -183,7 +183,7 @@ describe('an older state restored with its valid seals', () => {
   beforeAll(async () => {
     tenantId = await server.workspace('restored');
     key = await server.key(tenantId);
-    await fill(key);
+    await storeRecords(key);
     // The attacker restores these heads later.
     await server.database.sql('CREATE TABLE backup AS SELECT * FROM countersign.log_heads WHERE tenant_id = $1', [tenantId]);
     for (let count = 0; count < 4; count += 1) await append(key);
@@ -212,7 +212,7 @@ describe('a log to which two servers append', () => {
     second = await startFreshServer();
     tenantId = await server.workspace();
     key = await server.key(tenantId);
-    await fill(key);
+    await storeRecords(key);
   });
 
   /** Lets both servers append in turn, so that each server reads rows that the other one wrote. */

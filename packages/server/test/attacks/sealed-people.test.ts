@@ -8,7 +8,7 @@ import { hashPassword } from '../../src/people/password-hash.ts';
 import { newToken } from '../../src/people/secret-token.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
-import { bytes, insertRow, text } from './insert-row.ts';
+import { bytesLiteral, insertRow, textLiteral } from './insert-row.ts';
 
 const lines: string[] = [];
 const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
@@ -47,7 +47,7 @@ async function expectReport(table: string, keys: Record<string, string>[]): Prom
 
 describe('the server accepts only sessions that it started', () => {
   const session = (token: Buffer, personId: string, id: string) => ({
-    ...{ token_sha256: bytes(token), id: text(id), person_id: text(personId) },
+    ...{ token_sha256: bytesLiteral(token), id: textLiteral(id), person_id: textLiteral(personId) },
     ...{ created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` },
   });
 
@@ -66,7 +66,7 @@ describe('the server accepts only sessions that it started', () => {
     for (const set of [
       `person_id = '${admin.id}'`,
       `expires_at = expires_at + interval '1 microsecond'`,
-      `token_sha256 = ${bytes(tokenSha256)}`,
+      `token_sha256 = ${bytesLiteral(tokenSha256)}`,
       `seal = (SELECT seal FROM countersign.sessions WHERE person_id = '${other.id}')`,
     ]) {
       const victim = await createPerson(server);
@@ -110,8 +110,8 @@ describe('the server signs in only accounts that it wrote', () => {
   });
 
   test('rejects an inserted account', async () => {
-    const made = { id: text(randomUUID()), email: text('inserted@example.com'), name: text('inserted') };
-    const password = text(await hashPassword('chosen by the attacker'));
+    const made = { id: textLiteral(randomUUID()), email: textLiteral('inserted@example.com'), name: textLiteral('inserted') };
+    const password = textLiteral(await hashPassword('chosen by the attacker'));
     await insertRow(server.database, 'people', { ...made, password, password_changed_at: 'clock_timestamp()' });
     expect((await signIn('inserted@example.com', 'chosen by the attacker')).status).toBe(401);
   });
@@ -121,11 +121,16 @@ describe('the server accepts only one-time links that it made', () => {
   test('rejects an inserted set-up link and an inserted password reset', async () => {
     const ids = [randomUUID(), randomUUID()];
     for (const [index, made] of [
-      { purpose: text('set_up'), tenant_id: text(tenantId), role: text('admin') },
-      { purpose: text('password_reset'), person_id: text(admin.id) },
+      { purpose: textLiteral('set_up'), tenant_id: textLiteral(tenantId), role: textLiteral('admin') },
+      { purpose: textLiteral('password_reset'), person_id: textLiteral(admin.id) },
     ].entries()) {
       const { token, tokenSha256 } = newToken();
-      const row = { token_sha256: bytes(tokenSha256), id: text(ids[index]!), made_by: text('operator'), ...made };
+      const row = {
+        token_sha256: bytesLiteral(tokenSha256),
+        id: textLiteral(ids[index]!),
+        made_by: textLiteral('operator'),
+        ...made,
+      };
       const moments = { created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` };
       await insertRow(server.database, 'one_time_links', { ...row, ...moments });
       expect((await linkFor(token)).status).toBe(410);
@@ -169,7 +174,12 @@ describe('the server accepts only memberships that it wrote', () => {
   test('ignores an inserted membership and a raised role', async () => {
     const outsider = await createPerson(server);
     await insertRow(server.database, 'memberships', {
-      ...{ tenant_id: text(tenantId), person_id: text(outsider.id), role: text('admin'), joined_at: 'clock_timestamp()' },
+      ...{
+        tenant_id: textLiteral(tenantId),
+        person_id: textLiteral(outsider.id),
+        role: textLiteral('admin'),
+        joined_at: 'clock_timestamp()',
+      },
     });
     expect((await membersOf(outsider.browser)).status).toBe(404);
     expect((await show(outsider.browser)).body.memberships).toEqual([]);
@@ -188,7 +198,12 @@ describe('the server accepts only memberships that it wrote', () => {
     const last = await createPerson(server, { [own]: 'admin' });
     const outsider = await createPerson(server);
     await insertRow(server.database, 'memberships', {
-      ...{ tenant_id: text(own), person_id: text(outsider.id), role: text('admin'), joined_at: 'clock_timestamp()' },
+      ...{
+        tenant_id: textLiteral(own),
+        person_id: textLiteral(outsider.id),
+        role: textLiteral('admin'),
+        joined_at: 'clock_timestamp()',
+      },
     });
     expect((await last.browser.call('DELETE', `/workspaces/${own}/membership`)).status).toBe(409);
   });

@@ -12,7 +12,7 @@ import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { reseal, withSecret } from '../harness/sealed.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { bytes, insertRow, text } from './insert-row.ts';
+import { bytesLiteral, insertRow, textLiteral } from './insert-row.ts';
 
 const lines: string[] = [];
 const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
@@ -41,8 +41,8 @@ describe('a signing key that was inserted or changed outside the server', () => 
     const { kid } = publicJwk(publicKey, sha256);
     const genuine = (await jwks()).map((each) => each.kid);
     await insertRow(server.database, 'signing_keys', {
-      kid: text(kid),
-      public_key: bytes(publicKey),
+      kid: textLiteral(kid),
+      public_key: bytesLiteral(publicKey),
       created_at: 'clock_timestamp()',
     });
     expect((await jwks()).map((each) => each.kid)).toEqual(genuine);
@@ -90,7 +90,7 @@ describe('the server signs only with decision keys that it wrote', () => {
   test('ignores an inserted older key and a key whose retirement was undone; without a valid key, it makes no decision', async () => {
     const before = await check();
     await insertRow(server.database, 'decision_keys', {
-      ...{ tenant_id: text(tenantId), key_id: text('dk_000000000000'), created_at: `'2020-01-01'` },
+      ...{ tenant_id: textLiteral(tenantId), key_id: textLiteral('dk_000000000000'), created_at: `'2020-01-01'` },
     });
     expect((await check()).key_id).toBe(before.key_id);
     const next = (await command('decision-key', 'rotate', '--workspace', 'victim')).out.trim();
@@ -318,8 +318,17 @@ describe('a response that is stored for an idempotency key, but not written by t
   test('is not replayed when inserted or moved to another key; a concurrent request with another key succeeds', async () => {
     const before = await entries();
     await insertRow(server.database, 'idempotency_keys', {
-      ...{ tenant_id: text(tenantId), path: text(paths.audit), key: text('inserted'), created_at: 'clock_timestamp()' },
-      ...{ body_sha256: `sha256('{"actor":"ci","action":"deployed"}')`, answer: text('{"ok":true}'), headers: text('{}') },
+      ...{
+        tenant_id: textLiteral(tenantId),
+        path: textLiteral(paths.audit),
+        key: textLiteral('inserted'),
+        created_at: 'clock_timestamp()',
+      },
+      ...{
+        body_sha256: `sha256('{"actor":"ci","action":"deployed"}')`,
+        answer: textLiteral('{"ok":true}'),
+        headers: textLiteral('{}'),
+      },
     });
     expect((await send('first')).status).toBe(200);
     await sql(`UPDATE countersign.idempotency_keys SET key = 'moved' WHERE tenant_id = $1 AND key = 'first'`, [tenantId]);

@@ -10,7 +10,7 @@ import { SIGNING_KEYS } from '../../src/storage/signing-keys.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { resealRows } from '../harness/sealed.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
-import { bytes, insertRow, text } from './insert-row.ts';
+import { bytesLiteral, insertRow, textLiteral } from './insert-row.ts';
 
 /** Attack G of docs/threat-model.md: the owner of the database inserts a row into `signing_keys`. */
 
@@ -36,15 +36,20 @@ const kidOf = (key: KeyObject) => publicJwk(publicKeyOf(key), sha256).kid;
 
 /** Inserts a row with members that the attacker chose. */
 async function insertKey(key: KeyObject, members: Record<string, string> = {}): Promise<string> {
-  const row = { kid: text(kidOf(key)), public_key: bytes(publicKeyOf(key)), created_at: 'clock_timestamp()', ...members };
+  const row = {
+    kid: textLiteral(kidOf(key)),
+    public_key: bytesLiteral(publicKeyOf(key)),
+    created_at: 'clock_timestamp()',
+    ...members,
+  };
   await insertRow(server.database, 'signing_keys', row);
   return kidOf(key);
 }
 
 /** The columns with the signature by which one key endorses another. */
 const crossSignature = (by: KeyObject, predecessor: string, successor: KeyObject, instance = instanceId) => ({
-  predecessor: text(predecessor),
-  predecessor_signature: bytes(new Uint8Array(sign(null, successionMessage(instance, predecessor, kidOf(successor)), by))),
+  predecessor: textLiteral(predecessor),
+  predecessor_signature: bytesLiteral(new Uint8Array(sign(null, successionMessage(instance, predecessor, kidOf(successor)), by))),
 });
 
 describe.each(['without a secret', 'with the master secret, but without the signing key'])(
@@ -56,7 +61,7 @@ describe.each(['without a secret', 'with the master secret, but without the sign
       ['with a cross-signature by itself', (key) => crossSignature(key, genuine, key)],
       ['that names itself as its predecessor', (key) => crossSignature(key, kidOf(key), key)],
       ['with a predecessor that is not listed', (key) => crossSignature(key, 'nobody', key)],
-      ['with a predecessor and no signature', () => ({ predecessor: text(genuine) })],
+      ['with a predecessor and no signature', () => ({ predecessor: textLiteral(genuine) })],
     ];
     test.each(insertedKeys)('reports an inserted key %s, and does not publish or accept it', async (_what, membersOf) => {
       const key = newKey();
