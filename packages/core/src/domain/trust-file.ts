@@ -68,9 +68,9 @@ export function readTrustFile(text: string, checks: SuccessionChecks): TrustFile
         `is not a trust file of version 1: it has version ${JSON.stringify(version)}; ` +
         'if the file is newer than this command, update the command',
     };
-  const named = readWorkspace(workspace);
-  if (named === undefined) return { fault: 'is not a trust file: `workspace` has no UUID as `id`, or no `name`' };
-  const content = readKeys(keys, named, checks);
+  const trustedWorkspace = readWorkspace(workspace);
+  if (trustedWorkspace === undefined) return { fault: 'is not a trust file: `workspace` has no UUID as `id`, or no `name`' };
+  const content = readKeys(keys, trustedWorkspace, checks);
   return 'fault' in content ? content : withSuccessors(content, successors, checks);
 }
 
