@@ -102,12 +102,12 @@ export function addVerify(group: Command, session: Session): void {
 async function verifyAll(session: Session, options: VerifyOptions): Promise<void> {
   const logs = LOG_NAMES.map((log) => ({ log, expectation: expectationOf({ ...options, log }) }));
   const { reports, schema } = await session.withWorkspace(options.workspace!, async (database, { id }) => {
-    const found: [LogName, ChainReport][] = [];
+    const logReports: [LogName, ChainReport][] = [];
     for (const { log, expectation } of logs) {
       const verify = (onRows: OnRows) => reportOnLog(database, { tenantId: id, log }, expectation, onRows);
-      found.push([log, await withProgress(session, options, verify)]);
+      logReports.push([log, await withProgress(session, options, verify)]);
     }
-    return { reports: found, schema: await schemaOf(database) };
+    return { reports: logReports, schema: await schemaOf(database) };
   });
   const areValid = reports.every(([, report]) => isValid(report));
   session.ending = areValid ? 'ok' : 'broken';
@@ -145,7 +145,7 @@ async function schemaOf({ pool }: OpenDatabase): Promise<SchemaWarnings> {
 
 type LogOptions = VerifyOptions & { log: LogName };
 
-/** What a log must match: the keys and heads that the user kept. `contradiction` if these contradict each other. */
+/** What a log must match: the workspace of --key, and the heads that the user kept. `contradiction` if a kept checkpoint is not valid. */
 const expectationOf = (options: LogOptions) => {
   const givenKeys = readKeyOption(options);
   return { keysTenantId: givenKeys?.tenantId, ...keptHeads(options, givenKeys?.keys, options.log) };
@@ -183,7 +183,7 @@ async function reportOnLog(
   expectation: Expectation,
   progress: OnRows,
 ): Promise<ChainReport> {
-  if ('contradiction' in expectation) return contradictory(expectation);
+  if ('contradiction' in expectation) return contradictionReport(expectation);
   expectedTenant(tenantId, expectation.keysTenantId);
   // A stored checkpoint may be signed by any of the instance's keys, even a retired one. --key applies only to the user's checkpoints.
   const keys = noteKeysOf(signer.instanceId, await listSigningKeys(pool));
@@ -193,9 +193,9 @@ async function reportOnLog(
 async function reportOnFile(file: string, options: LogOptions, progress: OnRows): Promise<ChainReport> {
   const { audit, replay, log } = options;
   const expectation = expectationOf(options);
-  if ('contradiction' in expectation) return contradictory(expectation);
+  if ('contradiction' in expectation) return contradictionReport(expectation);
   const auditFacts = audit === undefined ? {} : await readAuditFacts(audit);
-  if ('contradiction' in auditFacts) return contradictory(auditFacts);
+  if ('contradiction' in auditFacts) return contradictionReport(auditFacts);
   const tenantId = expectedTenant(options.tenant, expectation.keysTenantId);
   const expected = { log, ...auditFacts, tenantId, kept: expectation.heads, progress };
   const verifyFile = (decisionReplay?: DecisionReplay) =>
@@ -206,8 +206,8 @@ async function reportOnFile(file: string, options: LogOptions, progress: OnRows)
   });
 }
 
-/** The report if what the user gave contradicts the log without reading it. */
-const contradictory = ({ contradiction }: { contradiction: Contradiction }): ChainReport => ({
+/** The report of a log that is not read, because the kept checkpoints or the audit ledger are not valid. */
+const contradictionReport = ({ contradiction }: { contradiction: Contradiction }): ChainReport => ({
   tenantId: undefined,
   entries: 0,
   head: null,
