@@ -8,51 +8,34 @@ import { setRetention } from '../../src/workspace/set-retention.ts';
 import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { portalClient } from '../harness/portal-client.ts';
-import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { paths, type TestServer } from '../harness/test-server.ts';
 import { exporter, PROTOBUF } from '../otlp/sending.ts';
 import { chatRun, id, jsonExport, newTrace, pairs, protobufExport } from '../otlp/test-exports.ts';
+import { RetentionWorkspace } from './retention-workspace.ts';
 
+const workspace = new RetentionWorkspace();
+const { sendTrace, count, verify } = workspace;
 let server: TestServer;
-let environment: ReturnType<typeof environmentOf>;
+let environment: ReturnType<typeof ownerEnvironmentOf>;
 let name = '';
 let tenantId = '';
 let key = '';
 
-beforeAll(async () => {
-  server = await testServer({ checkpointSeconds: undefined });
-  environment = ownerEnvironmentOf(server);
+beforeAll(() => {
+  environment = ownerEnvironmentOf(workspace.server);
 });
-beforeEach(async () => {
-  name = `w-${Math.random()}`;
-  tenantId = await server.workspace(name);
-  key = await server.key(tenantId);
+beforeEach(() => {
+  ({ server, name, tenantId, key } = workspace);
 });
 
 const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[] = [tenantId]) =>
   server.database.sql<Row>(text, values);
 const erase = (traceId: string, ...options: string[]) =>
   runCommand(environment, 'runs', 'erase', '--workspace', name, '--trace', traceId, '--rationale', 'request 7', ...options);
-const sendTrace = async (traceId: string, more: object = {}) => {
-  const trace = {
-    trace_id: traceId,
-    agent_name: 'bot',
-    outcome: 'success',
-    spans: [],
-    metadata: { text: 'x'.repeat(4_000) },
-    ...more,
-  };
-  expect((await server.post(paths.traces, key, trace)).status).toBe(200);
-};
 const sendTelemetry = async (...events: object[]) =>
   expect(
     (await server.post(paths.telemetry, key, { events: events.map((event) => ({ outcome: 'success', ...event })) })).status,
   ).toBe(200);
-const count = async (table: string) =>
-  (await sql<{ n: number }>(`SELECT count(*) AS n FROM countersign.${table} WHERE tenant_id = $1`))[0]!.n;
-const verify = async (log: string) => {
-  const { status, out } = await runCommand(environment, 'ledger', 'verify', '--workspace', name, '--log', log);
-  return [status, status === 0 ? '' : out];
-};
 /** The tenant's rows in eight tables of runs, its exports, and its decompressed segments of documents, as one text. */
 const storedText = async () => {
   const tables = [
