@@ -3,8 +3,8 @@
 -- IDs are UUIDs of version 7, so primary keys are in the order of arrival: lists without a filter need no other index. Each filter of a
 -- list in the portal has an index in the order of the list (docs/decisions/0017). trace_id is compared by code point on every database,
 -- so that a prefix is a range of its index.
--- A foreign key costs a lookup for each row. Tables without one are written in the transaction that writes or locks the row they belong
--- to, and the server's role may not delete that row.
+-- A foreign key costs a lookup for each row. A row without a foreign key is written in the transaction that writes or locks its parent row,
+-- and the server's role may not delete the parent row. Exception: a row of log_records can arrive before its trace.
 
 CREATE TABLE countersign.agents (
   tenant_id uuid NOT NULL REFERENCES countersign.tenants (id),
@@ -88,8 +88,9 @@ CREATE TABLE countersign.trace_submissions (
   received_at timestamptz NOT NULL,
   recorded_by text NOT NULL,
   document text,
-  -- The columns of the view `spans` from span_id on, without submission and ordinal, as an array of arrays. Times are in microseconds since
-  -- 1970. A row for each span costs too much (docs/performance.md).
+  -- An array with an array for each span: the columns of the view `spans` from span_id on, without submission and ordinal. If an ordinal
+  -- follows them, it replaces the position in the array. Times are in microseconds since 1970. A row for each span costs too much
+  -- (docs/performance.md).
   spans text NOT NULL,
   -- The export that the submission was mapped from; null for POST /api/public/traces.
   export uuid,

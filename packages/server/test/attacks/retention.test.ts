@@ -75,7 +75,7 @@ describe('after an attacker deletes the newest retention period in the database,
   });
 });
 
-test('an admin cannot replace a period that was deleted while its entry was hidden; retention works after the period is put back', async () => {
+test('an admin cannot set a period after the newest one was deleted and its entry changed, but can after both are restored', async () => {
   await keepFor(1);
   await append('before');
   await keepFor(null);
@@ -166,10 +166,10 @@ describe('after an attacker changes the rows that determine what is deleted,', (
     expect(await storedTraceIds()).toEqual(['run-b']);
   });
 
-  describe('and makes a submission of one run refer to the document of another run,', () => {
+  describe('and changes where the document of a submission is stored,', () => {
     const metadata = { text: 'x'.repeat(4_000) };
     const segments = () => sql('SELECT id, compressed FROM countersign.document_segments WHERE $T ORDER BY id');
-    const referToOtherDocument = async (columns: string) => {
+    const changeSubmission = async (columns: string) => {
       await sql(`UPDATE countersign.trace_submissions AS a SET ${columns}
         FROM countersign.trace_submissions AS b, countersign.traces AS ta, countersign.traces AS tb
         WHERE a.$T AND ta.tenant_id = a.tenant_id AND tb.tenant_id = a.tenant_id AND b.tenant_id = a.tenant_id
@@ -179,19 +179,19 @@ describe('after an attacker changes the rows that determine what is deleted,', (
     const WITHOUT_PLACE = `segment = NULL, segment_offset = NULL, segment_length = NULL, document = '{}'`;
 
     test.each([
-      ['the place of the document', SAME_PLACE, 'its document is not the one that the trace log records'],
-      ['a short document in the row', WITHOUT_PLACE, 'its document is not the one that the trace log records'],
+      ['it has the place of the document of another run', SAME_PLACE, 'its document is not the one that the trace log records'],
+      ['it has a short document instead of a place', WITHOUT_PLACE, 'its document is not the one that the trace log records'],
       [
-        'a range outside the segment',
+        'it has a range outside the segment',
         'segment_offset = a.segment_length',
         'its document is not the one that the trace log records',
       ],
-    ])('erasure and retention change no document: %s', async (_, columns, message) => {
+    ])('erasure and retention change no document if the row was changed: %s', async (_, columns, message) => {
       await keepFor(1);
       for (const traceId of ['run-a', 'run-b']) await sendTrace(traceId, { metadata });
       const before = await segments();
       expect(before).toHaveLength(2);
-      await referToOtherDocument(columns);
+      await changeSubmission(columns);
       await expect(erase('run-a')).rejects.toThrow(`submission 1: ${message}`);
       await expect(dropAfter(2)).rejects.toThrow(`submission 1: ${message}`);
       expect(await segments()).toEqual(before);
@@ -200,7 +200,7 @@ describe('after an attacker changes the rows that determine what is deleted,', (
 
     test('an erasure fails if the segment does not exist', async () => {
       for (const traceId of ['run-a', 'run-b']) await sendTrace(traceId, { metadata });
-      await referToOtherDocument('segment = gen_random_uuid()');
+      await changeSubmission('segment = gen_random_uuid()');
       await expect(erase('run-a')).rejects.toThrow('a stored document of this run cannot be read');
       expect([await storedTraceIds(), (await segments()).length]).toEqual([['run-a', 'run-b'], 2]);
     });

@@ -28,7 +28,7 @@ const SHARD_GROUPS = `
     FROM (SELECT DISTINCT nodename, nodeport, first, last FROM placed) AS grouped ORDER BY first NULLS FIRST`;
 
 /** Whether an error means that the database does not support the statement. Citus does not support some statements of PostgreSQL. */
-export const isNotOnCitus = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '0A000';
+export const isUnsupportedOnCitus = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '0A000';
 
 /**
  * Runs a statement directly on shards, as a superuser could, and returns the rows of all of them. If the statement takes `tenant_id` from

@@ -3,7 +3,7 @@ import type { ConnectionSettings } from '@countersign/embedded-database';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { copyCitusDatabase, dropCitusDatabase } from '../../../../scripts/citus/databases.ts';
-import { isNotOnCitus, runOnShards, switchTriggersOfShards } from './citus-shards.ts';
+import { isUnsupportedOnCitus, runOnShards, switchTriggersOfShards } from './citus-shards.ts';
 
 /** A database of a test file. */
 export interface TestDatabase {
@@ -41,7 +41,7 @@ async function createDatabase(template: string): Promise<TestDatabase> {
         await switchTriggersOfShards(pool, text);
         return rows;
       } catch (error) {
-        if (!isNotOnCitus(error)) throw error;
+        if (!isUnsupportedOnCitus(error)) throw error;
         return runOnShards<Row>(pool, [citus.coordinator, ...citus.workers], { database: name, text, values });
       }
     },

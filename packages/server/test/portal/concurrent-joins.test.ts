@@ -78,7 +78,7 @@ describe('`members add`', () => {
   });
 });
 
-describe('a changed password', () => {
+describe('a new password', () => {
   test('invalidates every other password reset link', async () => {
     const grace = await createPerson(server, { [workspace]: 'viewer' });
     const createLink = async () =>
@@ -89,7 +89,7 @@ describe('a changed password', () => {
     expect(outcome(await useLink('show', three, {}))).toBe('410 link_not_valid');
   });
 
-  test('is required to accept an invitation, even if a request with the old password arrived before the change was committed', async () => {
+  test('replaces the old one for invitations, even if a request with the old password arrived before the change was committed', async () => {
     const grace = await createPerson(server);
     const invitation = await invite(admin, workspace, grace.email);
     const hash = await hashPassword(NEW_PASSWORD);
