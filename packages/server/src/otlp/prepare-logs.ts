@@ -10,7 +10,7 @@ import { requireFewTraces, traceIdsOf } from './trace-limit.ts';
 const RECORD_BYTES = 300;
 
 const NOT_ADDED =
-  'Only GenAI content, exceptions and evaluation results of spans are added to runs. If the export has any, its stored body also contains the other log records.';
+  'Only GenAI content, exceptions and evaluation results of spans are added to runs. If the export has such records, its stored body also contains the other log records.';
 
 /**
  * Prepares an export of log records. Records that are not added to runs (`NOT_ADDED`) are counted as rejected. Throws like

@@ -34,7 +34,7 @@ const STOP_MS = 5_000;
 const POSTGRESQL_STOP_MS = 9_000;
 
 /**
- * Prevents every keeper from writing pg_hba.conf, and so from starting PostgreSQL. Works as any user and without a separate file
+ * Prevents every keeper from writing pg_hba.conf, so that no keeper can start PostgreSQL. Works as any user and without a separate file
  * system.
  */
 class Obstacle {
