@@ -33,6 +33,16 @@ test('the last step of a cycle of parents has no children, because its child is 
   ]);
 });
 
+test('positions and numbers of siblings are those of the tree, also at and below a cycle of parents', () => {
+  const nodes = spanTree([childOf('b', 'a', 1), childOf('a', 'b', 2), childOf('b', 'c', 3), step('top', 4)]);
+  expect(nodes.map(({ span, position, siblingCount }) => [span.span_id, position, siblingCount])).toEqual([
+    ['top', 1, 2],
+    ['a', 2, 2],
+    ['b', 1, 1],
+    ['c', 1, 1],
+  ]);
+});
+
 test('the search for the next failed step follows the order of the tree; after the last step, it continues at the first step', () => {
   const failed = (each: Span): Span => ({ ...each, error: 'gone' });
   const done = (each: Span): Span => ({ ...each, error: null });

@@ -44,11 +44,16 @@ export function spanTree(spans: readonly Span[]): SpanNode[] {
   for (const [parent, siblings] of children) children.set(parent, sortByStart(siblings));
   const nodes: SpanNode[] = [];
   const visited = new Set<string>();
-  const walk = (siblings: readonly Span[], depth: number): number => {
+  /** Marks a step as visited. Returns whether it was not visited before. */
+  const visit = ({ span_id }: Span): boolean => {
+    const isNew = !visited.has(span_id);
+    visited.add(span_id);
+    return isNew;
+  };
+  const walk = (steps: readonly Span[], depth: number): number => {
+    const siblings = steps.filter(visit);
     let total = 0;
     for (const [index, span] of siblings.entries()) {
-      if (visited.has(span.span_id)) continue;
-      visited.add(span.span_id);
       const node = { span, depth, descendantCount: 0, hasChildren: false, position: index + 1, siblingCount: siblings.length };
       nodes.push(node);
       node.descendantCount = walk(children.get(span.span_id) ?? [], depth + 1);
@@ -59,7 +64,12 @@ export function spanTree(spans: readonly Span[]): SpanNode[] {
   };
   walk(children.get(null) ?? [], 0);
   // The remaining steps are in or below a cycle of parents.
-  for (const span of spans) if (!visited.has(span.span_id)) walk([span], 0);
+  for (const span of spans) walk([span], 0);
+  const topLevel = nodes.filter(({ depth }) => depth === 0);
+  for (const [index, node] of topLevel.entries()) {
+    node.position = index + 1;
+    node.siblingCount = topLevel.length;
+  }
   return nodes;
 }
 
