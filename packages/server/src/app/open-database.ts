@@ -6,7 +6,7 @@ import type { DatabaseAddress } from '../database/driver-address.ts';
 import { migrate, olderSchema, requireUpgradable, type SchemaLevel, schemaLevel } from '../database/migrate.ts';
 import { missingRightError } from '../database/missing-right.ts';
 import { openPool } from '../database/pool.ts';
-import { closePools, openPools, type Pools, setMasterSecret } from '../database/pools.ts';
+import { closePools, type OpenPools, openPools, type Pools, setMasterSecret } from '../database/pools.ts';
 import { isSchemaComplete } from '../database/schema-findings.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { setHeadStore } from '../ledger/head-memory.ts';
@@ -64,9 +64,15 @@ export type OpenMode = 'use' | 'set-up' | 'migrate' | 'distribute' | 'reset-sign
 /**
  * Opens the configured database.
  * @param say receives lines for people, for example that the embedded database is created.
+ * @param open opens the pools, by default those of a server.
  * @throws ExitError if the configuration, the secrets, the schema or the database itself do not allow it.
  */
-export async function openDatabase(config: Config, say: (line: string) => void, mode: OpenMode): Promise<OpenDatabase> {
+export async function openDatabase(
+  config: Config,
+  say: (line: string) => void,
+  mode: OpenMode,
+  open: OpenPools = openPools,
+): Promise<OpenDatabase> {
   checkSecrets(config);
   // A configured memory folder is checked before anything else is opened. The default one is opened later: it is next to the data folder,
   // whose parent folder may not exist yet.
@@ -78,13 +84,15 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
       'the embedded database has no Citus; set DATABASE_URL to the URL of the coordinator',
     );
   const acquired = await acquireDatabase(config, say, mode);
-  const pools = openPools(acquired.server, config.databaseConnections);
+  const pools = open(acquired.server, config.databaseConnections);
   const close = async () => {
     await closePools(pools);
     await acquired.release();
   };
   try {
-    const migrated = await ensureSchema(acquired, databaseUrl === undefined ? 'migrate' : mode, say);
+    const schemaMode = databaseUrl === undefined ? 'migrate' : mode;
+    const level = mayMigrate(schemaMode) ? await readSchemaLevel(acquired) : await schemaLevel(pools.lookupPool);
+    const migrated = await ensureSchema(acquired, { level, mode: schemaMode }, say);
     const isNew = (await findInstance(pools.lookupPool)) === undefined;
     const secrets = loadSecrets(config, isNew);
     setMasterSecret(pools, secrets.masterSecret);
@@ -162,14 +170,24 @@ function readUrl(variable: string, url: string): { host: string; database: strin
   }
 }
 
-async function ensureSchema(acquired: AcquiredDatabase, mode: OpenMode, say: (line: string) => void): Promise<string[]> {
-  const level = await readSchemaLevel(acquired);
+/** Whether a mode changes an existing schema or creates one. */
+const mayMigrate = (mode: OpenMode): boolean => mode !== 'use' && mode !== 'reset-signing-key';
+
+/**
+ * Brings the schema from `level` to the level of this server, if the mode allows it. Returns the names of the migrations that ran.
+ * @throws ExitError if the mode does not allow it.
+ */
+async function ensureSchema(
+  acquired: AcquiredDatabase,
+  { level, mode }: { level: SchemaLevel; mode: OpenMode },
+  say: (line: string) => void,
+): Promise<string[]> {
   requireUpgradable(level);
   const { serverRole } = acquired;
   // People may have changed the rights in a database that is not embedded. So the command `migrate` always grants them again.
   const isGrantOnly = level === 'current' && mode === 'migrate' && serverRole !== undefined && acquired.embeddedIn === undefined;
   if (level === 'current' && mode !== 'distribute' && !isGrantOnly) return [];
-  if (level === 'empty' && (mode === 'use' || mode === 'reset-signing-key')) throw notSetUp(acquired);
+  if (level === 'empty' && !mayMigrate(mode)) throw notSetUp(acquired);
   const mayUpgrade = mode === 'migrate' || mode === 'distribute';
   if (level === 'older' && !mayUpgrade) throw olderSchema();
   const { migrations, putBack, distributed, hasGranted } = await migrate(acquired.owner, {

@@ -10,6 +10,7 @@ import { requireZstandard } from '../backup/zstandard.ts';
 import { openMemoryFolder } from '../checkpoints/memory-folder.ts';
 import type { Config } from '../config/config.ts';
 import { knownMigrations } from '../database/migrate.ts';
+import { openCommandPool } from '../database/pools.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { loadSecrets } from '../secrets/load-secrets.ts';
 import { requireNoOtherSecrets, restoreSecretFiles } from '../secrets/secret-files.ts';
@@ -75,7 +76,7 @@ async function restore(session: Session, options: RestoreOptions, reader: Backup
   const callbacks = { say: session.say, progress: onRows, beforeLoad: writeSecrets };
   const acquired = await restoreDatabase(config, reader, callbacks).finally(done);
   try {
-    const database = await openDatabase(config, session.say, 'use');
+    const database = await openDatabase(config, session.say, 'use', openCommandPool);
     try {
       await verifyAndReport(session, options, database, reader);
     } finally {

@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import { type OpenDatabase, type OpenMode, openDatabase } from '../app/open-database.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { describeBroken } from '../database/broken-seals.ts';
+import { openCommandPool } from '../database/pools.ts';
 import { requireSeals } from '../database/seals.ts';
 import type { ExitReason } from '../errors/exit-codes.ts';
 import { ExitError } from '../errors/exit-codes.ts';
@@ -86,7 +87,7 @@ export class Session {
    */
   async withDatabase<T>(work: (database: OpenDatabase) => Promise<T>, mode: OpenMode = 'use'): Promise<T> {
     this.#sayUnknownVariables();
-    const database = await openDatabase(this.config, this.say, mode);
+    const database = await openDatabase(this.config, this.say, mode, openCommandPool);
     requireSeals(database.pool).broken.listen((row) => this.say(oneLine(describeBroken(row))));
     try {
       return await work(database);

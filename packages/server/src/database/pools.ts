@@ -29,20 +29,35 @@ export interface Pools {
   clock: Clock;
 }
 
-/**
- * Opens the pools; they connect when they are first used.
- * @param writers the maximum number of connections for writing.
- */
-export const openPools = (address: DatabaseAddress, writers: number): Pools => {
-  const pools = {
+/** The connections for sessions, for the portal's reads, and for the ledger. */
+const SESSION_CONNECTIONS = 3;
+const READ_CONNECTIONS = 4;
+const LEDGER_CONNECTIONS = 3;
+
+/** Opens pools for an address. They connect when they are first used. @param writers the maximum number of connections for writing. */
+export type OpenPools = (address: DatabaseAddress, writers: number) => Pools;
+
+/** Opens the pools of a server. */
+export const openPools: OpenPools = (address, writers) =>
+  withClock({
     pool: openPool(address, { size: writers, name: 'write' }),
     lookupPool: openPool(address, { size: LOOKUP_CONNECTIONS, name: 'lookup' }),
-    sessionPool: openFairPool(address, { size: 3, name: 'session' }),
-    readPool: openFairPool(address, { size: 4, name: 'read' }),
-    ledgerPool: openFairPool(address, { size: 3, name: 'ledger' }),
-  };
-  return { ...pools, clock: shareClock(Object.values(pools)) };
+    sessionPool: openFairPool(address, { size: SESSION_CONNECTIONS, name: 'session' }),
+    readPool: openFairPool(address, { size: READ_CONNECTIONS, name: 'read' }),
+    ledgerPool: openFairPool(address, { size: LEDGER_CONNECTIONS, name: 'ledger' }),
+  });
+
+/**
+ * Opens one pool for all purposes of a command. A command has no slow and fast work at the same time, so it usually connects only once. The
+ * pool may open as many connections as the pools of a server together, so statements that need two connections do not wait for each other.
+ */
+export const openCommandPool: OpenPools = (address, writers) => {
+  const size = writers + LOOKUP_CONNECTIONS + SESSION_CONNECTIONS + READ_CONNECTIONS + LEDGER_CONNECTIONS;
+  const pool = openFairPool(address, { size, name: 'command' });
+  return withClock({ pool, lookupPool: pool, sessionPool: pool, readPool: pool, ledgerPool: pool });
 };
+
+const withClock = (pools: Omit<Pools, 'clock'>): Pools => ({ ...pools, clock: shareClock(Object.values(pools)) });
 
 /** Runs `work` on one connection as the role that `owner` names (see OpenDatabase). If that role owns the tables, it may delete runs. */
 export async function runAsOwner<T>(
@@ -81,17 +96,13 @@ export function openNodePools(address: DatabaseAddress, { pool }: Pick<Pools, 'p
 }
 
 /** Gives the pools the master secret, with which stored data is sealed and verified. */
-export const setMasterSecret = (pools: Pools, masterSecret: Uint8Array): void => shareSeals(poolsOf(pools), masterSecret);
+export const setMasterSecret = (pools: Pools, masterSecret: Uint8Array): void => shareSeals([...poolsOf(pools)], masterSecret);
 
-const poolsOf = ({ pool, lookupPool, sessionPool, readPool, ledgerPool }: Pools): Pool[] => [
-  pool,
-  lookupPool,
-  sessionPool,
-  readPool,
-  ledgerPool,
-];
+/** The different pools. The pools of a command are the same pool. */
+const poolsOf = ({ pool, lookupPool, sessionPool, readPool, ledgerPool }: Pools): Set<Pool> =>
+  new Set([pool, lookupPool, sessionPool, readPool, ledgerPool]);
 
 /** Closes the pools, whatever their state is. */
 export async function closePools(pools: Pools): Promise<void> {
-  await Promise.allSettled(poolsOf(pools).map((each) => each.end()));
+  await Promise.allSettled([...poolsOf(pools)].map((each) => each.end()));
 }
