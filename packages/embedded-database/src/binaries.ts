@@ -29,12 +29,12 @@ export interface Binaries {
 const remedy = 'use an external PostgreSQL by setting DATABASE_URL=postgres://...';
 
 /**
- * Finds PostgreSQL's programs. If `account` cannot run those in the npm package, or their library links cannot be created, copies the
- * package into the keeper's folder.
+ * Finds PostgreSQL's programs. If `account` cannot run the programs in the npm package, or the links to their libraries cannot be
+ * created, copies the package into the keeper's folder.
  * @throws EmbeddedDatabaseError if the npm package is not installed, or the programs cannot run on this machine
  */
 export function binariesFor(account: Account, dataDir: string, { native, version } = findPackage()): Binaries {
-  if (linkLibraries(native) && canRun(native, account)) return programs(native, version);
+  if (linkLibraries(native) && canRun(native, account)) return binariesIn(native, version);
   if (isMusl()) {
     throw new EmbeddedDatabaseError(
       'unsupported_platform',
@@ -44,7 +44,7 @@ export function binariesFor(account: Account, dataDir: string, { native, version
   const copy = join(keeperFolder(dataDir), `postgresql-${version}`);
   if (!existsSync(copy)) copyPackage(native, copy);
   const failure = failureOf(copy, account);
-  if (failure === undefined) return programs(copy, version);
+  if (failure === undefined) return binariesIn(copy, version);
   throw new EmbeddedDatabaseError('start_failed', `the embedded PostgreSQL does not run here (${failure}): ${remedy}`);
 }
 
@@ -94,7 +94,7 @@ export function linkLibraries(native: string): boolean {
 function copyPackage(native: string, copy: string): void {
   const parent = dirname(copy);
   for (const name of readdirSync(parent)) {
-    // These are copies of other versions, and unfinished copies from an interrupted start.
+    // Such a folder is a copy of another version, or an unfinished copy from an interrupted start.
     if (name.startsWith('postgresql-')) rmSync(join(parent, name), { recursive: true, force: true });
   }
   const unfinished = mkdtempSync(join(parent, 'postgresql-unfinished-'));
@@ -125,7 +125,7 @@ function copyReadable(from: string, to: string): void {
   }
 }
 
-function programs(native: string, version: string): Binaries {
+function binariesIn(native: string, version: string): Binaries {
   return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres'), version };
 }
 

@@ -66,8 +66,17 @@ export async function createCluster(dataDir: string, account: Account, binaries:
   if (process.geteuid?.() === 0) chownSync(unfinished, account.uid, account.gid);
   try {
     await run(account, binaries.initdb, [...initdbArguments, '--no-sync', '-D', unfinished], '');
-    const single = ['--single', '-D', unfinished, '-c', 'exit_on_error=on', '-c', 'log_checkpoints=off', 'template1'];
-    await run(account, binaries.postgres, single, `${firstStatements.join('\n')}\n`);
+    const singleUserArguments = [
+      '--single',
+      '-D',
+      unfinished,
+      '-c',
+      'exit_on_error=on',
+      '-c',
+      'log_checkpoints=off',
+      'template1',
+    ];
+    await run(account, binaries.postgres, singleUserArguments, `${firstStatements.join('\n')}\n`);
     await run(account, binaries.initdb, ['--sync-only', '-D', unfinished], '');
     renameSync(unfinished, clusterFolder(dataDir));
     syncFolder(dataDir);

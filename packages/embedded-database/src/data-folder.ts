@@ -70,8 +70,8 @@ function hasDatabase(absolute: string): boolean {
 }
 
 /**
- * As root: returns the folder that contains the database. If there is none, returns `dataDir` if PostgreSQL's user can reach it, else its
- * fallback folder. Throws if PostgreSQL's user cannot reach the folder to return.
+ * As root: returns the folder that contains the database. If there is no database, returns `dataDir` if PostgreSQL's user can reach it,
+ * else the fallback folder of `dataDir`. Throws if PostgreSQL's user cannot reach the folder to return.
  */
 function reachableFolder(dataDir: string, notify: (line: string) => void): string {
   const fallback = fallbackFolderOf(dataDir);
@@ -141,8 +141,8 @@ function ownerOf(folder: string, self: Account): Account {
 
 /** Creates the folder and its missing parents. As root it sets their modes, because with the umask 077 no other user could enter them. */
 function makeReachableFolder(folder: string): void {
-  const made = makeFolders(folder);
-  if (process.geteuid?.() === 0) for (const each of made) chmodSync(each, 0o755);
+  const createdFolders = makeFolders(folder);
+  if (process.geteuid?.() === 0) for (const each of createdFolders) chmodSync(each, 0o755);
 }
 
 /**
@@ -151,12 +151,12 @@ function makeReachableFolder(folder: string): void {
  */
 function makeFolders(folder: string): string[] {
   if (existsSync(folder)) return [];
-  const made = makeFolders(dirname(folder));
+  const createdParents = makeFolders(dirname(folder));
   try {
     mkdirSync(folder);
-    return [...made, folder];
+    return [...createdParents, folder];
   } catch (error) {
-    if (errno(error) === 'EEXIST') return made; // another process has just created it
+    if (errno(error) === 'EEXIST') return createdParents; // another process has just created it
     throw error;
   }
 }

@@ -64,8 +64,8 @@ export function accountOf(uid: number): Account {
 }
 
 /**
- * Whether the account can enter the folder; always true for the user of this process. Otherwise a shell runs `cd` as the account, so modes,
- * access lists and mounts all count.
+ * Whether the account can enter the folder; always true for the user of this process. For another account, a shell runs `cd` as that
+ * account, so modes, access lists and mounts all count.
  */
 export function canReach(account: Account, folder: string): boolean {
   if (account.uid === process.geteuid?.()) return true;

@@ -47,9 +47,7 @@ export interface EmbeddedDatabaseOptions {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/**
- * Pauses between attempts to get a lost lease back. They stay short, because the cause of the loss may end at any time.
- */
+/** The first and the longest pause between attempts to replace a lost lease. Both are short, because the cause may end at any time. */
 const firstPauseMs = 50;
 const longestPauseMs = 2_000;
 
@@ -78,7 +76,7 @@ export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions):
       try {
         lease = await acquireLease(folder, { settings, mayCreate: false }, notify, cancellation.signal);
         notify('the embedded PostgreSQL is back');
-        return watch();
+        return reacquireWhenLost();
       } catch (error) {
         if (cancellation.signal.aborted) return;
         if (Date.now() >= reportAt) {
@@ -90,7 +88,7 @@ export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions):
     }
   }
 
-  function watch(): void {
+  function reacquireWhenLost(): void {
     void lease.lost.then(() => {
       if (!cancellation.signal.aborted) reacquiring = reacquire();
     });
@@ -102,7 +100,7 @@ export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions):
     await lease.release();
   }
 
-  watch();
+  reacquireWhenLost();
   const settingsFor = (user: string): ConnectionSettings => ({
     host: lease.host,
     port: lease.port,

@@ -13,7 +13,7 @@ export class KeeperClients {
   readonly #leases = new Set<Socket>();
   /** Every open connection, including those of clients that have released their lease and wait until PostgreSQL has stopped. */
   readonly #connections = new Set<Socket>();
-  readonly #undelivered: KeeperMessage[] = [];
+  readonly #undeliveredMessages: KeeperMessage[] = [];
   /** The state that is sent to a new client. */
   #state: KeeperMessage | undefined;
   #awaitsFirstClient = true;
@@ -44,7 +44,7 @@ export class KeeperClients {
   /** Sends a line to every client, or to the next one if none is connected. */
   notify(line: string): void {
     const message = { kind: 'say', line } as const;
-    if (this.#connections.size === 0) this.#undelivered.push(message);
+    if (this.#connections.size === 0) this.#undeliveredMessages.push(message);
     for (const socket of this.#connections) sendMessage(socket, message);
   }
 
@@ -81,7 +81,7 @@ export class KeeperClients {
       this.#connections.delete(socket);
       this.#release(socket);
     });
-    for (const message of this.#undelivered.splice(0)) sendMessage(socket, message);
+    for (const message of this.#undeliveredMessages.splice(0)) sendMessage(socket, message);
     if (this.#state !== undefined) sendMessage(socket, this.#state);
     this.#onChange();
   }

@@ -16,9 +16,9 @@ export interface RegisteredKeeper {
 export async function registerKeeper(dataDir: string, server: Server): Promise<RegisteredKeeper | undefined> {
   const keeperDir = keeperFolder(dataDir);
   const newest = newestRegistration(keeperDir);
-  const alive = newest === undefined ? undefined : await connectTo(newest);
-  if (alive !== undefined) {
-    alive.destroy();
+  const connection = newest === undefined ? undefined : await connectTo(newest);
+  if (connection !== undefined) {
+    connection.destroy();
     return undefined;
   }
   const { socketPath, socketFolder } = await listen(dataDir, server);

@@ -8,10 +8,10 @@ import { connectToSocket } from './socket-connection.ts';
  * The registration of a keeper for a data folder. The registry is a sequence of numbered folders `lease-<n>`; each names the socket of
  * one keeper. The highest number is current, and its keeper is alive as long as the socket accepts connections.
  *
- * A keeper takes over from a dead keeper by renaming its own folder to the next number. A rename onto a folder that is not empty fails,
- * so only one keeper wins. A lock file or a socket with a fixed name would have to be removed when it is stale. The removal could hit the
- * file of a successor instead. The highest number is never removed, even at a clean stop: it makes the next number unique. A keeper that
- * is not registered yet is called a candidate.
+ * To take over from a dead keeper, a keeper prepares a folder and renames it to the next number. A rename onto a folder that is not empty
+ * fails, so only one keeper succeeds. A lock file or a socket with a fixed name would have to be removed when it is stale. Such a removal
+ * could remove the file of a successor. The folder with the highest number is never removed, even at a clean stop: it makes the next
+ * number unique. A keeper that is not registered yet is called a candidate.
  */
 export interface Registration {
   readonly number: number;
@@ -30,19 +30,19 @@ interface Entry {
   readonly socket: string;
 }
 
-/** The keeper that registered last, alive or dead. */
+/** The newest registration, whether its keeper is alive or dead; undefined if no keeper has registered. */
 export function newestRegistration(keeperDir: string): Registration | undefined {
   let numberWithoutFile = 0;
   for (;;) {
     const number = Math.max(0, ...registeredNumbers(keeperDir));
     if (number === 0) return undefined;
-    // A folder without its file lost it in a crash of the machine, which also ended its keeper.
+    // A folder without `keeper.json` lost this file in a crash of the machine. The crash also ended the keeper.
     if (number === numberWithoutFile) return { number, socketPath: undefined };
     try {
       return { number, socketPath: socketOf(keeperDir, readFileSync(join(keeperDir, `lease-${number}`, 'keeper.json'), 'utf8')) };
     } catch (error) {
       if (errno(error) !== 'ENOENT') throw error;
-      // The folder was probably superseded and removed between the two calls, so read again.
+      // The folder was probably superseded and removed after it was listed, so list the folders again.
       numberWithoutFile = number;
     }
   }
@@ -71,21 +71,21 @@ export async function connectTo({ socketPath }: Registration): Promise<Socket | 
  */
 export function register(keeperDir: string, socketPath: string, dead: Registration | undefined): Registration | undefined {
   const number = (dead?.number ?? 0) + 1;
-  const prepared = mkdtempSync(join(keeperDir, 'lease-new-'));
+  const preparedFolder = mkdtempSync(join(keeperDir, 'lease-new-'));
   try {
     const isInside = dirname(socketPath) === keeperDir;
     const entry: Entry = { folder: identityOf(keeperDir), socket: isInside ? basename(socketPath) : socketPath };
-    writeFileSync(join(prepared, 'keeper.json'), JSON.stringify(entry));
-    renameSync(prepared, join(keeperDir, `lease-${number}`));
+    writeFileSync(join(preparedFolder, 'keeper.json'), JSON.stringify(entry));
+    renameSync(preparedFolder, join(keeperDir, `lease-${number}`));
   } catch (error) {
-    rmSync(prepared, { recursive: true, force: true });
+    rmSync(preparedFolder, { recursive: true, force: true });
     // ENOTEMPTY, EEXIST, ENOENT: another keeper registered the number, or removed this candidate.
     if (['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(errno(error) ?? '')) return undefined;
     throw error;
   }
   const registration = { number, socketPath };
   if (isNewest(keeperDir, registration)) return registration;
-  // The number was free only because the registration with this number was superseded and removed in between.
+  // The number was free only because another keeper had registered it, was superseded, and its folder was removed.
   rmSync(join(keeperDir, `lease-${number}`), { recursive: true, force: true });
   return undefined;
 }
@@ -95,7 +95,7 @@ export function isNewest(keeperDir: string, registration: Registration): boolean
   return Math.max(0, ...registeredNumbers(keeperDir)) === registration.number;
 }
 
-/** Removes the files of earlier keepers, and of candidates that died or lost. Only the registered keeper may call this. */
+/** Removes the files of earlier keepers, and of candidates that ended or were too late. Only the registered keeper may call this. */
 export function clearSuperseded(keeperDir: string, socketDir: string, registration: Registration): void {
   for (const name of readdirSync(keeperDir)) {
     const number = numberOf(name);

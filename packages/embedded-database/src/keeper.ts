@@ -97,7 +97,7 @@ async function runPostgres(
   notify: (line: string) => void,
 ): Promise<string | undefined> {
   await stopOrphanedPostgres(clusterFolder(configuration.dataDir), host, notify);
-  const postmaster = start(configuration, binaries, host);
+  const postmaster = startPostgres(configuration, binaries, host);
   let isNeeded = true;
   let wasReady = false;
   void postmaster.ready.then((isReady) => {
@@ -109,7 +109,7 @@ async function runPostgres(
   // The condition is checked again after each event, because a new client may have connected since the last client left.
   while (!clients.isIdle && postmaster.isRunning()) await Promise.race([clients.waitUntilIdle(), postmaster.ended]);
   isNeeded = false;
-  // In a prolonged outage, new clients still receive the failure.
+  // If PostgreSQL did not become ready in a prolonged outage, new clients still receive the failure.
   if (wasReady || !restarts.isProlonged) clients.setState(undefined);
   if (!clients.isIdle) return postmaster.ended;
   await postmaster.stop();
@@ -118,7 +118,7 @@ async function runPostgres(
   return undefined;
 }
 
-function start(configuration: KeeperConfiguration, binaries: Binaries, socketFolder: string): Postmaster {
+function startPostgres(configuration: KeeperConfiguration, binaries: Binaries, socketFolder: string): Postmaster {
   const cluster = clusterFolder(configuration.dataDir);
   const rules = writeAccessRules(configuration.dataDir, configuration.account);
   return startPostmaster(
@@ -143,6 +143,6 @@ try {
 } catch (error) {
   // The keeper failed before it was registered, so it reports to no client. The process that started it reads the end of the log.
   log(`cannot start: ${error instanceof EmbeddedDatabaseError ? error.message : error instanceof Error ? error.stack : error}`);
-  // The socket may already be open. With `exitCode` alone it would keep this process alive, and no client could find it.
+  // With `exitCode` alone, an open socket would keep this process alive, although no client could find the process.
   process.exit(1);
 }

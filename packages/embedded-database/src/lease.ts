@@ -40,7 +40,8 @@ export async function acquireLease(
   cancelSignal: AbortSignal = new AbortController().signal,
 ): Promise<Lease> {
   let failures = 0;
-  let starting: Promise<void> | undefined;
+  /** Resolves when the keeper that this process started has ended; undefined if there is no such keeper. */
+  let keeperEnd: Promise<void> | undefined;
 
   /**
    * Waits until the keeper that this process started has ended, at most unneededKeeperTimeoutMs, and releases every lease that the keeper
@@ -48,10 +49,10 @@ export async function acquireLease(
    */
   async function stopUnneededKeeper(): Promise<void> {
     const endAt = Date.now() + unneededKeeperTimeoutMs;
-    while (starting !== undefined && Date.now() < endAt) {
+    while (keeperEnd !== undefined && Date.now() < endAt) {
       const socket = await connectToKeeper(folder.dataDir);
       if (socket !== undefined) await openLease(socket, () => {}, AbortSignal.abort()).catch(() => {});
-      await Promise.race([starting, sleep(pollMs)]);
+      await Promise.race([keeperEnd, sleep(pollMs)]);
     }
   }
 
@@ -69,11 +70,11 @@ export async function acquireLease(
         );
       }
       // The new keeper ends at once if another one is alive or registered first. A later iteration then connects to the other one.
-      starting ??= startKeeper(folder, configuration).then(({ hasFailed }) => {
-        starting = undefined;
+      keeperEnd ??= startKeeper(folder, configuration).then(({ hasFailed }) => {
+        keeperEnd = undefined;
         if (hasFailed) failures += 1;
       });
-      await Promise.race([starting, sleep(pollMs)]);
+      await Promise.race([keeperEnd, sleep(pollMs)]);
     }
   }
 
@@ -106,7 +107,7 @@ async function connectToKeeper(dataDir: string): Promise<Socket | undefined> {
  */
 function openLease(socket: Socket, notify: (line: string) => void, cancelSignal: AbortSignal): Promise<Lease | undefined> {
   return new Promise((resolve, reject) => {
-    const lost = new Promise<void>((gone) => socket.once('close', () => gone()));
+    const lost = new Promise<void>((resolveLost) => socket.once('close', () => resolveLost()));
     const cancel = () => void release();
     void lost.then(() => {
       cancelSignal.removeEventListener('abort', cancel);

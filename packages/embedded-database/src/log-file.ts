@@ -28,7 +28,7 @@ export function openLog(path: string, owner: Account): number {
     return descriptor;
   } catch (error) {
     const code = errno(error);
-    const remedy = code === 'ELOOP' || code === 'EISDIR' ? 'it must be a regular file: remove it' : remedyFor(path, code);
+    const remedy = code === 'ELOOP' || code === 'EISDIR' ? 'it is not a regular file, so remove it' : remedyFor(path, code);
     throw new EmbeddedDatabaseError('foreign_folder', `the log ${path} cannot be written (${code}): ${remedy}`);
   }
 }

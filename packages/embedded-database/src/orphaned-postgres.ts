@@ -53,8 +53,8 @@ export async function stopOrphanedPostgres(cluster: string, socketFolder: string
     throw new EmbeddedDatabaseError('start_failed', `PostgreSQL of an earlier run cannot be stopped: end the processes ${pids}`);
   }
   await waitUntilSocketIsClosed(join(socketFolder, `.s.PGSQL.${port}`), notify);
-  // PostgreSQL may refuse to start if the process that a lock file names exists. By now that process can be an unrelated process, or a dead
-  // process that was not reaped (some containers have no process that reaps). The checks above show that no PostgreSQL of this machine runs
+  // PostgreSQL may refuse to start if a process with the ID in a lock file exists. By now this process can be unrelated, or dead but not
+  // reaped (some containers have no process that reaps). The checks above show that no PostgreSQL of this machine runs
   // on this cluster.
   rmSync(join(cluster, 'postmaster.pid'), { force: true });
   for (const name of readdirSync(socketFolder))

@@ -9,7 +9,7 @@ import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
 const longestSocketPathBytes = 103;
 
 /** The longest path of a socket below a socket folder. */
-const longestName = '/socket/.s.PGSQL.5432';
+const longestSubpath = '/socket/.s.PGSQL.5432';
 
 /**
  * The folders in which this data folder's sockets may be, in order of preference. The keeper's folder in the data folder is first, because
@@ -19,7 +19,7 @@ const longestName = '/socket/.s.PGSQL.5432';
 export function socketFolders(dataDir: string): string[] {
   const name = `countersign-${folderHash(dataDir)}`;
   return [...new Set([keeperFolder(dataDir), join(tmpdir(), name), join('/tmp', name)])].filter(
-    (folder) => Buffer.byteLength(folder + longestName) <= longestSocketPathBytes,
+    (folder) => Buffer.byteLength(folder + longestSubpath) <= longestSocketPathBytes,
   );
 }
 
@@ -54,7 +54,7 @@ function makePrivateFolder(folder: string, mode: number, owner: number): void {
   if ((stats.mode & 0o777) !== mode) chmodSync(folder, mode);
 }
 
-/** Creates a folder; false if it existed. */
+/** Creates a folder. Returns false if it existed. */
 function makeFolder(folder: string): boolean {
   try {
     mkdirSync(folder, { mode: 0o700 });

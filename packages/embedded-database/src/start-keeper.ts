@@ -20,8 +20,8 @@ export function startKeeper(
   configuration: Omit<KeeperConfiguration, 'dataDir' | 'account'>,
 ): Promise<{ hasFailed: boolean }> {
   const log = openLog(logFile(folder.dataDir), folder.keeper);
-  const complete: KeeperConfiguration = { dataDir: folder.dataDir, account: folder.account, ...configuration };
-  const keeper = spawn(process.execPath, [keeperFile, JSON.stringify(complete)], {
+  const keeperConfiguration: KeeperConfiguration = { dataDir: folder.dataDir, account: folder.account, ...configuration };
+  const keeper = spawn(process.execPath, [keeperFile, JSON.stringify(keeperConfiguration)], {
     ...runAs(folder.keeper),
     cwd: '/',
     detached: true,

@@ -6,7 +6,7 @@ import { stopSignals } from './stop-signals.ts';
 export interface Watchdog {
   /** Sets the process ID of the PostgreSQL to stop. */
   watch(postgresPid: number): void;
-  /** Ends the watchdog. PostgreSQL keeps running. */
+  /** Ends the watchdog without stopping PostgreSQL. */
   end(): void;
 }
 

@@ -71,8 +71,8 @@ test('rejects symbolic links in place of the socket folders', concurrent, async 
   const links = [...new Set([tmpdir(), '/tmp'])].map((parent) => join(parent, name));
   for (const link of links) symlinkSync(tmpdir(), link);
   try {
-    const refused = acquireEmbeddedDatabase({ dataDir, notify: silent });
-    await expect(refused).rejects.toMatchObject({
+    const acquisition = acquireEmbeddedDatabase({ dataDir, notify: silent });
+    await expect(acquisition).rejects.toMatchObject({
       message: expect.stringContaining(`/${name} is needed for the database's socket`),
     });
   } finally {
@@ -193,7 +193,7 @@ test.runIf(isRoot)(
   },
 );
 
-test.runIf(isRoot)('copies a package that the database user cannot access', concurrent, async ({ folders }) => {
+test.runIf(isRoot)('copies the npm package if the user of PostgreSQL cannot access it', concurrent, async ({ folders }) => {
   const dataDir = folders.newDataDir();
   const locked = join(dirname(dataDir), 'locked');
   mkdirSync(locked, { mode: 0o700 });
@@ -203,7 +203,7 @@ test.runIf(isRoot)('copies a package that the database user cannot access', conc
   await holder.release();
 });
 
-test.runIf(isRoot)('copies a package that is read-only and lacks its library links', concurrent, async ({ folders }) => {
+test.runIf(isRoot)('copies the npm package if it is read-only and lacks its library links', concurrent, async ({ folders }) => {
   const dataDir = folders.newDataDir();
   const module = installCopy(join(dirname(dataDir), 'installed'));
   const alice = accountOf(65534);
@@ -216,51 +216,62 @@ test.runIf(isRoot)('copies a package that is read-only and lacks its library lin
 });
 
 test.runIf(isRoot)(
-  'reports and uses a fallback folder if the database user cannot access the data folder, and keeps it after access becomes possible',
+  'reports and uses a fallback folder if the user of PostgreSQL cannot access the data folder, and keeps using it once access is possible',
   concurrent,
   async ({ folders }) => {
     const dataDir = folders.newDataDir(0o700);
-    const replacement = resolve('/var/lib/countersign', folderHash(dataDir));
+    const fallback = resolve('/var/lib/countersign', folderHash(dataDir));
     try {
       const notices: string[] = [];
       const first = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
-      expect(first.dataDir).toBe(replacement);
-      expect(notices[0]).toContain(`the database is in ${replacement}`);
+      expect(first.dataDir).toBe(fallback);
+      expect(notices[0]).toContain(`the database is in ${fallback}`);
       await query(first.owner, "CREATE TABLE kept AS SELECT 'committed' AS value");
       await first.release();
       chmodSync(dirname(dataDir), 0o755);
       const second = await acquireEmbeddedDatabase({ dataDir, notify: silent });
       expect(await query(second.owner, 'SELECT value FROM kept')).toEqual([{ value: 'committed' }]);
       await second.release();
-      await expectStopped(replacement);
+      await expectStopped(fallback);
     } finally {
-      rmSync(replacement, { recursive: true, force: true });
+      rmSync(fallback, { recursive: true, force: true });
     }
   },
 );
 
-test.runIf(isRoot)('fails if the database user can no longer access a fallback folder', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir(0o700);
-  const fallback = resolve('/var/lib/countersign', folderHash(dataDir));
-  try {
+test.runIf(isRoot)(
+  'fails if the user of PostgreSQL can no longer access the fallback folder',
+  concurrent,
+  async ({ folders }) => {
+    const dataDir = folders.newDataDir(0o700);
+    const fallback = resolve('/var/lib/countersign', folderHash(dataDir));
+    try {
+      const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
+      await database.release();
+      await expectStopped(fallback);
+      chmodSync(fallback, 0o700);
+      await expect(acquireEmbeddedDatabase({ dataDir, notify: silent })).rejects.toMatchObject({
+        code: 'unreachable_folder',
+        message: expect.stringMatching(`^the database is in ${fallback}, .* cannot enter: .* \\(chmod o\\+x\\)$`),
+      });
+    } finally {
+      rmSync(fallback, { recursive: true, force: true });
+    }
+  },
+);
+
+test.runIf(isRoot)(
+  'fails if the user of PostgreSQL can no longer access an existing database',
+  concurrent,
+  async ({ folders }) => {
+    const dataDir = folders.preparedDataDir();
     const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     await database.release();
-    await expectStopped(fallback);
-    chmodSync(fallback, 0o700);
-    await expect(acquireEmbeddedDatabase({ dataDir, notify: silent })).rejects.toMatchObject({
+    chmodSync(dirname(dataDir), 0o700);
+    const acquisition = acquireEmbeddedDatabase({ dataDir, notify: silent });
+    await expect(acquisition).rejects.toMatchObject({
       code: 'unreachable_folder',
-      message: expect.stringMatching(`^the database is in ${fallback}, .* cannot enter: .* \\(chmod o\\+x\\)$`),
+      message: expect.stringContaining('chmod o+x'),
     });
-  } finally {
-    rmSync(fallback, { recursive: true, force: true });
-  }
-});
-
-test.runIf(isRoot)('fails if the database user can no longer access an existing database', concurrent, async ({ folders }) => {
-  const dataDir = folders.preparedDataDir();
-  const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
-  await database.release();
-  chmodSync(dirname(dataDir), 0o700);
-  const refused = acquireEmbeddedDatabase({ dataDir, notify: silent });
-  await expect(refused).rejects.toMatchObject({ code: 'unreachable_folder', message: expect.stringContaining('chmod o+x') });
-});
+  },
+);

@@ -62,12 +62,12 @@ test('a keeper that starts too late exits when the database is released', { time
   const slowNode = join(dirname(dataDir), 'slow-node');
   writeFileSync(slowNode, `#!/bin/sh\nsleep 2\nexec '${node}' "$@"\n`, { mode: 0o755 });
   process.execPath = slowNode;
-  const acquired = acquireEmbeddedDatabase({ dataDir, notify: silent });
+  const acquisition = acquireEmbeddedDatabase({ dataDir, notify: silent });
   await until('a keeper runs', () => processesOf(dataDir).keepers.length > 0, LIST_EVERY_MS);
   process.execPath = node;
   const holder = folders.hold(dataDir);
   await holder.waitFor('acquired');
-  const database = await acquired;
+  const database = await acquisition;
   expect(processesOf(dataDir).keepers).toHaveLength(2);
   await Promise.all([holder.release(), database.release()]);
   expect(processesOf(dataDir).postmasters).toEqual([]);
@@ -88,7 +88,7 @@ test('the database runs until its last holder releases it', concurrent, async ({
   await expectStopped(dataDir);
 });
 
-test('a process that acquires the database during its shutdown gets it', concurrent, async ({ folders }) => {
+test('the database can be acquired while it shuts down', concurrent, async ({ folders }) => {
   const dataDir = folders.preparedDataDir();
   let current = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   for (let round = 0; round < 12; round += 1) {
@@ -129,15 +129,19 @@ test('Ctrl-C signals the process group of the holder but does not stop the datab
   await expectStopped(dataDir);
 });
 
-test('reports the message of PostgreSQL if it rejects a setting; the next start succeeds', concurrent, async ({ folders }) => {
-  const dataDir = folders.preparedDataDir();
-  const refused = acquireEmbeddedDatabase({ dataDir, notify: silent, settings: { max_connections: 'many' } });
-  await expect(refused).rejects.toMatchObject({
-    code: 'start_failed',
-    message: expect.stringContaining('"max_connections": "many"'),
-  });
-  await untilNothingRuns(dataDir);
-  const accepted = await acquireEmbeddedDatabase({ dataDir, notify: silent, settings: { max_connections: '17' } });
-  expect(await query(accepted.server, 'SHOW max_connections')).toEqual([{ max_connections: '17' }]);
-  await accepted.release();
-});
+test(
+  "if PostgreSQL rejects a setting, the error contains PostgreSQL's message, and the next start succeeds",
+  concurrent,
+  async ({ folders }) => {
+    const dataDir = folders.preparedDataDir();
+    const acquisition = acquireEmbeddedDatabase({ dataDir, notify: silent, settings: { max_connections: 'many' } });
+    await expect(acquisition).rejects.toMatchObject({
+      code: 'start_failed',
+      message: expect.stringContaining('"max_connections": "many"'),
+    });
+    await untilNothingRuns(dataDir);
+    const accepted = await acquireEmbeddedDatabase({ dataDir, notify: silent, settings: { max_connections: '17' } });
+    expect(await query(accepted.server, 'SHOW max_connections')).toEqual([{ max_connections: '17' }]);
+    await accepted.release();
+  },
+);

@@ -20,7 +20,7 @@ test('kill -9 of the only holder stops the database', concurrent, async ({ folde
   expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
 });
 
-test('restarts PostgreSQL after kill -9 and keeps committed data', concurrent, async ({ folders }) => {
+test('the keeper restarts PostgreSQL after kill -9, with the committed data', concurrent, async ({ folders }) => {
   const dataDir = folders.preparedDataDir();
   const notices: string[] = [];
   const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
@@ -67,7 +67,7 @@ test(
   },
 );
 
-test('restores the database on the same socket after kill -9 of the keeper', concurrent, async ({ folders }) => {
+test('after kill -9 of the keeper, a new keeper starts PostgreSQL on the same socket', concurrent, async ({ folders }) => {
   const dataDir = folders.preparedDataDir();
   const notices: string[] = [];
   const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
@@ -112,7 +112,7 @@ test('kill -9 of holder and keeper also ends a PostgreSQL that does not respond'
   await next.release();
 });
 
-test('the next start stops an orphaned PostgreSQL and keeps committed data', concurrent, async ({ folders }) => {
+test('the next start stops an orphaned PostgreSQL, and committed data is kept', concurrent, async ({ folders }) => {
   const dataDir = folders.preparedDataDir();
   const holder = folders.hold(dataDir);
   const { superuser } = await holder.waitFor('acquired');
@@ -144,26 +144,30 @@ test('the next start recovers after kill -9 of all processes at once', concurren
   await expectStopped(dataDir);
 });
 
-test('the next start succeeds after kill -9 at five points of the first start', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
-  for (const delayMs of [100, 250, 450, 650, 850]) {
-    rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
-    const holder = folders.hold(dataDir);
-    await sleep(delayMs);
-    const { keepers } = processesOf(dataDir);
-    killAll(holder, ...keepers);
-    const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
-    expect(await holder.waitForExit()).toBe('SIGKILL');
-    expect(await query(next.owner, 'SELECT count(*)::int AS n FROM pg_roles WHERE rolname LIKE $$countersign%$$')).toEqual([
-      { n: 3 },
-    ]);
-    await next.release();
-    await expectStopped(dataDir);
-  }
-});
+test(
+  'the next start succeeds if the first start is ended by kill -9, at five different moments',
+  concurrent,
+  async ({ folders }) => {
+    const dataDir = folders.newDataDir();
+    for (const delayMs of [100, 250, 450, 650, 850]) {
+      rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
+      const holder = folders.hold(dataDir);
+      await sleep(delayMs);
+      const { keepers } = processesOf(dataDir);
+      killAll(holder, ...keepers);
+      const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
+      expect(await holder.waitForExit()).toBe('SIGKILL');
+      expect(await query(next.owner, 'SELECT count(*)::int AS n FROM pg_roles WHERE rolname LIKE $$countersign%$$')).toEqual([
+        { n: 3 },
+      ]);
+      await next.release();
+      await expectStopped(dataDir);
+    }
+  },
+);
 
 test(
-  'starts despite a lock file with the process ID of an unrelated process, and does not kill that process',
+  'PostgreSQL starts despite a lock file with the process ID of an unrelated process, and that process is not killed',
   concurrent,
   async ({ folders }) => {
     const dataDir = folders.preparedDataDir();

@@ -9,10 +9,10 @@ import { vectors } from '../vectors.ts';
 const golden = vectors('audit-chain');
 const TENANT = '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24';
 
-const unlinked = (place: number, metadata: Record<string, unknown> | null = null): UnlinkedEntry => ({
+const unlinked = (index: number, metadata: Record<string, unknown> | null = null): UnlinkedEntry => ({
   tenant_id: TENANT,
-  id: `00000000-0000-7000-8000-${String(place).padStart(12, '0')}`,
-  recorded_at: `2026-11-20T09:30:00.${String(place % 1000).padStart(3, '0')}Z`,
+  id: `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`,
+  recorded_at: `2026-11-20T09:30:00.${String(index % 1000).padStart(3, '0')}Z`,
   recorded_by: 'key:5f0c2a9be671',
   actor: 'ci',
   action: 'agent.promoted',
@@ -27,7 +27,7 @@ const unlinked = (place: number, metadata: Record<string, unknown> | null = null
 
 /** The rows of a chain as they appear in an export. */
 function chain(length: number): Record<string, unknown>[] {
-  const entries = Array.from({ length }, (_, place) => unlinked(place, { place }));
+  const entries = Array.from({ length }, (_, index) => unlinked(index, { index }));
   return linkEntries({ seq: 0, rowHash: null }, entries, digests).map(({ entry, rowHash }) => ({ ...entry, row_hash: rowHash }));
 }
 
@@ -53,8 +53,8 @@ describe('audit chain', () => {
   });
 
   test('does not depend on the sizes of the batches in which its entries were linked', () => {
-    const entries = Array.from({ length: 20 }, (_, place) => unlinked(place));
-    const whole = linkEntries({ seq: 0, rowHash: null }, entries, digests);
+    const entries = Array.from({ length: 20 }, (_, index) => unlinked(index));
+    const rowsOfOneBatch = linkEntries({ seq: 0, rowHash: null }, entries, digests);
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 20, maxLength: 20 }), (sizes) => {
         let head = { seq: 0, rowHash: null as string | null };
@@ -64,7 +64,7 @@ describe('audit chain', () => {
           rows.push(...batch);
           head = { seq: batch.at(-1)!.entry.seq, rowHash: batch.at(-1)!.rowHash };
         }
-        expect(rows).toEqual(whole);
+        expect(rows).toEqual(rowsOfOneBatch);
       }),
     );
   });
@@ -80,7 +80,7 @@ describe('audit chain', () => {
     const changed: Record<string, unknown> = {
       version: 2,
       seq: 9,
-      metadata: { place: 7 },
+      metadata: { index: 7 },
       prev_hash: '0'.repeat(64),
       row_hash: '0'.repeat(64),
       recorded_at: '2026-11-20T09:30:00.999Z',

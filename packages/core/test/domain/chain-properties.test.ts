@@ -27,11 +27,11 @@ const chain = fc.array(entry, { minLength: 2, maxLength: 40 }).map((entries) =>
   linkEntries(
     { seq: 0, rowHash: null },
     entries.map(
-      (each, place): UnlinkedEntry => ({
+      (each, index): UnlinkedEntry => ({
         ...each,
         metadata: each.metadata === null ? null : { ...each.metadata },
         tenant_id: TENANT,
-        recorded_at: new Date(Date.UTC(2026, 10, 20) + place).toISOString(),
+        recorded_at: new Date(Date.UTC(2026, 10, 20) + index).toISOString(),
       }),
     ),
     digests,
@@ -39,11 +39,11 @@ const chain = fc.array(entry, { minLength: 2, maxLength: 40 }).map((entries) =>
 );
 
 type Row = Record<string, unknown>;
-const exported = (rows: readonly ChainedRow[]): Row[] =>
+const exportRows = (rows: readonly ChainedRow[]): Row[] =>
   rows.map(({ canonical, rowHash }) => ({ ...JSON.parse(canonical), row_hash: rowHash }));
 
-/** The number of the first row that the verifier rejects; undefined when it accepts all. */
-function firstBad(rows: readonly Row[]): number | undefined {
+/** The sequence number of the first row that the verifier rejects; undefined if it accepts all rows. */
+function firstBadSeq(rows: readonly Row[]): number | undefined {
   const verifier = new ChainVerifier(digests);
   for (const row of rows) {
     const fault = verifier.next(row);
@@ -60,14 +60,14 @@ function rootOf(rows: readonly Row[], size: number): Uint8Array {
 }
 
 /** The exported rows of a chain, and the index of any row except the last. */
-const rowsWithPlace = chain.chain((rows) => fc.record({ rows: fc.constant(exported(rows)), place: fc.nat(rows.length - 2) }));
+const rowsWithIndex = chain.chain((rows) => fc.record({ rows: fc.constant(exportRows(rows)), index: fc.nat(rows.length - 2) }));
 
 describe('any audit chain', () => {
-  test('verifies if it is unchanged, even with the members of its rows in reverse order', () => {
+  test('is valid if it is unchanged, even with the members of its rows in reverse order', () => {
     fc.assert(
       fc.property(chain, (rows) => {
-        expect(firstBad(exported(rows))).toBeUndefined();
-        expect(firstBad(exported(rows).map((row) => Object.fromEntries(Object.entries(row).reverse())))).toBeUndefined();
+        expect(firstBadSeq(exportRows(rows))).toBeUndefined();
+        expect(firstBadSeq(exportRows(rows).map((row) => Object.fromEntries(Object.entries(row).reverse())))).toBeUndefined();
       }),
     );
   });
@@ -75,13 +75,13 @@ describe('any audit chain', () => {
   test('fails at the row in which a member was changed', () => {
     fc.assert(
       fc.property(
-        rowsWithPlace,
+        rowsWithIndex,
         fc.nat(16),
         fc.oneof(text, fc.integer(), fc.constant(null)),
-        ({ rows, place }, member, value) => {
-          const name = Object.keys(rows[place]!)[member]!;
-          fc.pre(rows[place]![name] !== value);
-          expect(firstBad(rows.with(place, { ...rows[place], [name]: value }))).toBe(place + 1);
+        ({ rows, index }, member, value) => {
+          const name = Object.keys(rows[index]!)[member]!;
+          fc.pre(rows[index]![name] !== value);
+          expect(firstBadSeq(rows.with(index, { ...rows[index], [name]: value }))).toBe(index + 1);
         },
       ),
     );
@@ -89,36 +89,36 @@ describe('any audit chain', () => {
 
   test('fails where a row was removed, repeated or swapped with its neighbor', () => {
     fc.assert(
-      fc.property(rowsWithPlace, ({ rows, place }) => {
-        const [row, next] = [rows[place]!, rows[place + 1]!];
-        expect(firstBad(rows.toSpliced(place, 1))).toBe(place + 1);
-        expect(firstBad(rows.toSpliced(place, 0, row))).toBe(place + 2);
-        expect(firstBad(rows.with(place, next).with(place + 1, row))).toBe(place + 1);
+      fc.property(rowsWithIndex, ({ rows, index }) => {
+        const [row, next] = [rows[index]!, rows[index + 1]!];
+        expect(firstBadSeq(rows.toSpliced(index, 1))).toBe(index + 1);
+        expect(firstBadSeq(rows.toSpliced(index, 0, row))).toBe(index + 2);
+        expect(firstBadSeq(rows.with(index, next).with(index + 1, row))).toBe(index + 1);
       }),
     );
   });
 
-  test('verifies without its last rows, but its root differs from the root of the complete chain', () => {
+  test('is valid without its last rows, but its root differs from the root of the complete chain', () => {
     fc.assert(
-      fc.property(rowsWithPlace, ({ rows, place }) => {
-        expect(firstBad(rows.slice(0, place + 1))).toBeUndefined();
-        expect(sameBytes(rootOf(rows, place + 1), rootOf(rows, rows.length))).toBe(false);
+      fc.property(rowsWithIndex, ({ rows, index }) => {
+        expect(firstBadSeq(rows.slice(0, index + 1))).toBeUndefined();
+        expect(sameBytes(rootOf(rows, index + 1), rootOf(rows, rows.length))).toBe(false);
       }),
     );
   });
 
-  test('verifies when rewritten with correct hashes, but every root that covers the rewritten row differs', () => {
+  test('is valid if it was rewritten with correct hashes, but every root that covers the rewritten row differs', () => {
     fc.assert(
-      fc.property(rowsWithPlace, ({ rows, place }) => {
+      fc.property(rowsWithIndex, ({ rows, index }) => {
         const entries = rows.map(
           ({ row_hash: _hash, version: _version, seq: _seq, prev_hash: _prev, ...unlinked }) =>
             unlinked as unknown as UnlinkedEntry,
         );
-        const forged = entries.with(place, { ...entries[place]!, actor: `${entries[place]!.actor}!` });
-        const rewritten = exported(linkEntries({ seq: 0, rowHash: null }, forged, digests));
-        expect(firstBad(rewritten)).toBeUndefined();
+        const forged = entries.with(index, { ...entries[index]!, actor: `${entries[index]!.actor}!` });
+        const rewritten = exportRows(linkEntries({ seq: 0, rowHash: null }, forged, digests));
+        expect(firstBadSeq(rewritten)).toBeUndefined();
         for (let size = 0; size <= rows.length; size += 1)
-          expect(sameBytes(rootOf(rows, size), rootOf(rewritten, size))).toBe(size <= place);
+          expect(sameBytes(rootOf(rows, size), rootOf(rewritten, size))).toBe(size <= index);
       }),
       { numRuns: 40 },
     );

@@ -31,14 +31,14 @@ async function* trail(): AsyncGenerator<Uint8Array> {
   const lines = [event(1, BEFORE), event(2, AFTER)].map((each) => `${JSON.stringify(each)}\n`);
   yield Buffer.from(lines.join(''));
 }
-const verified = (corrections: ClockCorrection[] | undefined) => verifyExport(trail(), hashing, { log: 'keys', corrections });
+const verifyTrail = (corrections: ClockCorrection[] | undefined) => verifyExport(trail(), hashing, { log: 'keys', corrections });
 
 describe('export of a key audit trail whose times step back', () => {
   const step = { size: 1, before: BEFORE, after: AFTER };
 
   test('is valid when the audit ledger allows the step or was not supplied', async () => {
-    expect((await verified([{ keys: step }])).firstBad).toBeUndefined();
-    expect((await verified(undefined)).firstBad).toBeUndefined();
+    expect((await verifyTrail([{ keys: step }])).firstBad).toBeUndefined();
+    expect((await verifyTrail(undefined)).firstBad).toBeUndefined();
   });
 
   test.each<[string, ClockCorrection[]]>([
@@ -48,7 +48,7 @@ describe('export of a key audit trail whose times step back', () => {
     ['only a step from another time', [{ keys: { ...step, before: '2045-01-01T00:00:00.000Z' } }]],
     ['only a step to a later time', [{ keys: { ...step, after: '2026-11-20T12:00:00.001Z' } }]],
   ])('is invalid when the audit ledger allows %s', async (_, corrections) => {
-    expect((await verified(corrections)).firstBad).toEqual({
+    expect((await verifyTrail(corrections)).firstBad).toEqual({
       seq: 2,
       reason: expect.stringMatching(/no entry clock\.corrected of the audit ledger allows that/),
     });
@@ -62,7 +62,7 @@ describe('entry clock.corrected', () => {
     metadata: { logs: { keys: { size: 1, before: BEFORE, after: AFTER } } },
   };
 
-  test('counts only when the operator recorded it and its sizes and times are well formed', () => {
+  test('is read only if the operator recorded it and its sizes and times are well formed', () => {
     expect(correctionIn(entry)).toEqual(entry.metadata.logs);
     expect(correctionIn({ ...entry, recorded_by: 'key:0123456789ab' })).toBeUndefined();
     expect(correctionIn({ ...entry, recorded_by: 'system:promotion-gate' })).toBeUndefined();

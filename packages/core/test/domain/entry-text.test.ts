@@ -36,13 +36,13 @@ const fragments = [
   '\u0000',
 ];
 fragments.push('0', '1', '-', '-0', '.', '.0', 'e', 'E5', '1e400', 'null', 'true', '"a":1,', ',"a":1', 'é', '🦉', '\ud83e', '');
-/** The text with up to three characters replaced by a fragment. */
-const changed = (text: string) =>
+/** Generates the text with up to three characters replaced by a fragment. */
+const changedText = (text: string) =>
   fc
     .record({ at: fc.nat(text.length), cut: fc.nat(3), fragment: fc.constantFrom(...fragments) })
     .map(({ at, cut, fragment }) => text.slice(0, at) + fragment + text.slice(at + cut));
 
-const values = fc.json({ maxDepth: 4 }).map((json) => canonicalJson(JSON.parse(json)));
+const canonicalTexts = fc.json({ maxDepth: 4 }).map((json) => canonicalJson(JSON.parse(json)));
 
 function isCanonical(text: string): boolean {
   try {
@@ -55,7 +55,7 @@ function isCanonical(text: string): boolean {
 describe('reader of canonical text', () => {
   test('reads the canonical text of any value to its end', () => {
     fc.assert(
-      fc.property(values, (text) => {
+      fc.property(canonicalTexts, (text) => {
         expect(endOf(text)).toBe(text.length);
       }),
       { numRuns: 500 },
@@ -64,7 +64,7 @@ describe('reader of canonical text', () => {
 
   test('reads a changed text to its end if and only if the text is canonical', () => {
     fc.assert(
-      fc.property(values.chain(changed), (text) => {
+      fc.property(canonicalTexts.chain(changedText), (text) => {
         expect(endOf(text) === text.length && text !== '').toBe(isCanonical(text));
       }),
       { numRuns: 3000 },
@@ -105,7 +105,7 @@ describe('reader of canonical text', () => {
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 });
 const textOrNull = fc.option(text);
-const linked = fc
+const linkedEntry = fc
   .record({
     actor: text,
     action: text,
@@ -134,7 +134,7 @@ describe('chain verifier on the text of a row', () => {
   test('accepts the text of a random or changed entry if and only if it accepts the parsed row', () => {
     fc.assert(
       fc.property(
-        linked.chain(({ canonical }) => fc.oneof(fc.constant(canonical), changed(canonical))),
+        linkedEntry.chain(({ canonical }) => fc.oneof(fc.constant(canonical), changedText(canonical))),
         (canonical) => {
           const hash = rowHashOf(canonical, digests);
           const isAccepted = verifier().tryEntry(`before${canonical}after`, 6, hash) === 6 + canonical.length;
@@ -149,7 +149,7 @@ describe('chain verifier on the text of a row', () => {
 
   test('accepts random rows in the form in which they are exported, and reads their actor and trace_id', () => {
     fc.assert(
-      fc.property(linked, ({ entry, canonical, rowHash }) => {
+      fc.property(linkedEntry, ({ entry, canonical, rowHash }) => {
         const chain = verifier();
         expect(chain.tryLine(lineOf(canonical, rowHash))).toBe(true);
         expect(chain.head).toEqual({ seq: 1, rowHash });
@@ -173,16 +173,16 @@ describe('chain verifier on the text of a row', () => {
     const rest = { framework: null, trace_id: null, agent_id: null, retention_until: null, metadata: null };
     const at = (recorded_at: string) => ({ ...unlinked, ...rest, recorded_at });
     const rows = [at('2026-11-20T09:30:00.001Z'), at('2026-11-20T09:30:00.000Z')];
-    const [first, early] = linkEntries({ seq: 0, rowHash: null }, rows, digests);
+    const [first, earlier] = linkEntries({ seq: 0, rowHash: null }, rows, digests);
     const line = lineOf(first!.canonical, first!.rowHash);
     expect(verifier().tryLine(line)).toBe(true);
     expect(new ChainVerifier(digests, 'another').tryLine(line)).toBe(false);
     expect(new ChainVerifier(digests).tryLine(line)).toBe(false);
-    expect(verifier().tryLine(lineOf(early!.canonical, early!.rowHash))).toBe(false);
+    expect(verifier().tryLine(lineOf(earlier!.canonical, earlier!.rowHash))).toBe(false);
     expect(verifier().tryEntry(first!.canonical, 0, 'f'.repeat(64))).toBe(NO_END);
     const chain = verifier();
     expect([chain.tryLine(line), chain.tryLine(line)]).toEqual([true, false]);
-    expect(chain.tryLine(lineOf(early!.canonical, early!.rowHash))).toBe(false);
+    expect(chain.tryLine(lineOf(earlier!.canonical, earlier!.rowHash))).toBe(false);
     for (const other of [
       first!.canonical.replace('"recorded_at":"2026-11-20T09:30:00.001Z"', '"recorded_at":""'),
       first!.canonical.replace('"version":1', '"version":2'),

@@ -13,13 +13,13 @@ const golden = vectors('evidence-events') as {
   questions: { size: number; asked: Parameters<EvidenceState['find']>[0]; evidence: object }[];
 };
 const events = golden.events.map(({ event }) => event);
-const place = (event: EvidenceEvent) => ({ seq: event.seq, tenantId: event.tenant_id });
+const positionOf = (event: EvidenceEvent) => ({ seq: event.seq, tenantId: event.tenant_id });
 
 describe('golden evidence log of the independent implementation', () => {
   test('has the leaf data and root that this implementation computes', () => {
     const tree = new Frontier(sha256);
     for (const { event, leaf_data } of golden.events) {
-      expect(readEvidenceEvent(event, place(event), digests)).toMatchObject({ hash: leaf_data });
+      expect(readEvidenceEvent(event, positionOf(event), digests)).toMatchObject({ hash: leaf_data });
       tree.append(Buffer.from(leaf_data, 'hex'));
     }
     expect(Buffer.from(tree.root()).toString('hex')).toBe(golden.root);
@@ -59,7 +59,7 @@ describe('evidence event', () => {
   test.each([
     ['of another version', { version: 2 }, /version 2/],
     ['of an unknown action', { action: 'agent.promoted' }, /action "agent\.promoted"/],
-    ['of an action named like a method of every object', { action: 'toString' }, /action "toString"/],
+    ['of the action toString, the name of a method of every object', { action: 'toString' }, /action "toString"/],
     ['with an additional member', { note: 'x' }, /"note" is not a member/],
     ['with an agent ID in upper case', { agent_id: registered.agent_id.toUpperCase() }, /agent_id/],
     ['with a time without milliseconds', { recorded_at: '2026-11-20T12:00:01Z' }, /recorded_at/],
@@ -67,14 +67,14 @@ describe('evidence event', () => {
     ['with another sequence number', { seq: 2 }, /seq is 2, expected 1/],
     ['with a lone surrogate', { agent_name: '\ud800' }, /no canonical form/],
   ])('%s is rejected', (_, change, why) => {
-    expect(readEvidenceEvent({ ...registered, ...change }, place(registered), digests)).toEqual({
+    expect(readEvidenceEvent({ ...registered, ...change }, positionOf(registered), digests)).toEqual({
       fault: expect.stringMatching(why),
     });
   });
 
   test.each(Object.keys(events[1]!))('without its member %s is rejected', (member) => {
     const { [member as keyof EvidenceEvent]: _, ...rest } = events[1]!;
-    expect(readEvidenceEvent(rest, place(events[1]!), digests)).toHaveProperty('fault');
+    expect(readEvidenceEvent(rest, positionOf(events[1]!), digests)).toHaveProperty('fault');
   });
 });
 
@@ -91,7 +91,7 @@ describe('evidence state', () => {
     expect(state.size).toBe(1);
   });
 
-  test('reports a mismatch when an ID and a name belong to different agents or one of them is unknown', () => {
+  test('reports a mismatch only if the given ID and the given name belong to different agents or only one of them is known', () => {
     const state = new EvidenceState();
     for (const event of events) state.apply(event);
     const [one, other] = [...state.agents()];

@@ -16,13 +16,13 @@ const event = (seq: number, fact: object): EvidenceEvent =>
     ...fact,
   }) as EvidenceEvent;
 
-/** An evaluation that has `suite` as its name and no suite. So this name and the harness determine its series. */
+/** An evaluation without a suite: its name and its harness determine the series. */
 interface SentEvaluation {
-  suite: string;
+  name: string;
   harnessId: string | null;
 }
 
-const recorded = (seq: number, { suite, harnessId }: SentEvaluation): EvidenceEvent =>
+const evaluationRecorded = (seq: number, { name, harnessId }: SentEvaluation): EvidenceEvent =>
   event(seq, {
     action: 'evaluation.recorded',
     category: null,
@@ -30,7 +30,7 @@ const recorded = (seq: number, { suite, harnessId }: SentEvaluation): EvidenceEv
     evaluated_at: null,
     evaluation_id: uuid(seq),
     harness_id: harnessId,
-    name: suite,
+    name,
     pass_rate: 90,
     status: 'passing',
     suite: null,
@@ -40,23 +40,23 @@ const stateAfter = (sent: readonly SentEvaluation[]): EvidenceState => {
   const state = new EvidenceState();
   state.apply(event(1, { action: 'agent.registered', agent_name: 'bot' }));
   sent.forEach((each, index) => {
-    state.apply(recorded(index + 2, each));
+    state.apply(evaluationRecorded(index + 2, each));
   });
   return state;
 };
 
-describe('the evidence state of an agent with many suites', () => {
+describe('the evidence state of an agent with many series', () => {
   const sent = Array.from({ length: 2_000 }, (_, at): SentEvaluation => {
     const number = (at * 48_271) % 2_147_483_647;
     return {
-      suite: `suite ${number % (at % 3 === 0 ? 4 : 40)}`,
+      name: `evaluation ${number % (at % 3 === 0 ? 4 : 40)}`,
       harnessId: number % 5 === 0 ? uuid(1_000_000 + (number % 3)) : null,
     };
   });
 
   /**
-   * The expected names, computed from the whole history: one for each of the newest series, at most OTHERS_MAX + 1, the newest first. The
-   * series of the evaluation that the check uses is left out.
+   * The expected names, computed from the whole history: one for each of the newest series, at most OTHERS_MAX + 1, the newest first.
+   * The series of the evaluation that the check uses is left out.
    */
   const expectedOthers = (count: number, harnessId: string | null): string[] => {
     const history = sent.slice(0, count);
@@ -64,7 +64,7 @@ describe('the evidence state of an agent with many suites', () => {
     if (latestIndex < 0) return [];
     const series = new Map(history.map((each, index) => [JSON.stringify(each), index]));
     const newestFirst = [...series.values()].toSorted((left, right) => right - left).filter((index) => index !== latestIndex);
-    return newestFirst.slice(0, OTHERS_MAX + 1).map((index) => history[index]!.suite);
+    return newestFirst.slice(0, OTHERS_MAX + 1).map((index) => history[index]!.name);
   };
 
   test.each([1, 2, 6, 7, 8, 9, 50, 500, 2_000])(
@@ -78,15 +78,18 @@ describe('the evidence state of an agent with many suites', () => {
     },
   );
 
-  test('keeps a limited number of evaluations, however many suites a sender names', () => {
-    const names = Array.from({ length: 10_000 }, (_, number): SentEvaluation => ({ suite: `suite ${number}`, harnessId: null }));
+  test('keeps a limited number of evaluations, however many names they have', () => {
+    const names = Array.from(
+      { length: 10_000 },
+      (_, number): SentEvaluation => ({ name: `evaluation ${number}`, harnessId: null }),
+    );
     expect(stateAfter(names).evaluationCount).toBeLessThan(OTHERS_MAX + 5);
   });
 
   test('keeps the latest evaluation of every harness, and a limited number of other evaluations', () => {
     const harnesses = Array.from(
       { length: 100 },
-      (_, number): SentEvaluation => ({ suite: 'same', harnessId: uuid(1_000_000 + number) }),
+      (_, number): SentEvaluation => ({ name: 'same', harnessId: uuid(1_000_000 + number) }),
     );
     const { evaluationCount } = stateAfter([...harnesses, ...harnesses]);
     expect(evaluationCount).toBeGreaterThanOrEqual(100);

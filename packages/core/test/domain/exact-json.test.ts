@@ -7,7 +7,7 @@ const issuesIn = (text: string) => {
   return inexactnessOf(text).map(({ path, code }) => `${path} ${code}`);
 };
 
-describe('inexactness of JSON', () => {
+describe('the check for exact JSON', () => {
   test.each([
     ['12345678901234567890', false],
     ['0.1234567890123456789', false],
@@ -32,16 +32,16 @@ describe('inexactness of JSON', () => {
     ['1000000000000000000000', true],
     ['5e-324', true],
     ['4e-324', false],
-  ])('%s is exact: %s', (literal, exact) => {
-    expect(issuesIn(`{"a":[${literal}]}`)).toEqual(exact ? [] : ['/a/0 inexact_number']);
+  ])('accepts the number %s: %s', (literal, isExact) => {
+    expect(issuesIn(`{"a":[${literal}]}`)).toEqual(isExact ? [] : ['/a/0 inexact_number']);
   });
 
   test('accepts minus zero only in top-level members that must be numbers, and suggests a string elsewhere', () => {
     const numbers = new Set(['rate']);
     const messages = (text: string) => inexactnessOf(text, numbers).map(({ message }) => message);
     for (const zero of ['-0', '-0.0', '-0e5', '-0.00E-7']) expect(messages(`{"rate":${zero}}`)).toEqual([]);
-    for (const otherPlace of ['{"rat":-0}', '{"a":{"rate":-0}}', '{"rate":[-0]}', '-0', '["rate",-0]'])
-      expect(messages(otherPlace)).toEqual([expect.stringMatching(/send it as a string/)]);
+    for (const text of ['{"rat":-0}', '{"a":{"rate":-0}}', '{"rate":[-0]}', '-0', '["rate",-0]'])
+      expect(messages(text)).toEqual([expect.stringMatching(/send it as a string/)]);
     expect(Object.is(unsignedZero(-0), 0)).toBe(true);
     expect([unsignedZero(-1), unsignedZero(0.5)]).toEqual([-1, 0.5]);
   });
@@ -54,7 +54,7 @@ describe('inexactness of JSON', () => {
     ['{"a":{"rate":-1e400}}', 'send it as a string'],
     ['{"a":{"rate":1e-400}}', 'send it as a string'],
     ['{"a":{"rate":-0.0}}', 'send 0, or send it as a string'],
-  ])('%s: the message names a remedy that works: %s', (text, remedy) => {
+  ])('reports %s with the remedy: %s', (text, remedy) => {
     const [issue] = inexactnessOf(text, new Set(['rate']));
     expect(issue?.message.split('; ').at(-1)).toBe(remedy);
   });
@@ -82,13 +82,13 @@ describe('inexactness of JSON', () => {
     expect(issuesIn('{"a":"\\\\ud800"}')).toEqual([]);
   });
 
-  test('finds the first change by parsing, even after many lone surrogates and zeros, which stay the same', () => {
-    const same = Array(200).fill('"\\ud83d",-0').join();
-    expect(firstChangeByParsing(`[${same}]`)).toBeUndefined();
+  test('finds the first value that parsing changes, even after many lone surrogates and minus zeros, which do not count as changes', () => {
+    const unchanged = Array(200).fill('"\\ud83d",-0').join();
+    expect(firstChangeByParsing(`[${unchanged}]`)).toBeUndefined();
     expect(firstChangeByParsing('[0.10000000000000001,33.333333333333336000,1.0000000000000000001e3]')).toBeUndefined();
     for (const changed of ['12345678901234567890', '-9007199254740993', '1e-400'])
       expect(firstChangeByParsing(`{"a":${changed}}`), changed).toMatchObject({ path: '/a', code: 'inexact_number' });
-    expect(firstChangeByParsing(`[${same},1e400,{"a":1,"a":1}]`)).toMatchObject({ path: '/400', code: 'inexact_number' });
+    expect(firstChangeByParsing(`[${unchanged},1e400,{"a":1,"a":1}]`)).toMatchObject({ path: '/400', code: 'inexact_number' });
     expect(firstChangeByParsing('{"a":1,"a":1}')).toMatchObject({ path: '/a', code: 'repeated_member' });
   });
 
@@ -102,17 +102,17 @@ describe('inexactness of JSON', () => {
   });
 
   test('accepts everything that JSON.stringify writes', () => {
-    const exact = (value: unknown) => expect(inexactnessOf(JSON.stringify(value))).toEqual([]);
-    fc.assert(fc.property(fc.jsonValue(), (value) => void exact(value)));
-    fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => void exact([number])));
+    const expectExact = (value: unknown) => expect(inexactnessOf(JSON.stringify(value))).toEqual([]);
+    fc.assert(fc.property(fc.jsonValue(), (value) => void expectExact(value)));
+    fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => void expectExact([number])));
   });
 
   test('never accepts an integer that a double cannot represent', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 2n ** 53n, max: 2n ** 80n }), (integer) => {
-        const exact = BigInt(Number(integer)) === integer;
+        const isExact = BigInt(Number(integer)) === integer;
         // The converse does not hold: JavaScript prints at most 17 significant digits, so inexactnessOf rejects some exact integers.
-        if (inexactnessOf(String(integer)).length === 0) expect(exact).toBe(true);
+        if (inexactnessOf(String(integer)).length === 0) expect(isExact).toBe(true);
       }),
     );
   });

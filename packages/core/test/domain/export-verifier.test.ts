@@ -30,12 +30,12 @@ const rows = linkEntries(
 const lineOf = (text: string, hash: string) => `${text.slice(0, -1)},"row_hash":"${hash}"}\n`;
 const lines = rows.map(({ canonical, rowHash }) => lineOf(canonical, rowHash));
 
-/** Verifies a text that arrives in chunks of `chunk` bytes. */
-const verify = (text: string, expectation: ExportExpectation = {}, chunk = text.length + 1) =>
+/** Verifies a text that arrives in chunks of `chunkBytes` bytes. */
+const verify = (text: string, expectation: ExportExpectation = {}, chunkBytes = text.length + 1) =>
   verifyExport(
     (async function* () {
       const bytes = Buffer.from(text);
-      for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk);
+      for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
     })(),
     { digests, sha256 },
     expectation,
@@ -52,10 +52,10 @@ test.each([
 });
 
 describe('export of the audit ledger', () => {
-  test('verifies for any chunk size', async () => {
+  test('is valid for any chunk size', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 2000 }), async (chunk) => {
-        const report = await verify(lines.join(''), {}, chunk);
+      fc.asyncProperty(fc.integer({ min: 1, max: 2000 }), async (chunkBytes) => {
+        const report = await verify(lines.join(''), {}, chunkBytes);
         expect(report).toMatchObject({ tenantId: TENANT, entries: 5, head: rows[4]!.rowHash, firstBad: undefined });
       }),
       { numRuns: 30 },

@@ -42,7 +42,10 @@ const signers = (golden.keys as GoldenKey[]).map(({ seed, public_key }) => ({
 }));
 const first = signers[0]!;
 
-/** The faults of checkpoints that the independent verifier rejects, by its error code, or by `what` if a code has several faults. */
+/**
+ * The fault that this implementation reports for each error code of the independent verifier. If several faults have one error code, the
+ * key is the description of the case.
+ */
 const CHECKPOINT_FAULTS: Record<string, string> = {
   unknown_signer: 'the checkpoint cannot be trusted: none of the known keys has signed it',
   signature_mismatch: `the checkpoint cannot be trusted: the signature of ${golden.key_name} is wrong`,
@@ -53,7 +56,7 @@ const CHECKPOINT_FAULTS: Record<string, string> = {
   'size 0 with the root of another tree': 'the checkpoint of an empty log does not have the root of an empty tree',
 };
 
-/** The faults of attestations that the independent verifier rejects, by its error code. */
+/** The fault of an attestation that this implementation reports for each error code of the independent verifier. */
 const ATTESTATION_FAULTS: Record<string, string> = {
   unknown_signer: 'none of the known keys has signed it',
   signature_mismatch: 'none of the known keys has signed it',
@@ -67,9 +70,9 @@ const ATTESTATION_FAULTS: Record<string, string> = {
 
 describe('golden proofs of the independent implementation', () => {
   test('the computed key IDs and note verifier keys equal the golden ones', () => {
-    for (const [place, { kid, note_key }] of (golden.keys as GoldenKey[]).entries()) {
-      expect(signers[place]!.keyid).toBe(kid);
-      expect(noteVerifierKey(signers[place]!, sha256)).toBe(note_key);
+    for (const [index, { kid, note_key }] of (golden.keys as GoldenKey[]).entries()) {
+      expect(signers[index]!.keyid).toBe(kid);
+      expect(noteVerifierKey(signers[index]!, sha256)).toBe(note_key);
       expect(parseNoteVerifierKey(note_key, sha256)?.name).toBe(golden.key_name);
     }
   });
@@ -115,8 +118,8 @@ describe('golden proofs of the independent implementation', () => {
   test('the computed hashes of key events equal the golden ones', () => {
     expect(golden.key_events.length).toBeGreaterThan(0);
     const keys = (golden.logs as GoldenLog[]).find(({ log }) => log === 'keys')!;
-    for (const [place, { event }] of golden.key_events.entries())
-      expect(hashKeyEvent(event, digests).hash).toBe(keys.leaf_data[place]);
+    for (const [index, { event }] of golden.key_events.entries())
+      expect(hashKeyEvent(event, digests).hash).toBe(keys.leaf_data[index]);
   });
 
   test('the computed header Countersign-Checkpoint with two heads equals the golden one', () => {
@@ -138,7 +141,7 @@ describe('golden proofs of the independent implementation', () => {
   test.each(attestations.refused as { envelope: unknown; what: string; code: string }[])(
     'the attestation is rejected for the same reason as by the independent verifier: $what',
     ({ envelope, code }) => {
-      expect(openAttestation(envelope, [first], verifyEd25519, (some) => decisionDigest(some, digests))).toEqual({
+      expect(openAttestation(envelope, [first], verifyEd25519, (signed) => decisionDigest(signed, digests))).toEqual({
         fault: ATTESTATION_FAULTS[code],
       });
     },
@@ -149,7 +152,7 @@ describe('golden proofs of the independent implementation', () => {
     const key = { keyid: first.keyid, publicKey: first.publicKey };
     for (const { envelope, what } of attestations.cases) {
       const decision = JSON.parse(Buffer.from(envelope.payload, 'base64').toString()).predicate;
-      const opened = openAttestation(envelope, signers, verifyEd25519, (some) => decisionDigest(some, digests));
+      const opened = openAttestation(envelope, signers, verifyEd25519, (signed) => decisionDigest(signed, digests));
       expect(opened, what).toMatchObject({ decision });
       if (envelope.signatures.length === 1 && envelope.signatures[0].keyid === key.keyid)
         expect(attestDecision(decision, [first])).toEqual(envelope);

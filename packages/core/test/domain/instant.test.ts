@@ -53,7 +53,7 @@ describe('date-times', () => {
     expect(parseDateTime(text)).toBeUndefined();
   });
 
-  test('parses every ISO string of Date from the year 1 to the year 9999 as that instant', () => {
+  test('parses the ISO string of any Date from the year 1 to the year 9999 as the instant of the Date', () => {
     fc.assert(
       fc.property(
         fc.date({ min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true }),

@@ -19,15 +19,15 @@ const verify = (rows: readonly unknown[], expectation: ExportExpectation = {}) =
   })();
   return verifyExport(bytes, { digests, sha256 }, { log: 'keys', ...expectation });
 };
-const keptAt = (size: number) => {
+const keptHeadAt = (size: number) => {
   const opened = openCheckpoint(checkpoints[size], [first], verifyEd25519, sha256);
   if ('fault' in opened) throw new Error(opened.fault);
   return { source: 'kept', ...opened.head };
 };
 
 describe('export of the key audit trail', () => {
-  test('verifies, names its tenant and agrees with its checkpoints', async () => {
-    const kept = events.map((_, place) => keptAt(place + 1));
+  test('is valid, names its tenant and agrees with its checkpoints', async () => {
+    const kept = events.map((_, index) => keptHeadAt(index + 1));
     const report = await verify(events, { kept });
     expect(report).toEqual({
       tenantId: golden.tenant_id,
@@ -42,17 +42,17 @@ describe('export of the key audit trail', () => {
     const altered = events.with(1, { ...events[1]!, name: 'another name' });
     expect(await verify(altered)).toMatchObject({ entries: 3, firstBad: undefined, contradiction: undefined });
     for (const rows of [altered, events.slice(0, 2)]) {
-      const { firstBad, contradiction } = await verify(rows, { kept: [keptAt(3)] });
+      const { firstBad, contradiction } = await verify(rows, { kept: [keptHeadAt(3)] });
       expect([firstBad, contradiction?.source]).toEqual([undefined, 'kept']);
     }
   });
 
-  const { scopes: _, ...short } = events[0]!;
+  const { scopes: _, ...withoutScopes } = events[0]!;
   test.each<[string, unknown[], RegExp]>([
     ['a gap', [events[0], events[2]], /^seq is 3, expected 2/],
     ['a repeated event', [events[0], events[0]], /^seq is 1, expected 2/],
     ['an additional member', [{ ...events[0], secret: 'x' }], /"secret" is not a member/],
-    ['a missing member', [short], /scopes is missing/],
+    ['a missing member', [withoutScopes], /scopes is missing/],
     [
       'an instant without milliseconds',
       [{ ...events[0], recorded_at: '2026-11-20T09:31:00Z' }],

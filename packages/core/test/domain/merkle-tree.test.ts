@@ -17,7 +17,7 @@ import { vectors } from '../vectors.ts';
 const published = vectors('merkle-rfc6962');
 const hex = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : Buffer.from(bytes).toString('hex'));
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'hex'));
-const data = (place: number) => new TextEncoder().encode(`leaf ${place}`);
+const leafData = (index: number) => new TextEncoder().encode(`leaf ${index}`);
 
 /** The root by the recursive definition of RFC 6962. */
 function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
@@ -30,7 +30,7 @@ function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
 
 /** A tree of `size` leaves, with the hashes of its ranges. */
 function tree(size: number) {
-  const leaves = Array.from({ length: size }, (_, place) => leafHash(data(place), sha256));
+  const leaves = Array.from({ length: size }, (_, index) => leafHash(leafData(index), sha256));
   const hashOf = ({ level, index }: NodePlace) => naiveRoot(leaves.slice(index * 2 ** level, (index + 1) * 2 ** level));
   return {
     leaves,
@@ -40,14 +40,14 @@ function tree(size: number) {
 }
 
 describe('Merkle tree (RFC 6962)', () => {
-  test('has the same leaf hashes and root if computed from concatenated hashes; computing the root does not change the leaf hashes', () => {
+  test('leafHashes and completeRoot compute the hashes of the recursive definition, and completeRoot does not change its argument', () => {
     for (const count of [1, 2, 4, 64]) {
-      const rows = Array.from({ length: count }, (_, place) => sha256(data(place)));
+      const rows = Array.from({ length: count }, (_, index) => sha256(leafData(index)));
       const leaves = rows.map((row) => leafHash(row, sha256));
-      const together = leafHashes(Buffer.concat(rows), sha256);
-      expect(hex(together)).toBe(hex(Buffer.concat(leaves)));
-      expect(hex(completeRoot(together, sha256))).toBe(hex(naiveRoot(leaves)));
-      expect(hex(together)).toBe(hex(Buffer.concat(leaves)));
+      const concatenated = leafHashes(Buffer.concat(rows), sha256);
+      expect(hex(concatenated)).toBe(hex(Buffer.concat(leaves)));
+      expect(hex(completeRoot(concatenated, sha256))).toBe(hex(naiveRoot(leaves)));
+      expect(hex(concatenated)).toBe(hex(Buffer.concat(leaves)));
     }
   });
 
@@ -79,14 +79,14 @@ describe('Merkle tree (RFC 6962)', () => {
     for (let size = 0; size <= 300; size += 1) {
       expect(hex(frontier.root())).toBe(hex(naiveRoot(leaves.slice(0, size))));
       expect(hex(new Frontier(sha256, frontier.size, frontier.roots).root())).toBe(hex(frontier.root()));
-      frontier.append(data(size));
+      frontier.append(leafData(size));
     }
   });
 
   test('an append reports each node that it completes, with the recursively computed hash', () => {
     const frontier = new Frontier(sha256);
     const nodes: TreeNode[] = [];
-    for (let place = 0; place < 64; place += 1) frontier.append(data(place), (node) => nodes.push(node));
+    for (let index = 0; index < 64; index += 1) frontier.append(leafData(index), (node) => nodes.push(node));
     const { leaves } = tree(64);
     expect(nodes).toHaveLength(63);
     for (const { level, index, hash } of nodes)
@@ -94,7 +94,7 @@ describe('Merkle tree (RFC 6962)', () => {
   });
 
   test('rejects a frontier with the wrong number of roots for its size', () => {
-    expect(() => new Frontier(sha256, 3, [sha256(data(0))])).toThrow(RangeError);
+    expect(() => new Frontier(sha256, 3, [sha256(leafData(0))])).toThrow(RangeError);
   });
 });
 
@@ -119,7 +119,7 @@ describe('Merkle proofs', () => {
         const proof = hashes(consistencyRanges(first, second));
         const roots = rootsOfConsistency(first, second, root(first), proof, sha256);
         expect([hex(roots?.first), hex(roots?.second)]).toEqual([hex(root(first)), hex(root())]);
-        const altered = proof.map((hash, place) => (place === proof.length - 1 ? sha256(hash) : hash));
+        const altered = proof.map((hash, index) => (index === proof.length - 1 ? sha256(hash) : hash));
         expect(hex(rootsOfConsistency(first, second, root(first), altered, sha256)?.second)).not.toBe(hex(root()));
       }
     }
@@ -141,7 +141,7 @@ describe('Merkle proofs', () => {
     );
   });
 
-  test('reject an index or size outside the tree', () => {
+  test('reject an index outside the tree, and a pair of sizes for which there is no proof', () => {
     for (const [index, size] of [
       [-1, 3],
       [3, 3],
@@ -150,10 +150,10 @@ describe('Merkle proofs', () => {
       [Number.NaN, 3],
     ] as const) {
       expect(() => inclusionRanges(index, size)).toThrow(RangeError);
-      expect(rootOfInclusion(index, size, sha256(data(0)), [], sha256)).toBeUndefined();
+      expect(rootOfInclusion(index, size, sha256(leafData(0)), [], sha256)).toBeUndefined();
     }
     expect(() => consistencyRanges(4, 3)).toThrow(RangeError);
-    expect(rootsOfConsistency(0, 3, sha256(data(0)), [], sha256)).toBeUndefined();
-    expect(rootsOfConsistency(3, 3, sha256(data(0)), [], sha256)).toBeUndefined();
+    expect(rootsOfConsistency(0, 3, sha256(leafData(0)), [], sha256)).toBeUndefined();
+    expect(rootsOfConsistency(3, 3, sha256(leafData(0)), [], sha256)).toBeUndefined();
   });
 });

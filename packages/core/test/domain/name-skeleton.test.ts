@@ -5,8 +5,8 @@ import { lookAlike } from '../../src/domain/name-skeleton.ts';
 describe('lookAlike', () => {
   test.each([
     ['case', 'Support-Bot', 'support-bot'],
-    ['case, with a letter that looks like another letter in upper case', 'INVOICE', 'invoice'],
-    ['case, with a letter that looks like two letters', 'MEMO', 'memo'],
+    ['case, where an upper-case letter looks like another letter', 'INVOICE', 'invoice'],
+    ['case, where a lower-case letter looks like two letters', 'MEMO', 'memo'],
     ['Cyrillic \u0430 for a', 'support-\u0430gent', 'support-agent'],
     ['Cyrillic capital \u041d for H', '\u041dr-memo', 'Hr-memo'],
     ['Cyrillic capital \u041d for h, and case', '\u041dR-MEMO', 'hr-memo'],

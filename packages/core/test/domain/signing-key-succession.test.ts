@@ -41,14 +41,17 @@ describe('signature of a signing key over a successor', () => {
 });
 
 describe('followSuccessors', () => {
-  const kids = (listed: unknown[], known = [first.noteKey]) => {
+  const follow = (listed: unknown[], known = [first.noteKey]) => {
     const { proven, unproven } = followSuccessors(known, listed, checks);
     return { proven: proven.map(({ kid }) => kid), unproven: unproven.map(({ fault }) => fault) };
   };
 
   test('follows successors in a list of any order', () => {
     const third = keyOf(golden.third);
-    expect(kids([golden.third, golden.successor, golden.predecessor])).toEqual({ proven: [second.kid, third.kid], unproven: [] });
+    expect(follow([golden.third, golden.successor, golden.predecessor])).toEqual({
+      proven: [second.kid, third.kid],
+      unproven: [],
+    });
   });
 
   test('accepts a key that is listed with a valid and with an invalid signature, in any order, and reports the invalid one', () => {
@@ -58,15 +61,15 @@ describe('followSuccessors', () => {
       [valid, invalid],
       [invalid, valid],
     ])
-      expect(kids([...listed, golden.third])).toEqual({
+      expect(follow([...listed, golden.third])).toEqual({
         proven: [second.kid, third.kid],
         unproven: [expect.stringMatching(/is not by its predecessor/)],
       });
-    expect(kids([valid, valid])).toEqual({ proven: [second.kid], unproven: [] });
+    expect(follow([valid, valid])).toEqual({ proven: [second.kid], unproven: [] });
   });
 
   test('stops at an invalid signature and accepts no later key', () => {
-    expect(kids([golden.signed_by_another, golden.third])).toEqual({
+    expect(follow([golden.signed_by_another, golden.third])).toEqual({
       proven: [],
       unproven: [expect.stringMatching(/is not by its predecessor/), expect.stringMatching(/is not proven/)],
     });
@@ -74,14 +77,14 @@ describe('followSuccessors', () => {
 
   test('stops at a reset and reports it', () => {
     const { predecessor: _, predecessor_signature: __, ...unsigned } = golden.successor;
-    expect(kids([{ ...unsigned, reset_from: first.kid }])).toEqual({
+    expect(follow([{ ...unsigned, reset_from: first.kid }])).toEqual({
       proven: [],
       unproven: [expect.stringMatching(/an operator replaced the lost key/)],
     });
   });
 
   test('ignores malformed list items', () => {
-    const { x: _, ...without } = golden.successor;
-    expect(kids([null, 7, 'key', [], {}, without, { ...golden.successor, x: first.x }])).toEqual({ proven: [], unproven: [] });
+    const { x: _, ...withoutX } = golden.successor;
+    expect(follow([null, 7, 'key', [], {}, withoutX, { ...golden.successor, x: first.x }])).toEqual({ proven: [], unproven: [] });
   });
 });

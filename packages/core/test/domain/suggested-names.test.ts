@@ -2,12 +2,12 @@ import { decideFromEvidence, evidenceDocument } from '@countersign/core/domain/e
 import { showsName, suggestedNames } from '@countersign/core/domain/suggested-names';
 import { expect, test } from 'vitest';
 
-/** The message of the decision on an unknown agent if these known names look like the name of this agent. */
+/** The message of a decision about an unknown agent whose name looks like the names `similarNames` of known agents. */
 function messageOf(requested: string, similarNames: string[]): string {
-  const asked = { agent_id: null, agent_name: requested, harness_id: null, max_age_hours: 72, min_pass_rate: 80 };
-  const nothing = { agent: null, approval: null, evaluation: null, open_recertifications: 0, other_evaluations: [] };
-  const read = { ...nothing, read_at: '2026-11-20T12:00:00.000000Z' };
-  return decideFromEvidence(evidenceDocument('3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24', asked, read, similarNames)).message;
+  const request = { agent_id: null, agent_name: requested, harness_id: null, max_age_hours: 72, min_pass_rate: 80 };
+  const noEvidence = { agent: null, approval: null, evaluation: null, open_recertifications: 0, other_evaluations: [] };
+  const evidence = { ...noEvidence, read_at: '2026-11-20T12:00:00.000000Z' };
+  return decideFromEvidence(evidenceDocument('3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24', request, evidence, similarNames)).message;
 }
 
 test.each([
@@ -17,13 +17,13 @@ test.each([
   [['x'.repeat(60), 'x'.repeat(61), '😀'.repeat(250)]],
   [['invisible\u200bspace', 'turned\u202eround', `${'\u200b'.repeat(99)}a`]],
   [['or "or" or']],
-])('the names in a message of this service are found and recognized: %j', (known) => {
-  const shown = suggestedNames(messageOf('refund-agеnt; did you mean "x"', known));
-  expect(shown).toHaveLength(known.length);
-  for (const [index, name] of known.entries()) expect(showsName(shown[index]!, name), name).toBe(true);
+])('the names that the message of a decision suggests are found and recognized: %j', (names) => {
+  const shown = suggestedNames(messageOf('refund-agеnt; did you mean "x"', names));
+  expect(shown).toHaveLength(names.length);
+  for (const [index, name] of names.entries()) expect(showsName(shown[index]!, name), name).toBe(true);
 });
 
-// Nine of these names have more than 1,000 UTF-16 code units, but fewer than 1,000 code points, which all verifiers count.
+// All verifiers count code points. Nine of these names have fewer than 1,000 code points, but more than 1,000 UTF-16 code units.
 test('names are found in the last 1,000 code points of a message', () => {
   const name = `"${'😀'.repeat(60)}"`;
   const message = (count: number) => `No; did you mean ${Array.from({ length: count }, () => name).join(' or ')}?`;
@@ -31,7 +31,7 @@ test('names are found in the last 1,000 code points of a message', () => {
   expect(suggestedNames(message(99))).toEqual([]);
 });
 
-test('other messages suggest no name', () => {
+test('no name is found in a message that suggests none, or in a value that is not a string', () => {
   for (const message of [messageOf('unknown', []), messageOf('unknown\u200b', []), 'No; did you mean it?', undefined, 7])
     expect(suggestedNames(message)).toEqual([]);
 });

@@ -7,13 +7,13 @@ import { vectors } from '../vectors.ts';
 
 const golden = vectors('trace-events') as { events: { event: TraceEvent; leaf_data: string }[]; root: string };
 const events = golden.events.map(({ event }) => event);
-const place = (event: TraceEvent) => ({ seq: event.seq, tenantId: event.tenant_id });
+const positionOf = (event: TraceEvent) => ({ seq: event.seq, tenantId: event.tenant_id });
 
 describe('golden trace log of the independent implementation', () => {
   test('has the leaf data and root that this implementation computes', () => {
     const tree = new Frontier(sha256);
     for (const { event, leaf_data } of golden.events) {
-      expect(readTraceEvent(event, place(event), digests)).toMatchObject({ hash: leaf_data });
+      expect(readTraceEvent(event, positionOf(event), digests)).toMatchObject({ hash: leaf_data });
       tree.append(Buffer.from(leaf_data, 'hex'));
     }
     expect(Buffer.from(tree.root()).toString('hex')).toBe(golden.root);
@@ -59,20 +59,20 @@ describe('trace event', () => {
     ],
     ['with a lone surrogate', { submissions: [{ ...submission, trace_id: '\ud800' }] }, /no canonical form/],
   ])('%s is rejected', (_, change, why) => {
-    expect(readTraceEvent({ ...first, ...change }, place(first), digests)).toEqual({ fault: expect.stringMatching(why) });
+    expect(readTraceEvent({ ...first, ...change }, positionOf(first), digests)).toEqual({ fault: expect.stringMatching(why) });
   });
 
   test.each([null, [], 'x', 1])('that is %j is rejected', (value) => {
-    expect(readTraceEvent(value, place(first), digests)).toHaveProperty('fault');
+    expect(readTraceEvent(value, positionOf(first), digests)).toHaveProperty('fault');
   });
 
   test.each(Object.keys(first))('without its member %s is rejected', (member) => {
     const { [member as keyof TraceEvent]: _, ...rest } = first;
-    expect(readTraceEvent(rest, place(first), digests)).toHaveProperty('fault');
+    expect(readTraceEvent(rest, positionOf(first), digests)).toHaveProperty('fault');
   });
 
   test.each(Object.keys(submission!))('whose submission lacks its member %s is rejected', (member) => {
     const { [member as keyof typeof submission]: _, ...rest } = submission!;
-    expect(readTraceEvent({ ...first, submissions: [rest] }, place(first), digests)).toHaveProperty('fault');
+    expect(readTraceEvent({ ...first, submissions: [rest] }, positionOf(first), digests)).toHaveProperty('fault');
   });
 });

@@ -15,14 +15,14 @@ function rootOf(size: number, version = 0): Uint8Array {
   return tree.root();
 }
 
-const headOf = (size: number, more: Partial<KeptHead> = {}): KeptHead => ({
+const headOf = (size: number, members: Partial<KeptHead> = {}): KeptHead => ({
   source: `head ${size}`,
   size,
   root: rootOf(size),
-  ...more,
+  ...members,
 });
 
-/** The contradiction between a log of `rows` rows and these heads. */
+/** The contradiction between a log of `rows` rows and these heads; undefined if there is none. */
 function contradictionOf(rows: number, heads: readonly KeptHead[], restores?: readonly AcceptedRestore[]) {
   const verifier = new TreeVerifier(sha256, heads);
   for (let row = 1; row <= rows; row += 1) verifier.append(leaf(row));
@@ -33,11 +33,11 @@ describe('a log and its kept heads', () => {
   test('agree at every size and in any order, even if a head covers no rows', () => {
     const sizes = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 6 });
     fc.assert(
-      fc.property(sizes, fc.integer({ min: 40, max: 60 }), (kept, rows) => {
+      fc.property(sizes, fc.integer({ min: 40, max: 60 }), (headSizes, rows) => {
         expect(
           contradictionOf(
             rows,
-            kept.map((size) => headOf(size)),
+            headSizes.map((size) => headOf(size)),
           ),
         ).toBeUndefined();
       }),

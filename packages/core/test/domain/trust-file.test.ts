@@ -9,23 +9,27 @@ const { x = '' } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jw
 const publicKey = new Uint8Array(Buffer.from(x, 'base64url'));
 const jwk = { kty: 'OKP', crv: 'Ed25519', x, note_key: noteVerifierKey({ name: 'countersign/one', publicKey }, sha256) };
 const workspace = { id: '0198a1c2-0000-7000-8000-000000000001', name: 'acme' };
-const read = (...keys: unknown[]) =>
+const readWithKeys = (...keys: unknown[]) =>
   readTrustFile(JSON.stringify({ version: 1, workspace, url: 'https://countersign.example.com', keys }), checks);
 
 describe('a trust file', () => {
   test('with an Ed25519 key is read', () => {
-    expect(read(jwk)).toMatchObject({ workspace, keys: [{ x, retiredAt: undefined }] });
+    expect(readWithKeys(jwk)).toMatchObject({ workspace, keys: [{ x, retiredAt: undefined }] });
   });
 
   test.each([[null], [7], ['text'], [{ kty: 'RSA' }], [{ kty: 'OKP', crv: 'Ed25519', x }]])(
-    'is rejected with the reason if one of its keys is %j',
+    'is rejected if one of its keys is %j, and the fault says what a key must be',
     (other) => {
       const fault = 'is not a trust file: `keys` contains an element that is not an Ed25519 JWK with `note_key`';
-      expect([read(other), read(other, jwk), read(jwk, other)]).toEqual([{ fault }, { fault }, { fault }]);
+      expect([readWithKeys(other), readWithKeys(other, jwk), readWithKeys(jwk, other)]).toEqual([
+        { fault },
+        { fault },
+        { fault },
+      ]);
     },
   );
 
-  test('is rejected with the reason if it has no version or another version', () => {
+  test('is rejected if it has no version or an unknown version, and the fault says which', () => {
     const readVersion = (version?: number) => readTrustFile(JSON.stringify({ version, workspace, keys: [jwk] }), checks);
     expect(readVersion()).toEqual({ fault: 'is not a trust file: it has no `version`' });
     expect(readVersion(2)).toHaveProperty('fault', expect.stringContaining('it has version 2'));

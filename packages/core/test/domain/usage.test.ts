@@ -73,13 +73,13 @@ describe('usage', () => {
   });
 
   test('supplied totals are used as they are, and sums that they replace are not computed', () => {
-    const tooMuch = { prompt_tokens: MAX, completion_tokens: MAX, total_tokens: MAX, cost_usd: MAX };
-    const sums = usageOfSpans([span(tooMuch), span(tooMuch)]);
+    const maximumUsage = { prompt_tokens: MAX, completion_tokens: MAX, total_tokens: MAX, cost_usd: MAX };
+    const sums = usageOfSpans([span(maximumUsage), span(maximumUsage)]);
     const supplied = suppliedUsage({ prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cost_usd: 1e300 });
     expect(traceTotals(supplied, sums)).toEqual(supplied);
     expect(() => traceTotals(suppliedUsage({ prompt_tokens: 1, completion_tokens: 2 }), sums)).toThrow(/cost_usd/);
     expect(() => traceTotals({ ...supplied, promptTokens: null }, sums)).toThrow(/prompt_tokens/);
-    const ownTotal = { prompt_tokens: MAX, completion_tokens: 5, total_tokens: 7 };
-    expect(traceTotals(suppliedUsage(ownTotal), usageOfSpans([])).totalTokens).toBe(7);
+    const usageWithTotal = { prompt_tokens: MAX, completion_tokens: 5, total_tokens: 7 };
+    expect(traceTotals(suppliedUsage(usageWithTotal), usageOfSpans([])).totalTokens).toBe(7);
   });
 });

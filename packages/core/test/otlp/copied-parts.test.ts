@@ -10,8 +10,8 @@ const spans = (count: number, members: (index: number) => object) =>
   Array.from({ length: count }, (_, index) => record({}, members(index)));
 
 test.each([
-  ['the name of a scope: one for each span', () => ({ scope })],
-  ['the attributes of a resource: one for each trace', (index: number) => ({ resource, traceId: String(index) })],
+  ['the name of a scope (one copy for each span)', () => ({ scope })],
+  ['the attributes of a resource (one copy for each trace)', (index: number) => ({ resource, traceId: String(index) })],
 ])('limits the copies of %s', (_what, members) => {
   for (const [bodyBytes, charactersMax] of [
     [1000, 1024 * 1024],

@@ -21,18 +21,18 @@ function jsonOf(content: unknown): unknown {
 }
 
 /** Returns two functions that add the counts of a request to the given counts: one uses the protobuf reader, the other the JSON reader. */
-type Count = (request: object) => [(counts: ExportCounts) => void, (counts: ExportCounts) => void];
+type CreateCounters = (request: object) => [(counts: ExportCounts) => void, (counts: ExportCounts) => void];
 
-const TRACES: Count = (request) => {
+const createTraceCounters: CreateCounters = (request) => {
   const [bytes, json] = [ExportTraceServiceRequest.encode(request as never).finish(), jsonOf(request)];
   return [(counts) => void countProtobuf('traces', bytes, counts), (counts) => void readJsonSpans(json, counts)];
 };
-const LOGS: Count = (request) => {
+const createLogCounters: CreateCounters = (request) => {
   const [bytes, json] = [ExportLogsServiceRequest.encode(request as never).finish(), jsonOf(request)];
   return [(counts) => void countProtobuf('logs', bytes, counts), (counts) => void readJsonLogs(json, counts)];
 };
 
-/** The counts by a reader. Also checks that the reader accepts as many values as the limit, and not one more. */
+/** Returns the counts that a reader adds. Also checks that the reader accepts as many values as the limit, and not one more. */
 function countsOf(count: (counts: ExportCounts) => void): ExportCounts {
   const counts = noCounts();
   count(counts);
@@ -49,36 +49,46 @@ const group = (members: object) => ({ resourceSpans: [{ scopeSpans: [{ ...member
 const log = (record: object) => ({ resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] });
 
 describe('the readers of protobuf and JSON', () => {
-  test.each<[string, Count, object, ExportCounts]>([
-    ['attributes with and without a value', TRACES, group({ spans: [span] }), { records: 1, values: 4 }],
-    ['attributes of the resource', TRACES, { resourceSpans: [{ resource: { attributes } }] }, { records: 0, values: 4 }],
-    ['attributes of the scope', TRACES, group({ scope: { attributes } }), { records: 0, values: 4 }],
-    ['attributes of events and links', TRACES, group({ spans: [{ events: [span], links: [span] }] }), { records: 3, values: 8 }],
+  test.each<[string, CreateCounters, object, ExportCounts]>([
+    ['attributes with and without a value', createTraceCounters, group({ spans: [span] }), { records: 1, values: 4 }],
+    [
+      'attributes of the resource',
+      createTraceCounters,
+      { resourceSpans: [{ resource: { attributes } }] },
+      { records: 0, values: 4 },
+    ],
+    ['attributes of the scope', createTraceCounters, group({ scope: { attributes } }), { records: 0, values: 4 }],
+    [
+      'attributes of events and links',
+      createTraceCounters,
+      group({ spans: [{ events: [span], links: [span] }] }),
+      { records: 3, values: 8 },
+    ],
     [
       'the elements of lists',
-      TRACES,
+      createTraceCounters,
       group({ spans: [{ attributes: [{ key: 'a', value: list({}, list(), list({ intValue: { low: 1, high: 0 } })) }] }] }),
       { records: 1, values: 5 },
     ],
     [
       'the members of objects',
-      TRACES,
+      createTraceCounters,
       group({ spans: [{ attributes: [{ key: 'a', value: { kvlistValue: { values: attributes } } }] }] }),
       { records: 1, values: 5 },
     ],
-    ['the body of a log record', LOGS, log({ body: list({}, {}), attributes }), { records: 1, values: 7 }],
-    ['an empty body of a log record', LOGS, log({ body: {} }), { records: 1, values: 1 }],
-  ])('agree on the counts of %s', (_, count, request, counts) => {
-    expect(count(request).map(countsOf)).toEqual([counts, counts]);
+    ['the body of a log record', createLogCounters, log({ body: list({}, {}), attributes }), { records: 1, values: 7 }],
+    ['an empty body of a log record', createLogCounters, log({ body: {} }), { records: 1, values: 1 }],
+  ])('agree on the counts of %s', (_, createCounters, request, counts) => {
+    expect(createCounters(request).map(countsOf)).toEqual([counts, counts]);
   });
 
   test.each([
-    ['spans', randomTraces, TRACES],
-    ['log records', randomLogs, LOGS],
-  ])('agree on the counts of random %s', { timeout: 3_600_000 }, (_, requests: fc.Arbitrary<object>, count) => {
+    ['spans', randomTraces, createTraceCounters],
+    ['log records', randomLogs, createLogCounters],
+  ])('agree on the counts of random %s', { timeout: 3_600_000 }, (_, requests: fc.Arbitrary<object>, createCounters) => {
     fc.assert(
       fc.property(requests, (request) => {
-        const [protobuf, json] = count(request).map(countsOf);
+        const [protobuf, json] = createCounters(request).map(countsOf);
         expect(json).toEqual(protobuf);
       }),
       { numRuns: RUNS },

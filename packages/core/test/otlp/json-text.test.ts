@@ -15,7 +15,7 @@ describe('JSON text in attributes', () => {
     expect(fromJson(textAboveLimit)).toBe(textAboveLimit);
   });
 
-  test('has one limit of values for all texts of an export together', () => {
+  test('shares one limit of values with the other JSON texts of the export', () => {
     const text = listText(JSON_TEXT_VALUES_MAX / 2);
     const spans = Array.from({ length: 10 }, (_, index) => record({ 'input.value': text }, { spanId: String(index) }));
     const [mapped] = mapTraces(spans);

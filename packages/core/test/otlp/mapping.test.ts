@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Value } from '../../src/otlp/records.ts';
-import { mapped } from './span-records.ts';
+import { mapAttributes } from './span-records.ts';
 
 type Attributes = Record<string, Value>;
 
@@ -57,11 +57,11 @@ describe('kind of a step', () => {
     ['other', { 'gen_ai.operation.name': 'constructor' }],
     ['other', { 'http.request.method': 'GET' }],
   ])('is %s for %j', (kind, attributes) => {
-    expect(mapped(attributes).kind).toBe(kind);
+    expect(mapAttributes(attributes).kind).toBe(kind);
   });
 
-  test('is kept in metadata as it was sent', () => {
-    expect(mapped({ 'openinference.span.kind': 'CHAIN' }).metadata).toMatchObject({ 'openinference.span.kind': 'CHAIN' });
+  test('comes from an attribute that also stays in metadata', () => {
+    expect(mapAttributes({ 'openinference.span.kind': 'CHAIN' }).metadata).toMatchObject({ 'openinference.span.kind': 'CHAIN' });
   });
 });
 
@@ -99,7 +99,7 @@ describe('fields of a step', () => {
       ['total_tokens', 12, { 'langfuse.observation.usage_details': usage }],
     ]),
   ])('%s is %j for %j', (field, value, attributes) => {
-    expect(mapped({ ...LLM, ...attributes })).toMatchObject({ [field]: value });
+    expect(mapAttributes({ ...LLM, ...attributes })).toMatchObject({ [field]: value });
   });
 
   test.each<[string, Attributes]>([
@@ -112,40 +112,44 @@ describe('fields of a step', () => {
     ['model', { 'gen_ai.request.model': 'm'.repeat(513) }],
     ['model', { 'gen_ai.request.model': 'line\nbreak' }],
   ])('the attribute for %s stays in metadata when the contract rejects its value: %j', (field, attributes) => {
-    const span = mapped({ ...LLM, ...attributes });
+    const span = mapAttributes({ ...LLM, ...attributes });
     expect(span).not.toHaveProperty(field);
     expect(span.metadata).toMatchObject(attributes);
   });
 
   test('cached and reasoning tokens are not added to the input and output tokens, and stay in metadata', () => {
     const parts = { 'gen_ai.usage.cache_read.input_tokens': 90, 'gen_ai.usage.reasoning.output_tokens': 5 };
-    const span = mapped({ ...LLM, 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 20, ...parts });
+    const span = mapAttributes({ ...LLM, 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 20, ...parts });
     expect(span).toMatchObject({ prompt_tokens: 100, completion_tokens: 20, metadata: parts });
   });
 
   test('tokens of agent steps are not counted, because they repeat the tokens of child steps', () => {
-    const span = mapped({ 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.usage.input_tokens': 100 });
+    const span = mapAttributes({ 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.usage.input_tokens': 100 });
     expect(span).not.toHaveProperty('prompt_tokens');
     expect(span.metadata).toMatchObject({ 'gen_ai.usage.input_tokens': 100 });
   });
 
   test('an embedding keeps its tokens and model', () => {
-    const span = mapped({ 'openinference.span.kind': 'EMBEDDING', 'llm.token_count.prompt': 7, 'embedding.model_name': 'e' });
+    const span = mapAttributes({
+      'openinference.span.kind': 'EMBEDDING',
+      'llm.token_count.prompt': 7,
+      'embedding.model_name': 'e',
+    });
     expect(span).toMatchObject({ kind: 'other', prompt_tokens: 7, model: 'e' });
   });
 
   test('times keep their nanoseconds, and the latency is their difference unless it is negative', () => {
-    expect(mapped({})).toMatchObject({
+    expect(mapAttributes({})).toMatchObject({
       started_at: '2023-11-14T22:13:20.123456789Z',
       ended_at: '2023-11-14T22:13:21.623456789Z',
       latency_ms: 1500,
     });
-    expect(mapped({}, { start: undefined, end: undefined })).not.toHaveProperty('started_at');
-    expect(mapped({}, { start: 2_000_000n, end: 1_000_000n })).not.toHaveProperty('latency_ms');
+    expect(mapAttributes({}, { start: undefined, end: undefined })).not.toHaveProperty('started_at');
+    expect(mapAttributes({}, { start: 2_000_000n, end: 1_000_000n })).not.toHaveProperty('latency_ms');
   });
 
   test('unmapped attributes stay in metadata, with scope, span kind and events', () => {
-    const span = mapped(
+    const span = mapAttributes(
       { 'server.address': 'api.example.com', __proto__x: 1 },
       { kind: 3, scope: 'lib', events: [{ name: 'e', time: 1_000n, attributes: new Map([['k', 'v']]) }] },
     );
@@ -174,11 +178,11 @@ describe('error of a step', () => {
     ['the status message', 's', { 'error.type': 't' }, { statusCode: 2, statusMessage: 's' }],
     ['error.type', 't', { 'error.type': 't' }, {}],
   ])('comes from %s', (_, error, attributes, members) => {
-    expect(mapped(attributes as Attributes, members)).toMatchObject({ status: 'error', error });
+    expect(mapAttributes(attributes as Attributes, members)).toMatchObject({ status: 'error', error });
   });
 
   test('is missing when an error status has no reason', () => {
-    const span = mapped({}, { statusCode: 2 });
+    const span = mapAttributes({}, { statusCode: 2 });
     expect(span.status).toBe('error');
     expect(span).not.toHaveProperty('error');
   });
@@ -187,7 +191,7 @@ describe('error of a step', () => {
 describe('retrieval step', () => {
   test('of the GenAI conventions has its query and documents', () => {
     const documents = '[{"id":"d1","score":0.9}]';
-    const span = mapped({
+    const span = mapAttributes({
       'gen_ai.operation.name': 'retrieval',
       'gen_ai.retrieval.query.text': 'refunds',
       'gen_ai.retrieval.documents': documents,
@@ -195,7 +199,7 @@ describe('retrieval step', () => {
     expect(span).toMatchObject({ kind: 'retrieval', input: 'refunds', output: JSON.parse(documents) });
   });
 
-  const listed = (prefix: string): Attributes => ({
+  const documentAttributes = (prefix: string): Attributes => ({
     [`${prefix}.1.document.content`]: 'second',
     [`${prefix}.0.document.id`]: 'd1',
     [`${prefix}.0.document.content`]: 'first',
@@ -208,12 +212,12 @@ describe('retrieval step', () => {
     ['RETRIEVER', 'retrieval.documents'],
     ['RERANKER', 'reranker.output_documents'],
   ])('of OpenInference (%s) has the documents in %s as its output, unless the span has output.value', (kind, prefix) => {
-    const attributes = { 'openinference.span.kind': kind, 'input.value': 'refunds', ...listed(prefix) };
-    const span = mapped(attributes);
+    const attributes = { 'openinference.span.kind': kind, 'input.value': 'refunds', ...documentAttributes(prefix) };
+    const span = mapAttributes(attributes);
     expect(span).toMatchObject({ kind: 'retrieval', input: 'refunds', output: DOCUMENTS });
     expect(span.metadata).not.toHaveProperty([`${prefix}.0.document.id`]);
-    const withOutput = mapped({ ...attributes, 'output.value': 'text' });
-    expect(withOutput).toMatchObject({ output: 'text', metadata: listed(prefix) });
+    const withOutput = mapAttributes({ ...attributes, 'output.value': 'text' });
+    expect(withOutput).toMatchObject({ output: 'text', metadata: documentAttributes(prefix) });
   });
 });
 
@@ -266,7 +270,7 @@ describe('tool step', () => {
       },
     ],
   ])('of %s has a name, arguments and a result', (_, attributes) => {
-    expect(mapped(attributes)).toMatchObject({
+    expect(mapAttributes(attributes)).toMatchObject({
       kind: 'tool',
       name: 'search',
       tool_arguments: { q: 1 },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Value } from '../../src/otlp/records.ts';
-import { mapped } from './span-records.ts';
+import { mapAttributes } from './span-records.ts';
 
 const CALL = { id: 'call-1', type: 'function', function: { name: 'weather', arguments: { city: 'Bern' } } };
 const CONVERSATION = [
@@ -108,7 +108,7 @@ describe('conversation', () => {
       },
     ],
   ])('%s is mapped to messages', (_, attributes) => {
-    const span = mapped(attributes);
+    const span = mapAttributes(attributes);
     expect(span.messages).toEqual(CONVERSATION);
     const remainingNames = Object.keys(span.metadata!).filter((name) =>
       /messages|prompt\.|completion\.|response\.text|observation\.(in|out)put/.test(name),
@@ -127,15 +127,15 @@ describe('conversation', () => {
       { 'ai.operationId': 'ai.generateText.doGenerate', 'ai.response.text': 'Hi.' },
       { 'ai.prompt.messages': 'Hello', 'ai.response.toolCalls': '{"toolName":"weather"}' },
     ],
-  ])('an attribute %s that yields no message stays in metadata', (_, read, unread) => {
-    const { messages, metadata } = mapped({ ...read, ...unread });
+  ])('an attribute %s that yields no message stays in metadata', (_, used, unused) => {
+    const { messages, metadata } = mapAttributes({ ...used, ...unused });
     expect(messages).toEqual([{ role: 'assistant', content: 'Hi.' }]);
-    expect(metadata).toMatchObject(unread);
+    expect(metadata).toMatchObject(unused);
   });
 
   test('parts other than text stay unchanged', () => {
     const image = { type: 'uri', uri: 'https://example.com/cat.png' };
-    const { messages } = mapped({
+    const { messages } = mapAttributes({
       'gen_ai.operation.name': 'chat',
       'gen_ai.input.messages': jsonOf({ role: 'user', parts: [{ type: 'text', content: 'This?' }, image] }),
     });
@@ -143,12 +143,12 @@ describe('conversation', () => {
   });
 
   test('text that is not JSON becomes the content of a message', () => {
-    const { messages } = mapped({ 'gen_ai.operation.name': 'chat', 'gen_ai.input.messages': 'Hello {' });
+    const { messages } = mapAttributes({ 'gen_ai.operation.name': 'chat', 'gen_ai.input.messages': 'Hello {' });
     expect(messages).toEqual([{ role: 'user', content: 'Hello {' }]);
   });
 
   test('an unknown role is replaced by the role that the name of the attribute implies', () => {
-    const { messages } = mapped({
+    const { messages } = mapAttributes({
       'gen_ai.input.messages': jsonOf({ role: 'constructor', parts: [{ type: 'text', content: 'x' }] }),
     });
     expect(messages).toEqual([{ role: 'user', content: 'x' }]);
@@ -158,18 +158,18 @@ describe('conversation', () => {
     ...{ name, time: undefined },
     attributes: new Map(Object.entries(attributes)),
   });
-  const details = (attributes: Record<string, Value>) => event('gen_ai.client.inference.operation.details', attributes);
+  const detailsEvent = (attributes: Record<string, Value>) => event('gen_ai.client.inference.operation.details', attributes);
 
   test('is read from all details events of a span; if two events have the same attribute, the first event is used', () => {
     const output = (content: string) => jsonOf({ role: 'assistant', parts: [{ type: 'text', content }] });
-    const { messages } = mapped(
+    const { messages } = mapAttributes(
       { 'gen_ai.operation.name': 'chat' },
       {
         events: [
-          details({ 'gen_ai.system_instructions': jsonOf({ type: 'text', content: 'Be brief.' }) }),
-          details({ 'gen_ai.input.messages': jsonOf({ role: 'user', parts: [{ type: 'text', content: 'Hello' }] }) }),
-          details({ 'gen_ai.output.messages': output('Hi.') }),
-          details({ 'gen_ai.output.messages': output('Again.') }),
+          detailsEvent({ 'gen_ai.system_instructions': jsonOf({ type: 'text', content: 'Be brief.' }) }),
+          detailsEvent({ 'gen_ai.input.messages': jsonOf({ role: 'user', parts: [{ type: 'text', content: 'Hello' }] }) }),
+          detailsEvent({ 'gen_ai.output.messages': output('Hi.') }),
+          detailsEvent({ 'gen_ai.output.messages': output('Again.') }),
         ],
       },
     );
@@ -181,7 +181,7 @@ describe('conversation', () => {
   });
 
   test('is read from events whose content has the blocks of the Converse API', () => {
-    const { messages } = mapped(
+    const { messages } = mapAttributes(
       { 'gen_ai.operation.name': 'chat' },
       {
         events: [
@@ -201,7 +201,7 @@ describe('conversation', () => {
   });
 
   test.each<[Value]>([[{ a: 1 }], [{ toString: 1 }], [5]])('keeps the value %j of a part that should be text', (text) => {
-    const { messages } = mapped(
+    const { messages } = mapAttributes(
       { 'gen_ai.operation.name': 'chat' },
       { events: [event('gen_ai.user.message', { content: JSON.stringify([{ text }]) })] },
     );
@@ -209,7 +209,7 @@ describe('conversation', () => {
   });
 
   test('keeps the text of a choice whose message is not an object', () => {
-    const { messages } = mapped({}, { events: [event('gen_ai.choice', { message: 'It rains.' })] });
+    const { messages } = mapAttributes({}, { events: [event('gen_ai.choice', { message: 'It rains.' })] });
     expect(messages).toEqual([{ role: 'assistant', content: 'It rains.' }]);
   });
 });

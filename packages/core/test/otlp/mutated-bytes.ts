@@ -32,13 +32,23 @@ export function mutatedBytes(body: Uint8Array, changes: readonly ByteChange[]): 
   return Uint8Array.from(bytes);
 }
 
-const MEMBERS = ['resourceSpans', 'scopeSpans', 'spans', 'resourceLogs', 'scopeLogs', 'logRecords', 'resourceMetrics'];
-const VALUES = ['attributes', 'key', 'value', 'stringValue', 'intValue', 'arrayValue', 'kvlistValue', 'values'];
-const FIELDS = ['traceId', 'spanId', 'startTimeUnixNano', 'status', 'events', 'scopeMetrics', 'metrics', 'sum', 'dataPoints'];
+const LEVEL_NAMES = ['resourceSpans', 'scopeSpans', 'spans', 'resourceLogs', 'scopeLogs', 'logRecords', 'resourceMetrics'];
+const ATTRIBUTE_NAMES = ['attributes', 'key', 'value', 'stringValue', 'intValue', 'arrayValue', 'kvlistValue', 'values'];
+const FIELD_NAMES = [
+  'traceId',
+  'spanId',
+  'startTimeUnixNano',
+  'status',
+  'events',
+  'scopeMetrics',
+  'metrics',
+  'sum',
+  'dataPoints',
+];
 
-/** Random JSON, most of whose member names are those of OTLP. */
+/** Random JSON in which most member names are names of OTLP. */
 export const otlpLikeJson: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   tree: fc.oneof({ maxDepth: 9 }, fc.jsonValue({ maxDepth: 1 }), tie('list'), tie('object')),
   list: fc.array(tie('tree'), { maxLength: 3 }),
-  object: fc.dictionary(fc.constantFrom(...MEMBERS, ...VALUES, ...FIELDS), tie('tree'), { maxKeys: 4 }),
+  object: fc.dictionary(fc.constantFrom(...LEVEL_NAMES, ...ATTRIBUTE_NAMES, ...FIELD_NAMES), tie('tree'), { maxKeys: 4 }),
 })).tree;

@@ -9,9 +9,9 @@ const isPersonal = (text: string) => text.includes('@');
 
 /** A length-delimited field. The length is written in `lengthBytes` bytes, which may be more than it needs. */
 function field(tag: number, content: Buffer, lengthBytes = 1): Buffer {
-  const length = Array.from({ length: lengthBytes }, (_, place) => {
-    const low = (content.length >> (7 * place)) & 0x7f;
-    return place === lengthBytes - 1 ? low : low | 0x80;
+  const length = Array.from({ length: lengthBytes }, (_, index) => {
+    const low = (content.length >> (7 * index)) & 0x7f;
+    return index === lengthBytes - 1 ? low : low | 0x80;
   });
   return Buffer.concat([Buffer.from([tag, ...length]), content]);
 }
@@ -46,23 +46,23 @@ describe('user IDs that are personal data', () => {
     const span = field(0x12, Buffer.concat([attribute('other', noise), attribute('user.id', idValue)]), 3);
     const body = field(0x0a, field(0x12, span, 3), 3);
     countProtobuf('traces', body);
-    const decoded = vi.spyOn(TextDecoder.prototype, 'decode');
+    const decode = vi.spyOn(TextDecoder.prototype, 'decode');
     blankInProtobuf('traces', body, new Set([id]));
-    expect(decoded).toHaveBeenCalledTimes(1);
-    decoded.mockRestore();
+    expect(decode).toHaveBeenCalledTimes(1);
+    decode.mockRestore();
     expect(body.includes(EMAIL)).toBe(false);
   });
 
   test.each([
     ['that another attribute of the same name replaces', [EMAIL, 'u-7'], 'u-7'],
     ['with half of a surrogate pair', [`${EMAIL}\ud800`], undefined],
-  ])('are overwritten in JSON: an ID %s', (_what, ids, kept) => {
+  ])('are overwritten in JSON: an ID %s', (_what, ids, expectedId) => {
     const attributes = ids.map((stringValue) => ({ key: 'user.id', value: { stringValue } }));
     const body = { resourceSpans: [{ scopeSpans: [{ spans: [{ attributes }] }] }] };
     const records = readJsonSpans(body);
     const blanked = blankInJson(JSON.stringify(body), removePersonalIds(records, isPersonal));
     expect(blanked).not.toContain(EMAIL);
-    expect(records[0]!.attributes.get('user.id')).toBe(kept);
+    expect(records[0]!.attributes.get('user.id')).toBe(expectedId);
   });
 
   test('are the only part of a JSON body that is changed', () => {

@@ -42,7 +42,7 @@ describe('the reader of OTLP/JSON', () => {
     expect(() => read({ startTimeUnixNano })).toThrow(/startTimeUnixNano must be nanoseconds/);
   });
 
-  test.each([{ toString: 1 }, [256], true, 'x'])('reads no flag from %j', (flags) => {
+  test.each([{ toString: 1 }, [256], true, 'x'])('reads no flag from %j, and a remote parent from the flags 768', (flags) => {
     expect(read({ flags }).hasRemoteParent).toBe(false);
     expect([768, '768'].map((each) => read({ flags: each }).hasRemoteParent)).toEqual([true, true]);
   });
@@ -107,7 +107,7 @@ describe('the reader of OTLP/JSON', () => {
 });
 
 describe('the limits of OTLP/JSON', () => {
-  const many = (count: number, each: object) => Array<object>(count).fill(each);
+  const copiesOf = (count: number, each: object) => Array<object>(count).fill(each);
   const log = (record: object) => ({ resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] });
   const metric = (gauge: object) => ({ resourceMetrics: [{ scopeMetrics: [{ metrics: [{ gauge }] }] }] });
   /** The message of the error, or `none`. `toThrow` is not used, because it would print the large result if nothing is thrown. */
@@ -119,21 +119,21 @@ describe('the limits of OTLP/JSON', () => {
       return (error as Error).message;
     }
   };
-  const list = (count: number) => ({ arrayValue: { values: many(count, {}) } });
+  const list = (count: number) => ({ arrayValue: { values: copiesOf(count, {}) } });
 
   test.each([
-    ['spans', () => readJsonSpans({ resourceSpans: [{ scopeSpans: [{ spans: many(RECORDS_MAX + 1, {}) }] }] })],
-    ['events', () => read({ events: many(RECORDS_MAX, {}) })],
-    ['links', () => read({ links: many(RECORDS_MAX, {}) })],
-    ['spans, events and links', () => read({ events: many(RECORDS_MAX / 2, {}), links: many(RECORDS_MAX / 2, {}) })],
-    ['data points', () => countJsonPoints(metric({ dataPoints: many(RECORDS_MAX + 1, {}) }))],
+    ['spans', () => readJsonSpans({ resourceSpans: [{ scopeSpans: [{ spans: copiesOf(RECORDS_MAX + 1, {}) }] }] })],
+    ['events', () => read({ events: copiesOf(RECORDS_MAX, {}) })],
+    ['links', () => read({ links: copiesOf(RECORDS_MAX, {}) })],
+    ['spans, events and links', () => read({ events: copiesOf(RECORDS_MAX / 2, {}), links: copiesOf(RECORDS_MAX / 2, {}) })],
+    ['data points', () => countJsonPoints(metric({ dataPoints: copiesOf(RECORDS_MAX + 1, {}) }))],
   ])('reject more than 100,000 records: %s', (_, readBody) => {
     expect(faultOf(readBody)).toMatch(/more than 100000 spans, events, links, log records or data points/);
   });
 
   test.each([
     ['a list', () => attributeValue(list(VALUES_MAX))],
-    ['attributes of a span', () => read({ attributes: many(VALUES_MAX + 1, { key: 'a', value: {} }) })],
+    ['attributes of a span', () => read({ attributes: copiesOf(VALUES_MAX + 1, { key: 'a', value: {} }) })],
     ['attributes of events', () => read({ events: [{ attributes: [{ key: 'a', value: list(VALUES_MAX) }] }] })],
     ['the body of a log record', () => readJsonLogs(log({ body: list(VALUES_MAX) }))],
     [
@@ -145,8 +145,8 @@ describe('the limits of OTLP/JSON', () => {
   });
 
   test('accept exactly 100,000 records and 500,000 values', () => {
-    expect(read({ events: many(RECORDS_MAX - 1, {}) }).events).toHaveLength(RECORDS_MAX - 1);
+    expect(read({ events: copiesOf(RECORDS_MAX - 1, {}) }).events).toHaveLength(RECORDS_MAX - 1);
     expect(attributeValue(list(VALUES_MAX - 1))).toHaveLength(VALUES_MAX - 1);
-    expect(countJsonPoints(metric({ dataPoints: many(RECORDS_MAX, {}) }))).toBe(RECORDS_MAX);
+    expect(countJsonPoints(metric({ dataPoints: copiesOf(RECORDS_MAX, {}) }))).toBe(RECORDS_MAX);
   });
 });

@@ -8,9 +8,9 @@ const { ExportLogsServiceRequest } = opentelemetry.proto.collector.logs.v1;
 export function decodeSpans(bytes: Uint8Array): SpanRecord[] {
   const records: SpanRecord[] = [];
   for (const { resource, scopeSpans } of ExportTraceServiceRequest.decode(bytes).resourceSpans ?? []) {
-    const ofResource = attributesOf(resource?.attributes);
+    const resourceAttributes = attributesOf(resource?.attributes);
     for (const { scope, spans } of scopeSpans ?? [])
-      for (const span of spans ?? []) records.push(spanRecord(span, ofResource, scope?.name ?? ''));
+      for (const span of spans ?? []) records.push(spanRecord(span, resourceAttributes, scope?.name ?? ''));
   }
   return records;
 }
@@ -19,7 +19,7 @@ export function decodeSpans(bytes: Uint8Array): SpanRecord[] {
 export function decodeLogs(bytes: Uint8Array): LogRecord[] {
   const records: LogRecord[] = [];
   for (const { resource, scopeLogs } of ExportLogsServiceRequest.decode(bytes).resourceLogs ?? []) {
-    const ofResource = attributesOf(resource?.attributes);
+    const resourceAttributes = attributesOf(resource?.attributes);
     for (const { logRecords } of scopeLogs ?? [])
       for (const record of logRecords ?? []) {
         records.push({
@@ -29,7 +29,7 @@ export function decodeLogs(bytes: Uint8Array): LogRecord[] {
           eventName: record.eventName ?? '',
           body: anyValueOf(record.body),
           attributes: attributesOf(record.attributes),
-          resource: ofResource,
+          resource: resourceAttributes,
         });
       }
   }

@@ -8,7 +8,7 @@ import { decodeSpans } from './reference-decoder.ts';
 
 const field = (tag: number, ...parts: Uint8Array[]): Uint8Array =>
   protobuf.Writer.create().uint32(tag).bytes(Buffer.concat(parts)).finish();
-const times = (count: number, bytes: Uint8Array): Uint8Array => Buffer.alloc(count * bytes.length, bytes);
+const repeat = (count: number, bytes: Uint8Array): Uint8Array => Buffer.alloc(count * bytes.length, bytes);
 
 const text = (value: string) => field(0x0a, Buffer.from(value));
 const list = (...elements: Uint8Array[]) => field(0x2a, ...elements.map((element) => field(0x0a, element)));
@@ -53,24 +53,24 @@ describe('the reader of protobuf', () => {
   });
 
   test('merges repeated empty lists into a long list in linear time', { timeout: 20_000 }, () => {
-    const [elements, repetitions] = [times(64_000, field(0x0a)), times(64_000, EMPTY_LIST)];
+    const [elements, repetitions] = [repeat(64_000, field(0x0a)), repeat(64_000, EMPTY_LIST)];
     expect(valueOfA(withValues(Buffer.concat([field(0x2a, elements), repetitions])))).toHaveLength(64_000);
   });
 
   test('merges repeated empty objects into a large object in linear time', { timeout: 10_000 }, () => {
     const members = Array.from({ length: 10_000 }, (_, index) => keyValue(`${index}`));
-    const value = valueOfA(withValues(Buffer.concat([object(...members), times(10_000, EMPTY_OBJECT)])));
+    const value = valueOfA(withValues(Buffer.concat([object(...members), repeat(10_000, EMPTY_OBJECT)])));
     expect(Object.keys(value as object)).toHaveLength(10_000);
   });
 
   test.each([
-    ['one value with many lists', withValues(times(VALUES_MAX + 1, EMPTY_LIST))],
-    ['one value with many objects', withValues(times(VALUES_MAX + 1, EMPTY_OBJECT))],
-    ['one attribute with many values', exportOf(field(0x4a, times(VALUES_MAX + 1, field(0x12))))],
-    ['one member with many values', withValues(object(field(0x0a, times(VALUES_MAX, field(0x12)))))],
-    ['attributes without a value', exportOf(times(VALUES_MAX + 1, field(0x4a, text('key'))))],
-    ['empty attributes', exportOf(times(VALUES_MAX + 1, field(0x4a)))],
-    ['members without a value', withValues(object(times(VALUES_MAX, field(0x0a))))],
+    ['one value with many lists', withValues(repeat(VALUES_MAX + 1, EMPTY_LIST))],
+    ['one value with many objects', withValues(repeat(VALUES_MAX + 1, EMPTY_OBJECT))],
+    ['one attribute with many values', exportOf(field(0x4a, repeat(VALUES_MAX + 1, field(0x12))))],
+    ['one member with many values', withValues(object(field(0x0a, repeat(VALUES_MAX, field(0x12)))))],
+    ['attributes without a value', exportOf(repeat(VALUES_MAX + 1, field(0x4a, text('key'))))],
+    ['empty attributes', exportOf(repeat(VALUES_MAX + 1, field(0x4a)))],
+    ['members without a value', withValues(object(repeat(VALUES_MAX, field(0x0a))))],
   ])('rejects more than 500,000 values: %s', (_, body) => {
     expect(faultOf(body)).toMatch(/more than 500000 attributes, list elements or bodies/);
   });

@@ -22,4 +22,5 @@ export const record = (attributes: Record<string, Value>, members: Partial<SpanR
 });
 
 /** The step that mapSpan makes of a span with these attributes. */
-export const mapped = (attributes: Record<string, Value>, members?: Partial<SpanRecord>) => mapSpan(record(attributes, members));
+export const mapAttributes = (attributes: Record<string, Value>, members?: Partial<SpanRecord>) =>
+  mapSpan(record(attributes, members));

@@ -48,12 +48,16 @@ describe('fields of a run', () => {
   });
 
   test('the agent span that started first names the agent; a span without a start time counts as the last', () => {
-    const invoked = (name: string, spanId: string, start: bigint | undefined) =>
+    const agentSpan = (name: string, spanId: string, start: bigint | undefined) =>
       record(
         { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': name },
         { spanId: spanId.repeat(16), parentSpanId: 'f'.repeat(16), start },
       );
-    const [first, second, untimed] = [invoked('first', 'c', 1n), invoked('second', 'd', 2n), invoked('untimed', 'e', undefined)];
+    const [first, second, untimed] = [
+      agentSpan('first', 'c', 1n),
+      agentSpan('second', 'd', 2n),
+      agentSpan('untimed', 'e', undefined),
+    ];
     const nameOf = (...records: SpanRecord[]) => mapTraces(records)[0]!.trace.agent_name;
     expect([nameOf(untimed, second, first), nameOf(second, untimed)]).toEqual(['first', 'second']);
     expect(nameOf(untimed)).toBe('untimed');
