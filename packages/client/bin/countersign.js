@@ -7,12 +7,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const home = dirname(dirname(fileURLToPath(import.meta.url)));
-const built = join(home, 'dist', 'cli', 'main.js');
-const source = join(home, 'src', 'cli', 'main.ts');
-const major = Number(process.versions.node.split('.')[0]);
+const builtMain = join(home, 'dist', 'cli', 'main.js');
+const sourceMain = join(home, 'src', 'cli', 'main.ts');
+const nodeMajor = Number(process.versions.node.split('.')[0]);
 
-if (!existsSync(source)) await import(pathToFileURL(built).href);
-else if (major >= 24) await import(pathToFileURL(source).href);
+if (!existsSync(sourceMain)) await import(pathToFileURL(builtMain).href);
+else if (nodeMajor >= 24) await import(pathToFileURL(sourceMain).href);
 else {
   const modules = join(home, '..', '..', 'node_modules');
   const name =
@@ -22,7 +22,7 @@ else {
     console.error('countersign: Node 24 is needed; run `npm run setup` in the checkout first');
     process.exit(3);
   }
-  const child = spawn(join(modules, name, 'bin', 'node'), [source, ...process.argv.slice(2)], { stdio: 'inherit' });
+  const child = spawn(join(modules, name, 'bin', 'node'), [sourceMain, ...process.argv.slice(2)], { stdio: 'inherit' });
   // Ctrl-C reaches both processes. A signal to this process alone is forwarded, and the child decides when to exit.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', ({ message }) => {

@@ -8,8 +8,8 @@ import { declarations } from './declarations.js';
 
 const home = fileURLToPath(new URL('../', import.meta.url));
 
-/** One file of each bundled package, to find its license. The licenses require that the package includes them. */
-const BUNDLED = ['@noble/ed25519', '@noble/hashes/utils.js', '@rgrove/parse-xml', 'fzstd'];
+/** One file of each bundled package, to find the license of that package. Each license must be published with the client. */
+const BUNDLED_FILES = ['@noble/ed25519', '@noble/hashes/utils.js', '@rgrove/parse-xml', 'fzstd'];
 
 rmSync(`${home}dist`, { recursive: true, force: true });
 const shared = { absWorkingDir: home, bundle: true, target: 'es2022', logLevel: 'warning' };
@@ -30,14 +30,14 @@ for (const [path, text] of declarations(home)) {
 }
 
 copyFileSync(`${home}../../LICENSE`, `${home}LICENSE`);
-const licenses = BUNDLED.map((file) => {
+const licenses = BUNDLED_FILES.map((file) => {
   const folder = packageFolderOf(fileURLToPath(import.meta.resolve(file)));
   const { name, version } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
   return `${name} ${version}\n\n${readFileSync(`${folder}/LICENSE`, 'utf8')}`;
 });
 writeFileSync(`${home}THIRD-PARTY-LICENSES`, licenses.join('\n'));
 
-/** The folder of the package that a file belongs to: the nearest one whose package.json has a version. */
+/** The folder of the package that a file belongs to: the nearest folder above the file whose package.json has a version. */
 function packageFolderOf(path) {
   for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
     const manifest = `${folder}/package.json`;

@@ -28,7 +28,9 @@ function emit(home, folder) {
   if (status !== 0) throw new Error(`the declarations cannot be emitted:\n${stdout}${stderr}`);
 }
 
-/** The path at which the compiler emits a file of dist/. In dist/, the client's files are at the top, and those of core are in `core/`. */
+/**
+ * The path at which the compiler emits a file of dist/. In dist/, the client's files are at the top, and the files of core are in `core/`.
+ */
 const emittedPath = (path) => (path.startsWith('core/') ? path.replace('core/', 'core/src/') : `client/src/${path}`);
 
 function reachableFiles(read) {

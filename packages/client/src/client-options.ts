@@ -74,7 +74,7 @@ export function readOptions(options: ClientOptions): TransportSettings {
   return {
     baseUrl: readBaseUrl(baseUrl, options.insecureHttp === true),
     apiKey: typeof apiKey === 'function' ? apiKey : () => apiKey,
-    // A method call would set `this`, which the platform's fetch rejects.
+    // Called as a method, the platform's fetch would throw, because `this` would be another object.
     fetch: (url, request) => fetchOption(url, request),
     timeoutMs: positiveOption('timeoutMs', options.timeoutMs, TIMEOUT_MS_DEFAULT),
     deadlineMs: positiveOption('deadlineMs', options.deadlineMs, DEADLINE_MS_DEFAULT),

@@ -128,7 +128,7 @@ describe('logger', () => {
   const logger = Object.fromEntries(
     ['debug', 'warn', 'error'].map((level) => [level, (line: string) => void lines.push(`${level} ${line}`)]),
   );
-  const rejecting = async () =>
+  const rejectingFetch = async () =>
     new Response(`{"error":"validation_failed","issues":[{"path":"/actor","code":"x","message":"got ${apiKey} in a body"}]}`, {
       status: 422,
       headers: { 'content-type': 'application/json', 'x-request-id': 'req-1' },
@@ -137,7 +137,7 @@ describe('logger', () => {
   test('receives lines about attempts, queued records and lost records, without a key or a body', async () => {
     lines.length = 0;
     const warn = vi.spyOn(console, 'warn').mockReturnValue();
-    const rejected = clientOf({ logger, fetch: rejecting });
+    const rejected = clientOf({ logger, fetch: rejectingFetch });
     await rejected.audit.append({ actor: 'private-actor', action: 'b.c' }).catch(() => undefined);
     rejected.telemetry.emit({ trace_id: 'private-run', outcome: 'success' });
     await rejected.traces.start({ trace_id: 'private-run' }).end();
@@ -197,7 +197,7 @@ describe('logger', () => {
 
   test('can throw or reject without an error in the client', async () => {
     const failing = { debug: () => Promise.reject(new Error('disk full')), error: () => JSON.parse('{') };
-    const client = clientOf({ logger: failing, fetch: rejecting });
+    const client = clientOf({ logger: failing, fetch: rejectingFetch });
     expect(await client.traces.start().end()).toBeUndefined();
     await client.close();
   });

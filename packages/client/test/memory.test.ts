@@ -8,13 +8,13 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 /** The megabytes of live objects after the work, minus those before it. */
-async function megabytesKept(work: () => unknown): Promise<number> {
+async function measureRetainedMegabytes(work: () => unknown): Promise<number> {
   collectGarbage();
   const before = process.memoryUsage().heapUsed;
-  const kept = await work();
+  const result = await work();
   collectGarbage();
   const megabytes = (process.memoryUsage().heapUsed - before) / 1e6;
-  expect(kept).toBeDefined();
+  expect(result).toBeDefined();
   return megabytes;
 }
 
@@ -22,7 +22,7 @@ async function megabytesKept(work: () => unknown): Promise<number> {
 const newText = (characters: number): string => Buffer.alloc(characters, 'x').toString('latin1');
 
 test('the telemetry queue releases sent events, although it never becomes empty', async () => {
-  const megabytes = await megabytesKept(() => {
+  const megabytes = await measureRetainedMegabytes(() => {
     const queue = new EventQueue({ eventsMax: 50_000, unitsMax: 32_000_000 });
     for (let index = 0; index < 1000; index += 1) {
       queue.push(newText(50_000));
@@ -41,7 +41,7 @@ test('a sent run releases its documents, although timers that were started in it
     fetch: async () => Response.json(response),
   });
   const timers: NodeJS.Timeout[] = [];
-  const megabytes = await megabytesKept(async () => {
+  const megabytes = await measureRetainedMegabytes(async () => {
     for (let index = 0; index < 20; index += 1) {
       client.traces.run({ detail: newText(500_000) }, (run) =>
         run.span({ kind: 'tool', name: 'start', input: newText(500_000) }, (span) => {

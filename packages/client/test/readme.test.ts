@@ -32,18 +32,18 @@ const fakePath = (name: string) => join(folder, `${name.replaceAll(/\W/g, '-')}.
  * Runs a snippet of the README. If the snippet creates no client, the first snippet runs before it and creates one. Import paths are
  * replaced, and the client is closed at the end.
  */
-async function run(code: string) {
+async function runSnippet(code: string) {
   const program = code.includes('new Countersign(') ? code : `${prelude!.code}\n${code}`;
-  const linked = program.replaceAll(/ from '([^']+)'/g, (_, name) => {
+  const linkedProgram = program.replaceAll(/ from '([^']+)'/g, (_, name) => {
     const target = name === '@countersign/client' ? library : name in FAKES ? fakePath(name) : name;
     return ` from '${target}'`;
   });
   const path = join(folder, `snippet-${Math.random()}.ts`);
-  writeFileSync(path, `${linked}\nawait countersign.close();\n`);
+  writeFileSync(path, `${linkedProgram}\nawait countersign.close();\n`);
   await import(path);
 }
 
-const spans = () =>
+const readLatestSpans = () =>
   server.database.sql(
     `SELECT s.kind, s.name, s.model, s.provider, s.total_tokens::int, s.status FROM countersign.spans AS s
        JOIN countersign.traces AS t ON t.id = s.trace WHERE t.tenant_id = $1 ORDER BY t.id DESC LIMIT 1`,
@@ -55,21 +55,21 @@ const modelCall = { kind: 'llm', status: 'success', total_tokens: 12 };
 describe('snippets of the README', () => {
   test('record an evaluation, check a promotion and append an audit entry', async () => {
     const log = vi.spyOn(console, 'log').mockReturnValue();
-    await run(snippetUnder('Evaluations, audit entries, promotion checks'));
+    await runSnippet(snippetUnder('Evaluations, audit entries, promotion checks'));
     expect(log.mock.calls).toEqual([[expect.stringMatching(/^[0-9a-f]{64}$/)]]);
     log.mockRestore();
   });
 
   test('handle a validation error', async () => {
     const error = vi.spyOn(console, 'error').mockReturnValue();
-    await run(snippetUnder('Evaluations, audit entries, promotion checks', 1));
+    await runSnippet(snippetUnder('Evaluations, audit entries, promotion checks', 1));
     expect(error.mock.calls).toEqual([['/pass_rate', expect.stringContaining('between 0 and 100')]]);
     error.mockRestore();
   });
 
   test('send telemetry', async () => {
-    await run(snippetUnder('Telemetry'));
-    await run(snippetUnder('Telemetry', 1));
+    await runSnippet(snippetUnder('Telemetry'));
+    await runSnippet(snippetUnder('Telemetry', 1));
     const stored = await server.database.sql('SELECT trace_id FROM countersign.telemetry_events WHERE tenant_id = $1', [
       tenantId,
     ]);
@@ -82,10 +82,10 @@ describe('snippets of the README', () => {
     ['A call to OpenAI', 1, { ...modelCall, name: 'chat', model: 'gpt-4o', provider: 'openai' }],
     ['A call to Anthropic', 0, { ...modelCall, name: 'ask', model: 'claude-sonnet-4-5', provider: 'anthropic' }],
     ['A call through the Vercel AI SDK', 0, { ...modelCall, name: 'generate', model: 'gpt-4o', provider: 'openai' }],
-  ])('%s, snippet %s: stores the step of the model call or tool call in the trace', async (heading, index, span) => {
+  ])('%s, snippet %s: stores the span of the model call or tool call in the trace', async (heading, index, span) => {
     const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
-    await run(snippetUnder(heading, index)).finally(() => write.mockRestore());
-    expect(await spans()).toMatchObject([span]);
+    await runSnippet(snippetUnder(heading, index)).finally(() => write.mockRestore());
+    expect(await readLatestSpans()).toMatchObject([span]);
   });
 
   test('verify a decision, an attestation and an export', async () => {
@@ -105,9 +105,9 @@ describe('snippets of the README', () => {
     writeFileSync(join(kept, 'acme.ndjson'), await get('/api/ledger/audit/entries'));
     writeFileSync(join(kept, 'acme.checkpoint'), await get('/api/ledger/audit/checkpoint'));
     const code = snippetUnder('Verifying decisions and ledgers').replaceAll("'kept/", `'${kept}/`);
-    await run(code);
+    await runSnippet(code);
     writeFileSync(join(kept, 'acme.ndjson'), readFileSync(join(kept, 'acme.ndjson'), 'utf8').replace('support-bot', 'other-bot'));
-    await expect(run(code)).rejects.toThrow(/^row 1: .*altered/);
+    await expect(runSnippet(code)).rejects.toThrow(/^row 1: .*altered/);
   });
 
   test('are eleven, and the tests above run all of them', () => {

@@ -62,8 +62,8 @@ export const auditAppend = command({
 });
 
 /**
- * The object in a file of metadata. The entry is hashed, so the service rejects repeated members and inexact numbers. This function rejects
- * them, because the parsed object no longer shows them.
+ * The object in a file of metadata. The entry is hashed, so the service rejects repeated members and inexact numbers. The service cannot
+ * find them in the parsed object, so this function rejects them.
  */
 function readMetadata(path: string): Record<string, unknown> {
   const text = readTextFile(path, METADATA_BYTES_MAX);

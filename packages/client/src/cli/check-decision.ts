@@ -67,7 +67,7 @@ function subjectMismatch(decision: PromotionDecision, request: GateRequest): str
   return limitsMismatch(decision, request) ?? evaluationMismatch(decision, request);
 }
 
-/** Decisions of older versions do not state the harness and the maximum age of the request. Then a proxy may have changed both. */
+/** Decisions of older servers do not state the harness and the maximum age of the request, so a proxy may have changed both values. */
 function limitsMismatch(decision: Partial<PromotionDecision>, request: GateRequest): string | undefined {
   const { harness_id: harnessId, max_age_hours: maxAgeHours } = decision;
   if (harnessId === undefined || maxAgeHours === undefined)
@@ -117,7 +117,7 @@ const AGE_TOLERANCE_HOURS = 0.02;
 function contradiction(decision: PromotionDecision, request: GateRequest): string | undefined {
   const failed = decision.checks.find(({ passed }) => !passed);
   if (decision.allowed !== (failed === undefined))
-    return `it says allowed: ${decision.allowed}, but its conditions contradict that`;
+    return `its member allowed is ${decision.allowed}, but its conditions contradict this value`;
   const reason = failed?.reason ?? 'all_conditions_met';
   if (decision.reason !== reason) return `its reason is ${decision.reason}, but its conditions give ${reason}`;
   const evaluation = evaluationOf(decision);

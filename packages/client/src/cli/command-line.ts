@@ -6,7 +6,7 @@ import { isContentRejection } from './content-rejection.ts';
 import { CommandError, type Ending, EXIT_CODES, wrongUse } from './exit-codes.ts';
 import { showError } from './github.ts';
 import { groupHelp, helpOf, overview } from './help.ts';
-import { asksForHelp, readArguments } from './options.ts';
+import { hasHelpOption, readArguments } from './options.ts';
 import { shortLine } from './plain-text.ts';
 import { containsKey } from './redaction.ts';
 import { Session } from './session.ts';
@@ -36,7 +36,7 @@ async function run(session: Session, args: readonly string[]): Promise<Ending> {
   const match = commandOf(args);
   if (match === undefined) return runWithoutCommand(session, args);
   const { command, rest } = match;
-  if (asksForHelp(rest, command.options)) {
+  if (hasHelpOption(rest, command.options)) {
     session.write(helpOf(command));
     return 'ok';
   }
@@ -65,7 +65,7 @@ function commandOf(args: readonly string[]): { command: Command; rest: readonly 
 function runWithoutCommand(session: Session, args: readonly string[]): Ending {
   const [first] = args.filter((word) => !isLeadingFlag(word));
   if (first === '--version') session.write(`${VERSION}\n`);
-  else if (first !== undefined && asksForHelp(args, {}) && groupOf(first).length > 0)
+  else if (first !== undefined && hasHelpOption(args, {}) && groupOf(first).length > 0)
     session.write(groupHelp(first, groupOf(first)));
   else if (first === '--help' || first === '-h' || first === 'help') session.write(overview(COMMANDS));
   else if (first === undefined) throw wrongUse('a command is missing; countersign --help lists the commands');

@@ -125,7 +125,7 @@ function unreachable(error: unknown): Diagnosis {
   };
 }
 
-/** The message of an error. An OpenSSL message also lists source positions, so only its last part in words is returned. */
+/** The message of an error. An OpenSSL message also lists source positions, so only its last part that contains words is returned. */
 const reasonOf = ({ message = '' }: { message?: string }): string =>
   /:error:/.test(message)
     ? message
@@ -143,7 +143,7 @@ const REMEDIES: readonly [RegExp, string][] = [
   ],
   [
     /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*|CERT_UNTRUSTED)$/,
-    'Node does not know the certificate authority: set NODE_EXTRA_CA_CERTS to its certificate file',
+    'Node does not trust the certificate authority: set NODE_EXTRA_CA_CERTS to its certificate file',
   ],
   [/^CERT_HAS_EXPIRED$/, 'renew the certificate on the server, or correct the clock of this machine'],
   [/^CERT_NOT_YET_VALID$/, 'the certificate is not valid yet: the clock of this machine is probably behind'],

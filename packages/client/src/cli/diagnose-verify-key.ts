@@ -10,8 +10,8 @@ const what = 'verify key';
 
 /**
  * Whether one of the given public keys, or a proven successor of a key of the trust file, signs for this service now. The service itself
- * provides the list of its keys, so this detects a wrong file but not a fake service. A decision key is a shared secret, so it cannot be
- * compared.
+ * provides the list of its keys, so the check detects a wrong file but not a fake service. A decision key is a shared secret, so it cannot
+ * be compared.
  */
 export async function diagnoseVerifyKey(
   session: Session,
@@ -34,7 +34,7 @@ export async function diagnoseVerifyKey(
     return {
       what,
       ok: null,
-      says: 'the key of the trust file was retired, but it proves the current key, so the gate accepts decisions of this service',
+      says: 'the key of the trust file was retired, but the current key is its proven successor, so the gate accepts decisions of this service',
       remedy: `renew the file: \`${renewCommand(extendedFile.workspace.name)}\` on the server`,
     };
   return {

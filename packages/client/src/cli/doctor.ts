@@ -41,8 +41,8 @@ export const doctor = command({
   },
 });
 
-function readScopes(given = 'governance'): string[] {
-  const scopes = given.split(',').map((scope) => scope.trim());
+function readScopes(list = 'governance'): string[] {
+  const scopes = list.split(',').map((scope) => scope.trim());
   const unknown = scopes.find((scope) => !(SCOPES as readonly string[]).includes(scope));
   if (unknown !== undefined)
     throw new CommandError('wrong_use', `--scopes takes a list of ${SCOPES.join(', ')}; got ${JSON.stringify(unknown)}`);
@@ -58,19 +58,19 @@ const workspaceText = ({ workspace }: TrustSettings): string =>
 async function runChecks(session: Session, values: DoctorOptions, requiredScopes: readonly string[]): Promise<Diagnosis[]> {
   const timeoutMs = readDuration('--timeout', values.timeout ?? '10s');
   const results: Diagnosis[] = [];
-  const address = await attempt(
+  const address = await runCheck(
     'address',
     async () => session.address(values),
     (url) => url,
     results,
   );
-  const key = await attempt(
+  const key = await runCheck(
     'key',
     () => session.key(values),
     (text) => `${text.slice(0, 20)}… is a well-formed ingestion key`,
     results,
   );
-  const trustSettings = await attempt(
+  const trustSettings = await runCheck(
     'verify key',
     async () => {
       const settings = readTrustSettings(session, values);
@@ -97,18 +97,18 @@ async function runChecks(session: Session, values: DoctorOptions, requiredScopes
 }
 
 /**
- * Adds the result of the work to `results`, and returns the value of the work. A CommandError is a failed check without a value. Its remedy
- * is the part of its message after `; `, or else in REMEDIES.
+ * Runs a check, adds its result to `results`, and returns its value. A check that throws a CommandError has failed, and the value is
+ * undefined. The remedy is the part of the error's message after `; `, or else in REMEDIES.
  */
-async function attempt<T>(
+async function runCheck<T>(
   what: string,
-  work: () => Promise<T>,
+  check: () => Promise<T>,
   describe: (value: T) => string,
   results: Diagnosis[],
   outcomeOf: (value: T) => true | null = () => true,
 ): Promise<T | undefined> {
   try {
-    const value = await work();
+    const value = await check();
     results.push({ what, ok: outcomeOf(value), says: describe(value) });
     return value;
   } catch (error) {

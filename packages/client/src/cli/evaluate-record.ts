@@ -75,17 +75,18 @@ export const evaluateRecord = command({
   ],
   notes: `Cases in error and cases without a verdict count as not passed, and so do skipped cases without --ignore-skipped. If totals and
 cases contradict each other, the worse value counts. A file that is empty or has no cases is rejected with exit code 2,
-and so is a finished but partial run without --allow-partial or --partial. Nothing is recorded then, and the previous
-evaluation still counts. With a file, the address of the run comes from the variables of GitHub Actions and GitLab CI.`,
+and so is a finished but partial run without --allow-partial or --partial. After a rejection nothing is recorded, and
+the previous evaluation still counts. With a file, the address of the run comes from the variables of GitHub Actions and
+GitLab CI.`,
   async run(session, values) {
-    const given = values as EvaluationOptions;
-    const file = readResultsFile(given as Parameters<typeof readResultsFile>[0]);
-    const evaluation = evaluationOf(given, file);
-    const details = { ...detailsOfFile(session, file), ...detailsOf(given) };
-    const options = idempotencyOf(values['idempotency-key']);
+    const options = values as EvaluationOptions;
+    const file = readResultsFile(options as Parameters<typeof readResultsFile>[0]);
+    const evaluation = evaluationOf(options, file);
+    const details = { ...detailsOfFile(session, file), ...detailsOf(options) };
+    const callOptions = idempotencyOf(values['idempotency-key']);
     const client = await session.client(values);
-    const recorded = await sendEvaluation(client, evaluation, details, options).catch((error: unknown) => {
-      throw withExplanation(given, file, details, error);
+    const recorded = await sendEvaluation(client, evaluation, details, callOptions).catch((error: unknown) => {
+      throw withExplanation(options, file, details, error);
     });
     const rate = typeof recorded.pass_rate === 'number' ? `${recorded.pass_rate} %` : 'no pass rate';
     session.writeResult({ ...evaluation, ...details, ...recorded }, [recorded.id]);
@@ -101,11 +102,11 @@ async function sendEvaluation(
   client: Countersign,
   evaluation: Evaluation,
   details: Partial<DetailedEvaluation>,
-  options: CallOptions,
+  callOptions: CallOptions,
 ) {
   const response = hasDetails(details)
-    ? await client.evaluations.recordDetailed({ ...evaluation, ...details }, options)
-    : { ...(await client.evaluations.record(evaluation, options)), pass_rate: evaluation.pass_rate };
+    ? await client.evaluations.recordDetailed({ ...evaluation, ...details }, callOptions)
+    : { ...(await client.evaluations.record(evaluation, callOptions)), pass_rate: evaluation.pass_rate };
   const { pass_rate } = response;
   return { id: recordIdOf(response, 'id'), ...(pass_rate === undefined ? {} : { pass_rate }) };
 }
@@ -117,7 +118,7 @@ const hasDetails = (details: Partial<DetailedEvaluation>): boolean => Object.key
  * recorded, and what to do. Returns other errors unchanged.
  */
 function withExplanation(
-  given: EvaluationOptions,
+  options: EvaluationOptions,
   file: ResultsFile | undefined,
   details: Partial<DetailedEvaluation>,
   error: unknown,
@@ -129,11 +130,11 @@ function withExplanation(
       { cause: error },
     );
   if (file === undefined || !(error instanceof Error) || !isContentRejection(error)) return error;
-  return rejection(given as Parameters<typeof rejection>[0], error.message, error);
+  return rejection(options as Parameters<typeof rejection>[0], error.message, error);
 }
 
-function evaluationOf(given: EvaluationOptions, file: ResultsFile | undefined): Evaluation {
-  const text = (name: keyof typeof OPTIONS) => given[name] as string | undefined;
+function evaluationOf(options: EvaluationOptions, file: ResultsFile | undefined): Evaluation {
+  const text = (name: keyof typeof OPTIONS) => options[name] as string | undefined;
   const [agent, agentId, category, harness] = [
     text('agent'),
     text('agent-id'),
@@ -144,7 +145,7 @@ function evaluationOf(given: EvaluationOptions, file: ResultsFile | undefined): 
   return {
     ...(agent === undefined ? {} : { agent_name: readLabel('--agent', agent) }),
     ...(agentId === undefined ? {} : { agent_id: readUuid('--agent-id', agentId) }),
-    ...(file === undefined ? outcomeOf(given) : { name: file.name, status: file.status, pass_rate: file.pass_rate }),
+    ...(file === undefined ? outcomeOf(options) : { name: file.name, status: file.status, pass_rate: file.pass_rate }),
     ...(text('name') === undefined ? {} : { name: readLabel('--name', text('name')!) }),
     ...(harness === undefined ? {} : { harness_id: harnessIdOf(readLabel('--harness', harness)) }),
     ...(category === undefined ? {} : { category: readLabel('--category', category) }),
@@ -169,15 +170,15 @@ function detailsOfFile(session: Session, file: ResultsFile | undefined): Partial
 }
 
 /** The details from options. They override the details from a file. */
-function detailsOf(given: EvaluationOptions): Partial<DetailedEvaluation> {
-  const text = (name: keyof typeof OPTIONS) => given[name] as string | undefined;
+function detailsOf(options: EvaluationOptions): Partial<DetailedEvaluation> {
+  const text = (name: keyof typeof OPTIONS) => options[name] as string | undefined;
   const [evaluatedAt, suite, artifact, runUrl] = [text('evaluated-at'), text('suite'), text('artifact'), text('run-url')];
   return {
     ...(evaluatedAt === undefined ? {} : { evaluated_at: readMoment('--evaluated-at', evaluatedAt) }),
     ...(suite === undefined ? {} : { suite: { name: readLabel('--suite', suite) } }),
     ...(artifact === undefined ? {} : { artifact }),
     ...(runUrl === undefined ? {} : { run_url: runUrl }),
-    ...(given.partial === true ? { completeness: 'partial' } : {}),
+    ...(options.partial === true ? { completeness: 'partial' } : {}),
   };
 }
 
@@ -196,7 +197,7 @@ function outcomeOf({
   };
 }
 
-function notesOf(imported: ResultsFile | undefined, given: string | undefined): { notes?: string } {
-  const notes = [given, imported?.notes].filter((each) => each !== undefined).join('\n');
+function notesOf(imported: ResultsFile | undefined, optionNotes: string | undefined): { notes?: string } {
+  const notes = [optionNotes, imported?.notes].filter((each) => each !== undefined).join('\n');
   return notes === '' ? {} : { notes };
 }

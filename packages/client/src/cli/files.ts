@@ -88,7 +88,10 @@ export function writeFile(path: string, text: string): void {
   withFileErrors('write', path, () => void replaceFile(path, text));
 }
 
-/** Removes an older file, so that it is not taken for the result. Throws a CommandError if no file can be written at this path. */
+/**
+ * Removes an older file, or empties it if it cannot be replaced, so that its content is not taken for the result. Throws a CommandError
+ * if no file can be written at this path.
+ */
 export function prepareFile(path: string): void {
   withFileErrors('write', path, () => {
     const stats = statSync(path, { throwIfNoEntry: false });
@@ -105,7 +108,7 @@ export function isSameFile(one: string, other: string): boolean {
   return file?.isFile() === true && file.dev === otherFile?.dev && file.ino === otherFile.ino;
 }
 
-/** What the system knows about a file; undefined if there is no such file, or if it cannot be read. */
+/** The result of `stat`; undefined if there is no such file, or if it cannot be read. */
 function fileStats(path: string) {
   try {
     return statSync(path, { bigint: true });

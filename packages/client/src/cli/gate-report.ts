@@ -42,7 +42,7 @@ function writeFiles(
   if (output !== undefined && finding.text !== undefined) writeFile(output, finding.text);
   if (attestation !== undefined && finding.attestation !== undefined)
     writeFile(attestation, `${JSON.stringify(finding.attestation)}\n`);
-  if (junit !== undefined) writeFile(junit, session.redaction.of(gateJUnit(finding, summary)));
+  if (junit !== undefined) writeFile(junit, session.redaction.apply(gateJUnit(finding, summary)));
 }
 
 function summarize(finding: Finding, { request, portalUrl }: ReportContext): GateSummary {

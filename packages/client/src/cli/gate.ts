@@ -4,7 +4,7 @@ import { command } from './command.ts';
 import { wrongUse } from './exit-codes.ts';
 import { prepareFile } from './files.ts';
 import { reportFinding } from './gate-report.ts';
-import { readDuration, readLabel, readPercentage, readUuid, readWhole } from './option-values.ts';
+import { readDuration, readLabel, readPercentage, readUuid, readWholeNumber } from './option-values.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { requireDifferentFiles } from './output-files.ts';
 import { requestDecision } from './request-decision.ts';
@@ -62,10 +62,11 @@ export const gate = command({
     'countersign gate --agent support-bot --trust trust.json --attestation attestation.json',
   ],
   notes: `The gate accepts a decision only if it is consistent, matches this agent, threshold, maximum age, harness and time, and
-repeats the nonce of this request. With --trust the decision must also be of that workspace and signed with one of its public
-keys, or with a key that they have signed. No other key counts. Without --trust, a decision key counts only if no public key is
-given. The trust file contains no secret: create it (countersign-server trust show --workspace NAME > trust.json) and keep it in
-the repository.
+repeats the nonce of this request. With --trust, the decision must also be of the workspace in the trust file, and signed with
+a key of the file or with a proven successor of that key. No other key counts. Without --trust, a decision key counts only if
+no public key is given.
+The trust file contains no secret: create it (countersign-server trust show --workspace NAME > trust.json) and keep it in the
+repository.
 Before the request, the gate removes older files of --output, --attestation and --junit.`,
   async run(session, values) {
     const request = readGateRequest(values);
@@ -85,9 +86,9 @@ Before the request, the gate removes older files of --output, --attestation and 
     for (const path of [output, attestation, junit]) if (path !== undefined) prepareFile(path);
     const client = await session.client(values);
     const requirements = { request, trustSettings, skewMs, wantsAttestation: attestation !== undefined };
-    const follow = (file: TrustFileInput) => askForSuccessors(session, session.address(values), file);
-    const ask = () => requestDecision(session, client, requirements, follow);
-    const finding = await waitForApproval(session, ask, { waitMs, portalUrl });
+    const requestSuccessors = (file: TrustFileInput) => askForSuccessors(session, session.address(values), file);
+    const requestOnce = () => requestDecision(session, client, requirements, requestSuccessors);
+    const finding = await waitForApproval(session, requestOnce, { waitMs, portalUrl });
     reportFinding(session, finding, { request, portalUrl, output, attestation, junit });
     return finding.ending;
   },
@@ -111,6 +112,6 @@ function readGateRequest(values: Partial<Record<keyof typeof OPTIONS, unknown>>)
     agentId: id === undefined ? undefined : readUuid('--agent-id', id),
     harnessId: harness === undefined ? undefined : harnessIdOf(readLabel('--harness', harness)),
     minPassRate: readPercentage('--min-pass-rate', text('min-pass-rate') ?? '80'),
-    maxAgeHours: readWhole('--max-age-hours', text('max-age-hours') ?? '72', 1, 8760),
+    maxAgeHours: readWholeNumber('--max-age-hours', text('max-age-hours') ?? '72', 1, 8760),
   };
 }

@@ -16,9 +16,9 @@ export function reportToGitHub(
 ): void {
   if (!runsOnGitHub(session)) return;
   const outputs = session.variable('GITHUB_OUTPUT');
-  if (outputs !== undefined) appendFile(outputs, session.redaction.of(outputLines(finding, summary, files)));
+  if (outputs !== undefined) appendFile(outputs, session.redaction.apply(outputLines(finding, summary, files)));
   const summaryPath = session.variable('GITHUB_STEP_SUMMARY');
-  if (summaryPath !== undefined) appendFile(summaryPath, session.redaction.of(summaryOf(finding, summary)));
+  if (summaryPath !== undefined) appendFile(summaryPath, session.redaction.apply(summaryOf(finding, summary)));
   if (summary.outcome !== 'allowed') showError(session, `Promotion ${summary.outcome}`, summary.message);
 }
 

@@ -22,7 +22,7 @@ export function readPercentage(option: string, text: string): number {
 }
 
 /** A whole number within bounds. */
-export function readWhole(option: string, text: string, minimum: number, maximum: number): number {
+export function readWholeNumber(option: string, text: string, minimum: number, maximum: number): number {
   if (/^\d{1,15}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum) return Number(text);
   throw wrongUse(`${option} takes a whole number from ${minimum} to ${maximum}; got ${JSON.stringify(text)}`);
 }

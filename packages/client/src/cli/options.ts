@@ -44,7 +44,7 @@ const HELP: readonly string[] = ['--help', '-h'];
  * Whether the arguments contain the option --help or -h. The value of another option does not count: for an agent named `--help`, the gate
  * must not print its help and exit with 0.
  */
-export function asksForHelp(args: readonly string[], options: Options): boolean {
+export function hasHelpOption(args: readonly string[], options: Options): boolean {
   const { tokens } = parseArgs({
     args: [...args],
     options: { ...COMMON, ...options },

@@ -17,7 +17,7 @@ export function requireDifferentFiles(session: Session, outputs: NamedPaths, tru
     const other = optionOf.get(resolve(path));
     if (other !== undefined) throw sameFile(other, option);
     optionOf.set(resolve(path), option);
-    for (const [input, read] of keyFiles(session, trust)) if (isSameFile(path, read)) throw sameFile(input, option);
+    for (const [input, keyPath] of keyFiles(session, trust)) if (isSameFile(path, keyPath)) throw sameFile(input, option);
   }
 }
 

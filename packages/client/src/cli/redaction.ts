@@ -14,7 +14,7 @@ export class Redaction {
   }
 
   /** The text without secrets. */
-  of(text: string): string {
+  apply(text: string): string {
     let clean = text.replace(KEY, 'aa_$1_$2.***');
     for (const secret of this.#secrets) clean = clean.replaceAll(secret, '***');
     return clean;

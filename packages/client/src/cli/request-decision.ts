@@ -13,7 +13,7 @@ import { checkSignature, hasKeys, type TrustSettings, withTrustFile, workspaceFa
 const SIGNATURE_REJECTED = 'the signature was rejected';
 
 /** Asks the service for the successors of the keys in a trust file. */
-type FollowSuccessors = (file: TrustFileInput) => Promise<PublishedKeyResult>;
+type RequestSuccessors = (file: TrustFileInput) => Promise<PublishedKeyResult>;
 
 /** The request, and what the response must satisfy. */
 export interface GateRequirements {
@@ -29,7 +29,7 @@ export async function requestDecision(
   session: Session,
   client: Countersign,
   requirements: GateRequirements,
-  follow: FollowSuccessors,
+  requestSuccessors: RequestSuccessors,
 ): Promise<Finding> {
   const { request, trustSettings, wantsAttestation, skewMs } = requirements;
   let [nonce, sentAt] = ['', 0];
@@ -52,8 +52,8 @@ export async function requestDecision(
     const receivedAt = session.terminal.now();
     // If the clock was set back during the request, receivedAt is before sentAt.
     sentAt = Math.min(sentAt, receivedAt);
-    const findingBy = (required: GateRequirements) => findingOf(decision, required, { sentAt, receivedAt, skewMs, nonce });
-    return await findingWithSuccessors(findingBy(requirements), requirements, findingBy, follow);
+    const checkAgainst = (required: GateRequirements) => findingOf(decision, required, { sentAt, receivedAt, skewMs, nonce });
+    return await findingWithSuccessors(checkAgainst(requirements), requirements, checkAgainst, requestSuccessors);
   } catch (error) {
     if (!(error instanceof CountersignError)) throw error;
     return { ...undecided(shortLine(error.message, 1000)), isTransient: isRetryable(error) };
@@ -67,21 +67,21 @@ export async function requestDecision(
 async function findingWithSuccessors(
   finding: Finding,
   requirements: GateRequirements,
-  findingBy: (requirements: GateRequirements) => Finding,
-  follow: FollowSuccessors,
+  checkAgainst: (requirements: GateRequirements) => Finding,
+  requestSuccessors: RequestSuccessors,
 ): Promise<Finding> {
   const { trustSettings } = requirements;
   if (!finding.fault?.startsWith(SIGNATURE_REJECTED) || trustSettings.trustFile === undefined) return finding;
-  const published = await follow(trustSettings.trustFile);
+  const published = await requestSuccessors(trustSettings.trustFile);
   const secondFinding =
     published.trustFile === undefined
       ? finding
-      : reportSuccessor(findingBy({ ...requirements, trustSettings: withTrustFile(trustSettings, published.trustFile) }));
+      : reportSuccessor(checkAgainst({ ...requirements, trustSettings: withTrustFile(trustSettings, published.trustFile) }));
   if (!secondFinding.fault?.startsWith(SIGNATURE_REJECTED) || published.problem === undefined) return secondFinding;
   return { ...secondFinding, fault: `${secondFinding.fault}; ${shortLine(published.problem, 800)}` };
 }
 
-/** Says in an accepted finding that the trust file lacks the key. Without the service, this file cannot verify the attestation. */
+/** Notes in an accepted finding that the trust file lacks the key. Without the service, this file cannot verify the attestation. */
 const reportSuccessor = (finding: Finding): Finding =>
   finding.verifiedBy === undefined
     ? finding
@@ -113,7 +113,9 @@ function findingOf(
   const header = headers['countersign-attestation'];
   const attestation = wantsAttestation && header !== undefined ? envelopeOfHeader(decision, header) : undefined;
   if (wantsAttestation && attestation === undefined)
-    return undecided('the response has no attestation (Countersign-Attestation), which --attestation needs');
+    return undecided(
+      'the response has no valid attestation (header Countersign-Attestation), so the file of --attestation cannot be written',
+    );
   return {
     ending: endingOf(decision),
     decision,

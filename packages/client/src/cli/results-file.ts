@@ -38,36 +38,36 @@ export interface ResultsFile extends ImportedEvaluation {
 }
 
 /**
- * Imports the given results file; undefined if none is given.
+ * Imports the results file; undefined if no option names one.
  * @throws CommandError if options contradict each other, or if the file is rejected. In the second case, the message says that nothing was
  * recorded, and how to record a failure.
  */
-export function readResultsFile(given: ResultsOptions): ResultsFile | undefined {
-  const [kind, ...more] = RESULTS_FILES.filter((name) => given[name] !== undefined);
+export function readResultsFile(options: ResultsOptions): ResultsFile | undefined {
+  const [kind, ...others] = RESULTS_FILES.filter((name) => options[name] !== undefined);
   for (const [option, tool] of OPTIONS_OF_TOOLS)
-    if (given[option] !== undefined && kind !== tool) throw wrongUse(`--${option} needs --${tool}`);
-  if (kind === undefined && given['allow-partial'] !== undefined)
+    if (options[option] !== undefined && kind !== tool) throw wrongUse(`--${option} needs --${tool}`);
+  if (kind === undefined && options['allow-partial'] !== undefined)
     throw wrongUse('--allow-partial needs a results file; --partial records an evaluation as partial');
   if (kind === undefined) return undefined;
-  if (more.length > 0) throw wrongUse(`give one results file, not --${[kind, ...more].join(' and --')}`);
+  if (others.length > 0) throw wrongUse(`give one results file, not --${[kind, ...others].join(' and --')}`);
   for (const name of ['pass-rate', 'status'] as const)
-    if (given[name] !== undefined) throw wrongUse(`--${name} and --${kind} cannot be combined: the file contains this value`);
-  const path = given[kind]!;
+    if (options[name] !== undefined) throw wrongUse(`--${name} and --${kind} cannot be combined: the file contains this value`);
+  const path = options[kind]!;
   try {
     const bytes = readFile(path);
-    const imported = importFile(kind, bytes, given);
-    requireNotNewer(imported, given['evaluated-at']);
+    const imported = importFile(kind, bytes, options);
+    requireNotNewer(imported, options['evaluated-at']);
     return { ...imported, sha256: createHash('sha256').update(bytes).digest('hex') };
   } catch (error) {
-    if (error instanceof ImportError) throw rejection(given, `${JSON.stringify(path)}: ${error.message}`, error);
-    if (error instanceof CommandError) throw rejection(given, error.message, error);
+    if (error instanceof ImportError) throw rejection(options, `${JSON.stringify(path)}: ${error.message}`, error);
+    if (error instanceof CommandError) throw rejection(options, error.message, error);
     throw error;
   }
 }
 
 /** Adds to a message that nothing was recorded, and how to record a failure. */
-export function rejection(given: ResultsOptions, message: string, cause?: unknown): CommandError {
-  const agent = given.agent === undefined ? `--agent-id ${given['agent-id'] ?? 'UUID'}` : `--agent ${quote(given.agent)}`;
+export function rejection(options: ResultsOptions, message: string, cause?: unknown): CommandError {
+  const agent = options.agent === undefined ? `--agent-id ${options['agent-id'] ?? 'UUID'}` : `--agent ${quote(options.agent)}`;
   return wrongUse(
     `${shortLine(message, 600).replace(/[.;]$/, '')}. Nothing was recorded, so the previous evaluation still counts. ` +
       `To record a failed evaluation: countersign evaluate record ${agent} --name NAME --status failing`,
@@ -79,17 +79,17 @@ export function rejection(given: ResultsOptions, message: string, cause?: unknow
 const quote = (text: string): string =>
   /^[\w./:@+-]+$/.test(text) ? text : `'${shortLine(text, 120).replaceAll("'", String.raw`'\''`)}'`;
 
-function importFile(kind: Kind, bytes: Uint8Array, given: ResultsOptions): ImportedEvaluation {
-  const choice = { allowPartial: given['allow-partial'] === true || given.partial === true };
+function importFile(kind: Kind, bytes: Uint8Array, options: ResultsOptions): ImportedEvaluation {
+  const choice = { allowPartial: options['allow-partial'] === true || options.partial === true };
   switch (kind) {
     case 'promptfoo':
       return importPromptfoo(bytes, choice);
     case 'inspect':
-      return importInspect(bytes, { ...choice, metric: given.metric });
+      return importInspect(bytes, { ...choice, metric: options.metric });
     case 'deepeval':
       return importDeepEval(bytes);
     case 'junit':
-      return importJUnit(bytes, { ignoreSkipped: given['ignore-skipped'] === true });
+      return importJUnit(bytes, { ignoreSkipped: options['ignore-skipped'] === true });
   }
 }
 

@@ -34,7 +34,7 @@ export class Session {
 
   /** Writes data to stdout. */
   write(text: string): void {
-    this.terminal.out(this.redaction.of(text));
+    this.terminal.out(this.redaction.apply(text));
   }
 
   /** Writes a line for people to stderr; nothing with --json. */
@@ -44,7 +44,7 @@ export class Session {
 
   /** Writes a line to stderr, even with --json. */
   warn(line: string): void {
-    this.terminal.err(`${this.redaction.of(line)}\n`);
+    this.terminal.err(`${this.redaction.apply(line)}\n`);
   }
 
   /**

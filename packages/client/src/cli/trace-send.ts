@@ -25,26 +25,26 @@ export const traceSend = command({
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with traces');
     const traces = readTraces(path, await textOf(session, path, values['key-stdin'] === true));
     const client = await session.client(values);
-    const sent: object[] = [];
+    const responses: object[] = [];
     const ids: string[] = [];
     for (const trace of traces) {
       try {
-        const stored = await client.traces.send(trace);
-        ids.push(recordIdOf(stored, 'id'));
-        sent.push(stored);
+        const response = await client.traces.send(trace);
+        ids.push(recordIdOf(response, 'id'));
+        responses.push(response);
       } catch (error) {
         const reason = shortLine((error as Error).message, 600);
         const ending = isContentRejection(error) ? 'wrong_use' : 'undecided';
         throw new CommandError(
           ending,
-          `trace ${sent.length + 1} of ${traces.length}: ${reason}; stored before it: ${sent.length}`,
+          `trace ${responses.length + 1} of ${traces.length}: ${reason}; stored before it: ${responses.length}`,
           {
             cause: error,
           },
         );
       }
     }
-    session.writeResult({ sent }, ids);
+    session.writeResult({ sent: responses }, ids);
     session.say(`sent: ${traces.length === 1 ? '1 trace' : `${traces.length} traces`}`);
     return 'ok';
   },

@@ -40,13 +40,13 @@ const variableLocation = (session: Session, name: string): string | undefined =>
 /** The time limit for reading the published keys. */
 const PUBLISHED_KEYS_TIMEOUT_MS = 5000;
 
-/** What the published keys of a service say about a trust file. */
+/** The result of comparing a trust file with the published keys of a service. */
 export interface PublishedKeyResult {
   /** The trust file with proven successors of its keys; undefined if there are none. */
   trustFile: TrustFileInput | undefined;
   /**
-   * Why no key of the file made the signature, if the published keys show the reason. It only explains a rejection, because published keys
-   * are not trusted.
+   * Why no key of the file made the signature; undefined if the published keys do not show the reason. Published keys are not trusted, so
+   * this text only explains a rejection.
    */
   problem: string | undefined;
 }
@@ -56,12 +56,16 @@ export async function askForSuccessors(session: Session, address: string, file: 
   const published = await publishedKeys(session, address);
   const { proven, unproven } = followSuccessors(liveKeys(file), published, SUCCESSION_CHECKS);
   const trustFile = proven.length === 0 ? undefined : { ...file, keys: [...file.keys, ...proven] };
-  const live = unproven.find(({ key: { retiredAt } }) => retiredAt === undefined);
-  return { trustFile, problem: problemOf(published, file, live?.fault) };
+  const unprovenLiveKey = unproven.find(({ key: { retiredAt } }) => retiredAt === undefined);
+  return { trustFile, problem: problemOf(published, file, unprovenLiveKey?.fault) };
 }
 
-function problemOf(published: readonly PublishedKey[], file: TrustFileInput, unproven: string | undefined): string | undefined {
-  const why = unproven === undefined ? '' : ` (${unproven})`;
+function problemOf(
+  published: readonly PublishedKey[],
+  file: TrustFileInput,
+  successionFault: string | undefined,
+): string | undefined {
+  const why = successionFault === undefined ? '' : ` (${successionFault})`;
   const renew = `renew the file with \`${renewCommand(file.workspace.name)}\` on the server, not from this address`;
   const instances = new Set(published.map(({ note_key: key = '' }) => key.split('+')[0]!));
   if (instances.size > 0 && file.keys.every(({ noteKey }) => !instances.has(noteKey.name)))

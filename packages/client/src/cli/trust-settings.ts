@@ -223,8 +223,8 @@ function retirementTimesOf(text: string): Map<string, string> {
 export type SignatureResult = { by: string } | { fault: string };
 
 /**
- * Verifies the original text of a decision: by its attestation if there is a public key, otherwise by a decision key. Beside a public key,
- * an HMAC does not count, because holders of the decision key can forge decisions.
+ * Verifies the original text of a decision: by its attestation if there is a public key, otherwise by a decision key. If there is a
+ * public key, a decision key is not used, because its holders can forge decisions.
  */
 export function checkSignature(
   text: string,

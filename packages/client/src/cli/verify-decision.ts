@@ -62,12 +62,12 @@ message, required_threshold, max_age_hours and harness_id (--json prints the dec
       return 'no';
     }
     const { decision, by } = opened;
-    const says = decision.allowed ? 'allowed' : 'blocked';
+    const outcome = decision.allowed ? 'allowed' : 'blocked';
     session.writeResult(
       { genuine: true, verified_by: by, decision, ...(values.evidence === undefined ? {} : { evidence: true }) },
       [
         `genuine, signed by ${shortLine(by, 120)}${values.evidence === undefined ? '' : '; the evidence supports the verdict'}`,
-        `${says.toUpperCase()} at ${decision.timestamp}: ${oneLine(decision.message)}`,
+        `${outcome.toUpperCase()} at ${decision.timestamp}: ${oneLine(decision.message)}`,
       ],
     );
     return values.allowed === true && !decision.allowed ? 'no' : 'ok';
@@ -108,12 +108,13 @@ function openSigned(text: string, value: unknown, { decisionKeys, publicKeys, tr
   return { decision, by: `decision key ${decision.key_id}` };
 }
 
-const AFTER_ROTATION = '; if the signing key was rotated, renew the trust file (countersign-server trust show) or the public key';
+const ROTATION_REMEDY =
+  '; if the signing key was rotated, renew the trust file (countersign-server trust show) or the public key';
 
 function openEnvelope(text: string, { publicKeys }: TrustSettings): OpenResult {
   if (publicKeys.length === 0) throw wrongUse('an attestation needs a public key: give a trust file, a verifier key or a JWKS');
   const verdict = verifyAttestation(text, { keys: publicKeys });
-  if (!verdict.ok) return { fault: verdict.fault === UNKNOWN_SIGNER ? `${UNKNOWN_SIGNER}${AFTER_ROTATION}` : verdict.fault };
+  if (!verdict.ok) return { fault: verdict.fault === UNKNOWN_SIGNER ? `${UNKNOWN_SIGNER}${ROTATION_REMEDY}` : verdict.fault };
   return { decision: verdict.decision, by: `public key ${verdict.keyId}` };
 }
 

@@ -26,7 +26,7 @@ export async function waitForApproval(
   const { elapsed, sleep } = session.terminal;
   const endsAt = elapsed() + waitMs;
   const receivedIds = new Set<string>();
-  let reported: string | undefined;
+  let reportedState: string | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(PAUSE_MS_MAX, pauseMs * 1.5)) {
     const finding = await ask();
     const id = finding.decision?.decision_id;
@@ -44,10 +44,10 @@ export async function waitForApproval(
     const leftMs = endsAt - elapsed();
     if ((finding.ending !== 'pending' && !finding.isTransient) || leftMs <= 0) return finding;
     const line = waitingLine(finding, portalUrl, leftMs);
-    // Only an approval of the latest evaluation helps, so the address of a newer one is shown too.
+    // Only an approval of the latest evaluation counts, so the address of a newer evaluation is shown too.
     const state = `${finding.ending} ${finding.decision?.evaluation_id}`;
-    if (state !== reported) session.say(line);
-    reported = state;
+    if (state !== reportedState) session.say(line);
+    reportedState = state;
     // An outage resets the pause, because the approval may have been given meanwhile.
     if (finding.isTransient) pauseMs = FIRST_PAUSE_MS;
     await sleep(Math.min(pauseMs, leftMs));
@@ -57,6 +57,6 @@ export async function waitForApproval(
 function waitingLine(finding: Finding, portalUrl: string, leftMs: number): string {
   const minutes = leftMs >= 60_000 ? `${Math.round(leftMs / 60_000)} min` : `${Math.ceil(leftMs / 1000)} s`;
   if (finding.isTransient) return `waiting up to ${minutes} for the service: ${shortLine(finding.fault ?? '', 600)}`;
-  const place = shortLine(approvalAddress(finding, portalUrl), 600);
-  return `waiting up to ${minutes} for an approval of evaluation ${finding.decision?.evaluation_id}: ${place}`;
+  const address = shortLine(approvalAddress(finding, portalUrl), 600);
+  return `waiting up to ${minutes} for an approval of evaluation ${finding.decision?.evaluation_id}: ${address}`;
 }

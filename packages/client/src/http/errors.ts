@@ -52,7 +52,7 @@ export interface ErrorResponse {
   issues: Issue[];
   /** The wait in milliseconds that the service asks for (`Retry-After`). */
   retryAfterMs: number | undefined;
-  /** The scope that the key lacks, if that is the reason. */
+  /** The scope that the key lacks; undefined if the error has another reason. */
   missingScope?: string | undefined;
 }
 
@@ -168,9 +168,9 @@ export function apiError(response: ErrorResponse): ApiError {
 }
 
 /** The maximum number of issues in a message; `issues` has all of them. */
-const ISSUES_SHOWN = 3;
+const ISSUES_SHOWN_MAX = 3;
 
-/** What to do after a 401. */
+/** What is wrong with the key after a 401, and what to do; undefined for other codes. */
 function keyFault({ code, missingScope }: ErrorResponse): string | undefined {
   if (code === 'unauthorized')
     return 'unknown, revoked or expired key: mint a new one under Administration, Ingestion keys, and check the address of the service';
@@ -182,9 +182,11 @@ function sentenceOf(response: ErrorResponse): string {
   const { status, code, requestId, issues } = response;
   const fault = status === 401 ? keyFault(response) : undefined;
   if (fault !== undefined) return `401 ${code}: ${fault}${requestId === undefined ? '' : ` (request ${requestId})`}`;
-  const shown = issues.slice(0, ISSUES_SHOWN).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
-  if (issues.length > ISSUES_SHOWN) shown.push(`and ${issues.length - ISSUES_SHOWN} more`);
+  const issueTexts = issues
+    .slice(0, ISSUES_SHOWN_MAX)
+    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  if (issues.length > ISSUES_SHOWN_MAX) issueTexts.push(`and ${issues.length - ISSUES_SHOWN_MAX} more`);
   const what = code ?? 'the response is not from Countersign';
-  const issueText = shown.length === 0 ? '' : `: ${shown.join('; ')}`;
+  const issueText = issueTexts.length === 0 ? '' : `: ${issueTexts.join('; ')}`;
   return `${status} ${what}${issueText}${requestId === undefined ? '' : ` (request ${requestId})`}`;
 }

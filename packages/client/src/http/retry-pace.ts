@@ -39,20 +39,20 @@ export function pauseAfter(
   leftMs: number,
   { pauseMs, pauseMsMax }: Required<RetryOptions>,
 ): number | undefined {
-  const bound = Math.min(pauseMsMax, pauseMs * 2 ** (attempt - 1));
+  const boundMs = Math.min(pauseMsMax, pauseMs * 2 ** (attempt - 1));
   const requestedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
-  const pause = requestedMs + Math.random() * bound;
-  if (pause < leftMs) return pause;
-  const shortenedPause = (leftMs - requestedMs) / 2;
-  return shortenedPause >= pauseMs ? requestedMs + shortenedPause : undefined;
+  const fullPauseMs = requestedMs + Math.random() * boundMs;
+  if (fullPauseMs < leftMs) return fullPauseMs;
+  const shortenedPauseMs = (leftMs - requestedMs) / 2;
+  return shortenedPauseMs >= pauseMs ? requestedMs + shortenedPauseMs : undefined;
 }
 
 /** The milliseconds of a `Retry-After`: seconds or a date (RFC 9110, section 10.2.3). Undefined for anything else. */
-export function retryAfterMs(header: string | null, now: number): number | undefined {
+export function retryAfterMs(header: string | null, nowMs: number): number | undefined {
   if (header === null) return undefined;
   if (/^\s*\d{1,9}\s*$/.test(header)) return Number(header) * 1000;
   const date = Date.parse(header);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 
 /** Waits. Rejects with the signal's reason as soon as the signal is aborted. */

@@ -181,8 +181,8 @@ export function readKey(key: unknown): string {
 }
 
 /**
- * An error for the log. The texts of issues, and of errors that this library did not throw, are left out, because they may quote the
- * request or the response. But the message of a ConnectionError quotes the error of `fetch`.
+ * The text of an error in the log. The texts of issues, and of errors that this library did not throw, are left out, because they may quote
+ * the request or the response. But the message of a ConnectionError quotes the error of `fetch`.
  */
 const logText = (error: unknown, signal: AbortSignal | undefined): string => {
   if (error instanceof ApiError)

@@ -44,8 +44,8 @@ function casesOf(run: Members, member: string): unknown[] {
 }
 
 /**
- * The worse of the totals and the cases: the larger number of cases, and the smaller number of passed ones. A case passed if DeepEval
- * says so and all of its deciding metrics passed.
+ * The worse of the totals and the cases: the larger number of cases, and the smaller number of passed ones. A case passed if
+ * its member `success` is true and all its metrics passed, except flaky ones.
  */
 function worseOf(run: Members, cases: readonly unknown[]) {
   const [testPassed, testFailed] = [totalOf(run, 'testPassed'), totalOf(run, 'testFailed')];

@@ -65,7 +65,7 @@ export class ImportError extends Error {
   }
 }
 
-/** Throws an ImportError if the run is partial, unless the caller accepts this. `why` completes "this run is partial: ". */
+/** Throws an ImportError if the run is partial, unless the caller accepts partial runs. `why` completes "this run is partial: ". */
 export function requireWhole(completeness: Completeness, why: string, { allowPartial }: ImportChoice): void {
   if (completeness !== 'partial' || allowPartial === true) return;
   throw new ImportError(
@@ -79,15 +79,16 @@ export const passRateOf = ({ passed, total }: { passed: number; total: number })
   Math.floor((passed * 1_000_000) / total) / 10_000;
 
 /**
- * Throws an ImportError if a count is invalid, if `part` exceeds `total`, or if `total` is 0, because a run without cases is not recorded.
- * @param outcome the outcome of the cases in `part`, for the message
+ * Throws an ImportError if a number is invalid, if `count` exceeds `total`, or if `total` is 0, because a run without cases is not
+ * recorded.
+ * @param outcome the outcome of the cases in `count`, for the message
  */
-export function checkCounts(tool: Tool, total: unknown, part: unknown, outcome: 'passed' | 'completed' = 'passed'): void {
-  if (!isCount(total) || !isCount(part))
+export function checkCounts(tool: Tool, total: unknown, count: unknown, outcome: 'passed' | 'completed' = 'passed'): void {
+  if (!isCount(total) || !isCount(count))
     throw new ImportError('not_this_format', `the counts of this ${tool} file are not whole numbers`);
   if (total === 0) throw new ImportError('no_cases', `this ${tool} file has no cases: a run without cases is not recorded`);
-  if (part > total)
-    throw new ImportError('contradictory', `this ${tool} file counts ${part} cases as ${outcome}, but only ${total} in all`);
+  if (count > total)
+    throw new ImportError('contradictory', `this ${tool} file counts ${count} cases as ${outcome}, but only ${total} in all`);
 }
 
 /** Whether a value is a whole number of at least 0. */

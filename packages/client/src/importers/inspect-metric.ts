@@ -5,8 +5,8 @@ import { type Members, memberOf } from './parse-results.ts';
 /** Which metric of a log is its pass rate. */
 export interface MetricChoice {
   /**
-   * `METRIC`, `SCORER/METRIC` or `SCORER@REDUCER/METRIC`. By default, the log's only metric, which must be the `accuracy` of the mean over
-   * the epochs. Measures of spread are not counted as metrics. The value must be from 0 to 1.
+   * `METRIC`, `SCORER/METRIC` or `SCORER@REDUCER/METRIC`. Default: the log's only metric, which must be `accuracy` and use the mean
+   * of the epochs. Measures of spread are not counted as metrics. The value must be from 0 to 1.
    */
   metric?: string | undefined;
 }
@@ -47,12 +47,12 @@ interface Candidate extends ChosenMetric {
 /** Measures of statistical spread, which cannot be a pass rate. */
 const SPREADS: ReadonlySet<string> = new Set(['stderr', 'bootstrap_stderr', 'std', 'var']);
 
-/** Reducers that leave the value of a single epoch as it is. `pass_at_2`, for example, does not. */
-const SAME_FOR_ONE_EPOCH: ReadonlySet<string> = new Set(['mode', 'median', 'max', 'at_least_1', 'pass_at_1']);
+/** Reducers whose result for a single epoch is the mean: the value of this epoch. `pass_at_2`, for example, gives another value. */
+const MEAN_OF_SINGLE_EPOCH: ReadonlySet<string> = new Set(['mode', 'median', 'max', 'at_least_1', 'pass_at_1']);
 
 /** Whether a reducer gives the mean of the epochs. */
 const isMean = (reducer: string | undefined, epochs: number): boolean =>
-  reducer === undefined || reducer === 'mean' || (epochs === 1 && SAME_FOR_ONE_EPOCH.has(reducer));
+  reducer === undefined || reducer === 'mean' || (epochs === 1 && MEAN_OF_SINGLE_EPOCH.has(reducer));
 
 /** The largest number of metrics listed in a message. */
 const LISTED_MAX = 12;
@@ -159,7 +159,7 @@ export function withSamples(
 
 /** How many of the planned runs a metric covers. A run is one sample in one epoch. */
 interface Coverage {
-  /** The largest possible number of runs that the metric covers. The others ended with an error or are unscored. */
+  /** The largest possible number of runs that the metric covers. The other runs ended with an error or are unscored. */
   covered: number;
   /**
    * The smallest possible number of passed runs, if the value is the mean over the epochs. With another reducer, every run of a passed

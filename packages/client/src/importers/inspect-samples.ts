@@ -34,7 +34,7 @@ export function provenPasses(log: Members, spec: Members, metric: ChosenMetric, 
   const tolerance = SUM_ERROR * samples.length;
   if (passed > passedMax + tolerance)
     throw contradictionError(
-      `its results give ${rounded(passed)} passed samples (${metric.name} ${metric.value}), but its samples give at most ${rounded(passedMax)}`,
+      `its results give ${roundToHundredths(passed)} passed samples (${metric.name} ${metric.value}), but its samples give at most ${roundToHundredths(passedMax)}`,
     );
   return passed > proven + tolerance ? proven : passed;
 }
@@ -60,7 +60,7 @@ function requireDistinct(samples: readonly unknown[]): void {
   }
 }
 
-const rounded = (count: number): number => Math.round(count * 100) / 100;
+const roundToHundredths = (count: number): number => Math.round(count * 100) / 100;
 
 /**
  * The value of a score of a sample; undefined if it is not found. If the scorer returns several values, each value is a member of the

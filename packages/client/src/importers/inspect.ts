@@ -78,7 +78,7 @@ function finishedOutcome(
   reductions: () => unknown,
   choice: MetricChoice & ImportChoice,
 ): Outcome {
-  if (!isObject(results)) throw new ImportError('no_cases', 'this log of Inspect AI says "success" but has no results');
+  if (!isObject(results)) throw new ImportError('no_cases', 'this log of Inspect AI has the status "success" but no results');
   const [total, completed] = [results.total_samples, results.completed_samples] as [number, number];
   checkCounts('inspect_ai', total, completed, 'completed');
   const { completeness, why } = inspectCompleteness(spec, results);

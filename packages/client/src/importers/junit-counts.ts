@@ -4,15 +4,15 @@ import { notThisFormat } from './parse-results.ts';
 import { type Element, valuesOf } from './parse-xml.ts';
 
 /**
- * The worse of the listed cases and the totals of each suite. No more cases count as passed than the totals say. Listed cases beyond
- * the totals, and counted cases that are not listed, count as not passed. A suite that failed as a whole counts as one more case.
+ * The worse of the listed cases and the totals of each suite. At most as many cases count as passed as the totals state. Listed cases
+ * beyond the totals, and counted cases that are not listed, count as not passed. A suite that failed as a whole counts as one more case.
  * @throws ImportError if a total is not a whole number or has two values, or cases are in an element that is not a suite, because the
  * number of passed cases is then unknown.
  */
 export function countsOf(report: Element): JUnitCounts {
   const nodeTest = nodeTestTotals(report);
   if (nodeTest === undefined) return suiteCounts(report, false);
-  return limitedTo(suiteCounts(report, true), 'the report', nodeTest.tests, nodeTest.pass);
+  return limitCounts(suiteCounts(report, true), 'the report', nodeTest.tests, nodeTest.pass);
 }
 
 export const isSuite = ({ name }: Element): boolean => name === 'testsuite';
@@ -30,12 +30,12 @@ function suiteCounts(suite: Element, isByNodeTest: boolean): JUnitCounts {
   const counts =
     isByNodeTest && areTotalsOfParts(totals, parts)
       ? sum
-      : limitedTo(sum, nameOf(suite), Math.max(tests, notPassed), tests - notPassed);
+      : limitCounts(sum, nameOf(suite), Math.max(tests, notPassed), tests - notPassed);
   return withSuiteState(suite, nameOf(suite), counts);
 }
 
 /**
- * Whether totals count the parts directly in a suite, and no more failed or skipped ones than the suite lists. node:test counts an
+ * Whether the totals count the parts directly in a suite, but not more failed or skipped parts than the suite lists. node:test counts an
  * inner suite as one test: as failed if one of its cases failed, and as skipped if one was skipped. Older versions of Node also count a
  * failed suite as skipped.
  */
@@ -58,7 +58,7 @@ function requireNoCases({ name, elements }: Element): void {
 }
 
 /** The counts of at least `tests` cases, of which at most `passedMax` passed. Records a contradiction if the listed counts differ. */
-function limitedTo(listed: JUnitCounts, where: string, tests: number, passedMax: number): JUnitCounts {
+function limitCounts(listed: JUnitCounts, where: string, tests: number, passedMax: number): JUnitCounts {
   const total = Math.max(listed.total, tests);
   const passed = Math.max(0, Math.min(listed.passed, passedMax));
   const [missing, doubtful] = [total - listed.total, listed.passed - passed];
@@ -86,14 +86,14 @@ function totalsOf(suite: Element): Totals {
   for (const name of ['tests', ...NOT_PASSED] as const) {
     const [text, another] = new Set(valuesOf(suite, name));
     if (text === undefined) continue;
-    if (another !== undefined) throw totalError(suite, `${name}=${quoted(text)} and ${name}=${quoted(another)}`);
-    if (!/^\d{1,9}$/.test(text)) throw totalError(suite, `${name}=${quoted(text)}, which is not a count`);
+    if (another !== undefined) throw totalError(suite, `${name}=${quote(text)} and ${name}=${quote(another)}`);
+    if (!/^\d{1,9}$/.test(text)) throw totalError(suite, `${name}=${quote(text)}, which is not a count`);
     totals[name] = Number(text);
   }
   return totals;
 }
 
-const quoted = (text: string): string => `"${labelOf(text.slice(0, 40)) ?? ''}"`;
+const quote = (text: string): string => `"${labelOf(text.slice(0, 40)) ?? ''}"`;
 
 const totalError = (suite: Element, what: string): ImportError =>
   new ImportError('contradictory', `${nameOf(suite)} has ${what}: the number of passed cases is unknown`);

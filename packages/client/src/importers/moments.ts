@@ -29,7 +29,7 @@ export const earliestOf = (moments: readonly string[]): string | undefined => [.
 export interface RunMoment {
   /** In UTC, RFC 3339; absent if the file has no clear time. */
   at?: string;
-  /** What the notes say about the time, with a leading space; empty if the time is valid and has a time zone. */
+  /** The sentence about the time for the notes, with a leading space; empty if the time is valid and has a time zone. */
   note: string;
 }
 

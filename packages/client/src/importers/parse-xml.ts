@@ -6,7 +6,7 @@ export interface Element {
   name: string;
   /** The attributes as they are written. */
   attributes: Readonly<Record<string, string>>;
-  /** The elements directly in this one. Text is left out. */
+  /** The elements directly in this element. Text is left out. */
   elements: Element[];
   /** The comments directly in this element. node:test writes its totals as comments. */
   comments: string[];
@@ -25,7 +25,7 @@ export function rootOf(text: string): Element {
   return elementOf(children.find((child) => child instanceof XmlElement)!);
 }
 
-/** Matches invalid characters, and every numeric character reference, which may stand for one. */
+/** Matches invalid characters, and every numeric character reference, because it may represent an invalid character. */
 const INVALID_OR_REFERENCE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|&#(?:x([\da-f]{1,8})|(\d{1,8}));/gi;
 
 /** Replaces an invalid character. `*` is not allowed in names and tags, so a document with such a character there stays malformed. */

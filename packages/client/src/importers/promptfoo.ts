@@ -108,7 +108,7 @@ function worstOf(counts: Statistics, byPrompt: Pick<Statistics, 'total' | 'passe
 /** The number of results that differ in test, prompt or provider. Providers with their own prompts can use the same prompt numbers. */
 const countDistinct = (results: readonly unknown[]): number => new Set(results.map(identityOf)).size;
 
-/** The test, prompt and provider of a result as a text; the result itself if it has no numbers. */
+/** The test, prompt and provider of a result as a text; the result itself if it has no test or prompt number. */
 function identityOf(result: unknown): unknown {
   const [test, prompt, provider] = ['testIdx', 'promptIdx', 'provider'].map((name) => memberOf(result, name));
   if (!isCount(test) || !isCount(prompt)) return result;

@@ -20,7 +20,7 @@ const ZSTANDARD = 93;
 
 /**
  * One entry of a ZIP archive, decompressed; undefined if it does not exist. Encrypted and split archives are not supported, because Inspect
- * writes none. The entry must be the one that Python reads, so the archive must be the whole file, and must have the name only once.
+ * writes none. The entry must be the one that Python reads, so the archive must be the whole file and contain the name only once.
  * @param bytesMax the maximum size of a compressed entry after decompression
  * @throws ImportError if the records of the archive are damaged, if it contains the name more than once, or if the entry has a wrong
  * checksum or an unsupported compression method, or is larger than `bytesMax`.
@@ -79,8 +79,9 @@ function entriesOf(archive: Uint8Array, view: DataView): Entry[] {
 }
 
 /**
- * The list of entries, from the record at the end, which a comment may follow. The list must end where this record or the ZIP64 records
- * before it start. Otherwise other bytes precede the archive, and Python adds their number to all offsets.
+ * The offsets of the list of entries, from the record at the end of the archive. A comment may follow the record. The list must end where
+ * the record, or the ZIP64 records before it, start. Otherwise other bytes precede the archive, and Python adds their number to all
+ * offsets.
  */
 function centralDirectory(view: DataView): { at: number; end: number } {
   const offsetMin = Math.max(0, view.byteLength - END_LENGTH - COMMENT_LENGTH_MAX);
@@ -127,6 +128,6 @@ function decompress(data: Uint8Array, method: number, bytesMax: number): Uint8Ar
 const damagedError = (cause?: unknown): ImportError =>
   new ImportError(
     'not_this_format',
-    'the .eval archive is damaged, cut off, too large, or not alone in the file: import the log that Inspect AI wrote',
+    'the .eval archive is damaged, cut off or too large, or the file also contains other data: import the log that Inspect AI wrote',
     { cause },
   );

@@ -4,9 +4,12 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Limits a time, which may be Infinity, to the longest time that a timer supports. */
 export const timerMs = (ms: number): number => Math.min(ms, TIMER_MS_MAX);
 
-/** The time limit of `close`: `given`, or `fallback` if it is undefined or NaN. NaN throws no error, because `close` never rejects. */
-export const closeLimitMs = (given: number | undefined, fallback: number): number =>
-  given === undefined || Number.isNaN(given) ? fallback : given;
+/**
+ * The time limit of `close`. The default applies if the requested limit is undefined or NaN. NaN is no error, because `close` never
+ * rejects.
+ */
+export const closeLimitMs = (requestedMs: number | undefined, defaultMs: number): number =>
+  requestedMs === undefined || Number.isNaN(requestedMs) ? defaultMs : requestedMs;
 
 /** Starts a timer that does not keep the process alive. Returns a function that stops it. */
 export function backgroundTimer(work: () => void, ms: number): () => void {
@@ -18,7 +21,7 @@ export function backgroundTimer(work: () => void, ms: number): () => void {
 }
 
 /** Waits for a promise that never rejects, up to a time limit. */
-export async function withinTime(work: Promise<void>, ms: number): Promise<void> {
+export async function waitAtMost(work: Promise<void>, ms: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const over = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, timerMs(ms));

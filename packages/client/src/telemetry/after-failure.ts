@@ -24,7 +24,7 @@ const STATUSES_NOT_ABOUT_CONTENT: ReadonlySet<number> = new Set([401, 403, 404, 
 export const isPermanent = (error: unknown): error is ValidationError | PayloadTooLargeError =>
   error instanceof ValidationError || error instanceof PayloadTooLargeError;
 
-/** Whether the status does not say why the request failed, so that the content may be the reason. Callers check `isPermanent` first. */
+/** Whether the status gives no reason for the failure, so the content may be the reason. Callers check `isPermanent` first. */
 export const isUnexplainedFailure = (error: unknown): boolean =>
   error instanceof ApiError && !STATUSES_NOT_ABOUT_CONTENT.has(error.status);
 
@@ -41,11 +41,19 @@ export function outcomeOfFailure(batch: Batch, error: unknown): BatchOutcome {
 const sendLater = (batch: Batch): BatchOutcome => ({ rejected: [], batchesToSend: [batch], dropped: 0, mustWait: true });
 
 function withoutWrongEvents(batch: Batch, error: ValidationError): BatchOutcome {
-  const wrong = issuesByEvent(error.issues, batch.texts.length);
-  if (wrong.size === 0) return splitBatch(batch, error);
-  const rejected = [...wrong].map(([index, issues]) => ({ text: batch.texts[index]!, issues: issues.map(relativeToEvent) }));
-  const rest = batch.texts.filter((_, index) => !wrong.has(index));
-  return { rejected, batchesToSend: rest.length === 0 ? [] : [newBatch(rest, batch.numberMin)], dropped: 0, mustWait: false };
+  const issuesByIndex = issuesByEvent(error.issues, batch.texts.length);
+  if (issuesByIndex.size === 0) return splitBatch(batch, error);
+  const rejected = [...issuesByIndex].map(([index, issues]) => ({
+    text: batch.texts[index]!,
+    issues: issues.map(relativeToEvent),
+  }));
+  const otherTexts = batch.texts.filter((_, index) => !issuesByIndex.has(index));
+  return {
+    rejected,
+    batchesToSend: otherTexts.length === 0 ? [] : [newBatch(otherTexts, batch.numberMin)],
+    dropped: 0,
+    mustWait: false,
+  };
 }
 
 /** Handles an error that names no event: splits the batch in two, or rejects its only event. So the other events are stored. */

@@ -13,9 +13,9 @@ export class Backoff {
   recordFailure(retryAfterMs = 0): void {
     const now = performance.now();
     if (this.msLeft === 0) {
-      const bound = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** this.#failures);
+      const boundMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** this.#failures);
       this.#failures += 1;
-      this.#resumeAt = now + bound * (0.5 + Math.random() / 2);
+      this.#resumeAt = now + boundMs * (0.5 + Math.random() / 2);
     }
     this.#notBefore = Math.max(this.#notBefore, now + retryAfterMs);
   }

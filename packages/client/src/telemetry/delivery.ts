@@ -175,10 +175,10 @@ export class Delivery {
     return this.counts.taken >= target && [...this.#active, ...this.#batches].every(({ numberMin }) => numberMin > target);
   }
 
-  #resolveWaiters(all = false): void {
-    const reached = this.#waiters.filter(({ target }) => all || this.#isSettledUpTo(target));
-    this.#waiters = this.#waiters.filter((waiter) => !reached.includes(waiter));
-    for (const { resolve } of reached) resolve();
+  #resolveWaiters(shouldResolveAll = false): void {
+    const resolvable = this.#waiters.filter(({ target }) => shouldResolveAll || this.#isSettledUpTo(target));
+    this.#waiters = this.#waiters.filter((waiter) => !resolvable.includes(waiter));
+    for (const { resolve } of resolvable) resolve();
   }
 
   /** Called when no request is active: resolves the waiters, and schedules the next send if events are queued. */

@@ -78,7 +78,7 @@ export class EventQueue {
     return size;
   }
 
-  /** Removes the places of taken texts at intervals, because removing them on every take would need quadratic time. */
+  /** Removes the array elements of taken texts at intervals. Removing them on every take would need quadratic time. */
   #compact(): void {
     if (this.#first < this.#texts.length && this.#first < 4096) return;
     this.#texts = this.#texts.slice(this.#first);

@@ -16,11 +16,11 @@ export interface TelemetryOptions extends TelemetryCallbacks {
   queueEventsMax?: number | undefined;
   /** The maximum number of queued characters of JSON; further events are dropped and counted. Default 32,000,000. */
   queueCharactersMax?: number | undefined;
-  /** The maximum number of concurrent requests, 1 while the service is unavailable. Default 16. */
+  /** The maximum number of concurrent requests. While the service is unavailable, only one request is sent at a time. Default 16. */
   requestsMax?: number | undefined;
   /**
    * Milliseconds for sending queued events and runs when the client is closed or the process exits by itself. A process that exits by
-   * itself first completes its active requests, within `deadlineMs`. Default 10,000.
+   * itself first completes its active requests, within the client's `deadlineMs`. Default 10,000.
    */
   exitDeadlineMs?: number | undefined;
 }

@@ -3,10 +3,13 @@ import type { TraceAccepted } from '../wire/contract.ts';
 import type { RunDocuments } from './run-documents.ts';
 import type { RunOwner, TraceRun } from './trace-run.ts';
 
-/** The maximum number of tracked runs. Beyond it the oldest is no longer tracked, so that runs that never end do not fill the memory. */
-const OPEN_MAX = 1000;
+/**
+ * The maximum number of tracked runs. Beyond this number, the oldest run is no longer tracked: runs that never end must not fill the
+ * memory.
+ */
+const OPEN_RUNS_MAX = 1000;
 
-/** The open runs of a client, at most the newest OPEN_MAX. */
+/** The open runs of a client, at most the newest OPEN_RUNS_MAX. */
 export class OpenRuns implements RunOwner {
   readonly #queue: (documents: RunDocuments) => Promise<TraceAccepted | undefined>;
   readonly #exitTask: () => void;
@@ -27,7 +30,7 @@ export class OpenRuns implements RunOwner {
     this.#open.add(run);
     this.#cancelExitTask ??= runBeforeExit(() => this.#exitTask());
     const [oldest] = this.#open;
-    if (this.#open.size > OPEN_MAX && oldest !== undefined) this.#open.delete(oldest);
+    if (this.#open.size > OPEN_RUNS_MAX && oldest !== undefined) this.#open.delete(oldest);
   }
 
   /** Queues an ended run. Never rejects. */

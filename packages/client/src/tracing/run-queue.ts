@@ -25,7 +25,7 @@ interface QueuedRun {
 export interface RunQueueSettings {
   bytesMax: number;
   requestsMax: number;
-  /** How long `TraceRun.end` waits for the response. After that the run stays queued. */
+  /** How long `TraceRun.end` waits for the response. Without a response in this time, the run stays queued. */
   deadlineMs: number;
   /** Ends the open runs and sends the queued ones. Called when the process is about to exit. */
   exitTask: () => void;
@@ -174,10 +174,10 @@ export class RunQueue {
     return this.#queued.every(isLater) && [...this.#activeRequests.values()].every(isLater);
   }
 
-  #resolveWaiters(all = false): void {
-    const reached = this.#waiters.filter(({ target }) => all || this.#isSettledUpTo(target));
-    this.#waiters = this.#waiters.filter((waiter) => !reached.includes(waiter));
-    for (const { resolve } of reached) resolve();
+  #resolveWaiters(shouldResolveAll = false): void {
+    const resolvable = this.#waiters.filter(({ target }) => shouldResolveAll || this.#isSettledUpTo(target));
+    this.#waiters = this.#waiters.filter((waiter) => !resolvable.includes(waiter));
+    for (const { resolve } of resolvable) resolve();
   }
 
   /** Called when no request is active. Queued runs are sent after the pause, or before the process exits. */

@@ -16,17 +16,17 @@ export interface MessageLike {
   content?: unknown;
 }
 
-/** What a step needs of its run. */
+/** The functions of a run that its spans call. */
 export interface SpanOwner {
-  /** Starts a step. */
+  /** Starts a span. */
   begin(start: SpanStart, parentId: string | undefined): RunSpan;
-  /** Stores the record of an ended step. */
+  /** Stores the record of an ended span. */
   keep(span: RunSpan, document: Record<string, unknown>): void;
 }
 
-/** One step of a run. Recording never throws: only `span` throws, if its work throws. */
+/** A span of a run: one step, such as a model call. Recording never throws: only `span` throws, if its work throws. */
 export class RunSpan {
-  /** Identifies the step. Another process that continues the run passes it as `parent_span_id`. */
+  /** Identifies the span. Another process that continues the run passes this ID as `parent_span_id`. */
   readonly id: string;
   readonly #run: SpanOwner;
   readonly #parentId: string | undefined;
@@ -64,22 +64,22 @@ export class RunSpan {
     return this.set({ messages: [...earlierMessages, ...(newMessages as Message[])] });
   }
 
-  /** Marks the step as failed with the thrown value. */
+  /** Marks the span as failed with the thrown value. */
   fail(thrown: unknown): this {
     return this.set({ status: 'failure', error: errorText(thrown) });
   }
 
-  /** Starts a step within this one. The caller ends it. */
+  /** Starts a span within this span. The caller ends the new span. */
   startSpan(start: SpanStart): RunSpan {
     return this.#run.begin(start, this.id);
   }
 
-  /** Runs work as a step within this one: see `TraceRun.span`. */
+  /** Runs work as a span within this span: see `TraceRun.span`. */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
     return this.startSpan(start).runWork(work);
   }
 
-  /** Ends the step and stores its record. A second call has no effect. */
+  /** Ends the span and stores its record. A second call has no effect. */
   end(details: SpanDetails = {}): void {
     if (this.#hasEnded) return;
     this.set(details);

@@ -31,8 +31,8 @@ function asyncStorage(): Storage | undefined {
 }
 
 /**
- * For runtimes without AsyncLocalStorage. The context is known only until the work first awaits, because concurrent runs must not mix their
- * spans. After that, the work must start spans from the span that it receives.
+ * For runtimes without AsyncLocalStorage. The context is available only until the work first awaits, because concurrent runs must not mix
+ * their spans. After its first `await`, the work must start spans on the span that it receives.
  */
 export function synchronousStorage(): Storage {
   let current: SpanContext | undefined;

@@ -10,7 +10,7 @@ export class Stopwatch {
 
   /** Start, end and duration in whole milliseconds. */
   stop(): { started_at: string; ended_at: string; latency_ms: number } {
-    const latency = Math.max(0, Math.round(performance.now() - this.#from));
-    return { ...this.start, ended_at: new Date(this.#startedAt + latency).toISOString(), latency_ms: latency };
+    const latencyMs = Math.max(0, Math.round(performance.now() - this.#from));
+    return { ...this.start, ended_at: new Date(this.#startedAt + latencyMs).toISOString(), latency_ms: latencyMs };
   }
 }

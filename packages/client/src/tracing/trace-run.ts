@@ -24,13 +24,13 @@ export interface RunOwner {
   send(run: TraceRun, documentsOf: () => RunDocuments): Promise<TraceAccepted | undefined>;
 }
 
-/** The run and the innermost open step of the running code. The step is undefined outside of steps. */
+/** The run and the innermost open span of the running code. The span is undefined outside of spans. */
 export function currentRun(): { run: TraceRun; span: RunSpan | undefined } | undefined {
   const { run, span } = currentContext() ?? {};
   return run instanceof TraceRun ? { run, span: span instanceof RunSpan ? span : undefined } : undefined;
 }
 
-/** A run that is built step by step and sent by `end`. Recording never throws: only `span` and `within` throw, if their work throws. */
+/** A run that is built span by span and sent by `end`. Recording never throws: only `span` and `within` throw, if their work throws. */
 export class TraceRun {
   /** Identifier of the run. */
   readonly traceId: string;
@@ -66,29 +66,29 @@ export class TraceRun {
     return this.set({ outcome: 'failure', error: errorText(thrown) });
   }
 
-  /** Starts a step: within the caller's open step, or directly in the run. The caller ends it. */
+  /** Starts a span: within the caller's open span, or directly in the run. The caller ends the new span. */
   startSpan(start: SpanStart): RunSpan {
     const current = currentRun();
     return this.begin(start, (current?.run === this ? current.span?.id : undefined) ?? this.#parentId);
   }
 
   /**
-   * Runs work as a step and returns its result. The step ends when the work returns, throws, or its promise settles. An error is recorded
-   * and thrown again. If the work returns a promise, the result is the promise that its `then` returns. It lacks the other methods of its
-   * class, such as `withResponse` of a model client. Steps that the work starts are nested in it if they are started on the span that the
-   * work receives, or if the runtime has AsyncLocalStorage.
+   * Runs work as a span and returns the result of the work. The span ends when the work returns or throws, or when its promise settles.
+   * An error is recorded and thrown again. If the work returns a promise, the result is the promise that its `then` returns, without
+   * additional methods of the original promise, such as `withResponse` of a model client. Spans that the work starts are nested in this
+   * span if they are started on the span that the work receives, or if the runtime has AsyncLocalStorage.
    */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
     return this.startSpan(start).runWork(work);
   }
 
-  /** Runs work so that `traces.span` adds its steps to this run. Without AsyncLocalStorage this works only until the first `await`. */
+  /** Runs work so that `traces.span` adds spans to this run. Without AsyncLocalStorage, this works only until the first `await`. */
   within<T>(work: () => T): T {
     return runInContext({ run: this, span: undefined }, work);
   }
 
   /**
-   * Ends the run and queues it for sending. Open steps are sent as unfinished. Never rejects, so it need not be awaited; failures are
+   * Ends the run and queues it for sending. Open spans are sent as unfinished. Never rejects, so it need not be awaited; failures are
    * reported to the callbacks of the option `traces`. A second call has no effect.
    * @returns the response; undefined if the run was rejected or dropped, or if it is still queued after the client's `deadlineMs`.
    */
@@ -119,7 +119,7 @@ export class TraceRun {
     }
   }
 
-  /** @internal Starts a step. Beyond the limit of steps, or after the end of the run, the step is not recorded. */
+  /** @internal Starts a span. Beyond the limit of spans, or after the end of the run, the span is not recorded. */
   begin(start: SpanStart, parentId: string | undefined): RunSpan {
     const span = new RunSpan(this, randomId(), parentId, start);
     if (this.#spans.size >= this.#limits.spansMax) this.#spansLeftOut += 1;
@@ -127,7 +127,7 @@ export class TraceRun {
     return span;
   }
 
-  /** @internal Stores the record of an ended step as text, because its objects may change afterwards. */
+  /** @internal Stores the record of an ended span as text, because the objects in the record may change afterwards. */
   keep(span: RunSpan, document: Record<string, unknown>): void {
     if (this.#ended !== undefined || !this.#spans.has(span.id)) return;
     const { spanCharactersMax, runCharactersMax } = this.#limits;

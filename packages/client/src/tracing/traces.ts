@@ -4,7 +4,7 @@ import { apiError, ConfigurationError, CountersignError, ValidationError } from 
 import { keepReceipt, receiptOf } from '../http/receipt.ts';
 import type { CallOptions, SendOptions, Transport } from '../http/transport.ts';
 import type { Log } from '../log.ts';
-import { closeLimitMs, withinTime } from '../runtime/timers.ts';
+import { closeLimitMs, waitAtMost } from '../runtime/timers.ts';
 import type { TelemetryStats } from '../telemetry/delivery-counts.ts';
 import type { Trace, TraceAccepted } from '../wire/contract.ts';
 import { jsonBody } from '../wire/json-body.ts';
@@ -24,7 +24,7 @@ export interface TracesSettings {
   log: Log;
 }
 
-/** Records runs of agents step by step, and sends complete traces. Scope of the key: `telemetry`. */
+/** Records runs of agents span by span, and sends complete traces. Scope of the key: `telemetry`. */
 export class Traces {
   readonly #transport: Transport;
   readonly #limits: TracingLimits;
@@ -72,7 +72,7 @@ export class Traces {
     return this.#sendNow(traceRequests(jsonBody(head), identityOf(trace), spans.map(jsonBody)), options);
   }
 
-  /** Starts a run that is built step by step. Call its method `end` to send it. */
+  /** Starts a run that is built span by span. Call its method `end` to send it. */
   start(start: RunStart = {}): TraceRun {
     const run = new TraceRun(this.#runs, this.#limits, start);
     this.#runs.add(run);
@@ -94,8 +94,8 @@ export class Traces {
   }
 
   /**
-   * Runs work as a step of the caller's run, within its open span: see `TraceRun.span`. Outside of runs, the work runs without a record.
-   * Use this in code that calls models and does not know its caller.
+   * Runs work as a span of the caller's run, within the caller's open span: see `TraceRun.span`. Outside of runs, the work runs without a
+   * record. Use this in code that calls models and does not know its caller.
    */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
     // Outside of runs the span belongs to a run that is never sent.
@@ -126,7 +126,7 @@ export class Traces {
     this.#runs.endAll();
     this.#closing ??= Promise.all([
       this.#queue.end(deadlineMs),
-      withinTime(
+      waitAtMost(
         Promise.allSettled(this.#sends).then(() => undefined),
         deadlineMs,
       ),
@@ -175,13 +175,16 @@ const identityOf = ({ trace_id, agent_id, agent_name }: Trace): string => JSON.s
 const keyOf = (index: number, { idempotencyKey: key }: CallOptions): string | undefined =>
   key === undefined || index === 0 ? key : `${key}.${index + 1}`;
 
-/** Throws if the trace needs several requests and the Idempotency-Key of the last one would be too long. Nothing has been sent yet. */
-function requireShortKey(requests: number, options: CallOptions): void {
-  const excess = (keyOf(requests - 1, options)?.length ?? 0) - IDEMPOTENCY_KEY_LENGTH_MAX;
-  if (requests === 1 || excess <= 0) return;
+/**
+ * Throws if the trace needs several requests and the Idempotency-Key of the last request would be too long. Called before any request is
+ * sent.
+ */
+function requireShortKey(requestCount: number, options: CallOptions): void {
+  const excess = (keyOf(requestCount - 1, options)?.length ?? 0) - IDEMPOTENCY_KEY_LENGTH_MAX;
+  if (requestCount === 1 || excess <= 0) return;
   const lengthMax = options.idempotencyKey!.length - excess;
   throw new ConfigurationError(
-    `idempotencyKey must have at most ${lengthMax} characters for this trace, which needs ${requests} requests`,
+    `idempotencyKey must have at most ${lengthMax} characters for this trace, which needs ${requestCount} requests`,
   );
 }
 

@@ -4,21 +4,23 @@ import type { TraceCallbacks } from './trace-reports.ts';
 
 /** How runs are built and sent. */
 export interface TracingOptions extends TraceCallbacks {
-  /** The maximum number of recorded steps of a run. Its metadata contains the number of steps that were left out. Default 5000. */
+  /**
+   * The maximum number of recorded spans of a run. The metadata of the run contains the number of spans that were left out. Default 5000.
+   */
   spansMax?: number | undefined;
   /**
-   * The maximum number of characters of JSON per step, and of the run's own fields. Above it, fields with free content, such as `input` or
-   * `messages`, are left out and listed in the metadata. Default 1,000,000.
+   * The maximum number of characters of JSON per span, and of the run's own fields. Above this number, fields with free content, such as
+   * `input` or `messages`, are left out and listed in the metadata. Default 1,000,000.
    */
   spanCharactersMax?: number | undefined;
   /**
-   * The maximum number of characters of JSON of all steps of a run together. Above it, fields with free content are left out. Default
-   * 32,000,000.
+   * The maximum number of characters of JSON of all spans of a run together. Above this number, fields with free content are left out.
+   * Default 32,000,000.
    */
   runCharactersMax?: number | undefined;
   /** The maximum memory in bytes of queued runs and active `send` calls. Further runs are dropped; `send` throws. Default 100,000,000. */
   queueBytesMax?: number | undefined;
-  /** The maximum number of concurrent requests, 1 while the service is unavailable. Default 16. */
+  /** The maximum number of concurrent requests. While the service is unavailable, only one request is sent at a time. Default 16. */
   requestsMax?: number | undefined;
 }
 

@@ -78,20 +78,20 @@ const envelopeIn = (attestation: object | string): { envelope: unknown } | { fau
   typeof attestation === 'string' ? readEnvelope(attestation) : { envelope: attestation };
 
 /** The Ed25519 keys of a list. Throws like `verifyAttestation`. */
-function readPublicKeys({ keys: listed }: PublicKeys): AttestationKey[] {
-  const keys = listed.flatMap(readJwk);
+function readPublicKeys({ keys: jwks }: PublicKeys): AttestationKey[] {
+  const keys = jwks.flatMap(readJwk);
   if (keys.length === 0) throw new ConfigurationError('there is no Ed25519 key among the public keys');
   const ids = keys.map(({ keyid }) => keyid);
-  const repeatedId = ids.find((id, place) => ids.indexOf(id) !== place);
+  const repeatedId = ids.find((id, index) => ids.indexOf(id) !== index);
   const fault =
-    repeatedId === undefined ? listedSuccessionFault(listed, SUCCESSION_CHECKS) : `the key ${repeatedId} is listed twice`;
-  if (fault !== undefined) throw contradiction(fault);
+    repeatedId === undefined ? listedSuccessionFault(jwks, SUCCESSION_CHECKS) : `the key ${repeatedId} is listed twice`;
+  if (fault !== undefined) throw contradictionError(fault);
   return keys;
 }
 
 const SUCCESSION_CHECKS = { sha256, verify: verifyEd25519 };
 
-const contradiction = (fault: string): ConfigurationError =>
+const contradictionError = (fault: string): ConfigurationError =>
   new ConfigurationError(`the public keys contradict themselves: ${fault}`);
 
 /**
@@ -99,14 +99,14 @@ const contradiction = (fault: string): ConfigurationError =>
  * like `verifyAttestation`.
  */
 function readJwk(jwk: unknown): AttestationKey[] {
-  if (typeof jwk !== 'object' || jwk === null) throw contradiction('an element is not an object');
+  if (typeof jwk !== 'object' || jwk === null) throw contradictionError('an element is not an object');
   const { kty, crv, x, kid, retired_at: retiredAt } = jwk as Record<string, unknown>;
   if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string') return [];
   const publicKey = fromBase64(x.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - (x.length % 4)) % 4));
   if (publicKey?.length !== 32) return [];
   const { kid: keyid } = publicJwk(publicKey, sha256);
-  if (kid !== undefined && kid !== keyid) throw contradiction(`the key ${keyid} has the kid ${JSON.stringify(kid)}`);
+  if (kid !== undefined && kid !== keyid) throw contradictionError(`the key ${keyid} has the kid ${JSON.stringify(kid)}`);
   if (retiredAt !== undefined && !isInstant(retiredAt))
-    throw contradiction(`retired_at of the key ${keyid} is not a time in UTC with milliseconds`);
+    throw contradictionError(`retired_at of the key ${keyid} is not a time in UTC with milliseconds`);
   return [{ keyid, publicKey, retiredAt }];
 }

@@ -69,11 +69,11 @@ export type LedgerVerdict =
  */
 export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {}): Promise<LedgerVerdict> {
   const log = trust.log ?? 'audit';
-  const kept = [...keptHeads(trust, log)];
-  const invalid = kept.find((each) => 'fault' in each);
+  const headsOrFaults = [...keptHeads(trust, log)];
+  const invalid = headsOrFaults.find((each) => 'fault' in each);
   if (invalid !== undefined && 'fault' in invalid)
     return { ok: false, entries: 0, seq: undefined, fault: invalid.fault, misfit: false };
-  const heads = kept.filter((each) => 'root' in each);
+  const heads = headsOrFaults.filter((each) => 'root' in each);
   const audit = trust.audit === undefined ? undefined : await verifyExport(bytesOf(trust.audit), hashing);
   if (audit?.firstBad?.misfit === true)
     throw new ConfigurationError('audit must be the export of the audit ledger, but this is an export of another log');
@@ -112,7 +112,7 @@ function uuidOf(tenantId: string | undefined): string | undefined {
 }
 
 /** An export without rows may be of an empty log, or all its rows were removed. So it proves nothing. */
-const NO_ROWS = 'the export has no rows, which proves nothing: give a checkpoint or head that says that the log is empty';
+const NO_ROWS = 'the export has no rows, which proves nothing: give a checkpoint or head that shows that the log is empty';
 
 async function* bytesOf(lines: LedgerSource): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
@@ -120,12 +120,12 @@ async function* bytesOf(lines: LedgerSource): AsyncGenerator<Uint8Array> {
     yield typeof chunk === 'string' ? encoder.encode(chunk) : chunk;
 }
 
-type KeptHead = (TreeHead & { source: string }) | { source: string; size: number; root: Uint8Array } | { fault: string };
+type KeptHeadOrFault = (TreeHead & { source: string }) | { source: string; size: number; root: Uint8Array } | { fault: string };
 
 function* keptHeads(
   { checkpoints = [], publicKeys, heads = [] }: LedgerTrust,
   log: NonNullable<LedgerTrust['log']>,
-): Generator<KeptHead> {
+): Generator<KeptHeadOrFault> {
   for (const [index, text] of heads.entries()) {
     const head = parseUnsignedHeads(text)?.get(log);
     if (head === undefined)

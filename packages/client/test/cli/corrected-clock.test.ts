@@ -114,7 +114,7 @@ describe('after a server was started with a clock that was ahead', () => {
   beforeAll(async () => {
     const before = await testServer({ database });
     workspace = await workspaceOf(before, 'acme');
-    // In each of these workspaces, the times of one log are ahead and then go back without an entry that allows it.
+    // In each of these workspaces, the times of one log are ahead and then go back without an entry that allows this.
     const others = await Promise.all(LOGS.map((log) => workspaceOf(before, `only-${log}`)));
     await before.stop();
     await whileAhead(async (ahead) => {

@@ -71,13 +71,13 @@ describe('doctor', () => {
   });
 
   test('reports a missing scope as bad only when it is required', async () => {
-    const narrow = { COUNTERSIGN_API_KEY: await server.key(tenantId, ['evaluations']) };
-    const { status, bad } = await doctor(narrow);
+    const narrowKey = { COUNTERSIGN_API_KEY: await server.key(tenantId, ['evaluations']) };
+    const { status, bad } = await doctor(narrowKey);
     expect([status, bad]).toEqual([
       1,
       [expect.objectContaining({ what: 'scope governance', remedy: expect.stringContaining('mint a key') })],
     ]);
-    expect((await doctor(narrow, ['--scopes', 'evaluations'])).status).toBe(0);
+    expect((await doctor(narrowKey, ['--scopes', 'evaluations'])).status).toBe(0);
   });
 
   test('reports an unchecked scope as bad only if the scope is required', async () => {
@@ -90,14 +90,14 @@ describe('doctor', () => {
   });
 
   test('reports a public key of another service as bad, one of this service as good, and a decision key as a note', async () => {
-    const keyFinding = async (given: string) =>
-      (await doctor({ COUNTERSIGN_VERIFY_KEY: given }, ['--workspace', tenantId])).findings
+    const keyFinding = async (verifyKey: string) =>
+      (await doctor({ COUNTERSIGN_VERIFY_KEY: verifyKey }, ['--workspace', tenantId])).findings
         .filter(({ what }) => what === 'verify key')
         .at(-1);
-    const own = (await runCommand(environmentOf(server), 'signing-key', 'show', '--vkey')).out.trim();
-    expect(await keyFinding(own)).toMatchObject({ ok: true, says: 'matches a signing key of this service' });
-    const other = 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
-    expect(await keyFinding(other)).toMatchObject({ ok: false, remedy: expect.stringContaining('trust show') });
+    const ownKey = (await runCommand(environmentOf(server), 'signing-key', 'show', '--vkey')).out.trim();
+    expect(await keyFinding(ownKey)).toMatchObject({ ok: true, says: 'matches a signing key of this service' });
+    const otherKey = 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
+    expect(await keyFinding(otherKey)).toMatchObject({ ok: false, remedy: expect.stringContaining('trust show') });
     expect(await keyFinding('ab'.repeat(32))).toMatchObject({
       ok: null,
       says: expect.stringMatching(/^readable; only a decision shows/),

@@ -62,7 +62,11 @@ describe('gate with forged responses', () => {
       (decision) => (decision.policy = 'anything-goes/v9'),
       /its policy is anything-goes\/v9; this version .* supports only/,
     ],
-    ['allowed set to true', (decision) => (decision.allowed = true), /it says allowed: true, but its conditions contradict that/],
+    [
+      'allowed set to true',
+      (decision) => (decision.allowed = true),
+      /its member allowed is true, but its conditions contradict this value/,
+    ],
     [
       'another reason',
       (decision) => (decision.reason = 'approval_required'),
@@ -79,10 +83,10 @@ describe('gate with forged responses', () => {
   );
 
   test('rejects a replayed old decision', async () => {
-    let old = '';
-    gate.stub.respond = gate.forward((text) => (old = text));
+    let oldDecision = '';
+    gate.stub.respond = gate.forward((text) => (oldDecision = text));
     expect((await gate.run(['--agent', 'good'])).status).toBe(0);
-    await gate.expectUndecided((...call) => respondWith(old)(...call), /an old decision/, ['--agent', 'good'], {
+    await gate.expectUndecided((...call) => respondWith(oldDecision)(...call), /an old decision/, ['--agent', 'good'], {
       now: () => Date.now() + 120_000,
     });
   });
@@ -195,7 +199,7 @@ describe('gate with forged responses', () => {
       (body) => ({ ...body, ...members }),
     );
 
-  test('rejects a decision on the last evaluation of a harness that the gate did not name', async () => {
+  test('rejects a decision if a proxy added a harness to the request, or removed the harness from it', async () => {
     const ours = harnessIdOf('ours');
     await gate.server.post(paths.evaluations, gate.key, {
       name: 'nightly',
@@ -250,24 +254,29 @@ describe('gate with forged responses', () => {
     ).headers.get('countersign-attestation')!;
     gate.stub.respond = gate.forward((text) => text);
     expect((await gate.run(['--agent', 'good'], overrides)).status).toBe(0);
-    const without: ResponseHandler = (request, ...call) => {
+    const withoutAttestation: ResponseHandler = (request, ...call) => {
       delete request.headers.prefer;
       return gate.forward((text) => text)(request, ...call);
     };
-    await gate.expectUndecided(without, /has no attestation/, ['--agent', 'good'], overrides);
+    await gate.expectUndecided(withoutAttestation, /has no attestation/, ['--agent', 'good'], overrides);
     // Every gate with the decision key could have signed the decision.
-    const both = { environment: { ...gate.environment, COUNTERSIGN_TRUST: trust } };
-    await gate.expectUndecided(without, /has no attestation/, ['--agent', 'good'], both);
+    const bothKeys = { environment: { ...gate.environment, COUNTERSIGN_TRUST: trust } };
+    await gate.expectUndecided(withoutAttestation, /has no attestation/, ['--agent', 'good'], bothKeys);
     const unwritten = join(tmpdir(), `countersign-never-${process.pid}.json`);
-    await gate.expectUndecided(without, /which --attestation needs/, ['--agent', 'good', '--attestation', unwritten]);
+    await gate.expectUndecided(withoutAttestation, /so the file of --attestation cannot be written/, [
+      '--agent',
+      'good',
+      '--attestation',
+      unwritten,
+    ]);
     expect(existsSync(unwritten)).toBe(false);
-    const stale: ResponseHandler = async (request, body, response) => {
+    const staleAttestation: ResponseHandler = async (request, body, response) => {
       const head = response.writeHead.bind(response);
       const headers = { 'content-type': 'application/json', 'countersign-attestation': earlierAttestation };
       response.writeHead = ((status: number) => head(status, headers)) as never;
       await gate.forward((text) => text)(request, body, response);
     };
-    await gate.expectUndecided(stale, /none of the known keys has signed it/, ['--agent', 'good'], overrides);
+    await gate.expectUndecided(staleAttestation, /none of the known keys has signed it/, ['--agent', 'good'], overrides);
   });
 
   test('requires the attestation if a public key is given beside the decision key', async () => {
@@ -276,11 +285,11 @@ describe('gate with forged responses', () => {
     gate.stub.respond = gate.forward((text) => text);
     const { status, out } = await gate.run(args);
     expect([status, out]).toEqual([0, expect.stringContaining('verified by the public key of the instance')]);
-    const without: ResponseHandler = (request, ...call) => {
+    const withoutAttestation: ResponseHandler = (request, ...call) => {
       delete request.headers.prefer;
       return gate.forward((text) => text)(request, ...call);
     };
-    await gate.expectUndecided(without, /has no attestation/, args);
+    await gate.expectUndecided(withoutAttestation, /has no attestation/, args);
     const forged = gate.resignedDecision((decision) => (decision.message = 'forged with the decision key'));
     await gate.expectUndecided(forged, /the attestation is not valid/, args);
   });

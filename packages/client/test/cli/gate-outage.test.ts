@@ -22,7 +22,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const operate = (...args: string[]) => runCommand(environmentOf(server), ...args);
 
-/** A proxy to the real server that does not listen until `open` is called. */
+/** A proxy to the real server. The proxy does not listen until `open` is called. */
 async function lateServer(): Promise<{ url: string; open(): Promise<void>; close(): void }> {
   const proxy: Server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -56,50 +56,50 @@ async function lateServer(): Promise<{ url: string; open(): Promise<void>; close
 
 describe('gate with an unreachable service', () => {
   test('retries more than five times within --timeout', async () => {
-    const late = await lateServer();
+    const lateProxy = await lateServer();
     vi.spyOn(Math, 'random').mockReturnValue(0); // no pauses between the attempts
     let attempts = 0;
     const fetchAndOpen: typeof fetch = async (...call) => {
       attempts += 1;
-      if (attempts === 12) await late.open();
+      if (attempts === 12) await lateProxy.open();
       return fetch(...call);
     };
-    const environment = { COUNTERSIGN_URL: late.url, COUNTERSIGN_API_KEY: key };
+    const environment = { COUNTERSIGN_URL: lateProxy.url, COUNTERSIGN_API_KEY: key };
     const { status, out } = await runCli(['gate', '--agent', 'good', '--timeout', '1m'], { environment, fetch: fetchAndOpen });
-    late.close();
+    lateProxy.close();
     expect([status, attempts, out]).toEqual([0, 12, expect.stringContaining('ALLOWED: good')]);
   });
 
   test('with --wait retries until the service responds, and then waits for the approval', async () => {
-    const late = await lateServer();
-    const environment = { COUNTERSIGN_URL: late.url, COUNTERSIGN_API_KEY: key };
+    const lateProxy = await lateServer();
+    const environment = { COUNTERSIGN_URL: lateProxy.url, COUNTERSIGN_API_KEY: key };
     let pauses = 0;
     const sleep = async () => {
       pauses += 1;
-      if (pauses === 3) await late.open();
+      if (pauses === 3) await lateProxy.open();
       if (pauses !== 5) return;
-      late.close();
+      lateProxy.close();
       const result = await runCli(['gate', '--agent', 'risky', '--json'], {
         environment: { ...environment, COUNTERSIGN_URL: server.url },
       });
       const evaluation = JSON.parse(result.out).decision.evaluation_id;
       const args = ['--workspace', 'acme', '--evaluation', evaluation, '--rationale', 'test'];
       expect((await operate('approvals', 'approve', ...args)).status).toBe(0);
-      await late.open();
+      await lateProxy.open();
     };
     const args = ['gate', '--agent', 'risky', '--timeout', '1s', '--wait', '30m'];
     const { status, out, err } = await runCli(args, { environment, sleep });
-    late.close();
+    lateProxy.close();
     expect([status, out]).toEqual([0, expect.stringContaining('ALLOWED: risky')]);
     expect(err).toMatch(/^waiting up to 30 min for the service: .*cannot be reached/m);
     expect(err).toMatch(/^waiting up to 30 min for an approval/m);
   });
 
   test('ends the wait when the time of --wait is over, even if the clock of the machine is set back', async () => {
-    const late = await lateServer();
+    const lateProxy = await lateServer();
     let waited = 0;
     const { status } = await runCli(['gate', '--agent', 'good', '--timeout', '50ms', '--wait', '10s'], {
-      environment: { COUNTERSIGN_URL: late.url, COUNTERSIGN_API_KEY: key },
+      environment: { COUNTERSIGN_URL: lateProxy.url, COUNTERSIGN_API_KEY: key },
       now: () => Date.now() - waited * 3600,
       elapsed: () => waited,
       sleep: async (ms) => {
@@ -111,10 +111,10 @@ describe('gate with an unreachable service', () => {
   });
 
   test('is undecided when the time of --wait is over, and at once after a 401', async () => {
-    const late = await lateServer();
+    const lateProxy = await lateServer();
     let clock = Date.now();
     const overrides = {
-      environment: { COUNTERSIGN_URL: late.url, COUNTERSIGN_API_KEY: key },
+      environment: { COUNTERSIGN_URL: lateProxy.url, COUNTERSIGN_API_KEY: key },
       elapsed: () => clock,
       sleep: async (ms: number) => {
         clock += ms;
@@ -133,7 +133,7 @@ describe('gate with an unreachable service', () => {
 });
 
 describe('approval link of the gate', () => {
-  const pending = async (environment: Record<string, string> = {}) => {
+  const runPendingGate = async (environment: Record<string, string> = {}) => {
     await server.post(paths.evaluations, key, { name: 'again', agent_name: 'risky', pass_rate: 98 });
     const overrides = { environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key, ...environment } };
     const { status, out } = await runCli(['gate', '--agent', 'risky', '--json'], overrides);
@@ -143,14 +143,14 @@ describe('approval link of the gate', () => {
   };
 
   test('is the address of the evaluation in the portal', async () => {
-    const { approveAt, page } = await pending();
+    const { approveAt, page } = await runPendingGate();
     expect(approveAt).toBe(server.url + page);
   });
 
   test.each(['https://portal.example.test', 'https://portal.example.test/', 'https://portal.example.test/w/acme'])(
     'uses the portal in COUNTERSIGN_PORTAL_URL, given as %s',
     async (portal) => {
-      const { approveAt, page } = await pending({ COUNTERSIGN_PORTAL_URL: portal });
+      const { approveAt, page } = await runPendingGate({ COUNTERSIGN_PORTAL_URL: portal });
       expect(approveAt).toBe(`https://portal.example.test${page}`);
     },
   );

@@ -33,7 +33,7 @@ const inFile = (name: string, text: string) => {
   writeFileSync(join(data.path, '..', name), text);
   return join(data.path, '..', name);
 };
-const trustShow = async (name: string) => inFile(name, await operate('trust', 'show', '--workspace', 'shop'));
+const writeTrustFile = async (name: string) => inFile(name, await operate('trust', 'show', '--workspace', 'shop'));
 const gate = async (trust: string, url = server!.url, ...args: string[]) => {
   const environment = { COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: key };
   const { status, out, err } = await runCli(['gate', '--agent', 'good', '--trust', trust, ...args], { environment });
@@ -76,7 +76,7 @@ function changeKeyList(change: (keys: Record<string, unknown>[]) => unknown[]): 
 test('a gate with an older trust file accepts a new key that its predecessor has signed, and rejects the key that a reset created', {
   timeout: 240_000,
 }, async () => {
-  const old = await trustShow('old.json');
+  const old = await writeTrustFile('old.json');
   expect(await gate(old)).toEqual([0, expect.anything()]);
   await rotate();
   await rotate();
@@ -89,7 +89,7 @@ test('a gate with an older trust file accepts a new key that its predecessor has
   const offline = (trust: string) => runCli(['verify', 'decision', attestation, '--trust', trust]);
   const unknownSigner = { status: 1, out: expect.stringMatching(/none of the known keys .* rotated, renew the trust file/) };
   expect(await offline(old)).toMatchObject(unknownSigner);
-  expect(await offline(await trustShow('renewed.json'))).toMatchObject({ status: 0 });
+  expect(await offline(await writeTrustFile('renewed.json'))).toMatchObject({ status: 0 });
 
   // A key is accepted because its predecessor has signed it, and not because the service lists it.
   const { keys } = JSON.parse(await operate('signing-key', 'show'));
@@ -113,14 +113,14 @@ test('a gate with an older trust file accepts a new key that its predecessor has
   const withSuccessors = { ...file, keys: [{ ...file.keys[0], retired_at: undefined }], successors: file.keys.slice(1) };
   changeKeyList(() => []);
   expect(await gate(inFile('carried.json', JSON.stringify(withSuccessors)), stub.url)).toEqual([0, expect.anything()]);
-  const wrong = { ...withSuccessors, successors: [file.keys[1], forged(file.keys[2])] };
-  expect(await gate(inFile('wrong.json', JSON.stringify(wrong)))).toEqual([
+  const withForgedSuccessor = { ...withSuccessors, successors: [file.keys[1], forged(file.keys[2])] };
+  expect(await gate(inFile('wrong.json', JSON.stringify(withForgedSuccessor)))).toEqual([
     2,
     expect.stringMatching(/has a successor that is not proven: the signature over the key/),
   ]);
 
   // Only a lost key can be reset, and only with --yes. Until the reset, commands that need the key fail.
-  const present = await trustShow('present.json');
+  const present = await writeTrustFile('present.json');
   const secret = join(data.path, 'secrets', 'signing-key.pem');
   const lost = keys[2].kid;
   const outcomeOf = async (...args: string[]) => {
@@ -144,8 +144,8 @@ test('a gate with an older trust file accepts a new key that its predecessor has
   expect(published[2]).toMatchObject({ kid: lost, retired_at: expect.any(String) });
   expect(published[3]).toMatchObject({ kid, reset_from: lost });
   expect(published[3]).not.toHaveProperty('predecessor');
-  for (const before of [old, present])
-    expect(await gate(before)).toEqual([3, expect.stringMatching(/an operator replaced the lost key .*trust show/s)]);
-  expect(await gate(await trustShow('after.json'))).toEqual([0, expect.anything()]);
+  for (const olderFile of [old, present])
+    expect(await gate(olderFile)).toEqual([3, expect.stringMatching(/an operator replaced the lost key .*trust show/s)]);
+  expect(await gate(await writeTrustFile('after.json'))).toEqual([0, expect.anything()]);
   expect(server.errorLogLines).toEqual([]);
 });

@@ -101,8 +101,8 @@ describe('attack I of docs/threat-model.md: the key of another workspace with an
         3,
         expect.stringContaining(`of workspace ${foreignId}, not of ${tenantId}`),
       ]);
-      const own = { ...variables, COUNTERSIGN_API_KEY: key };
-      expect((await gate(['--agent', 'good', '--json'], key, withVariables(own))).status).toBe(0);
+      const ownVariables = { ...variables, COUNTERSIGN_API_KEY: key };
+      expect((await gate(['--agent', 'good', '--json'], key, withVariables(ownVariables))).status).toBe(0);
     }
   });
 });
@@ -138,8 +138,8 @@ describe('the gate under attack J of docs/threat-model.md (a replayed decision)'
   test('rejects a replay within the 60 seconds of --clock-skew', async () => {
     startReplay();
     expect((await gateOnStub(['--agent', 'good', '--trust', trust])).status).toBe(0);
-    const again = await gateOnStub(['--agent', 'good', '--trust', trust]);
-    expect([again.status, again.out]).toEqual([3, expect.stringMatching(/nonce of another request.*replayed/)]);
+    const replayed = await gateOnStub(['--agent', 'good', '--trust', trust]);
+    expect([replayed.status, replayed.out]).toEqual([3, expect.stringMatching(/nonce of another request.*replayed/)]);
   });
 
   test('rejects a replay during --wait, because each request has its own nonce', async () => {
@@ -284,7 +284,7 @@ describe('keys that are given beside a trust file', () => {
     ];
   });
 
-  test.each(variables)('%s is not trusted by any command, and a warning says so', async (name, value) => {
+  test.each(variables)('%s is not trusted by any command, and a warning names it', async (name, value) => {
     const results = [];
     for (const command of commands) {
       const { status, err } = await runCli([...command, '--trust', otherKey()], environment({ [name]: value() }));

@@ -236,8 +236,11 @@ describe('gate --wait', () => {
       if (pauses.length === 4) await review('replaced', 'approve');
     });
     const { status, err } = await gate(['--agent', 'replaced', '--wait', '30m'], overrides);
-    const shown = [...err.matchAll(/^waiting up to 30 min for an approval of evaluation (\S+): \S+\/approvals\/(\S+)$/gm)];
-    expect([status, shown.map(([, evaluation, address]) => [evaluation, address])]).toEqual([0, ids.map((id) => [id, id])]);
+    const waitingLines = [...err.matchAll(/^waiting up to 30 min for an approval of evaluation (\S+): \S+\/approvals\/(\S+)$/gm)];
+    expect([status, waitingLines.map(([, evaluation, address]) => [evaluation, address])]).toEqual([
+      0,
+      ids.map((id) => [id, id]),
+    ]);
   });
 
   test('ends as blocked when the evaluation is rejected while the gate waits', async () => {

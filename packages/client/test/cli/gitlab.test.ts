@@ -15,29 +15,30 @@ beforeAll(async () => {
   writeFileSync(trust, (await runCommand(environmentOf(ci.server), 'trust', 'show', '--workspace', 'acme')).out);
 }, 120_000);
 
-let jobs = 4000;
+let lastJobId = 4000;
 
 /** Runs a job as the runner does: with the variables of all levels, and with before_script and script in one shell with -e. */
-async function job(
+async function runJob(
   name: string,
   variables: Record<string, string>,
   files: Record<string, string> = {},
 ): Promise<CommandResult & { workspace: string }> {
-  jobs += 1;
+  lastJobId += 1;
   const workspace = ci.newWorkspace();
   for (const [path, text] of Object.entries(files)) writeFileSync(join(workspace, path), text);
   const definition = gitlab[name];
   const base = gitlab[definition.extends];
   const script = ['set -e', ...base.before_script, ...definition.script].join('\n');
-  const predefined = { GITLAB_CI: 'true', CI_JOB_NAME: name, CI_PROJECT_DIR: workspace, CI_JOB_ID: String(jobs) };
+  const predefined = { GITLAB_CI: 'true', CI_JOB_NAME: name, CI_PROJECT_DIR: workspace, CI_JOB_ID: String(lastJobId) };
   const projectVariables = { COUNTERSIGN_URL: ci.server.url, COUNTERSIGN_API_KEY: ci.key, COUNTERSIGN_PACKAGE: ci.archive };
   const environment = { ...predefined, ...base.variables, ...definition.variables, ...projectVariables, ...variables };
   return { ...(await ci.run('sh', ['-c', script], workspace, environment)), workspace };
 }
 
-const record = (variables: Record<string, string>, files: Record<string, string>) => job('.countersign-record', variables, files);
+const record = (variables: Record<string, string>, files: Record<string, string>) =>
+  runJob('.countersign-record', variables, files);
 const gate = (variables: Record<string, string>, files?: Record<string, string>) =>
-  job('.countersign-gate', { COUNTERSIGN_TRUST_FILE: trust, ...variables }, files);
+  runJob('.countersign-gate', { COUNTERSIGN_TRUST_FILE: trust, ...variables }, files);
 const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
 /** A results file with the date of yesterday, because the gate rejects results older than three days. */
 const results = (name: string) => textOf(`packages/client/test/fixtures/results/${name}`).replaceAll('2026-11-20', yesterday);

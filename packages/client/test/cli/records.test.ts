@@ -25,7 +25,7 @@ const inFile = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
 };
-const stored = async (id: string) =>
+const readEvaluation = async (id: string) =>
   (await server.database.sql<Record<string, unknown>>('SELECT * FROM countersign.evaluations WHERE id = $1', [id]))[0];
 
 describe('a request that the service rejects', () => {
@@ -51,7 +51,7 @@ describe('evaluate record', () => {
     const { status, out, err } = await record(`--${tool}`, results(file));
     expect([status, out]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
     expect(err).toMatch(/^recorded: .*cases? passed|accuracy/);
-    expect(await stored(out.trim())).toMatchObject({ ...expected, status: 'passing', harness_id: harnessIdOf(harness) });
+    expect(await readEvaluation(out.trim())).toMatchObject({ ...expected, status: 'passing', harness_id: harnessIdOf(harness) });
   });
 
   test('prints a warning for a new agent with a name similar to a known one, and rejects an invisible character', async () => {
@@ -82,7 +82,7 @@ describe('evaluate record', () => {
       ...details,
     );
     expect(status).toBe(0);
-    expect(await stored(out.trim())).toMatchObject({
+    expect(await readEvaluation(out.trim())).toMatchObject({
       ...{
         evaluated_at: new Date('2026-01-05T08:00:00Z'),
         suite: 'safety',
@@ -103,7 +103,7 @@ describe('evaluate record', () => {
     const { out, err } = await record('--junit', results('junit.xml'), ...more);
     const { id, notes } = JSON.parse(out);
     expect([err, notes]).toEqual(['', 'run by hand\nJUnit: 3 of 5 cases passed (1 failed, 1 in error).']);
-    expect(await stored(id)).toMatchObject({
+    expect(await readEvaluation(id)).toMatchObject({
       name: 'release',
       category: 'smoke',
       harness_id: harnessIdOf('nightly-rig'),
@@ -120,7 +120,10 @@ describe('evaluate record', () => {
   test('records a passing, failing or running result from options only', async () => {
     for (const [status, ...rate] of [['passing', '--pass-rate', '92.5'], ['failing', '--pass-rate', '10'], ['running']]) {
       const { out } = await record('--name', 'nightly', '--status', status!, ...rate);
-      expect(await stored(out.trim())).toMatchObject({ status, pass_rate: rate[1] === undefined ? null : Number(rate[1]) });
+      expect(await readEvaluation(out.trim())).toMatchObject({
+        status,
+        pass_rate: rate[1] === undefined ? null : Number(rate[1]),
+      });
     }
   });
 

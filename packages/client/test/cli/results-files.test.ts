@@ -23,7 +23,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const results = (name: string) => fileURLToPath(new URL(`../fixtures/results/${name}`, import.meta.url));
 const record = (args: string[], more: Record<string, string> = {}) =>
   runCli(['evaluate', 'record', '--agent', 'bot', ...args], { environment: { ...environment, ...more } });
-const stored = async (id: string) => {
+const readEvaluation = async (id: string) => {
   const [row] = await server.database.sql<{ document: string }>('SELECT * FROM countersign.evaluations WHERE id = $1', [
     id.trim(),
   ]);
@@ -40,7 +40,7 @@ describe('evaluate record with a results file', () => {
   test('records cases, time, suite, completeness and the digest of the file', async () => {
     const { status, out } = await record(['--promptfoo', results('promptfoo-whole.json')]);
     expect(status).toBe(0);
-    const { sent } = await stored(out);
+    const { sent } = await readEvaluation(out);
     expect(sent).toMatchObject({
       cases: { total: 6, passed: 5, failed: 1, errored: 0, skipped: 0 },
       evaluated_at: expect.stringMatching(/^2026-11-22T/),
@@ -58,14 +58,14 @@ describe('evaluate record with a results file', () => {
   ])('records the cases of %s', async (tool, file, expected) => {
     const { status, out } = await record([`--${tool}`, results(file)]);
     expect(status).toBe(0);
-    expect((await stored(out)).sent).toMatchObject(expected);
+    expect((await readEvaluation(out)).sent).toMatchObject(expected);
   });
 
   test('records that skipped cases were excluded from the pass rate', async () => {
     const { out } = await record(['--junit', results('vitest.xml'), '--ignore-skipped', '--json']);
     const { id, pass_rate } = JSON.parse(out);
     expect(pass_rate).toBeCloseTo(66.6666, 3);
-    expect((await stored(id)).sent).toMatchObject({ skipped_excluded: true, cases: { total: 5, skipped: 2 } });
+    expect((await readEvaluation(id)).sent).toMatchObject({ skipped_excluded: true, cases: { total: 5, skipped: 2 } });
   });
 
   test.each([
@@ -92,30 +92,30 @@ describe('evaluate record with a results file', () => {
     async (_where, variables, url) => {
       const { status, out } = await record(['--junit', results('vitest.xml')], variables);
       expect(status).toBe(0);
-      expect((await stored(out)).sent.run_url).toBe(url);
+      expect((await readEvaluation(out)).sent.run_url).toBe(url);
     },
   );
 });
 
 describe('age of a results file', () => {
-  const dated = (at: string) => {
+  const writeResultsWithTime = (at: string) => {
     const file = JSON.parse(Buffer.from(resultsFile('promptfoo-whole.json')).toString());
     file.results.timestamp = at;
     return inFile('dated.json', JSON.stringify(file));
   };
 
   test('a promptfoo file from 2025-01-05 does not pass --max-age-hours 1', async () => {
-    expect((await record(['--promptfoo', dated('2025-01-05T10:00:00.000Z')])).status).toBe(0);
+    expect((await record(['--promptfoo', writeResultsWithTime('2025-01-05T10:00:00.000Z')])).status).toBe(0);
     const gate = await runCli(['gate', '--agent', 'bot', '--min-pass-rate', '80', '--max-age-hours', '1'], { environment });
     expect([gate.status, gate.out]).toEqual([1, expect.stringContaining('old')]);
   });
 
-  test('--evaluated-at can make a run older but not newer than its file says', async () => {
-    const file = dated('2026-01-05T10:00:00.000Z');
+  test('--evaluated-at can make a run older, but not newer, than the time in its file', async () => {
+    const file = writeResultsWithTime('2026-01-05T10:00:00.000Z');
     const younger = await record(['--promptfoo', file, '--evaluated-at', '2026-02-05T10:00:00Z']);
     expect([younger.status, younger.err]).toEqual([2, expect.stringContaining('according to the file, before --evaluated-at')]);
     const older = await record(['--promptfoo', file, '--evaluated-at', '2025-12-05T10:00:00Z']);
-    expect((await stored(older.out)).sent.evaluated_at).toBe('2025-12-05T10:00:00Z');
+    expect((await readEvaluation(older.out)).sent.evaluated_at).toBe('2025-12-05T10:00:00Z');
   });
 });
 
@@ -147,13 +147,13 @@ describe('errors of evaluate record', () => {
   test('do not occur for a partial run with --allow-partial, which is recorded as partial', async () => {
     const { status, out } = await record(['--inspect', results('inspect-limit.json'), '--allow-partial']);
     expect(status).toBe(0);
-    expect((await stored(out)).sent.completeness).toBe('partial');
+    expect((await readEvaluation(out)).sent.completeness).toBe('partial');
   });
 
   test('suggest --name and --status failing, which record a failing evaluation without a pass rate', async () => {
     const { status, out } = await record(['--name', 'nightly', '--status', 'failing']);
     expect(status).toBe(0);
-    expect(await stored(out)).toMatchObject({ status: 'failing', pass_rate: null });
+    expect(await readEvaluation(out)).toMatchObject({ status: 'failing', pass_rate: null });
   });
 
   test('for an evaluation with details name the endpoint that an older server lacks, and no ID is printed', async () => {

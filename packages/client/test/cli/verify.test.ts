@@ -80,7 +80,7 @@ describe('verify decision', () => {
     writeFileSync(at('retired.json'), JSON.stringify(retired));
     const late = await verify('decision', at('attestation.json'), ...byKey, at('retired.json'));
     expect([late.status, late.out]).toEqual([1, expect.stringMatching(/^NOT GENUINE: .*was retired before/)]);
-    // The retirement counts even if another source of the key does not know it.
+    // The retirement counts even if another source lists the key as not retired.
     for (const both of [
       [at('jwks.json'), ...byKey, at('retired.json')],
       [at('retired.json'), ...byKey, at('jwks.json')],
@@ -122,16 +122,16 @@ describe('verify decision', () => {
         jwks: object;
         cases: { decision_key_hex: string; response: object; envelope: object }[];
       };
-    const genuine = async (document: object, key: string) => {
+    const verifyVector = async (document: object, key: string) => {
       writeFileSync(at('vector.json'), JSON.stringify(document));
       writeFileSync(at('vector.key'), key);
       return (await verify('decision', at('vector.json'), ...byKey, at('vector.key'), '--json')).out;
     };
     for (const { response, decision_key_hex } of vectors('decision').cases)
-      expect(JSON.parse(await genuine(response, decision_key_hex))).toMatchObject({ genuine: true });
+      expect(JSON.parse(await verifyVector(response, decision_key_hex))).toMatchObject({ genuine: true });
     const { jwks, cases } = vectors('attestation');
     for (const { envelope } of cases)
-      expect(JSON.parse(await genuine(envelope, JSON.stringify(jwks)))).toMatchObject({ genuine: true });
+      expect(JSON.parse(await verifyVector(envelope, JSON.stringify(jwks)))).toMatchObject({ genuine: true });
   });
 
   test.each([
@@ -153,7 +153,10 @@ describe('verify decision', () => {
   });
 });
 
-/** Writes a copy of a file with `text` before its last `mark`. In `text`, `\xff` is a byte that is not UTF-8. */
+/**
+ * Writes a copy of a file with `text` before its last `mark`, or at its end if `mark` is empty. In `text`, `\xff` is a byte that is not
+ * UTF-8.
+ */
 function withBytes(name: string, text: string, mark: string): string {
   const data = readFileSync(at(name));
   const index = mark === '' ? data.length : data.lastIndexOf(mark);

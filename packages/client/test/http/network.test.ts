@@ -11,19 +11,19 @@ import { processEnvironment } from '../../../server/test/fixtures/process-enviro
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
 const certificate = fixture('self-signed-certificate.pem');
 const servers: Server[] = [];
-let secure: string;
-let plain: string;
-let proxy: string;
+let secureUrl: string;
+let plainUrl: string;
+let proxyUrl: string;
 /** Hosts of the requests through the proxy. */
-let proxied: string[] = [];
+let proxiedHosts: string[] = [];
 
 beforeAll(async () => {
   const respond = (_: unknown, response: import('node:http').ServerResponse) =>
     void response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true,"id":"reached"}');
   const tls = { key: readFileSync(fixture('self-signed-key.pem')), cert: readFileSync(certificate) };
-  secure = `https://127.0.0.1:${await listen(createTlsServer(tls, respond))}`;
-  plain = `http://127.0.0.1:${await listen(createServer(respond))}`;
-  proxy = `http://127.0.0.1:${await listen(createForwardProxy())}`;
+  secureUrl = `https://127.0.0.1:${await listen(createTlsServer(tls, respond))}`;
+  plainUrl = `http://127.0.0.1:${await listen(createServer(respond))}`;
+  proxyUrl = `http://127.0.0.1:${await listen(createForwardProxy())}`;
 });
 
 afterAll(() => {
@@ -39,7 +39,7 @@ async function listen(server: Server): Promise<number> {
 /** A forward proxy. It accepts requests with absolute URLs, and opens tunnels (CONNECT). */
 function createForwardProxy(): Server {
   const server = createServer((incoming, outgoing) => {
-    proxied.push(new URL(incoming.url!).host);
+    proxiedHosts.push(new URL(incoming.url!).host);
     const { method, headers } = incoming;
     incoming.pipe(
       request(incoming.url!, { method, headers }, (response) => {
@@ -49,7 +49,7 @@ function createForwardProxy(): Server {
     );
   });
   return server.on('connect', ({ url }, socket) => {
-    proxied.push(url!);
+    proxiedHosts.push(url!);
     const [host, port] = url!.split(':');
     const target = connect(Number(port), host, () => {
       socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
@@ -61,24 +61,29 @@ function createForwardProxy(): Server {
 
 /** Appends an audit entry at this URL in a process with these variables. Returns the output of the process. */
 const callWith = async (url: string, environment: Record<string, string>): Promise<string> => {
-  proxied = [];
+  proxiedHosts = [];
   const options = { env: processEnvironment(environment) };
   return (await promisify(execFile)(process.execPath, [fixture('append-entry.ts'), url], options)).stdout;
 };
 
 describe('network settings of Node', () => {
   test('a self-signed certificate is trusted only with NODE_EXTRA_CA_CERTS', async () => {
-    expect(await callWith(secure, {})).toMatch(/^ConnectionError: .*self-signed certificate/);
-    expect(await callWith(secure, { NODE_EXTRA_CA_CERTS: certificate })).toBe('reached');
+    expect(await callWith(secureUrl, {})).toMatch(/^ConnectionError: .*self-signed certificate/);
+    expect(await callWith(secureUrl, { NODE_EXTRA_CA_CERTS: certificate })).toBe('reached');
   });
 
   test('NODE_USE_ENV_PROXY sends http and https through the proxy, except to hosts in NO_PROXY', async () => {
-    const environment = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NODE_EXTRA_CA_CERTS: certificate };
-    for (const url of [plain, secure]) {
+    const environment = {
+      NODE_USE_ENV_PROXY: '1',
+      HTTP_PROXY: proxyUrl,
+      HTTPS_PROXY: proxyUrl,
+      NODE_EXTRA_CA_CERTS: certificate,
+    };
+    for (const url of [plainUrl, secureUrl]) {
       expect(await callWith(url, environment)).toBe('reached');
-      expect(proxied).toEqual([new URL(url).host]);
+      expect(proxiedHosts).toEqual([new URL(url).host]);
     }
-    expect(await callWith(plain, { ...environment, NO_PROXY: '127.0.0.1' })).toBe('reached');
-    expect(proxied).toEqual([]);
+    expect(await callWith(plainUrl, { ...environment, NO_PROXY: '127.0.0.1' })).toBe('reached');
+    expect(proxiedHosts).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import { zipOf } from '../fixtures/zip-of.ts';
 const log = resultsFile('inspect.json');
 
 /** The log after a change of its totals. It has no samples, because they would contradict the totals. */
-const changed = (change: Parameters<typeof changedFile>[1]) =>
+const changedLog = (change: Parameters<typeof changedFile>[1]) =>
   changedFile('inspect.json', (value) => {
     delete value.samples;
     change(value);
@@ -31,7 +31,7 @@ describe('Inspect AI', () => {
   });
 
   test('counts samples with an error as not passed, although the metric omits them', () => {
-    const cut = changed(({ results }) => {
+    const cut = changedLog(({ results }) => {
       results.completed_samples = 2;
       results.scores[0].metrics.accuracy.value = 1;
     });
@@ -44,7 +44,7 @@ describe('Inspect AI', () => {
       [0.89999999996, 89.9999],
       [2 / 3, 66.6666],
     ]) {
-      const log = changed(({ results }) => {
+      const log = changedLog(({ results }) => {
         results.scores[0].metrics.accuracy.value = value;
       });
       expect(importInspect(log)).toMatchObject({ pass_rate: rate });
@@ -52,7 +52,7 @@ describe('Inspect AI', () => {
   });
 
   test('counts unscored samples as not passed', () => {
-    const unscored = changed(({ results }) => {
+    const unscored = changedLog(({ results }) => {
       Object.assign(results.scores[0], { scored_samples: 1, unscored_samples: 3 });
       results.scores[0].metrics.accuracy.value = 1;
     });
@@ -61,7 +61,7 @@ describe('Inspect AI', () => {
 
   test('counts samples in error, unscored samples and other samples without a score together as not passed', () => {
     const log = (epochs: number) =>
-      changed(({ eval: spec, results }) => {
+      changedLog(({ eval: spec, results }) => {
         spec.config.epochs = epochs;
         spec.dataset.samples = 10;
         Object.assign(results, { total_samples: 10 * epochs, completed_samples: 6 * epochs });
@@ -73,7 +73,7 @@ describe('Inspect AI', () => {
   });
 
   test('counts an error in one epoch of a scored sample as not passed, in addition to the unscored samples', () => {
-    const log = changed(({ eval: spec, results }) => {
+    const log = changedLog(({ eval: spec, results }) => {
       spec.config.epochs = 2;
       spec.dataset.samples = 10;
       Object.assign(results, { total_samples: 20, completed_samples: 15 });
@@ -88,7 +88,7 @@ describe('Inspect AI', () => {
     ['of an older version, without the number of scored samples', { scored_samples: undefined, unscored_samples: undefined }],
   ])('assumes that each epoch in error belongs to a passed sample, in a log %s', (_what, samples) => {
     const log = (epochs: number, completed: number) =>
-      changed(({ eval: spec, results }) => {
+      changedLog(({ eval: spec, results }) => {
         spec.config.epochs = epochs;
         spec.dataset.samples = 6;
         Object.assign(results, { total_samples: 6 * epochs, completed_samples: completed });
@@ -103,7 +103,7 @@ describe('Inspect AI', () => {
 
   test('an accuracy with a reducer other than the mean counts samples and not runs, so it is used only if --metric names it', () => {
     const log = (reducer: string) =>
-      changed(({ eval: spec, results }) => {
+      changedLog(({ eval: spec, results }) => {
         spec.config.epochs = 4;
         Object.assign(results, { total_samples: 16, completed_samples: 16 });
         Object.assign(results.scores[0], { reducer, scored_samples: 4, unscored_samples: 0 });
@@ -120,7 +120,7 @@ describe('Inspect AI', () => {
   });
 
   test('in a log with one epoch, uses the accuracy with every reducer that leaves a single value unchanged', () => {
-    const log = (reducer: string) => changed(({ results }) => Object.assign(results.scores[0], { reducer }));
+    const log = (reducer: string) => changedLog(({ results }) => Object.assign(results.scores[0], { reducer }));
     for (const reducer of ['mean', 'mode', 'median', 'max', 'at_least_1', 'pass_at_1'])
       expect(importInspect(log(reducer)).pass_rate).toBe(importInspect(log('mean')).pass_rate);
     for (const reducer of ['at_least_2', 'pass_at_2', 'own'])
@@ -133,22 +133,22 @@ describe('Inspect AI', () => {
       ['error', 'failing'],
       ['cancelled', 'failing'],
     ] as const) {
-      const unfinished = importInspect(changed((value) => (value.status = status)));
+      const unfinished = importInspect(changedLog((value) => (value.status = status)));
       expect(unfinished).toMatchObject({ status: recorded });
       expect(unfinished).not.toHaveProperty('pass_rate');
     }
   });
 
   test('records a run with invalidated samples, or with an error, as failing', () => {
-    expect(importInspect(changed((value) => (value.invalidated = true)))).toMatchObject({ status: 'failing' });
+    expect(importInspect(changedLog((value) => (value.invalidated = true)))).toMatchObject({ status: 'failing' });
     const invalid = changedFile('inspect.json', ({ samples }) => (samples[0].invalidation = { reason: 'wrong target' }));
     expect(importInspect(invalid)).toMatchObject({ status: 'failing', notes: expect.stringContaining('invalidated') });
-    const broken = changed((value) => (value.error = { message: 'it broke down' }));
+    const broken = changedLog((value) => (value.error = { message: 'it broke down' }));
     expect(importInspect(broken)).toMatchObject({ status: 'failing', notes: expect.stringContaining('contains an error') });
   });
 
   test('with several metrics, requires the name of one, with or without its scorer', () => {
-    const graded = changed(({ results }) => {
+    const graded = changedLog(({ results }) => {
       results.scores.push({
         name: 'judge',
         scorer: 'model_graded_qa',
@@ -163,7 +163,7 @@ describe('Inspect AI', () => {
   });
 
   test('rejects a metric that is above 1 or NaN', () => {
-    const beyond = changed(({ results }) => (results.scores[0].metrics.accuracy.value = 7.5));
+    const beyond = changedLog(({ results }) => (results.scores[0].metrics.accuracy.value = 7.5));
     expect(faultOf(() => importInspect(beyond))).toBe('ambiguous');
     const notComputed = replacedResultsFile('inspect.json', [['"value": 0.75', '"value": NaN']]);
     expect(faultOf(() => importInspect(notComputed))).toBe('ambiguous');
@@ -175,7 +175,7 @@ describe('Inspect AI', () => {
     ['--sample-id', { sample_id: [1, 2] }],
   ])('a run with %s is partial if the log does not contain the size of the dataset', (option, config) => {
     for (const samples of [undefined, 0]) {
-      const limited = changed(({ eval: spec }) => {
+      const limited = changedLog(({ eval: spec }) => {
         Object.assign(spec.config, config);
         spec.dataset.samples = samples;
       });
@@ -183,7 +183,7 @@ describe('Inspect AI', () => {
       expect(() => importInspect(limited)).toThrow(`it was run with ${option}`);
       expect(importInspect(limited, { allowPartial: true })).toMatchObject({ completeness: 'partial', pass_rate: 75 });
     }
-    const unlimited = changed(({ eval: spec }) => delete spec.dataset.samples);
+    const unlimited = changedLog(({ eval: spec }) => delete spec.dataset.samples);
     expect(importInspect(unlimited)).toMatchObject({ completeness: 'unknown' });
   });
 
@@ -191,14 +191,14 @@ describe('Inspect AI', () => {
     ['no answer, false and 0', ['N', 'false', false, 0], 0],
     ['half of the samples incorrect', ['C', 'C', 'I', 'I'], 2],
     ['partly correct answers', ['P', 'P', 0.5, '0.5'], 2],
-  ])('rejects an accuracy of 100 %% if the samples contradict it: %s', (_what, values, most) => {
+  ])('rejects an accuracy of 100 %% if the samples contradict it: %s', (_what, values, passedMax) => {
     const log = changedFile('inspect.json', ({ results, samples }) => {
       results.scores[0].metrics.accuracy.value = 1;
       for (const [index, value] of values.entries()) samples[index].scores.match.value = value;
     });
     expect(faultOf(() => importInspect(log))).toBe('contradictory');
     expect(() => importInspect(log)).toThrow(
-      `its results give 4 passed samples (match/accuracy 1), but its samples give at most ${most}. Score the log again`,
+      `its results give 4 passed samples (match/accuracy 1), but its samples give at most ${passedMax}. Score the log again`,
     );
   });
 
@@ -233,7 +233,7 @@ describe('Inspect AI', () => {
     expect(() => importInspect(log)).toThrow('it lists the sample 1 of epoch 1 more than once');
   });
 
-  test('counts a sample that was left unscored in one epoch as not passed there, if the log lists it', () => {
+  test('counts a sample that was left unscored in one epoch as not passed in this epoch, if the log lists the sample', () => {
     const log = changedFile('inspect.json', ({ eval: spec, results, samples }) => {
       spec.config.epochs = 2;
       Object.assign(results, { total_samples: 8, completed_samples: 8 });
@@ -249,7 +249,7 @@ describe('Inspect AI', () => {
     });
   });
 
-  test('accepts values whose meaning only the scorer knows, and scores of several values', () => {
+  test('accepts values whose meaning the scorer defines, and scores of several values', () => {
     const log = (value: unknown, change: (accuracy: object) => unknown = () => {}) =>
       changedFile('inspect.json', ({ results, samples }) => {
         Object.assign(results.scores[0], { name: 'safety', scorer: 'match' });
@@ -269,12 +269,12 @@ describe('Inspect AI', () => {
   });
 
   test.each([
-    ['no samples', changed(({ results }) => Object.assign(results, { total_samples: 0, completed_samples: 0 })), 'no_cases'],
-    ['more completed samples than the total', changed(({ results }) => (results.completed_samples = 9)), 'contradictory'],
-    ['no results', changed((value) => delete value.results), 'no_cases'],
-    ['no scores', changed(({ results }) => (results.scores = [])), 'ambiguous'],
+    ['no samples', changedLog(({ results }) => Object.assign(results, { total_samples: 0, completed_samples: 0 })), 'no_cases'],
+    ['more completed samples than the total', changedLog(({ results }) => (results.completed_samples = 9)), 'contradictory'],
+    ['no results', changedLog((value) => delete value.results), 'no_cases'],
+    ['no scores', changedLog(({ results }) => (results.scores = [])), 'ambiguous'],
     ['an empty file', Buffer.from(''), 'empty'],
-    ['an unknown status', changed((value) => (value.status = 'fine')), 'not_this_format'],
+    ['an unknown status', changedLog((value) => (value.status = 'fine')), 'not_this_format'],
     ['another JSON document', Buffer.from('{"status":"success"}'), 'not_this_format'],
   ])('rejects %s with the reason', (_what, bytes, fault) => {
     expect(faultOf(() => importInspect(bytes))).toBe(fault);
@@ -282,11 +282,11 @@ describe('Inspect AI', () => {
 });
 
 describe('.eval archive of Inspect AI', () => {
-  const header = changed(() => {});
+  const header = changedLog(() => {});
 
   test('of an older version takes the number of scored samples from its reductions', () => {
     const older = (reductions?: unknown) =>
-      changed((value) => {
+      changedLog((value) => {
         Object.assign(value, { reductions });
         Object.assign(value.results.scores[0], { scored_samples: undefined, unscored_samples: undefined });
         value.results.scores[0].metrics.accuracy.value = 1;
@@ -349,7 +349,7 @@ describe('.eval archive of Inspect AI', () => {
   // Python, and so Inspect, reads the last entry of a name, and finds the records of the last archive in a file.
   test('is rejected if it has two headers, or if two archives are in one file', () => {
     const headerWith = (accuracy: number) =>
-      changed(({ results }) => {
+      changedLog(({ results }) => {
         results.scores[0].metrics.accuracy.value = accuracy;
       });
     const entryOf = (accuracy: number, name = 'header.json') => ({ name, method: 0, data: Buffer.from(headerWith(accuracy)) });

@@ -169,7 +169,7 @@ describe('time of the run', () => {
 });
 
 describe('a time of the run without a time zone', () => {
-  const ignored = 'The time of the run is invalid or has no time zone, and is ignored: give --evaluated-at.';
+  const IGNORED_TIME_NOTE = 'The time of the run is invalid or has no time zone, and is ignored: give --evaluated-at.';
 
   // Older logs contain such times, and Inspect itself reads them as UTC.
   test('is read as UTC from a log of Inspect, as Inspect does, and the notes say so', () => {
@@ -189,7 +189,7 @@ describe('a time of the run without a time zone', () => {
       delete metadata.evaluationCreatedAt;
     });
     expect(importPromptfoo(file)).not.toHaveProperty('evaluated_at');
-    expect(importPromptfoo(file).notes).toContain(ignored);
+    expect(importPromptfoo(file).notes).toContain(IGNORED_TIME_NOTE);
   });
 
   test('is ignored in a log of Inspect if it is invalid, and the notes say so, also for an unfinished run', () => {
@@ -199,11 +199,11 @@ describe('a time of the run without a time zone', () => {
         value.eval.created = value.stats.started_at = '05/05/2024';
       });
       expect(importInspect(log)).not.toHaveProperty('evaluated_at');
-      expect(importInspect(log).notes).toContain(ignored);
+      expect(importInspect(log).notes).toContain(IGNORED_TIME_NOTE);
     }
   });
 
-  test('is distinguished from a missing time, for which the notes say that the file contains none', () => {
+  test('is distinguished from a missing time: the notes then say that the file contains no time', () => {
     const log = changedResultsFile('inspect.json', ({ eval: spec, stats }) => {
       delete spec.created;
       stats.started_at = '';

@@ -55,15 +55,18 @@ describe('a client of the real server', () => {
     expect((error as ValidationError).issues.map(({ path }) => path)).toEqual(['/name', '/pass_rate']);
   });
 
-  test('throws an AuthenticationError, which does not contain an unknown key but names a missing scope', async () => {
+  test('throws an AuthenticationError for an unknown key, without its text, and for a missing scope, with its name', async () => {
     const unknownClient = new Countersign({ baseUrl: server.url, apiKey: `aa_live_000000000000.secretsecret${'x'.repeat(31)}` });
     const unknown = await unknownClient.audit.append({ actor: 'a', action: 'b.c' }).catch((error: unknown) => error);
     expect(unknown).toBeInstanceOf(AuthenticationError);
     expect(unknown).toMatchObject({ status: 401, code: 'unauthorized', missingScope: undefined });
     expect(String(unknown)).toContain('unknown, revoked or expired key');
     expect(JSON.stringify(unknown) + String(unknown)).not.toContain('secretsecret');
-    const narrow = new Countersign({ baseUrl: server.url, apiKey: await server.key(await server.workspace(), ['audit']) });
-    await expect(narrow.evaluations.record({ name: 'x' })).rejects.toMatchObject({
+    const clientWithoutScope = new Countersign({
+      baseUrl: server.url,
+      apiKey: await server.key(await server.workspace(), ['audit']),
+    });
+    await expect(clientWithoutScope.evaluations.record({ name: 'x' })).rejects.toMatchObject({
       status: 401,
       code: 'insufficient_scope',
       issues: [{ code: 'missing_scope' }],
@@ -73,10 +76,10 @@ describe('a client of the real server', () => {
   });
 
   test('uses a rotated key without a restart, because the apiKey function is called before every request', async () => {
-    let current = `aa_live_000000000000.${'r'.repeat(43)}`;
-    const rotating = new Countersign({ baseUrl: server.url, apiKey: async () => current });
-    await expect(rotating.audit.append({ actor: 'a', action: 'b.c' })).rejects.toThrow(AuthenticationError);
-    current = apiKey;
-    await expect(rotating.audit.append({ actor: 'a', action: 'b.c' })).resolves.toMatchObject({ ok: true });
+    let currentKey = `aa_live_000000000000.${'r'.repeat(43)}`;
+    const clientWithKeyFunction = new Countersign({ baseUrl: server.url, apiKey: async () => currentKey });
+    await expect(clientWithKeyFunction.audit.append({ actor: 'a', action: 'b.c' })).rejects.toThrow(AuthenticationError);
+    currentKey = apiKey;
+    await expect(clientWithKeyFunction.audit.append({ actor: 'a', action: 'b.c' })).resolves.toMatchObject({ ok: true });
   });
 });

@@ -47,7 +47,7 @@ describe('a time that is longer than a timer supports', () => {
     expect(receiptOf(recorded)?.attempts).toBe(1);
   });
 
-  test('in Retry-After keeps events and runs queued without wake-ups', async () => {
+  test('in Retry-After keeps events and runs queued without further requests', async () => {
     const client = clientOf({ logger: {}, telemetry: { flushIntervalMs: 10 } });
     server.setHandlers(respond.reject(429, 'rate_limited', { 'retry-after': '999999999' }));
     client.telemetry.emit(event);

@@ -230,7 +230,7 @@ describe('a process that exits', () => {
     expect(receivedIds()).toEqual(['0,1,2', '0,1,2', '0,1,2']);
   });
 
-  test('sends a run that was not ended, with the outcome failure and its steps', async () => {
+  test('sends a run that was not ended, with the outcome failure and its spans', async () => {
     server.setHandlers(respond.good());
     await end('0', '10000', 'forgotten');
     expect(server.received.map(({ body }) => body)).toMatchObject([

@@ -20,14 +20,14 @@ async function clientOfNewWorkspace(telemetry: TelemetryOptions = {}) {
   const tenantId = await server.workspace();
   const { fetch, sent } = countingFetch();
   const client = new Countersign({ baseUrl: server.url, apiKey: await server.key(tenantId), fetch, telemetry });
-  const stored = async () =>
+  const readTraceIds = async () =>
     (
       await server.database.sql<{ trace_id: string }>(
         'SELECT trace_id FROM countersign.telemetry_events WHERE tenant_id = $1 ORDER BY trace_id',
         [tenantId],
       )
     ).map(({ trace_id }) => trace_id);
-  return { client, sent, stored };
+  return { client, sent, readTraceIds };
 }
 
 const event = (id: string | number, more: object = {}): TelemetryEvent => ({
@@ -39,18 +39,18 @@ const ids = (count: number) => Array.from({ length: count }, (_, index) => `run-
 
 describe('telemetry on the real server', () => {
   test('sends events in batches of 200, and flush() sends the rest', async () => {
-    const { client, sent, stored } = await clientOfNewWorkspace();
+    const { client, sent, readTraceIds } = await clientOfNewWorkspace();
     for (let index = 0; index < 450; index += 1) expect(client.telemetry.emit(event(index))).toBe(true);
     await client.telemetry.flush();
-    expect(await stored()).toEqual(ids(450));
+    expect(await readTraceIds()).toEqual(ids(450));
     expect(sent.map(({ body }) => body.events.length).sort()).toEqual([200, 200, 50]);
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 450, rejected: 0, dropped: 0 });
   });
 
   test('sends an incomplete batch after the interval', async () => {
-    const { client, stored } = await clientOfNewWorkspace({ flushIntervalMs: 20 });
+    const { client, readTraceIds } = await clientOfNewWorkspace({ flushIntervalMs: 20 });
     client.telemetry.emit(event('late'));
-    await expect.poll(stored).toEqual(['run-late']);
+    await expect.poll(readTraceIds).toEqual(['run-late']);
   });
 
   test('sends an event as it was when it was emitted, despite later changes', async () => {
@@ -66,11 +66,11 @@ describe('telemetry on the real server', () => {
 
   test('reports an invalid event with the paths of its errors and stores the rest of its batch', async () => {
     const rejected: RejectedEvent[] = [];
-    const { client, stored, sent } = await clientOfNewWorkspace({ onRejected: (each) => rejected.push(each) });
+    const { client, readTraceIds, sent } = await clientOfNewWorkspace({ onRejected: (each) => rejected.push(each) });
     for (let index = 0; index < 30; index += 1)
       client.telemetry.emit(index === 17 ? event(index, { latency_ms: -1, external_user_id: 'a@b.example' }) : event(index));
     await client.telemetry.flush();
-    expect(await stored()).toEqual(ids(30).filter((id) => id !== 'run-17'));
+    expect(await readTraceIds()).toEqual(ids(30).filter((id) => id !== 'run-17'));
     expect(rejected).toMatchObject([
       {
         event: event(17, { latency_ms: -1 }),
@@ -88,11 +88,11 @@ describe('telemetry on the real server', () => {
 
   test('finds all invalid events, even if one response cannot list all of them', async () => {
     const rejected: unknown[] = [];
-    const { client, stored } = await clientOfNewWorkspace({ onRejected: (each) => rejected.push(each.event) });
+    const { client, readTraceIds } = await clientOfNewWorkspace({ onRejected: (each) => rejected.push(each.event) });
     for (let index = 0; index < 200; index += 1)
       client.telemetry.emit(index % 4 === 0 ? event(index) : event(index, { outcome: '' }));
     await client.telemetry.flush();
-    expect((await stored()).length).toBe(50);
+    expect((await readTraceIds()).length).toBe(50);
     expect(rejected.length).toBe(150);
   });
 
@@ -100,70 +100,70 @@ describe('telemetry on the real server', () => {
     const rejected: { event: unknown; codes: string[] }[] = [];
     const onRejected = ({ event: bad, issues }: RejectedEvent) =>
       rejected.push({ event: bad, codes: issues.map(({ code }) => code) });
-    const { client, stored } = await clientOfNewWorkspace({ onRejected });
+    const { client, readTraceIds } = await clientOfNewWorkspace({ onRejected });
     let deep: unknown[] = [];
     for (let level = 0; level < 1200; level += 1) deep = [deep];
     for (let index = 0; index < 20; index += 1)
       client.telemetry.emit(index === 11 ? event(index, { input: deep }) : event(index));
     await client.telemetry.flush();
-    expect((await stored()).length).toBe(19);
+    expect((await readTraceIds()).length).toBe(19);
     expect(rejected).toEqual([{ event: event(11, { input: deep }), codes: ['too_deep'] }]);
   });
 
   test('limits requests to 1 MB of UTF-8 and sends a larger event alone', async () => {
-    const { client, sent, stored } = await clientOfNewWorkspace();
+    const { client, sent, readTraceIds } = await clientOfNewWorkspace();
     for (let index = 0; index < 20; index += 1) client.telemetry.emit(event(index, { output: '語'.repeat(100_000) }));
     client.telemetry.emit(event(20, { output: 'x'.repeat(2_000_000) }));
     await client.telemetry.flush();
-    expect((await stored()).length).toBe(21);
+    expect((await readTraceIds()).length).toBe(21);
     expect(sent.filter(({ bytes }) => bytes > 1_000_000).map(({ body }) => body.events.length)).toEqual([1]);
     expect(Math.max(...sent.map(({ body }) => body.events.length))).toBeGreaterThan(1);
   });
 
   test('reports an event that is too large for any request as rejected, and stores the others', async () => {
     const codes: string[] = [];
-    const { client, stored } = await clientOfNewWorkspace({
+    const { client, readTraceIds } = await clientOfNewWorkspace({
       batchBytesMax: 60_000_000,
       queueCharactersMax: 60_000_000,
       onRejected: ({ issues }) => codes.push(...issues.map(({ code }) => code)),
     });
     for (const id of ['a', 'b', 'c']) client.telemetry.emit(event(id, id === 'b' ? { output: 'x'.repeat(22_000_000) } : {}));
     await client.telemetry.flush();
-    expect(await stored()).toEqual(['run-a', 'run-c']);
+    expect(await readTraceIds()).toEqual(['run-a', 'run-c']);
     expect(codes).toEqual(['size_limit']);
   });
 
   test('the end of `await using` sends queued events, and later events are dropped', async () => {
     const dropped: DroppedEvents[] = [];
-    const { client, stored } = await clientOfNewWorkspace({ onDropped: (each) => dropped.push(each) });
+    const { client, readTraceIds } = await clientOfNewWorkspace({ onDropped: (each) => dropped.push(each) });
     {
       await using closing = client;
       closing.telemetry.emit(event('last'));
     }
-    expect(await stored()).toEqual(['run-last']);
+    expect(await readTraceIds()).toEqual(['run-last']);
     expect(client.telemetry.emit(event('too late'))).toBe(false);
     await client.close();
     expect(dropped).toEqual([{ count: 1, reason: 'closed' }]);
   });
 
   test('send() returns the response, or throws a ValidationError for an invalid event', async () => {
-    const { client, stored } = await clientOfNewWorkspace();
+    const { client, readTraceIds } = await clientOfNewWorkspace();
     expect(await client.telemetry.send(event('one'))).toEqual({ ok: true, ingested: 1 });
     expect(await client.telemetry.send([event('two'), event('three')])).toEqual({ ok: true, ingested: 2 });
     await expect(client.telemetry.send({ ...event('x'), outcome: '' })).rejects.toMatchObject({ name: 'ValidationError' });
-    expect((await stored()).length).toBe(3);
+    expect((await readTraceIds()).length).toBe(3);
   });
 });
 
 describe('telemetry queue', () => {
   test('drops and counts events beyond its limit, and reports the dropped events of one burst together', async () => {
     const dropped: DroppedEvents[] = [];
-    const { client, stored } = await clientOfNewWorkspace({ queueEventsMax: 10, onDropped: (each) => dropped.push(each) });
+    const { client, readTraceIds } = await clientOfNewWorkspace({ queueEventsMax: 10, onDropped: (each) => dropped.push(each) });
     const queued = ids(25).map((id) => client.telemetry.emit({ trace_id: id, outcome: 'success' }));
     expect(queued.filter((isQueued) => isQueued).length).toBe(10);
     await client.telemetry.flush();
     expect(dropped).toEqual([{ count: 15, reason: 'queue_full' }]);
-    expect((await stored()).length).toBe(10);
+    expect((await readTraceIds()).length).toBe(10);
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 10, rejected: 0, dropped: 15 });
   });
 
@@ -184,7 +184,7 @@ describe('telemetry queue', () => {
       reported.push(each);
       throw new Error('the host is broken');
     };
-    const { client, stored } = await clientOfNewWorkspace({
+    const { client, readTraceIds } = await clientOfNewWorkspace({
       onDropped,
       onRejected: (async () => Promise.reject(new Error('so too'))) as never,
     });
@@ -199,6 +199,6 @@ describe('telemetry queue', () => {
     client.telemetry.emit({} as never);
     await client.telemetry.flush();
     expect(reported).toEqual([{ count: 9, reason: 'not_json' }]);
-    expect(await stored()).toEqual(['run-good']);
+    expect(await readTraceIds()).toEqual(['run-good']);
   });
 });

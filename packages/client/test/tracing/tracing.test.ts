@@ -92,11 +92,11 @@ describe('a run', () => {
 
   test('does not mix its spans with those of concurrent runs', async () => {
     const { client, sent } = await clientOfNewWorkspace();
-    const one = (name: string) =>
+    const recordRun = (name: string) =>
       client.traces.run({ agent_name: name }, async () => {
         for (let step = 0; step < 3; step += 1) await client.traces.span(llm(`${name}-${step}`), () => sleep(Math.random() * 5));
       });
-    await Promise.all(['a', 'b', 'c'].map(one));
+    await Promise.all(['a', 'b', 'c'].map(recordRun));
     await client.flush();
     for (const { body } of sent)
       expect(namesWithParents(body)).toEqual([0, 1, 2].map((step) => [`${body.agent_name}-${step}`, undefined]));
@@ -296,20 +296,20 @@ describe('a trace that is sent in several requests', () => {
   const spans = (count: number, more: Partial<Span> = {}) =>
     Array.from(
       { length: count },
-      (_, place): Span => ({ span_id: `s${place}`, kind: 'tool', name: 't', prompt_tokens: 1, ...more }),
+      (_, index): Span => ({ span_id: `s${index}`, kind: 'tool', name: 't', prompt_tokens: 1, ...more }),
     );
 
   test('is split by number of spans and size, and the service merges the parts', async () => {
     const { client, sent } = await clientOfNewWorkspace();
-    const many = await client.traces.send({ trace_id: 'many', agent_name: 'bot', outcome: 'blocked', spans: spans(1200) });
-    expect(many).toMatchObject({ trace_id: 'many', spans_ingested: 1200, tokens: 1200 });
+    const manySpans = await client.traces.send({ trace_id: 'many', agent_name: 'bot', outcome: 'blocked', spans: spans(1200) });
+    expect(manySpans).toMatchObject({ trace_id: 'many', spans_ingested: 1200, tokens: 1200 });
     expect(sent.map(({ body }) => [body.spans.length, body.outcome, body.agent_name])).toEqual([
       [500, 'blocked', 'bot'],
       [500, undefined, 'bot'],
       [200, undefined, 'bot'],
     ]);
-    const large = await client.traces.send({ trace_id: 'large', spans: spans(10, { output: '語'.repeat(1_500_000) }) });
-    expect(large).toMatchObject({ spans_ingested: 10, tokens: 10 });
+    const largeSpans = await client.traces.send({ trace_id: 'large', spans: spans(10, { output: '語'.repeat(1_500_000) }) });
+    expect(largeSpans).toMatchObject({ spans_ingested: 10, tokens: 10 });
   });
 
   test('stays below the limit of the service with fields of the run and spans of the maximum length', () => {

@@ -36,8 +36,8 @@ beforeAll(async () => {
   tenantId = await server.workspace();
   client = new Countersign({ baseUrl: server.url, apiKey: await server.key(tenantId) });
   token = await mintKey(server.open.pool, tenantId, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
-  for (let place = 0; place < 5; place += 1)
-    await client.audit.append({ actor: 'ci', action: 'test.ran', subject: 'ünï', metadata: { place } });
+  for (let index = 0; index < 5; index += 1)
+    await client.audit.append({ actor: 'ci', action: 'test.ran', subject: 'ünï', metadata: { index } });
   await client.evaluations.record({ name: 'nightly', agent_name: 'bot', pass_rate: 92.5 });
   decision = await client.governance.checkPromotion({ agent_name: 'bot' });
   decisionKey = Buffer.from(deriveDecisionKey(server.open.secrets.masterSecret, tenantId, decision.key_id)).toString('hex');
@@ -232,7 +232,7 @@ describe('an export', () => {
 
   test('is rejected, with the number of the first row that is altered, missing or of another workspace', async () => {
     const text = await get('/api/ledger/audit/entries');
-    const altered = text.replace('"place":2', '"place":7');
+    const altered = text.replace('"index":2', '"index":7');
     expect(await verifyLedger(altered)).toMatchObject({
       ok: false,
       entries: 2,

@@ -97,7 +97,7 @@ test('the paths of the client match the operations', () => {
   );
 });
 
-test('of the error table, the client retries only rate_limited, request_timeout and the errors with status 503', () => {
+test('the client retries only these errors of the error table: rate_limited, request_timeout and all with status 503', () => {
   const retried = Object.values(ERRORS).filter(({ status }) =>
     isRetryable(apiError({ status, code: undefined, requestId: undefined, issues: [], retryAfterMs: undefined })),
   );
