@@ -66,10 +66,10 @@ const exportedNames = (text: string): string[] =>
 
 function exportOf(file: string, text: string, name: string): Export {
   const start = text.search(new RegExp(`^${DECLARED} ${name}\\b`, 'm'));
-  const before = text.slice(0, Math.max(start, 0)).trimEnd();
-  if (start < 0 || !before.endsWith('*/')) throw new Error(`${name} of ${file} has no docstring`);
-  const docstring = before
-    .slice(before.lastIndexOf('/**') + 3, -2)
+  const textBefore = text.slice(0, Math.max(start, 0)).trimEnd();
+  if (start < 0 || !textBefore.endsWith('*/')) throw new Error(`${name} of ${file} has no docstring`);
+  const docstring = textBefore
+    .slice(textBefore.lastIndexOf('/**') + 3, -2)
     .replaceAll(/^[ \t]*\* ?/gm, '')
     .trim();
   const code = text
@@ -86,15 +86,15 @@ function exportOf(file: string, text: string, name: string): Export {
  */
 function endOf(text: string, start: number): number {
   let depth = 0;
-  const parts = /\/\*[\s\S]*?\*\/|'[^'\n]*'|=>|[{}()[\];<>]/g;
-  parts.lastIndex = start;
+  const tokenPattern = /\/\*[\s\S]*?\*\/|'[^'\n]*'|=>|[{}()[\];<>]/g;
+  tokenPattern.lastIndex = start;
   const isBlock = /^export (?:declare )?(?:class|interface)/.test(text.slice(start));
-  for (let part = parts.exec(text); part !== null; part = parts.exec(text)) {
-    const [token] = part;
+  for (let match = tokenPattern.exec(text); match !== null; match = tokenPattern.exec(text)) {
+    const [token] = match;
     if (token.length > 1) continue;
     if ('{(['.includes(token)) depth += 1;
     if ('})]'.includes(token)) depth -= 1;
-    if (depth === 0 && (isBlock ? token === '}' : token === ';')) return part.index + 1;
+    if (depth === 0 && (isBlock ? token === '}' : token === ';')) return match.index + 1;
   }
   return text.length;
 }

@@ -109,8 +109,8 @@ function commentOf({ description, default: fallback }: Schema, indent: string): 
 }
 
 function typeOf(schema: Schema): string {
-  const known = names.get(schema);
-  if (known !== undefined) return known;
+  const knownName = names.get(schema);
+  if (knownName !== undefined) return knownName;
   if (schema['x-schema'] !== undefined) return `${typeOf(schema['x-schema'])} | null`;
   if (schema.enum !== undefined) return schema.enum.map(literal).join(' | ');
   if (schema.type === undefined) return 'unknown';

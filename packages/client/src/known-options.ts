@@ -10,8 +10,8 @@ export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
 export function rejectUnknownOption<Options extends object>(prefix: string, options: Options, names: OptionNames<Options>): void {
   if (typeof options !== 'object' || options === null)
     throw new ConfigurationError(`${prefix === '' ? 'the options' : prefix.slice(0, -1)} must be an object`);
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
-  if (unknown === undefined) return;
-  const known = Object.keys(names).map((name) => prefix + name);
-  throw new ConfigurationError(`unknown option ${prefix}${unknown}; the options are ${known.join(', ')}`);
+  const unknownName = Object.keys(options).find((name) => !Object.hasOwn(names, name));
+  if (unknownName === undefined) return;
+  const knownNames = Object.keys(names).map((name) => prefix + name);
+  throw new ConfigurationError(`unknown option ${prefix}${unknownName}; the options are ${knownNames.join(', ')}`);
 }

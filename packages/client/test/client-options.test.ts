@@ -39,10 +39,10 @@ describe('options', () => {
     ['an unknown option of traces', { traces: { onunsent: () => undefined } as never }, /unknown option traces\.onunsent/],
     ['0 attempts', { retries: { attemptsMax: 0 } }, /retries.attemptsMax/],
   ])('with %s are rejected; the message names the reason and contains no key', (_, options, message) => {
-    const make = () => clientOf(options);
-    expect(make).toThrow(ConfigurationError);
-    expect(make).toThrow(message);
-    expect(make).not.toThrow(/secretsecret/);
+    const createClient = () => clientOf(options);
+    expect(createClient).toThrow(ConfigurationError);
+    expect(createClient).toThrow(message);
+    expect(createClient).not.toThrow(/secretsecret/);
   });
 
   test.each([
@@ -53,12 +53,15 @@ describe('options', () => {
     ['http://[::1]:7300', 'http://[::1]:7300/api/public/audit'],
     ['http://localhost:7300', 'http://localhost:7300/api/public/audit'],
   ])('resolve the base address %s to the URL %s', async (baseUrl, url) => {
-    const { fetch, sent } = countingFetch(
+    const { fetch, requests } = countingFetch(
       async () => new Response('{"ok":true}', { headers: { 'content-type': 'application/json' } }),
     );
     await clientOf({ baseUrl, fetch }).audit.append({ actor: 'a', action: 'b.c' });
-    expect(sent[0]?.url).toBe(url);
-    expect(sent[0]?.headers).toMatchObject({ authorization: `Bearer ${apiKey}`, 'user-agent': `countersign-client/${VERSION}` });
+    expect(requests[0]?.url).toBe(url);
+    expect(requests[0]?.headers).toMatchObject({
+      authorization: `Bearer ${apiKey}`,
+      'user-agent': `countersign-client/${VERSION}`,
+    });
   });
 
   test('allow plain http to another machine with insecureHttp', () => {
@@ -87,19 +90,19 @@ describe('environment variables', () => {
   afterEach(() => vi.unstubAllEnvs());
   const sendEntry = async (options?: ClientOptions) => {
     const respond = async () => new Response('{"ok":true}', { headers: { 'content-type': 'application/json' } });
-    const { fetch, sent } = countingFetch(respond);
+    const { fetch, requests } = countingFetch(respond);
     await new Countersign({ fetch, ...options }).audit.append({ actor: 'a', action: 'b.c' });
-    return [sent[0]?.url, sent[0]?.headers.authorization];
+    return [requests[0]?.url, requests[0]?.headers.authorization];
   };
 
   test('set the address and the key, and options override them', async () => {
     vi.stubEnv('COUNTERSIGN_URL', 'https://countersign.example');
     vi.stubEnv('COUNTERSIGN_API_KEY', `${apiKey}\n`);
     expect(await sendEntry()).toEqual(['https://countersign.example/api/public/audit', `Bearer ${apiKey}`]);
-    const other = apiKey.replace('5f0c', '0000');
-    expect(await sendEntry({ baseUrl: 'https://other.example', apiKey: other })).toEqual([
+    const otherKey = apiKey.replace('5f0c', '0000');
+    expect(await sendEntry({ baseUrl: 'https://other.example', apiKey: otherKey })).toEqual([
       'https://other.example/api/public/audit',
-      `Bearer ${other}`,
+      `Bearer ${otherKey}`,
     ]);
     expect(() => new Countersign()).not.toThrow();
   });

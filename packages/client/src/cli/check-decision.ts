@@ -128,7 +128,7 @@ function contradiction(decision: PromotionDecision, request: GateRequest): strin
   return insufficientEvidence(decision, evaluation, request);
 }
 
-/** Why the evidence of an allowed decision does not support it. */
+/** Why the evaluation of an allowed decision does not support the verdict; undefined if it does. */
 function insufficientEvidence(
   decision: PromotionDecision,
   evaluation: DecidedEvaluation,

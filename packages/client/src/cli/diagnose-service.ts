@@ -152,7 +152,7 @@ const REMEDIES: readonly [RegExp, string][] = [
   [/^(ECONNRESET|UND_ERR_SOCKET)$/, 'the connection was closed: check http: or https:, and any proxy'],
 ];
 
-/** The clock difference in seconds above which the gate rejects decisions (its default --clock-skew). */
+/** The clock difference in seconds above which the gate rejects decisions: the default of its option --clock-skew. */
 const SKEW_SECONDS_MAX = 60;
 
 /** Compares the clocks by the Date header of the response. */

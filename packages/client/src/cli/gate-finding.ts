@@ -34,7 +34,7 @@ export interface ReportContext {
   junit: string | undefined;
 }
 
-/** The finding in words, the same for every output. */
+/** The values of a finding that every output shows. */
 export interface GateSummary {
   outcome: 'allowed' | 'blocked' | 'pending' | 'undecided';
   exitCode: number;

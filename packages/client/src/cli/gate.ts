@@ -81,8 +81,8 @@ Before the request, the gate removes older files of --output, --attestation and 
     const skewMs = readSkew(values['clock-skew'] ?? '60s');
     const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait, 0);
     const portalUrl = values['portal-url'] ?? session.variable('COUNTERSIGN_PORTAL_URL') ?? session.address(values);
-    // The files are prepared before the request, so that no decision is lost. Once a decision has used an approval, the approval cannot be
-    // withdrawn.
+    // The files are prepared before the request, because a decision that cannot be written is lost. By then, the decision may have used an
+    // approval, which can no longer be withdrawn.
     for (const path of [output, attestation, junit]) if (path !== undefined) prepareFile(path);
     const client = await session.client(values);
     const requirements = { request, trustSettings, skewMs, wantsAttestation: attestation !== undefined };

@@ -14,8 +14,8 @@ type NamedPaths = Record<string, string | undefined>;
 export function requireDifferentFiles(session: Session, outputs: NamedPaths, trust: TrustOptions): void {
   const optionOf = new Map<string, string>();
   for (const [option, path] of entriesOf(outputs)) {
-    const other = optionOf.get(resolve(path));
-    if (other !== undefined) throw sameFile(other, option);
+    const otherOption = optionOf.get(resolve(path));
+    if (otherOption !== undefined) throw sameFile(otherOption, option);
     optionOf.set(resolve(path), option);
     for (const [input, keyPath] of keyFiles(session, trust)) if (isSameFile(path, keyPath)) throw sameFile(input, option);
   }
@@ -34,4 +34,4 @@ const keyFiles = (session: Session, { trust, 'verify-key': keys = [] }: TrustOpt
 const entriesOf = (paths: NamedPaths): [string, string][] =>
   Object.entries(paths).filter((each): each is [string, string] => each[1] !== undefined);
 
-const sameFile = (one: string, other: string) => wrongUse(`${one} and ${other} name the same file`);
+const sameFile = (one: string, otherOption: string) => wrongUse(`${one} and ${otherOption} name the same file`);

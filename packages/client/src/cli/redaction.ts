@@ -1,4 +1,4 @@
-/** A key of either kind in a text. Its prefix may be printed, its secret never. */
+/** An ingestion key or a read token in a text. The prefix of a key may be printed, its secret never. */
 const KEY = /aa_(live|read)_([0-9a-f]{12})\.[A-Za-z0-9_-]+/g;
 
 /** Whether a text contains a key with a secret. */

@@ -72,13 +72,15 @@ async function findingWithSuccessors(
 ): Promise<Finding> {
   const { trustSettings } = requirements;
   if (!finding.fault?.startsWith(SIGNATURE_REJECTED) || trustSettings.trustFile === undefined) return finding;
-  const published = await requestSuccessors(trustSettings.trustFile);
+  const publishedResult = await requestSuccessors(trustSettings.trustFile);
   const secondFinding =
-    published.trustFile === undefined
+    publishedResult.trustFile === undefined
       ? finding
-      : reportSuccessor(checkAgainst({ ...requirements, trustSettings: withTrustFile(trustSettings, published.trustFile) }));
-  if (!secondFinding.fault?.startsWith(SIGNATURE_REJECTED) || published.problem === undefined) return secondFinding;
-  return { ...secondFinding, fault: `${secondFinding.fault}; ${shortLine(published.problem, 800)}` };
+      : reportSuccessor(
+          checkAgainst({ ...requirements, trustSettings: withTrustFile(trustSettings, publishedResult.trustFile) }),
+        );
+  if (!secondFinding.fault?.startsWith(SIGNATURE_REJECTED) || publishedResult.problem === undefined) return secondFinding;
+  return { ...secondFinding, fault: `${secondFinding.fault}; ${shortLine(publishedResult.problem, 800)}` };
 }
 
 /** Notes in an accepted finding that the trust file lacks the key. Without the service, this file cannot verify the attestation. */

@@ -37,7 +37,7 @@ export class Session {
     this.terminal.out(this.redaction.apply(text));
   }
 
-  /** Writes a line for people to stderr; nothing with --json. */
+  /** Writes a line for people to stderr, but not with --json. */
   say(line: string): void {
     if (!this.json) this.warn(line);
   }

@@ -19,8 +19,9 @@ export interface TrustFileInput extends TrustFileContent {
 export const SUCCESSION_CHECKS: SuccessionChecks = { sha256, verify: verifyEd25519 };
 
 /**
- * The trust file from the first of --trust, COUNTERSIGN_TRUST_FILE and COUNTERSIGN_TRUST (its text) that is set; undefined if none is set.
- * Throws a CommandError if it cannot be read or is not a valid trust file.
+ * The trust file from the first of --trust, COUNTERSIGN_TRUST_FILE and COUNTERSIGN_TRUST that is set; undefined if none is set.
+ * COUNTERSIGN_TRUST contains the text of the file, the others its path. Throws a CommandError if the file cannot be read or is not a valid
+ * trust file.
  */
 export function readTrustFileInput(session: Session, option: string | undefined): TrustFileInput | undefined {
   const location = option ?? session.variable('COUNTERSIGN_TRUST_FILE') ?? variableLocation(session, 'COUNTERSIGN_TRUST');
@@ -51,29 +52,29 @@ export interface PublishedKeyResult {
   problem: string | undefined;
 }
 
-/** Reads the published keys of a service. Adds to the trust file the keys that its own keys, or their successors, have signed. */
+/** Reads the published keys of a service. Adds those to the trust file that are proven successors of the file's live keys. */
 export async function askForSuccessors(session: Session, address: string, file: TrustFileInput): Promise<PublishedKeyResult> {
-  const published = await publishedKeys(session, address);
-  const { proven, unproven } = followSuccessors(liveKeys(file), published, SUCCESSION_CHECKS);
+  const listedKeys = await publishedKeys(session, address);
+  const { proven, unproven } = followSuccessors(liveKeys(file), listedKeys, SUCCESSION_CHECKS);
   const trustFile = proven.length === 0 ? undefined : { ...file, keys: [...file.keys, ...proven] };
   const unprovenLiveKey = unproven.find(({ key: { retiredAt } }) => retiredAt === undefined);
-  return { trustFile, problem: problemOf(published, file, unprovenLiveKey?.fault) };
+  return { trustFile, problem: problemOf(listedKeys, file, unprovenLiveKey?.fault) };
 }
 
 function problemOf(
-  published: readonly PublishedKey[],
+  listedKeys: readonly PublishedKey[],
   file: TrustFileInput,
   successionFault: string | undefined,
 ): string | undefined {
   const why = successionFault === undefined ? '' : ` (${successionFault})`;
   const renew = `renew the file with \`${renewCommand(file.workspace.name)}\` on the server, not from this address`;
-  const instances = new Set(published.map(({ note_key: key = '' }) => key.split('+')[0]!));
+  const instances = new Set(listedKeys.map(({ note_key: key = '' }) => key.split('+')[0]!));
   if (instances.size > 0 && file.keys.every(({ noteKey }) => !instances.has(noteKey.name)))
     return `the trust file is of another instance: ${file.source} is of ${file.keys[0]!.noteKey.name}, but the service is ${[...instances].join(', ')}`;
-  const retired = published.find(({ x, retired_at: end }) => end !== undefined && file.keys.some((key) => key.x === x));
+  const retired = listedKeys.find(({ x, retired_at: end }) => end !== undefined && file.keys.some((key) => key.x === x));
   if (retired !== undefined)
     return `the key of the trust file ${file.source} was retired at ${retired.retired_at}, and it did not sign the current key${why}: ${renew}`;
-  if (published.length > 0 && !published.some(({ x }) => file.keys.some((key) => key.x === x)))
+  if (listedKeys.length > 0 && !listedKeys.some(({ x }) => file.keys.some((key) => key.x === x)))
     return `the service does not list the keys of the trust file ${file.source}${why}: ${renew}`;
   return undefined;
 }

@@ -94,7 +94,7 @@ function requireNoOtherTrust(
 const KEY_FILE_VARIABLE = 'COUNTERSIGN_VERIFY_KEY_FILE';
 const KEY_VARIABLE = 'COUNTERSIGN_VERIFY_KEY';
 
-/** Variables are often set where no review of the command sees them. So only the trust file is trusted, and not a key in a variable. */
+/** Variables are often set without a review. So if there is a trust file, keys in variables are not trusted. */
 function warnOfIgnoredKeys(session: Session, { source }: TrustFileInput): void {
   const names = [KEY_FILE_VARIABLE, KEY_VARIABLE].filter((name) => session.variable(name) !== undefined);
   if (names.length === 0) return;
@@ -199,11 +199,11 @@ function addKeys(session: Session, source: string, text: string, trustSettings: 
   }
 }
 
-/** Adds a key unless another source has it. If one of the sources says that the key is retired, it counts as retired. */
+/** Adds a key unless another source has it. If one of the sources lists the key as retired, the key counts as retired. */
 function addPublicKey(keys: PublicKey[], added: PublicKey): void {
-  const known = keys.find(({ x }) => x === added.x);
-  if (known === undefined) keys.push(added);
-  else known.retired_at ??= added.retired_at;
+  const knownKey = keys.find(({ x }) => x === added.x);
+  if (knownKey === undefined) keys.push(added);
+  else knownKey.retired_at ??= added.retired_at;
 }
 
 /** Why a JWKS is rejected: a key is listed twice, or not signed by its predecessor in the list. Undefined if it is accepted. */

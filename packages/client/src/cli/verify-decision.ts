@@ -52,16 +52,16 @@ message, required_threshold, max_age_hours and harness_id (--json prints the dec
       throw wrongUse(
         'no key: give --trust, --verify-key, COUNTERSIGN_TRUST_FILE, COUNTERSIGN_TRUST, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
       );
-    const opened = open(path, textOf(path), trustSettings);
+    const openResult = open(path, textOf(path), trustSettings);
     const fault =
-      'fault' in opened
-        ? opened.fault
-        : (workspaceFault(opened.decision, trustSettings) ?? evidenceFileFault(opened.decision, values.evidence));
-    if (fault !== undefined || 'fault' in opened) {
+      'fault' in openResult
+        ? openResult.fault
+        : (workspaceFault(openResult.decision, trustSettings) ?? evidenceFileFault(openResult.decision, values.evidence));
+    if (fault !== undefined || 'fault' in openResult) {
       session.writeResult({ genuine: false, fault }, [`NOT GENUINE: ${shortLine(fault!, 800)}`]);
       return 'no';
     }
-    const { decision, by } = opened;
+    const { decision, by } = openResult;
     const outcome = decision.allowed ? 'allowed' : 'blocked';
     session.writeResult(
       { genuine: true, verified_by: by, decision, ...(values.evidence === undefined ? {} : { evidence: true }) },
@@ -86,13 +86,13 @@ const evidenceFileFault = (decision: PromotionDecision, path: string | undefined
 function open(path: string, text: string, trustSettings: TrustSettings): OpenResult {
   const value = parseJson(text);
   if (value === undefined) throw wrongUse(`${JSON.stringify(path)} is not JSON`);
-  const opened =
+  const openResult =
     value !== null && typeof value === 'object' && 'payloadType' in value
       ? openEnvelope(text, trustSettings)
       : openSigned(text, value, trustSettings);
-  if ('fault' in opened) return opened;
-  const fault = shapeFault(opened.decision);
-  return fault === undefined ? opened : { fault };
+  if ('fault' in openResult) return openResult;
+  const fault = shapeFault(openResult.decision);
+  return fault === undefined ? openResult : { fault };
 }
 
 function openSigned(text: string, value: unknown, { decisionKeys, publicKeys, trustFile }: TrustSettings): OpenResult {

@@ -62,7 +62,7 @@ const LISTED_MAX = 12;
  * not `accuracy`, or its reducer is not the mean, the caller must name the metric.
  * @throws ImportError if no metric or more than one matches, if the caller must name the metric, or if its value is not from 0 to 1
  */
-export function chosenMetric(results: Members, { metric: requested, epochs }: MetricChoice & { epochs: number }): ChosenMetric {
+export function chooseMetric(results: Members, { metric: requested, epochs }: MetricChoice & { epochs: number }): ChosenMetric {
   const candidates = candidatesOf(results);
   const names = candidates.map(({ name }) => name);
   const metricList = candidates.length === 0 ? 'the log has none' : `the log has ${names.slice(0, LISTED_MAX).join(', ')}`;

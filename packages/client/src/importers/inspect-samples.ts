@@ -47,16 +47,16 @@ const contradictionError = (why: string): ImportError =>
 
 /** Throws an ImportError if a sample is listed twice in one epoch. */
 function requireDistinct(samples: readonly unknown[]): void {
-  const known = new Set<string>();
+  const listedKeys = new Set<string>();
   for (const sample of samples) {
     const [id, epoch] = [memberOf(sample, 'id'), memberOf(sample, 'epoch')];
     if (typeof id !== 'number' && typeof id !== 'string') continue;
     const key = `${JSON.stringify(id)} ${isCount(epoch) ? epoch : 1}`;
-    if (known.has(key))
+    if (listedKeys.has(key))
       throw contradictionError(
         `it lists the sample ${JSON.stringify(id).slice(0, 60)} of epoch ${isCount(epoch) ? epoch : 1} more than once`,
       );
-    known.add(key);
+    listedKeys.add(key);
   }
 }
 

@@ -7,7 +7,7 @@ import {
   requireWhole,
 } from './imported-evaluation.ts';
 import { epochsOf, inspectCompleteness } from './inspect-completeness.ts';
-import { chosenMetric, coverageOf, type MetricChoice, withSamples } from './inspect-metric.ts';
+import { chooseMetric, coverageOf, type MetricChoice, withSamples } from './inspect-metric.ts';
 import { archivedReductions } from './inspect-reductions.ts';
 import { provenPasses, samplesOf } from './inspect-samples.ts';
 import { runMomentOf } from './moments.ts';
@@ -84,7 +84,7 @@ function finishedOutcome(
   const { completeness, why } = inspectCompleteness(spec, results);
   requireWhole(completeness, why, choice);
   const runs = { total, completed, epochs: epochsOf(spec) };
-  const metric = chosenMetric(results, { ...choice, epochs: runs.epochs });
+  const metric = chooseMetric(results, { ...choice, epochs: runs.epochs });
   const { covered, passed: countedPasses } = coverageOf(withSamples(metric, runs, reductions), runs);
   const passed = provenPasses(log, spec, metric, { total, passed: countedPasses });
   const passRate = Math.floor((passed / total) * 1_000_000 * (1 + ROUNDING_ERROR)) / 10_000;
@@ -117,6 +117,6 @@ function categoryOf(log: Members, spec: Members): { category?: string } {
 
 function suiteOfTask({ task, task_version: version }: Members): Pick<ImportedEvaluation, 'suite'> {
   const name = labelOf(task);
-  const label = labelOf(typeof version === 'number' ? String(version) : version);
-  return name === undefined ? {} : { suite: { name, ...(label === undefined ? {} : { version: label }) } };
+  const versionLabel = labelOf(typeof version === 'number' ? String(version) : version);
+  return name === undefined ? {} : { suite: { name, ...(versionLabel === undefined ? {} : { version: versionLabel }) } };
 }

@@ -68,7 +68,7 @@ function nameOf(root: Element): string | undefined {
   return labelOf(root.attributes.name, suites.length === 1 ? suites[0]!.attributes.name : undefined);
 }
 
-/** The number of contradictions, and of unknown elements, listed in the notes. */
+/** The maximum number of contradictions, and of unknown elements, in the notes. */
 const LISTED_MAX = 5;
 
 function notesOf(

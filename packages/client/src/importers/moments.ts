@@ -1,8 +1,8 @@
 /** An RFC 3339 time with its time zone. */
-const WITH_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i;
+const TIME_WITH_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i;
 
 /** An RFC 3339 time without its time zone. */
-const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?$/;
+const TIME_WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?$/;
 
 /**
  * The time of a timestamp, in UTC to the millisecond. Undefined if the timestamp is invalid or before 1970, or if it has no time zone and
@@ -10,7 +10,11 @@ const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?$/;
  */
 export function momentOf(timestamp: unknown, { writesUtc = false } = {}): string | undefined {
   if (typeof timestamp !== 'string') return undefined;
-  const zoned = WITH_ZONE.test(timestamp) ? timestamp : writesUtc && WITHOUT_ZONE.test(timestamp) ? `${timestamp}Z` : undefined;
+  const zoned = TIME_WITH_ZONE.test(timestamp)
+    ? timestamp
+    : writesUtc && TIME_WITHOUT_ZONE.test(timestamp)
+      ? `${timestamp}Z`
+      : undefined;
   if (zoned === undefined || !isDay(zoned.slice(0, 10))) return undefined;
   const ms = Date.parse(zoned.replace(' ', 'T').replace(/(\.\d{3})\d+/, '$1'));
   return ms >= 0 ? new Date(ms).toISOString() : undefined;

@@ -22,8 +22,8 @@ export class Evaluations {
   }
 
   /**
-   * Records the outcome of an evaluation run with its cases, time, suite and artifact. It counts like one recorded with `record`. Its age
-   * is measured from `evaluated_at` or the time of recording, whichever is earlier. The result contains the pass rate that counts.
+   * Records the outcome of an evaluation run with its cases, time, suite and artifact. It counts like an evaluation that `record` records.
+   * Its age is measured from `evaluated_at` or the time of recording, whichever is earlier. The result contains the pass rate that counts.
    * An older server without this endpoint causes a NotFoundError, and nothing is recorded.
    * @throws ConfigurationError if the body is not JSON, or an option or the API key is malformed; ApiError for an error status;
    * ConnectionError, TimeoutError or UnexpectedAnswerError; or the reason of `options.signal`.

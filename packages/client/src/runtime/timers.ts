@@ -20,7 +20,7 @@ export function backgroundTimer(work: () => void, ms: number): () => void {
   return () => clearTimeout(timer as number);
 }
 
-/** Waits for a promise that never rejects, up to a time limit. */
+/** Waits up to a time limit for a promise. The promise must never reject. */
 export async function waitAtMost(work: Promise<void>, ms: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const over = new Promise<void>((resolve) => {

@@ -70,9 +70,9 @@ export class Delivery {
     if (counts.settled >= counts.accepted) return Promise.resolve();
     this.#dueUpTo = counts.accepted;
     this.#backoff.resume();
-    const done = new Promise<void>((resolve) => this.#waiters.push({ target: counts.accepted, resolve }));
+    const flushed = new Promise<void>((resolve) => this.#waiters.push({ target: counts.accepted, resolve }));
     this.#runAfterPause();
-    return done;
+    return flushed;
   }
 
   /** Sends the queued events. Drops unsent events after the time limit, or as soon as the service is unavailable. Never rejects. */
@@ -93,7 +93,7 @@ export class Delivery {
     this.#becomeIdle();
   }
 
-  /** Starts as many senders as allowed. After a failed round there is only one. */
+  /** Starts as many senders as allowed. After a failed round, only one sender is allowed. */
   #run(): void {
     this.#isStarting = false;
     while (this.#activeSenders < (this.#backoff.isHealthy ? this.#settings.requestsMax : 1) && this.#hasDue()) {

@@ -13,7 +13,7 @@ export interface BatchBounds {
 
 /**
  * Queued events as JSON texts, built when the events are emitted. So later changes of the objects have no effect, invalid values are found
- * at once, and a text needs less memory than its objects.
+ * at once, and a text needs less memory than the object of the event.
  */
 export class EventQueue {
   readonly #bounds: QueueBounds;

@@ -51,7 +51,7 @@ const NAMES: OptionNames<TelemetryOptions> = {
 /** The maximum number of events that the service accepts in one request. */
 const SERVICE_EVENTS_MAX = 200;
 
-/** Checks the options. Throws a ConfigurationError that names the wrong one. */
+/** Checks the options. Throws a ConfigurationError that names the wrong option. */
 export function readTelemetryOptions(options: TelemetryOptions = {}): TelemetrySettings {
   rejectUnknownOption('telemetry.', options, NAMES);
   const eventsMax = positiveOption('telemetry.batchEventsMax', options.batchEventsMax, SERVICE_EVENTS_MAX);

@@ -101,9 +101,9 @@ export class RunQueue {
     const { accepted, settled } = this.counts;
     if (settled >= accepted) return Promise.resolve();
     this.#backoff.resume();
-    const done = new Promise<void>((resolve) => this.#waiters.push({ target: accepted, resolve }));
+    const flushed = new Promise<void>((resolve) => this.#waiters.push({ target: accepted, resolve }));
     this.#run();
-    return done;
+    return flushed;
   }
 
   /** Sends the queued runs. Drops unsent runs after the time limit, or as soon as the service is unavailable. Never rejects. */

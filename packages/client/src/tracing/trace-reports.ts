@@ -56,8 +56,8 @@ export class TraceReports {
   reportRejected(documents: RunDocuments, error: ApiError): void {
     const { onRejected } = this.#callbacks;
     const { issues, requestId } = error;
-    const [place = ''] = issues.map(({ path, code }) => ` at ${path}: ${code}`);
-    this.#notify('onRejected', 'error', `a run was rejected: ${error.status} ${error.code ?? ''}${place}`, () =>
+    const [firstIssue = ''] = issues.map(({ path, code }) => ` at ${path}: ${code}`);
+    this.#notify('onRejected', 'error', `a run was rejected: ${error.status} ${error.code ?? ''}${firstIssue}`, () =>
       onRejected?.({ trace: traceOf(documents), issues, requestId }),
     );
   }

@@ -33,7 +33,7 @@ export interface TracingLimits {
   requestsMax: number;
 }
 
-/** Checks the options. Throws a ConfigurationError that names the wrong one. */
+/** Checks the options. Throws a ConfigurationError that names the wrong option. */
 export function readTracingLimits(options: TracingOptions = {}): TracingLimits {
   rejectUnknownOption('traces.', options, NAMES);
   return {

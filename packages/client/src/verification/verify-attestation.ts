@@ -20,8 +20,8 @@ export type AttestationVerdict = { ok: true; decision: PromotionDecision; keyId:
 
 /**
  * Checks a decision's attestation (`/api/ledger/decisions/ID/attestation`), an in-toto statement in a DSSE envelope. A valid attestation
- * matches its decision. Its signing key belongs to the service and was not retired before the decision. Third parties can check an
- * attestation but not forge it.
+ * matches its decision. The key that signed it is one of the public keys, and was not retired before the decision. Third parties can check
+ * an attestation but not forge it.
  * @param attestation the envelope, its JSON text, or the text of the header `Countersign-Attestation`
  * @param decision the attested decision, or its JSON text. Required with the header, optional with an envelope. A text is also checked for
  *   repeated members and inexact numbers.
@@ -42,16 +42,18 @@ export function verifyAttestation(
         ok: false,
         fault: 'this is the header Countersign-Attestation, which does not contain the decision: give the decision too',
       };
-    const read = isHeader(attestation) ? { envelope: envelopeOfHeader(expected!, attestation) } : envelopeIn(attestation);
-    if ('fault' in read) return { ok: false, fault: read.fault };
-    const { envelope } = read;
+    const parsedAttestation = isHeader(attestation)
+      ? { envelope: envelopeOfHeader(expected!, attestation) }
+      : envelopeIn(attestation);
+    if ('fault' in parsedAttestation) return { ok: false, fault: parsedAttestation.fault };
+    const { envelope } = parsedAttestation;
     if (envelope === undefined)
       return { ok: false, fault: 'the attestation does not have the form of the header Countersign-Attestation' };
-    const opened = openAttestation(envelope, keys, verifyEd25519, (decision) => decisionDigest(decision, digests));
-    if ('fault' in opened) return { ok: false, fault: opened.fault };
-    if (expected !== undefined && decisionDigest(expected, digests) !== opened.decision.response_sha256)
+    const openedAttestation = openAttestation(envelope, keys, verifyEd25519, (decision) => decisionDigest(decision, digests));
+    if ('fault' in openedAttestation) return { ok: false, fault: openedAttestation.fault };
+    if (expected !== undefined && decisionDigest(expected, digests) !== openedAttestation.decision.response_sha256)
       return { ok: false, fault: 'the attestation is about another decision, or the decision was altered' };
-    return { ok: true, decision: opened.decision as unknown as PromotionDecision, keyId: opened.keyid };
+    return { ok: true, decision: openedAttestation.decision as unknown as PromotionDecision, keyId: openedAttestation.keyid };
   } catch (error) {
     if (error instanceof NotCanonicalError || error instanceof RangeError)
       return { ok: false, fault: `the decision has no canonical form: ${error.message}` };
@@ -63,11 +65,11 @@ export function verifyAttestation(
 type AttestedDecision = Parameters<typeof envelopeOfHeader>[0];
 
 function readDecision(decision: object | string | undefined): { expected: AttestedDecision | undefined } | { fault: string } {
-  const read = typeof decision === 'string' ? parseLine(decision, 'the decision') : { row: decision };
-  if ('fault' in read) return read;
-  if (read.row !== undefined && (typeof read.row !== 'object' || read.row === null || Array.isArray(read.row)))
+  const parsed = typeof decision === 'string' ? parseLine(decision, 'the decision') : { row: decision };
+  if ('fault' in parsed) return parsed;
+  if (parsed.row !== undefined && (typeof parsed.row !== 'object' || parsed.row === null || Array.isArray(parsed.row)))
     return { fault: 'the decision is not a JSON object' };
-  return { expected: read.row as AttestedDecision | undefined };
+  return { expected: parsed.row as AttestedDecision | undefined };
 }
 
 /** Whether a text is the header (`"KEYID";sig=:…:`). No JSON text of an envelope starts with a quotation mark. */

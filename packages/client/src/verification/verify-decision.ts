@@ -31,7 +31,7 @@ export interface PublicTrust {
  * Verifies a signed promotion decision: its hash, and its HMAC or its attestation (Ed25519). It does not test the verdict: check `allowed`,
  * and that the decision is the one that you requested.
  * @param decision the decision, or its original JSON text. A text is also checked for repeated members and inexact numbers.
- * @throws ConfigurationError if there is no key, or a decision key is malformed.
+ * @throws ConfigurationError if there is no key, a decision key is malformed, or the public keys contradict themselves.
  */
 export function verifyDecision(decision: object | string, trust: DecisionTrust): Verdict {
   const parsed = typeof decision === 'string' ? readText(decision) : { value: decision };
@@ -73,8 +73,8 @@ function readDecisionKey(key: unknown): Uint8Array {
 const bytesOfHex = (hex: string): Uint8Array => Uint8Array.from(hex.match(/../g)!, (byte) => Number.parseInt(byte, 16));
 
 function readText(text: string): { value: unknown } | { fault: string } {
-  const read = parseLine(text, 'it');
-  return 'fault' in read ? read : { value: read.row };
+  const parsedLine = parseLine(text, 'it');
+  return 'fault' in parsedLine ? parsedLine : { value: parsedLine.row };
 }
 
 /** The result of work on a decision's canonical form, or a fault if the decision has none. */

@@ -137,8 +137,8 @@ function* keptHeads(
   for (const [index, note] of checkpoints.entries()) {
     const mismatch = checkpointMismatch(note, log);
     if (mismatch !== undefined) throw new ConfigurationError(`checkpoints[${index}] ${mismatch}`);
-    const opened = openCheckpoint(note, keys, verifyEd25519, sha256);
-    yield 'fault' in opened ? opened : { source: `checkpoint ${index + 1}`, ...opened.head };
+    const openedCheckpoint = openCheckpoint(note, keys, verifyEd25519, sha256);
+    yield 'fault' in openedCheckpoint ? openedCheckpoint : { source: `checkpoint ${index + 1}`, ...openedCheckpoint.head };
   }
 }
 

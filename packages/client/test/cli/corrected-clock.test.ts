@@ -41,7 +41,7 @@ interface Workspace {
   tenantId: string;
   key: string;
 }
-async function workspaceOf(on: TestServer, name: string): Promise<Workspace> {
+async function createWorkspace(on: TestServer, name: string): Promise<Workspace> {
   const tenantId = await on.workspace(name);
   const key = await on.key(tenantId);
   await evaluate(on, key);
@@ -113,9 +113,9 @@ describe('after a server was started with a clock that was ahead', () => {
 
   beforeAll(async () => {
     const before = await testServer({ database });
-    workspace = await workspaceOf(before, 'acme');
+    workspace = await createWorkspace(before, 'acme');
     // In each of these workspaces, the times of one log are ahead and then go back without an entry that allows this.
-    const others = await Promise.all(LOGS.map((log) => workspaceOf(before, `only-${log}`)));
+    const others = await Promise.all(LOGS.map((log) => createWorkspace(before, `only-${log}`)));
     await before.stop();
     await whileAhead(async (ahead) => {
       await evaluate(ahead, workspace.key);
@@ -138,9 +138,9 @@ describe('after a server was started with a clock that was ahead', () => {
   test('the gate names the command that corrects the logs, and allows the agent after this command and a new evaluation', {
     timeout: 120_000,
   }, async () => {
-    const stopped = await gate();
-    expect(stopped.status).not.toBe(0);
-    expect(stopped.out + stopped.err).toContain('countersign-server ledger correct-clock');
+    const rejected = await gate();
+    expect(rejected.status).not.toBe(0);
+    expect(rejected.out + rejected.err).toContain('countersign-server ledger correct-clock');
     expect((await operate('ledger', 'correct-clock', '--workspace', 'acme')).err).toContain('nothing was written');
     const corrected = await operate('ledger', 'correct-clock', '--workspace', 'acme', '--yes', '--json');
     expect([corrected.status, JSON.parse(corrected.out)]).toEqual([0, expect.objectContaining({ written: true })]);

@@ -50,10 +50,10 @@ describe('doctor', () => {
       ...['telemetry', 'evaluations', 'audit', 'governance'].map((scope) => [`scope ${scope}`, true]),
     ]);
     expect(await rows()).toEqual(before);
-    const people = await runCli(['doctor'], { environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key } });
-    expect(people.out).toContain('ok    service');
-    expect(people.out).toContain('note  verify key          none given: signatures are not checked');
-    expect(people.out).not.toContain(key.split('.')[1]);
+    const textOutput = await runCli(['doctor'], { environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key } });
+    expect(textOutput.out).toContain('ok    service');
+    expect(textOutput.out).toContain('note  verify key          none given: signatures are not checked');
+    expect(textOutput.out).not.toContain(key.split('.')[1]);
   });
 
   test.each([
@@ -81,11 +81,11 @@ describe('doctor', () => {
   });
 
   test('reports an unchecked scope as bad only if the scope is required', async () => {
-    const limited: typeof fetch = (url, request) =>
+    const rateLimitedFetch: typeof fetch = (url, request) =>
       String(url).includes('/api/public/')
         ? Promise.resolve(Response.json({ error: 'rate_limited' }, { status: 429 }))
         : fetch(url, request);
-    const { status, bad } = await doctor({}, ['--scopes', 'evaluations'], { fetch: limited });
+    const { status, bad } = await doctor({}, ['--scopes', 'evaluations'], { fetch: rateLimitedFetch });
     expect([status, bad.map(({ what }) => what)]).toEqual([1, ['scope evaluations']]);
   });
 
@@ -169,26 +169,26 @@ describe('doctor', () => {
   });
 
   test('sends the key to another machine without TLS only with --insecure-http', async () => {
-    const withKey: string[] = [];
+    const urlsWithKey: string[] = [];
     const fetch: typeof globalThis.fetch = async (url, { headers } = {}) => {
-      if (new Headers(headers).has('authorization')) withKey.push(String(url));
+      if (new Headers(headers).has('authorization')) urlsWithKey.push(String(url));
       const [status, body] = String(url).endsWith('/readyz') ? [200, '{}'] : [422, '{"error":"validation_failed"}'];
       return new Response(body, { status, headers: { 'x-request-id': 'req-1' } });
     };
     for (const host of ['host.example', 'host.localhost']) {
       const variables = { COUNTERSIGN_URL: `http://${host}` };
       const { status, bad } = await doctor(variables, [], { fetch });
-      expect([status, bad.map(({ what }) => what), withKey.splice(0)]).toEqual([1, ['TLS'], []]);
+      expect([status, bad.map(({ what }) => what), urlsWithKey.splice(0)]).toEqual([1, ['TLS'], []]);
       expect((await doctor(variables, ['--insecure-http'], { fetch })).status).toBe(0);
-      expect(withKey.splice(0)).toHaveLength(4);
+      expect(urlsWithKey.splice(0)).toHaveLength(4);
     }
   });
 
   test('gives the remedy for a closed port, a server without TLS, a wrong path, a web page and a redirect', async () => {
-    const closed = createServer().listen(0, '127.0.0.1');
-    await once(closed, 'listening');
-    const { port } = closed.address() as AddressInfo;
-    closed.close();
+    const closedServer = createServer().listen(0, '127.0.0.1');
+    await once(closedServer, 'listening');
+    const { port } = closedServer.address() as AddressInfo;
+    closedServer.close();
     const stub = await stubServer();
     const remedyFor = async (url: string) =>
       (await doctor({ COUNTERSIGN_URL: url })).bad.find(({ what }) => what === 'service')?.remedy;

@@ -259,7 +259,7 @@ describe('gate with forged responses', () => {
       return gate.forward((text) => text)(request, ...call);
     };
     await gate.expectUndecided(withoutAttestation, /has no attestation/, ['--agent', 'good'], overrides);
-    // Every gate with the decision key could have signed the decision.
+    // A decision key does not replace the attestation: every gate with this key could have signed the decision.
     const bothKeys = { environment: { ...gate.environment, COUNTERSIGN_TRUST: trust } };
     await gate.expectUndecided(withoutAttestation, /has no attestation/, ['--agent', 'good'], bothKeys);
     const unwritten = join(tmpdir(), `countersign-never-${process.pid}.json`);

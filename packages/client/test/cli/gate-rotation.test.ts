@@ -44,10 +44,12 @@ async function restart(): Promise<void> {
   server = await ServerProcess.start(data.environment);
 }
 async function rotate(): Promise<void> {
-  const [old] = JSON.parse(await operate('signing-key', 'show')).keys.filter((each: { retired_at?: string }) => !each.retired_at);
+  const [oldTrustFile] = JSON.parse(await operate('signing-key', 'show')).keys.filter(
+    (each: { retired_at?: string }) => !each.retired_at,
+  );
   await operate('signing-key', 'rotate');
   await restart();
-  await operate('signing-key', 'retire', old.kid);
+  await operate('signing-key', 'retire', oldTrustFile.kid);
   await restart();
 }
 
@@ -76,19 +78,19 @@ function changeKeyList(change: (keys: Record<string, unknown>[]) => unknown[]): 
 test('a gate with an older trust file accepts a new key that its predecessor has signed, and rejects the key that a reset created', {
   timeout: 240_000,
 }, async () => {
-  const old = await writeTrustFile('old.json');
-  expect(await gate(old)).toEqual([0, expect.anything()]);
+  const oldTrustFile = await writeTrustFile('old.json');
+  expect(await gate(oldTrustFile)).toEqual([0, expect.anything()]);
   await rotate();
   await rotate();
   const attestation = join(data.path, '..', 'attestation.json');
-  const [status, text] = await gate(old, undefined, '--attestation', attestation);
+  const [status, text] = await gate(oldTrustFile, undefined, '--attestation', attestation);
   expect([status, text]).toEqual([
     0,
     expect.stringMatching(/verified by a successor of the keys in the trust file; renew the file/),
   ]);
   const offline = (trust: string) => runCli(['verify', 'decision', attestation, '--trust', trust]);
   const unknownSigner = { status: 1, out: expect.stringMatching(/none of the known keys .* rotated, renew the trust file/) };
-  expect(await offline(old)).toMatchObject(unknownSigner);
+  expect(await offline(oldTrustFile)).toMatchObject(unknownSigner);
   expect(await offline(await writeTrustFile('renewed.json'))).toMatchObject({ status: 0 });
 
   // A key is accepted because its predecessor has signed it, and not because the service lists it.
@@ -103,10 +105,10 @@ test('a gate with an older trust file accepts a new key that its predecessor has
   ];
   for (const [what, change, why] of lists) {
     changeKeyList(change);
-    expect([what, ...(await gate(old, stub.url))]).toEqual([what, 3, expect.stringMatching(why)]);
+    expect([what, ...(await gate(oldTrustFile, stub.url))]).toEqual([what, 3, expect.stringMatching(why)]);
   }
   changeKeyList((listed) => listed.reverse());
-  expect(await gate(old, stub.url)).toEqual([0, expect.anything()]);
+  expect(await gate(oldTrustFile, stub.url)).toEqual([0, expect.anything()]);
 
   // Successors in the trust file are checked in the same way. The stub server lists no keys.
   const file = JSON.parse(await operate('trust', 'show', '--workspace', 'shop'));
@@ -120,9 +122,9 @@ test('a gate with an older trust file accepts a new key that its predecessor has
   ]);
 
   // Only a lost key can be reset, and only with --yes. Until the reset, commands that need the key fail.
-  const present = await writeTrustFile('present.json');
+  const currentTrustFile = await writeTrustFile('present.json');
   const secret = join(data.path, 'secrets', 'signing-key.pem');
-  const lost = keys[2].kid;
+  const lostKeyId = keys[2].kid;
   const outcomeOf = async (...args: string[]) => {
     const command = new CommandProcess(args, data.environment);
     return [await command.ended, command.stdout, command.stderr];
@@ -140,11 +142,11 @@ test('a gate with an older trust file accepts a new key that its predecessor has
   expect(await outcomeOf('signing-key', 'show')).toEqual([7, '', expect.stringMatching(/is missing/)]);
   const kid = await operate('signing-key', 'reset', '--yes');
   server = await ServerProcess.start(data.environment);
-  const published = ((await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as typeof file).keys;
-  expect(published[2]).toMatchObject({ kid: lost, retired_at: expect.any(String) });
-  expect(published[3]).toMatchObject({ kid, reset_from: lost });
-  expect(published[3]).not.toHaveProperty('predecessor');
-  for (const olderFile of [old, present])
+  const publishedKeys = ((await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as typeof file).keys;
+  expect(publishedKeys[2]).toMatchObject({ kid: lostKeyId, retired_at: expect.any(String) });
+  expect(publishedKeys[3]).toMatchObject({ kid, reset_from: lostKeyId });
+  expect(publishedKeys[3]).not.toHaveProperty('predecessor');
+  for (const olderFile of [oldTrustFile, currentTrustFile])
     expect(await gate(olderFile)).toEqual([3, expect.stringMatching(/an operator replaced the lost key .*trust show/s)]);
   expect(await gate(await writeTrustFile('after.json'))).toEqual([0, expect.anything()]);
   expect(server.errorLogLines).toEqual([]);

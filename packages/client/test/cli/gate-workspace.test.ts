@@ -210,8 +210,8 @@ describe('trust file', () => {
   test('is rejected as --verify-key, and may contain an empty list of successors', async () => {
     const wrong = await gate(['--agent', 'good', '--verify-key', trust]);
     expect([wrong.status, wrong.err]).toEqual([2, expect.stringContaining('is a trust file; give it as --trust')]);
-    const later = trustWith((file) => (file.successors = []));
-    expect((await gate(['--agent', 'good', '--trust', later])).status).toBe(0);
+    const withEmptySuccessors = trustWith((file) => (file.successors = []));
+    expect((await gate(['--agent', 'good', '--trust', withEmptySuccessors])).status).toBe(0);
   });
 
   test('of another instance makes the gate exit with 3 and name the cause', async () => {

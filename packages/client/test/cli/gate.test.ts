@@ -87,8 +87,8 @@ describe('gate with the real server', () => {
   test('verifies with the decision key of the workspace and is undecided with another key', async () => {
     const right = inFile('right.key', await operate('decision-key', 'show', '--workspace', 'acme'));
     const wrong = inFile('wrong.key', 'ab'.repeat(32));
-    const good = await gate(['--agent', 'good', '--verify-key', right, '--json']);
-    expect([good.status, JSON.parse(good.out).verified_by]).toEqual([0, expect.stringMatching(/^decision key dk_/)]);
+    const accepted = await gate(['--agent', 'good', '--verify-key', right, '--json']);
+    expect([accepted.status, JSON.parse(accepted.out).verified_by]).toEqual([0, expect.stringMatching(/^decision key dk_/)]);
     expect((await gate(['--agent', 'good', '--verify-key', wrong])).status).toBe(3);
     expect((await gate(['--agent', 'good', '--verify-key', wrong, '--verify-key', right])).status).toBe(0);
     const byVariable = { ...environment, COUNTERSIGN_VERIFY_KEY: 'ab'.repeat(32) };
@@ -110,8 +110,8 @@ describe('gate with the real server', () => {
       (await gate(['--agent', 'good', '--workspace', tenantId, '--verify-key', inFile('retired.json', JSON.stringify(retired))]))
         .status,
     ).toBe(3);
-    const other = 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
-    expect((await gate(['--agent', 'good', '--workspace', tenantId, '--verify-key', other])).status).toBe(3);
+    const otherKey = 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
+    expect((await gate(['--agent', 'good', '--workspace', tenantId, '--verify-key', otherKey])).status).toBe(3);
   });
 
   test('rejects an unwritable file before it requests a decision, and prints the verdict before it writes files', async () => {
@@ -125,13 +125,13 @@ describe('gate with the real server', () => {
     expect(await countDecisions()).toEqual(before);
     expect(readdirSync(folder).filter((name) => name.includes('partial'))).toEqual([]);
 
-    const removed = join(folder, 'going');
-    mkdirSync(removed);
+    const removedFolder = join(folder, 'going');
+    mkdirSync(removedFolder);
     const fetchAndRemove: typeof fetch = (...call) => {
-      rmSync(removed, { recursive: true });
+      rmSync(removedFolder, { recursive: true });
       return fetch(...call);
     };
-    const unwritten = await gate(['--agent', 'good', '--output', join(removed, 'x')], { fetch: fetchAndRemove });
+    const unwritten = await gate(['--agent', 'good', '--output', join(removedFolder, 'x')], { fetch: fetchAndRemove });
     expect([unwritten.status, unwritten.out, unwritten.err]).toEqual([
       2,
       expect.stringContaining('ALLOWED: good'),
@@ -290,10 +290,10 @@ describe('countersign process', () => {
     inCheckout('node_modules/node-system/bin/node', 'not executable');
     inCheckout('packages/client/src/cli/main.ts', '');
     inCheckout('packages/client/bin/countersign.mjs', readFileSync(bin, 'utf8'));
-    const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })`;
+    const olderNodeScript = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })`;
     const args = [
       '--import',
-      `data:text/javascript,${encodeURIComponent(older)}`,
+      `data:text/javascript,${encodeURIComponent(olderNodeScript)}`,
       join(checkout, 'packages/client/bin/countersign.mjs'),
     ];
     const { code, stderr } = await run(process.execPath, [...args, 'gate']).catch((error) => error);

@@ -40,7 +40,7 @@ const record = (variables: Record<string, string>, files: Record<string, string>
 const gate = (variables: Record<string, string>, files?: Record<string, string>) =>
   runJob('.countersign-gate', { COUNTERSIGN_TRUST_FILE: trust, ...variables }, files);
 const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
-/** A results file with the date of yesterday, because the gate rejects results older than three days. */
+/** A results file with the date of yesterday, because by default the gate blocks if the evaluation is older than three days. */
 const results = (name: string) => textOf(`packages/client/test/fixtures/results/${name}`).replaceAll('2026-11-20', yesterday);
 
 describe('GitLab template', () => {
@@ -96,7 +96,7 @@ describe('GitLab template', () => {
     expect([status, readdirSync(workspace).filter((name) => name in earlier)]).toEqual([2, []]);
   });
 
-  // An Idempotency-Key counts for all keys of the workspace. A sender who can guess it can use it before the job does.
+  // All ingestion keys of a workspace share their Idempotency-Keys. A sender who guesses the Idempotency-Key of a job could use it first.
   test('two runs with the same job ID have different Idempotency-Keys, so both evaluations are recorded', async () => {
     const variables = { COUNTERSIGN_AGENT: 'twice', CI_JOB_ID: '77' };
     const files = { 'report.xml': results('junit.xml') };

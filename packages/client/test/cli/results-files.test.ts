@@ -21,8 +21,8 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const results = (name: string) => fileURLToPath(new URL(`../fixtures/results/${name}`, import.meta.url));
-const record = (args: string[], more: Record<string, string> = {}) =>
-  runCli(['evaluate', 'record', '--agent', 'bot', ...args], { environment: { ...environment, ...more } });
+const record = (args: string[], variables: Record<string, string> = {}) =>
+  runCli(['evaluate', 'record', '--agent', 'bot', ...args], { environment: { ...environment, ...variables } });
 const readEvaluation = async (id: string) => {
   const [row] = await server.database.sql<{ document: string }>('SELECT * FROM countersign.evaluations WHERE id = $1', [
     id.trim(),

@@ -29,10 +29,11 @@ beforeAll(async () => {
   writeFileSync(at('instance.vkey'), await operate('signing-key', 'show', '--vkey'));
   await operate('ledger', 'export', '--workspace', 'acme', '--output', at('acme.ndjson'));
   const token = await operate('tokens', 'mint', '--workspace', 'acme', '--name', 'auditor');
-  const read = async (path: string) => (await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })).text();
+  const readAsAuditor = async (path: string) =>
+    (await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })).text();
   const { decision_id } = JSON.parse(readFileSync(at('allowed.json'), 'utf8'));
-  writeFileSync(at('attestation.json'), await read(`/api/ledger/decisions/${decision_id}/attestation`));
-  writeFileSync(at('acme.checkpoint'), await read('/api/ledger/audit/checkpoint'));
+  writeFileSync(at('attestation.json'), await readAsAuditor(`/api/ledger/decisions/${decision_id}/attestation`));
+  writeFileSync(at('acme.checkpoint'), await readAsAuditor('/api/ledger/audit/checkpoint'));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -78,14 +79,17 @@ describe('verify decision', () => {
     const retired = JSON.parse(readFileSync(at('jwks.json'), 'utf8'));
     retired.keys[0].retired_at = '2020-01-01T00:00:00.000Z';
     writeFileSync(at('retired.json'), JSON.stringify(retired));
-    const late = await verify('decision', at('attestation.json'), ...byKey, at('retired.json'));
-    expect([late.status, late.out]).toEqual([1, expect.stringMatching(/^NOT GENUINE: .*was retired before/)]);
+    const afterRetirement = await verify('decision', at('attestation.json'), ...byKey, at('retired.json'));
+    expect([afterRetirement.status, afterRetirement.out]).toEqual([
+      1,
+      expect.stringMatching(/^NOT GENUINE: .*was retired before/),
+    ]);
     // The retirement counts even if another source lists the key as not retired.
-    for (const both of [
+    for (const keyArguments of [
       [at('jwks.json'), ...byKey, at('retired.json')],
       [at('retired.json'), ...byKey, at('jwks.json')],
     ])
-      expect((await verify('decision', at('attestation.json'), ...byKey, ...both)).out).toMatch(/was retired before/);
+      expect((await verify('decision', at('attestation.json'), ...byKey, ...keyArguments)).out).toMatch(/was retired before/);
   });
 
   test('rejects the wrong kind of key and names the right one', async () => {
@@ -196,8 +200,11 @@ describe('verify ledger', () => {
   test('verifies an export, alone and against a kept checkpoint', async () => {
     const { status, out } = await verify('ledger', at('acme.ndjson'));
     expect([status, out]).toEqual([0, expect.stringMatching(/^valid: \d+ entr(y|ies), head [0-9a-f]{64}\n$/)]);
-    const kept = await verify('ledger', at('acme.ndjson'), ...against('acme.checkpoint'), '--json');
-    expect([kept.status, JSON.parse(kept.out)]).toEqual([0, expect.objectContaining({ whole: true, headsMet: 1 })]);
+    const withCheckpoint = await verify('ledger', at('acme.ndjson'), ...against('acme.checkpoint'), '--json');
+    expect([withCheckpoint.status, JSON.parse(withCheckpoint.out)]).toEqual([
+      0,
+      expect.objectContaining({ whole: true, headsMet: 1 }),
+    ]);
     const text = await verify('ledger', at('acme.ndjson'), ...against('acme.checkpoint'));
     expect(text.out).toMatch(/, matches the kept head\n$/);
   });

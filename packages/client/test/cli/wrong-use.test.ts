@@ -133,14 +133,14 @@ describe('an output with the path of a file that the gate reads is a usage error
     ],
     ['a key file, by a symbolic link', ['--verify-key', 'kept', '--output', 'link'], {}, /--verify-key and --output/],
   ])('%s', async (_what, options, variables, why) => {
-    const kept = inFile('kept', decisionKey);
+    const keyFile = inFile('kept', decisionKey);
     rmSync(join(folder, 'link'), { force: true });
-    symlinkSync(kept, join(folder, 'link'));
+    symlinkSync(keyFile, join(folder, 'link'));
     const inFolder = (text: string) => text.replace(/(kept|link)$/, (name) => join(folder, name));
     const given = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, inFolder(value)]));
     const { status, err } = await run([...agent, ...options.map(inFolder)], { ...environment, ...given });
     expect([status, err]).toEqual([2, expect.stringMatching(why)]);
-    expect(readFileSync(kept, 'utf8')).toBe(decisionKey);
+    expect(readFileSync(keyFile, 'utf8')).toBe(decisionKey);
   });
 });
 

@@ -135,12 +135,12 @@ describe('a call', () => {
   });
 
   test('ends at its deadline even during an attempt', async () => {
-    const other = await failingServer();
-    other.setHandlers(respond.silence);
+    const otherServer = await failingServer();
+    otherServer.setHandlers(respond.silence);
     const startedAt = performance.now();
-    expect(await failureOf(record({ baseUrl: other.url, timeoutMs: 50, deadlineMs: 1_000 }))).toBeInstanceOf(TimeoutError);
+    expect(await failureOf(record({ baseUrl: otherServer.url, timeoutMs: 50, deadlineMs: 1_000 }))).toBeInstanceOf(TimeoutError);
     expect(performance.now() - startedAt).toBeLessThan(5000);
-    expect(other.received.length).toBeGreaterThan(1);
+    expect(otherServer.received.length).toBeGreaterThan(1);
   });
 
   test('ends with the reason of its signal if the signal is aborted before, during or between attempts', async () => {
@@ -213,11 +213,11 @@ describe('a response that is not from the service is rejected', () => {
   });
 
   test('and the key is never sent to the target of a redirect', async () => {
-    const other = await failingServer();
-    other.setHandlers(respond.good());
-    server.setHandlers(respond.redirect(`${other.url}/api/public/evaluations`));
+    const otherServer = await failingServer();
+    otherServer.setHandlers(respond.good());
+    server.setHandlers(respond.redirect(`${otherServer.url}/api/public/evaluations`));
     await failureOf(record());
-    expect(other.received).toEqual([]);
+    expect(otherServer.received).toEqual([]);
   });
 });
 

@@ -31,11 +31,11 @@ describe('Inspect AI', () => {
   });
 
   test('counts samples with an error as not passed, although the metric omits them', () => {
-    const cut = changedLog(({ results }) => {
+    const logWithErrors = changedLog(({ results }) => {
       results.completed_samples = 2;
       results.scores[0].metrics.accuracy.value = 1;
     });
-    expect(importInspect(cut)).toMatchObject({ pass_rate: 50, cases: { total: 4, errored: 2 } });
+    expect(importInspect(logWithErrors)).toMatchObject({ pass_rate: 50, cases: { total: 4, errored: 2 } });
   });
 
   test('rounds the pass rate down to four decimals', () => {
@@ -52,11 +52,11 @@ describe('Inspect AI', () => {
   });
 
   test('counts unscored samples as not passed', () => {
-    const unscored = changedLog(({ results }) => {
+    const unscoredLog = changedLog(({ results }) => {
       Object.assign(results.scores[0], { scored_samples: 1, unscored_samples: 3 });
       results.scores[0].metrics.accuracy.value = 1;
     });
-    expect(importInspect(unscored)).toMatchObject({ pass_rate: 25 });
+    expect(importInspect(unscoredLog)).toMatchObject({ pass_rate: 25 });
   });
 
   test('counts samples in error, unscored samples and other samples without a score together as not passed', () => {
@@ -141,30 +141,30 @@ describe('Inspect AI', () => {
 
   test('records a run with invalidated samples, or with an error, as failing', () => {
     expect(importInspect(changedLog((value) => (value.invalidated = true)))).toMatchObject({ status: 'failing' });
-    const invalid = changedFile('inspect.json', ({ samples }) => (samples[0].invalidation = { reason: 'wrong target' }));
-    expect(importInspect(invalid)).toMatchObject({ status: 'failing', notes: expect.stringContaining('invalidated') });
-    const broken = changedLog((value) => (value.error = { message: 'it broke down' }));
-    expect(importInspect(broken)).toMatchObject({ status: 'failing', notes: expect.stringContaining('contains an error') });
+    const invalidatedLog = changedFile('inspect.json', ({ samples }) => (samples[0].invalidation = { reason: 'wrong target' }));
+    expect(importInspect(invalidatedLog)).toMatchObject({ status: 'failing', notes: expect.stringContaining('invalidated') });
+    const logWithError = changedLog((value) => (value.error = { message: 'it broke down' }));
+    expect(importInspect(logWithError)).toMatchObject({ status: 'failing', notes: expect.stringContaining('contains an error') });
   });
 
   test('with several metrics, requires the name of one, with or without its scorer', () => {
-    const graded = changedLog(({ results }) => {
+    const logWithSeveralMetrics = changedLog(({ results }) => {
       results.scores.push({
         name: 'judge',
         scorer: 'model_graded_qa',
         metrics: { accuracy: { name: 'accuracy', value: 0.5 }, mean: { name: 'mean', value: 0.29 } },
       });
     });
-    expect(faultOf(() => importInspect(graded))).toBe('ambiguous');
-    expect(() => importInspect(graded)).toThrow('match/accuracy, judge/accuracy, judge/mean');
-    expect(importInspect(graded, { metric: 'judge/accuracy' })).toMatchObject({ pass_rate: 50 });
-    expect(importInspect(graded, { metric: 'mean' })).toMatchObject({ pass_rate: 29 });
-    expect(faultOf(() => importInspect(graded, { metric: 'recall' }))).toBe('ambiguous');
+    expect(faultOf(() => importInspect(logWithSeveralMetrics))).toBe('ambiguous');
+    expect(() => importInspect(logWithSeveralMetrics)).toThrow('match/accuracy, judge/accuracy, judge/mean');
+    expect(importInspect(logWithSeveralMetrics, { metric: 'judge/accuracy' })).toMatchObject({ pass_rate: 50 });
+    expect(importInspect(logWithSeveralMetrics, { metric: 'mean' })).toMatchObject({ pass_rate: 29 });
+    expect(faultOf(() => importInspect(logWithSeveralMetrics, { metric: 'recall' }))).toBe('ambiguous');
   });
 
   test('rejects a metric that is above 1 or NaN', () => {
-    const beyond = changedLog(({ results }) => (results.scores[0].metrics.accuracy.value = 7.5));
-    expect(faultOf(() => importInspect(beyond))).toBe('ambiguous');
+    const logAboveOne = changedLog(({ results }) => (results.scores[0].metrics.accuracy.value = 7.5));
+    expect(faultOf(() => importInspect(logAboveOne))).toBe('ambiguous');
     const notComputed = replacedResultsFile('inspect.json', [['"value": 0.75', '"value": NaN']]);
     expect(faultOf(() => importInspect(notComputed))).toBe('ambiguous');
   });
@@ -175,16 +175,16 @@ describe('Inspect AI', () => {
     ['--sample-id', { sample_id: [1, 2] }],
   ])('a run with %s is partial if the log does not contain the size of the dataset', (option, config) => {
     for (const samples of [undefined, 0]) {
-      const limited = changedLog(({ eval: spec }) => {
+      const limitedLog = changedLog(({ eval: spec }) => {
         Object.assign(spec.config, config);
         spec.dataset.samples = samples;
       });
-      expect(faultOf(() => importInspect(limited))).toBe('partial');
-      expect(() => importInspect(limited)).toThrow(`it was run with ${option}`);
-      expect(importInspect(limited, { allowPartial: true })).toMatchObject({ completeness: 'partial', pass_rate: 75 });
+      expect(faultOf(() => importInspect(limitedLog))).toBe('partial');
+      expect(() => importInspect(limitedLog)).toThrow(`it was run with ${option}`);
+      expect(importInspect(limitedLog, { allowPartial: true })).toMatchObject({ completeness: 'partial', pass_rate: 75 });
     }
-    const unlimited = changedLog(({ eval: spec }) => delete spec.dataset.samples);
-    expect(importInspect(unlimited)).toMatchObject({ completeness: 'unknown' });
+    const logWithoutLimit = changedLog(({ eval: spec }) => delete spec.dataset.samples);
+    expect(importInspect(logWithoutLimit)).toMatchObject({ completeness: 'unknown' });
   });
 
   test.each([
@@ -208,11 +208,11 @@ describe('Inspect AI', () => {
       samples[0].error = { message: 'it broke down' };
     });
     expect(() => importInspect(log, { metric: 'share' })).toThrow('but its samples give at most 3');
-    const scored = changedFile('inspect.json', ({ eval: spec, samples }) => {
+    const logWithScoredErrors = changedFile('inspect.json', ({ eval: spec, samples }) => {
       spec.config.score_on_error = true;
       samples[0].error = { message: 'it broke down' };
     });
-    expect(importInspect(scored)).toMatchObject({ pass_rate: 75 });
+    expect(importInspect(logWithScoredErrors)).toMatchObject({ pass_rate: 75 });
   });
 
   test('rejects a log that lists more samples than its results count', () => {
@@ -285,7 +285,7 @@ describe('.eval archive of Inspect AI', () => {
   const header = changedLog(() => {});
 
   test('of an older version takes the number of scored samples from its reductions', () => {
-    const older = (reductions?: unknown) =>
+    const olderLog = (reductions?: unknown) =>
       changedLog((value) => {
         Object.assign(value, { reductions });
         Object.assign(value.results.scores[0], { scored_samples: undefined, unscored_samples: undefined });
@@ -301,12 +301,12 @@ describe('.eval archive of Inspect AI', () => {
       { scorer: 'match', samples },
     ];
     const archive = zipOf([
-      { name: 'header.json', method: 0, data: Buffer.from(older()) },
+      { name: 'header.json', method: 0, data: Buffer.from(olderLog()) },
       { name: 'reductions.json', method: 0, data: Buffer.from(JSON.stringify(reductions)) },
     ]);
-    for (const bytes of [archive, older(reductions)])
+    for (const bytes of [archive, olderLog(reductions)])
       expect(importInspect(bytes)).toMatchObject({ pass_rate: 50, cases: { total: 4, errored: 2 } });
-    expect(importInspect(older())).toMatchObject({ pass_rate: 100 });
+    expect(importInspect(olderLog())).toMatchObject({ pass_rate: 100 });
   });
 
   test.each([
@@ -371,7 +371,10 @@ describe('.eval archive of Inspect AI', () => {
   test('with more than 65,535 entries, which Python writes with ZIP64 records, is read', () => {
     const archive = zipOf([{ name: 'header.json', method: 0, data: Buffer.from(header) }], { isZip64: true });
     expect(importInspect(archive)).toEqual(importInspect(log));
-    const others = zipOf([{ name: 'header.json', method: 0, data: Buffer.from(header) }], { isZip64: true, zip64Offset: 1 });
-    expect(() => importInspect(others)).toThrow('the .eval archive is damaged');
+    const invalidArchive = zipOf([{ name: 'header.json', method: 0, data: Buffer.from(header) }], {
+      isZip64: true,
+      zip64Offset: 1,
+    });
+    expect(() => importInspect(invalidArchive)).toThrow('the .eval archive is damaged');
   });
 });

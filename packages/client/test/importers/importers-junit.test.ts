@@ -41,13 +41,13 @@ describe('JUnit XML', () => {
   });
 
   test('counts skipped cases as not passed unless they are excluded', () => {
-    const skipping =
+    const reportWithSkippedCases =
       '<testsuite tests="4" skipped="2"><testcase/><testcase/><testcase><skipped/></testcase><testcase status="notrun"/></testsuite>';
-    expect(importXml(skipping)).toMatchObject({
+    expect(importXml(reportWithSkippedCases)).toMatchObject({
       pass_rate: 50,
       notes: expect.stringContaining('JUnit: 2 of 4 cases passed (2 skipped and counted as not passed).'),
     });
-    expect(importJUnit(Buffer.from(skipping), { ignoreSkipped: true })).toMatchObject({
+    expect(importJUnit(Buffer.from(reportWithSkippedCases), { ignoreSkipped: true })).toMatchObject({
       pass_rate: 100,
       cases: { total: 4, passed: 2, skipped: 2 },
     });
@@ -86,9 +86,9 @@ describe('JUnit XML', () => {
 
   // PHPUnit 5.7 to 9 writes `warning` into a case that could not run, and then exits with 1.
   test('counts a case with an unknown element as errored, and names the element', () => {
-    const warned =
+    const caseWithWarning =
       '<testcase name="a"><warning type="PHPUnit\\Framework\\Warning">No tests found in class "A".</warning></testcase>';
-    expect(importXml(`<testsuite tests="2" warnings="2">${warned}${warned}</testsuite>`)).toMatchObject({
+    expect(importXml(`<testsuite tests="2" warnings="2">${caseWithWarning}${caseWithWarning}</testsuite>`)).toMatchObject({
       ...{ status: 'failing', pass_rate: 0, cases: { total: 2, passed: 0, errored: 2 } },
       notes: expect.stringContaining(
         '0 of 2 cases passed (2 of unknown outcome and counted as not passed). Unknown elements in cases: warning.',
@@ -211,13 +211,13 @@ describe('JUnit XML', () => {
   });
 
   test('counts disabled cases in the totals of a suite as not passed, in addition to the skipped ones', () => {
-    const marked = '<testcase status="notrun" result="suppressed"/><testcase><skipped/></testcase>';
-    expect(importXml(`<testsuite tests="3" disabled="1" skipped="1"><testcase/>${marked}</testsuite>`)).toMatchObject({
+    const markedCases = '<testcase status="notrun" result="suppressed"/><testcase><skipped/></testcase>';
+    expect(importXml(`<testsuite tests="3" disabled="1" skipped="1"><testcase/>${markedCases}</testsuite>`)).toMatchObject({
       cases: { total: 3, passed: 1, skipped: 2 },
       notes: expect.not.stringContaining('contradict'),
     });
-    const unmarked = `<testsuite tests="4" disabled="2" skipped="1">${'<testcase/>'.repeat(4)}</testsuite>`;
-    expect(importXml(unmarked).cases).toMatchObject({ total: 4, passed: 1 });
+    const unmarkedSuite = `<testsuite tests="4" disabled="2" skipped="1">${'<testcase/>'.repeat(4)}</testsuite>`;
+    expect(importXml(unmarkedSuite).cases).toMatchObject({ total: 4, passed: 1 });
   });
 
   test('reads totals with capitals, and rejects a total with two values', () => {

@@ -120,18 +120,20 @@ describe('time of the run', () => {
   });
 
   test('without a time zone is used only if jest-junit wrote it; otherwise the notes suggest --evaluated-at', () => {
-    const stamped = (attributes: string) => importJUnit(Buffer.from(`<testsuite ${attributes}><testcase/></testsuite>`));
-    const fromAnotherTool = stamped('name="s" tests="1" timestamp="2026-11-20T09:30:00"');
+    const importWithAttributes = (attributes: string) =>
+      importJUnit(Buffer.from(`<testsuite ${attributes}><testcase/></testsuite>`));
+    const fromAnotherTool = importWithAttributes('name="s" tests="1" timestamp="2026-11-20T09:30:00"');
     expect(fromAnotherTool).not.toHaveProperty('evaluated_at');
     expect(fromAnotherTool.notes).toContain('give --evaluated-at');
     const jestAttributes = 'name="s" errors="0" failures="0" skipped="0" timestamp="2026-11-20T09:30:00" time="1" tests="1"';
-    expect(stamped(jestAttributes).evaluated_at).toBe('2026-11-20T09:30:00.000Z');
+    expect(importWithAttributes(jestAttributes).evaluated_at).toBe('2026-11-20T09:30:00.000Z');
   });
 
   test('is not taken from a day that does not exist', () => {
-    const stamped = (at: string) => importJUnit(Buffer.from(`<testsuite name="s" timestamp="${at}"><testcase/></testsuite>`));
-    expect(stamped('2024-02-29T23:00:00-02:00').evaluated_at).toBe('2024-03-01T01:00:00.000Z');
-    expect(stamped('2026-02-30T00:00:00Z')).not.toHaveProperty('evaluated_at');
+    const importWithTimestamp = (at: string) =>
+      importJUnit(Buffer.from(`<testsuite name="s" timestamp="${at}"><testcase/></testsuite>`));
+    expect(importWithTimestamp('2024-02-29T23:00:00-02:00').evaluated_at).toBe('2024-03-01T01:00:00.000Z');
+    expect(importWithTimestamp('2026-02-30T00:00:00Z')).not.toHaveProperty('evaluated_at');
   });
 
   test('is not taken from a suite of jest-junit whose file could not be loaded', () => {
@@ -240,8 +242,8 @@ describe('promptfoo', () => {
   });
 
   test('a filtered run is partial, even if the file has an empty list of scenarios, as older versions write it', () => {
-    const older = changedResultsFile('promptfoo-first.json', ({ config }) => (config.scenarios = []));
-    expect(faultOf(() => importPromptfoo(older))).toBe('partial');
+    const olderFile = changedResultsFile('promptfoo-first.json', ({ config }) => (config.scenarios = []));
+    expect(faultOf(() => importPromptfoo(olderFile))).toBe('partial');
   });
 
   test('a run with tests from another file is complete, and one with scenarios has unknown completeness', () => {
@@ -250,10 +252,10 @@ describe('promptfoo', () => {
   });
 
   test('the worse count applies when statistics and results differ', () => {
-    const better = changedResultsFile('promptfoo-whole.json', ({ results }) =>
+    const fileWithBetterStatistics = changedResultsFile('promptfoo-whole.json', ({ results }) =>
       Object.assign(results.stats, { successes: 6, failures: 0 }),
     );
-    expect(importPromptfoo(better)).toMatchObject({ cases: { total: 6, passed: 5, failed: 0, errored: 1 } });
+    expect(importPromptfoo(fileWithBetterStatistics)).toMatchObject({ cases: { total: 6, passed: 5, failed: 0, errored: 1 } });
   });
 });
 
@@ -303,9 +305,9 @@ describe('DeepEval', () => {
   });
 
   test('a passed case with a failed metric computation has no verdict', () => {
-    const broken = changedResultsFile('deepeval-run.json', ({ testCases }) => {
+    const runWithMetricError = changedResultsFile('deepeval-run.json', ({ testCases }) => {
       testCases[0].metricsData[1] = { name: 'Politeness', error: 'it broke down' };
     });
-    expect(importDeepEval(broken).cases).toMatchObject({ passed: 0, errored: 1 });
+    expect(importDeepEval(runWithMetricError).cases).toMatchObject({ passed: 0, errored: 1 });
   });
 });

@@ -22,16 +22,16 @@ describe('promptfoo', () => {
   });
 
   test('records a run without a passed case as failing', () => {
-    const none = changedResultsFile('promptfoo.json', ({ results }) => {
+    const fileWithoutPasses = changedResultsFile('promptfoo.json', ({ results }) => {
       results.stats = { successes: 0, failures: 5, errors: 0 };
       for (const each of results.results) each.success = false;
     });
-    expect(importPromptfoo(none)).toMatchObject({ status: 'failing', pass_rate: 0 });
+    expect(importPromptfoo(fileWithoutPasses)).toMatchObject({ status: 'failing', pass_rate: 0 });
   });
 
   test('rejects a file without the counted results, as promptfoo 0.119 writes it with --no-write, and suggests a run without this option', () => {
-    const unlisted = changedResultsFile('promptfoo-whole.json', ({ results }) => (results.results = []));
-    expect(() => importPromptfoo(unlisted)).toThrow('run promptfoo again, without this option');
+    const fileWithoutCases = changedResultsFile('promptfoo-whole.json', ({ results }) => (results.results = []));
+    expect(() => importPromptfoo(fileWithoutCases)).toThrow('run promptfoo again, without this option');
   });
 
   test.each([
@@ -52,38 +52,38 @@ describe('promptfoo', () => {
   });
 
   test('uses the worse count when statistics and cases differ, as in a filtered file', () => {
-    const filtered = changedResultsFile('promptfoo.json', ({ results }) => {
+    const filteredFile = changedResultsFile('promptfoo.json', ({ results }) => {
       results.results = results.results.filter(({ success }: { success: boolean }) => success);
     });
-    expect(importPromptfoo(filtered)).toMatchObject({ pass_rate: 60, cases: { total: 5, passed: 3 } });
-    const better = changedResultsFile('promptfoo.json', ({ results }) => {
+    expect(importPromptfoo(filteredFile)).toMatchObject({ pass_rate: 60, cases: { total: 5, passed: 3 } });
+    const fileWithBetterTotals = changedResultsFile('promptfoo.json', ({ results }) => {
       results.stats = { successes: 5, failures: 0, errors: 0 };
     });
-    expect(importPromptfoo(better)).toMatchObject({ pass_rate: 60, cases: { total: 5, passed: 3 } });
+    expect(importPromptfoo(fileWithBetterTotals)).toMatchObject({ pass_rate: 60, cases: { total: 5, passed: 3 } });
   });
 
   test('uses the worst count if the counts of the prompts differ from the statistics and the cases', () => {
-    const counted = (metrics: object) =>
+    const fileWithPromptCounts = (metrics: object) =>
       changedResultsFile('promptfoo.json', ({ results }) => Object.assign(results.prompts[0].metrics, metrics));
-    expect(importPromptfoo(counted({ testPassCount: 1, testFailCount: 3 }))).toMatchObject({
+    expect(importPromptfoo(fileWithPromptCounts({ testPassCount: 1, testFailCount: 3 }))).toMatchObject({
       ...{ pass_rate: 20, cases: { total: 5, passed: 1, failed: 1, errored: 3 } },
       notes: expect.stringContaining('2 that the statistics and the results count differently'),
     });
-    expect(importPromptfoo(counted({ testFailCount: 6 })).cases).toMatchObject({ total: 10, passed: 3 });
-    expect(importPromptfoo(counted({ testErrorCount: undefined })).cases).toMatchObject({ total: 5, passed: 3 });
+    expect(importPromptfoo(fileWithPromptCounts({ testFailCount: 6 })).cases).toMatchObject({ total: 10, passed: 3 });
+    expect(importPromptfoo(fileWithPromptCounts({ testErrorCount: undefined })).cases).toMatchObject({ total: 5, passed: 3 });
     for (const count of ['1', -1, 1.5])
-      expect(faultOf(() => importPromptfoo(counted({ testFailCount: count })))).toBe('not_this_format');
+      expect(faultOf(() => importPromptfoo(fileWithPromptCounts({ testFailCount: count })))).toBe('not_this_format');
   });
 
   test('counts a passed case once, even if it is listed twice, and does not call the run complete', () => {
-    const repeated = changedResultsFile('promptfoo-whole.json', ({ results }) => {
+    const fileWithRepeatedCase = changedResultsFile('promptfoo-whole.json', ({ results }) => {
       const passed = results.results.filter(({ success }: { success: boolean }) => success);
       results.results[results.results.findIndex(({ success }: { success: boolean }) => !success)] = passed[0];
       results.stats = { successes: 6, failures: 0, errors: 0 };
       delete results.prompts[0].metrics;
     });
-    expect(faultOf(() => importPromptfoo(repeated))).toBe('partial');
-    expect(importPromptfoo(repeated, { allowPartial: true })).toMatchObject({
+    expect(faultOf(() => importPromptfoo(fileWithRepeatedCase))).toBe('partial');
+    expect(importPromptfoo(fileWithRepeatedCase, { allowPartial: true })).toMatchObject({
       ...{ completeness: 'partial', cases: { total: 6, passed: 5, errored: 1 } },
     });
   });
@@ -101,8 +101,8 @@ describe('promptfoo', () => {
     ['no list', undefined],
     ['an object', {}],
   ])('rejects statistics without listed cases: %s', (_what, list) => {
-    const empty = changedResultsFile('promptfoo.json', ({ results }) => (results.results = list));
-    expect(faultOf(() => importPromptfoo(empty))).toBe('contradictory');
+    const fileWithoutList = changedResultsFile('promptfoo.json', ({ results }) => (results.results = list));
+    expect(faultOf(() => importPromptfoo(fileWithoutList))).toBe('contradictory');
   });
 
   // A result that a person marked as passed in the web viewer can have some of these contradictions.
@@ -144,10 +144,10 @@ describe('promptfoo', () => {
   });
 
   test('removes control characters from a description and cuts it to 512 code points', () => {
-    const long = changedResultsFile('promptfoo.json', ({ config }) => {
+    const fileWithLongDescription = changedResultsFile('promptfoo.json', ({ config }) => {
       config.description = `line\nbreak \u0000 ${'é😀'.repeat(400)}`;
     });
-    const { name } = importPromptfoo(long);
+    const { name } = importPromptfoo(fileWithLongDescription);
     expect(name).toBe([...`line break ${'é😀'.repeat(400)}`].slice(0, 512).join(''));
   });
 });
@@ -168,26 +168,28 @@ describe('DeepEval', () => {
   });
 
   test('counts a case without a verdict as not passed', () => {
-    const open = changedResultsFile('deepeval.json', (run) => {
+    const fileWithoutVerdict = changedResultsFile('deepeval.json', (run) => {
       delete run.testCases[0].success;
       run.testPassed = 1;
     });
-    expect(importDeepEval(open)).toMatchObject({ pass_rate: 33.3333, cases: { total: 3, passed: 1, errored: 1 } });
-    expect(importDeepEval(open).notes).toContain('1 without a verdict');
+    expect(importDeepEval(fileWithoutVerdict)).toMatchObject({ pass_rate: 33.3333, cases: { total: 3, passed: 1, errored: 1 } });
+    expect(importDeepEval(fileWithoutVerdict).notes).toContain('1 without a verdict');
   });
 
   test('uses the worse count when totals and cases differ', () => {
-    const better = changedResultsFile('deepeval.json', (run) => (run.testPassed = 3));
-    expect(importDeepEval(better).cases).toEqual({ total: 4, passed: 2, failed: 1, errored: 1, skipped: 0 });
-    const worse = changedResultsFile('deepeval.json', (run) => Object.assign(run, { testPassed: 0, testFailed: 3 }));
-    expect(importDeepEval(worse).cases).toMatchObject({ total: 3, passed: 0 });
+    const fileWithBetterTotals = changedResultsFile('deepeval.json', (run) => (run.testPassed = 3));
+    expect(importDeepEval(fileWithBetterTotals).cases).toEqual({ total: 4, passed: 2, failed: 1, errored: 1, skipped: 0 });
+    const fileWithWorseTotals = changedResultsFile('deepeval.json', (run) =>
+      Object.assign(run, { testPassed: 0, testFailed: 3 }),
+    );
+    expect(importDeepEval(fileWithWorseTotals).cases).toMatchObject({ total: 3, passed: 0 });
   });
 
   test('imports a run that is the member testRunData, as in .deepeval/.latest_test_run.json', () => {
-    const wrapped = Buffer.from(
+    const wrappedFile = Buffer.from(
       `{"testRunData":${Buffer.from(resultsFile('deepeval.json')).toString()},"testRunLink":"https://example.test"}`,
     );
-    expect(importDeepEval(wrapped)).toEqual(importDeepEval(resultsFile('deepeval.json')));
+    expect(importDeepEval(wrappedFile)).toEqual(importDeepEval(resultsFile('deepeval.json')));
   });
 
   test.each(['NaN', 'Infinity', '-Infinity'])('accepts the number %s as Python writes it', (number) => {

@@ -215,7 +215,7 @@ describe('telemetry while the service is unreachable', () => {
 });
 
 describe('a process that exits', () => {
-  const end = (...args: string[]) =>
+  const runEmitter = (...args: string[]) =>
     promisify(execFile)(
       process.execPath,
       [fileURLToPath(new URL('../fixtures/emit-and-end.ts', import.meta.url)), server.url, ...args],
@@ -226,13 +226,13 @@ describe('a process that exits', () => {
 
   test('sends queued events first, despite temporary failures', async () => {
     server.setHandlers(respond.drop, respond.reject(503, 'unavailable'), respond.good());
-    expect((await end('3')).stderr).toBe('');
+    expect((await runEmitter('3')).stderr).toBe('');
     expect(receivedIds()).toEqual(['0,1,2', '0,1,2', '0,1,2']);
   });
 
   test('sends a run that was not ended, with the outcome failure and its spans', async () => {
     server.setHandlers(respond.good());
-    await end('0', '10000', 'forgotten');
+    await runEmitter('0', '10000', 'forgotten');
     expect(server.received.map(({ body }) => body)).toMatchObject([
       { trace_id: 'forgotten', outcome: 'failure', error: 'the run was not ended', spans: [{ name: 'done' }] },
     ]);
@@ -240,19 +240,19 @@ describe('a process that exits', () => {
 
   test('exits without a request if no events are queued', async () => {
     server.setHandlers(respond.good());
-    await end('0');
+    await runEmitter('0');
     expect(server.received).toEqual([]);
   });
 
   test('exits although events cannot be sent, and reports how many are lost', async () => {
     server.setHandlers(respond.silence);
-    const { stderr } = await end('2', '100');
+    const { stderr } = await runEmitter('2', '100');
     expect(stderr).toContain('2 telemetry events were dropped: unsent');
   });
 
   test('exits after the exit deadline, although a run was not ended and cannot be sent', async () => {
     server.setHandlers(respond.silence);
-    const { stderr } = await end('0', '100', 'forgotten');
+    const { stderr } = await runEmitter('0', '100', 'forgotten');
     expect(stderr).toContain('a run was dropped: unsent');
   });
 });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 /** A client in its own workspace, its requests, and a function that reads the trace IDs of the stored events. */
 async function clientOfNewWorkspace(telemetry: TelemetryOptions = {}) {
   const tenantId = await server.workspace();
-  const { fetch, sent } = countingFetch();
+  const { fetch, requests } = countingFetch();
   const client = new Countersign({ baseUrl: server.url, apiKey: await server.key(tenantId), fetch, telemetry });
   const readTraceIds = async () =>
     (
@@ -27,7 +27,7 @@ async function clientOfNewWorkspace(telemetry: TelemetryOptions = {}) {
         [tenantId],
       )
     ).map(({ trace_id }) => trace_id);
-  return { client, sent, readTraceIds };
+  return { client, requests, readTraceIds };
 }
 
 const event = (id: string | number, more: object = {}): TelemetryEvent => ({
@@ -39,11 +39,11 @@ const ids = (count: number) => Array.from({ length: count }, (_, index) => `run-
 
 describe('telemetry on the real server', () => {
   test('sends events in batches of 200, and flush() sends the rest', async () => {
-    const { client, sent, readTraceIds } = await clientOfNewWorkspace();
+    const { client, requests, readTraceIds } = await clientOfNewWorkspace();
     for (let index = 0; index < 450; index += 1) expect(client.telemetry.emit(event(index))).toBe(true);
     await client.telemetry.flush();
     expect(await readTraceIds()).toEqual(ids(450));
-    expect(sent.map(({ body }) => body.events.length).sort()).toEqual([200, 200, 50]);
+    expect(requests.map(({ body }) => body.events.length).sort()).toEqual([200, 200, 50]);
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 450, rejected: 0, dropped: 0 });
   });
 
@@ -54,19 +54,19 @@ describe('telemetry on the real server', () => {
   });
 
   test('sends an event as it was when it was emitted, despite later changes', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     const messages = [{ role: 'user', content: 'first' } as const];
     const reused = event('kept', { messages });
     client.telemetry.emit(reused);
     reused.trace_id = 'run-changed';
     messages.push({ role: 'user', content: 'first' });
     await client.telemetry.flush();
-    expect(sent[0]?.body.events).toEqual([event('kept', { messages: [{ role: 'user', content: 'first' }] })]);
+    expect(requests[0]?.body.events).toEqual([event('kept', { messages: [{ role: 'user', content: 'first' }] })]);
   });
 
   test('reports an invalid event with the paths of its errors and stores the rest of its batch', async () => {
     const rejected: RejectedEvent[] = [];
-    const { client, readTraceIds, sent } = await clientOfNewWorkspace({ onRejected: (each) => rejected.push(each) });
+    const { client, readTraceIds, requests } = await clientOfNewWorkspace({ onRejected: (each) => rejected.push(each) });
     for (let index = 0; index < 30; index += 1)
       client.telemetry.emit(index === 17 ? event(index, { latency_ms: -1, external_user_id: 'a@b.example' }) : event(index));
     await client.telemetry.flush();
@@ -81,8 +81,8 @@ describe('telemetry on the real server', () => {
         requestId: expect.any(String),
       },
     ]);
-    expect(sent.map(({ body }) => body.events.length)).toEqual([30, 29]);
-    expect(new Set(sent.map(({ key }) => key)).size).toBe(2);
+    expect(requests.map(({ body }) => body.events.length)).toEqual([30, 29]);
+    expect(new Set(requests.map(({ key }) => key)).size).toBe(2);
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 29, rejected: 1, dropped: 0 });
   });
 
@@ -98,8 +98,8 @@ describe('telemetry on the real server', () => {
 
   test('finds an invalid event even if the response names no path', async () => {
     const rejected: { event: unknown; codes: string[] }[] = [];
-    const onRejected = ({ event: bad, issues }: RejectedEvent) =>
-      rejected.push({ event: bad, codes: issues.map(({ code }) => code) });
+    const onRejected = ({ event: invalidEvent, issues }: RejectedEvent) =>
+      rejected.push({ event: invalidEvent, codes: issues.map(({ code }) => code) });
     const { client, readTraceIds } = await clientOfNewWorkspace({ onRejected });
     let deep: unknown[] = [];
     for (let level = 0; level < 1200; level += 1) deep = [deep];
@@ -111,13 +111,13 @@ describe('telemetry on the real server', () => {
   });
 
   test('limits requests to 1 MB of UTF-8 and sends a larger event alone', async () => {
-    const { client, sent, readTraceIds } = await clientOfNewWorkspace();
+    const { client, requests, readTraceIds } = await clientOfNewWorkspace();
     for (let index = 0; index < 20; index += 1) client.telemetry.emit(event(index, { output: '語'.repeat(100_000) }));
     client.telemetry.emit(event(20, { output: 'x'.repeat(2_000_000) }));
     await client.telemetry.flush();
     expect((await readTraceIds()).length).toBe(21);
-    expect(sent.filter(({ bytes }) => bytes > 1_000_000).map(({ body }) => body.events.length)).toEqual([1]);
-    expect(Math.max(...sent.map(({ body }) => body.events.length))).toBeGreaterThan(1);
+    expect(requests.filter(({ bytes }) => bytes > 1_000_000).map(({ body }) => body.events.length)).toEqual([1]);
+    expect(Math.max(...requests.map(({ body }) => body.events.length))).toBeGreaterThan(1);
   });
 
   test('reports an event that is too large for any request as rejected, and stores the others', async () => {
@@ -193,8 +193,8 @@ describe('telemetry queue', () => {
         throw new Error('getter');
       },
     };
-    for (const bad of [circle, { big: 1n }, throwing, 'text', undefined, null, 7, [event('listed')], () => 1])
-      expect(client.telemetry.emit(bad as never)).toBe(false);
+    for (const invalidEvent of [circle, { big: 1n }, throwing, 'text', undefined, null, 7, [event('listed')], () => 1])
+      expect(client.telemetry.emit(invalidEvent as never)).toBe(false);
     client.telemetry.emit(event('good'));
     client.telemetry.emit({} as never);
     await client.telemetry.flush();

@@ -24,7 +24,7 @@ beforeAll(async () => {
 /** A client in its own workspace, its requests, and what the callbacks received. */
 async function clientOfNewWorkspace(options: Partial<ClientOptions> = {}) {
   const tenantId = await server.workspace();
-  const { fetch, sent } = countingFetch();
+  const { fetch, requests } = countingFetch();
   const rejected: RejectedRun[] = [];
   const dropped: DroppedRun[] = [];
   const client = new Countersign({
@@ -34,7 +34,7 @@ async function clientOfNewWorkspace(options: Partial<ClientOptions> = {}) {
     ...options,
     traces: { onRejected: (each) => rejected.push(each), onDropped: (each) => dropped.push(each), ...options.traces },
   });
-  return { client, sent, rejected, dropped };
+  return { client, requests, rejected, dropped };
 }
 
 /** The names of the spans of a trace, each with the name of its parent. */
@@ -44,7 +44,7 @@ const llm = (name: string) => ({ kind: 'llm', name }) as const;
 
 describe('a run', () => {
   test('is sent with the times and contents of its spans, and the service sums their tokens', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'support-bot', session_id: 'session-7' });
     const plan = run.startSpan({ ...llm('plan'), model: 'gpt-4o', provider: 'openai' });
     plan.messages([{ role: 'user', content: 'Where is my order?' }]).usage({ prompt_tokens: 812, completion_tokens: 64 });
@@ -56,7 +56,7 @@ describe('a run', () => {
     });
     expect(result).toBe('shipped');
     expect(await run.end({ outcome: 'success' })).toMatchObject({ trace_id: run.traceId, spans_ingested: 2, tokens: 876 });
-    const body: Trace = sent[0]!.body;
+    const body: Trace = requests[0]!.body;
     expect(body).toMatchObject({ outcome: 'success', agent_name: 'support-bot', session_id: 'session-7' });
     const [first, second] = body.spans as [Span, Span];
     expect(first).toMatchObject({ model: 'gpt-4o', output: 'find_order', messages: [{ role: 'user' }] });
@@ -67,7 +67,7 @@ describe('a run', () => {
   });
 
   test('nests spans explicitly and through AsyncLocalStorage', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     const callModel = (name: string) => client.traces.span(llm(name), async () => sleep(1));
     await client.traces.run({ agent_name: 'bot' }, async (run) => {
       await callModel('at the top');
@@ -80,7 +80,7 @@ describe('a run', () => {
       expect(client.traces.current()).toBeUndefined();
     });
     await client.flush();
-    expect(namesWithParents(sent[0]!.body)).toEqual([
+    expect(namesWithParents(requests[0]!.body)).toEqual([
       ['at the top', undefined],
       ['agent', undefined],
       ['left', 'agent'],
@@ -91,20 +91,20 @@ describe('a run', () => {
   });
 
   test('does not mix its spans with those of concurrent runs', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     const recordRun = (name: string) =>
       client.traces.run({ agent_name: name }, async () => {
         for (let step = 0; step < 3; step += 1) await client.traces.span(llm(`${name}-${step}`), () => sleep(Math.random() * 5));
       });
     await Promise.all(['a', 'b', 'c'].map(recordRun));
     await client.flush();
-    for (const { body } of sent)
+    for (const { body } of requests)
       expect(namesWithParents(body)).toEqual([0, 1, 2].map((step) => [`${body.agent_name}-${step}`, undefined]));
-    expect(sent.length).toBe(3);
+    expect(requests.length).toBe(3);
   });
 
   test('can be continued with its trace ID and the ID of a parent span, for example by another process', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     const caller = run.startSpan({ kind: 'agent', name: 'caller' });
     const continued = client.traces.start({ agent_name: 'bot', trace_id: run.traceId, parent_span_id: caller.id });
@@ -112,11 +112,11 @@ describe('a run', () => {
     const first = await continued.end();
     caller.end();
     expect(await run.end()).toMatchObject({ id: first!.id, trace_id: run.traceId });
-    expect(sent[0]!.body.spans[0].parent_span_id).toBe(caller.id);
+    expect(requests[0]!.body.spans[0].parent_span_id).toBe(caller.id);
   });
 
   test('records an exception of a span in the span and in the run, and rethrows it', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     const thrown = new TypeError('no such order');
     const run = client.traces.run({ agent_name: 'bot' }, () =>
       client.traces.span({ kind: 'tool', name: 'find_order' }, async () => {
@@ -127,24 +127,24 @@ describe('a run', () => {
     const sync = () => client.traces.run({ agent_name: 'bot' }, (within) => within.span(llm('sync'), () => JSON.parse('{')));
     expect(sync).toThrow(SyntaxError);
     await client.flush();
-    expect(sent[0]!.body).toMatchObject({
+    expect(requests[0]!.body).toMatchObject({
       outcome: 'failure',
       error: 'TypeError: no such order',
       spans: [{ status: 'failure', error: 'TypeError: no such order' }],
     });
-    expect(sent[1]!.body).toMatchObject({
+    expect(requests[1]!.body).toMatchObject({
       outcome: 'failure',
       spans: [{ status: 'failure', error: expect.stringMatching(/^SyntaxError/) }],
     });
   });
 
   test('is sent with the fields given to `traces.run` and to `run.set`, for example the outcome `escalated`', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     await client.traces.run({ agent_name: 'bot', metadata: { release: 1 } }, async (run) => {
       run.set({ outcome: 'escalated', detail: 'a person took over' });
     });
     await client.flush();
-    expect(sent[0]!.body).toMatchObject({
+    expect(requests[0]!.body).toMatchObject({
       outcome: 'escalated',
       detail: 'a person took over',
       metadata: { release: 1 },
@@ -153,7 +153,7 @@ describe('a run', () => {
   });
 
   test('records a span as it was at its end, despite later changes', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     const messages = [{ role: 'user', content: 'first' }];
     const input = { messages };
@@ -161,13 +161,13 @@ describe('a run', () => {
     span.end();
     messages.push({ role: 'assistant', content: 'second' });
     await run.end();
-    expect(sent[0]!.body.spans[0].input).toEqual({ messages: [{ role: 'user', content: 'first' }] });
+    expect(requests[0]!.body.spans[0].input).toEqual({ messages: [{ role: 'user', content: 'first' }] });
   });
 });
 
 describe('a run that is used incorrectly', () => {
   test('is sent once when it is ended twice; a span keeps its first end, and a later span is not recorded', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     const span = run.startSpan(llm('plan'));
     span.end({ output: 'first' });
@@ -175,35 +175,37 @@ describe('a run that is used incorrectly', () => {
     const [first, second] = await Promise.all([run.end({ outcome: 'blocked' }), run.end({ outcome: 'success' })]);
     expect(first).toBe(second);
     expect(run.span(llm('too late'), () => 'works')).toBe('works');
-    expect(sent.map(({ body }) => [body.outcome, body.spans.length, body.spans[0].output])).toEqual([['blocked', 1, 'first']]);
+    expect(requests.map(({ body }) => [body.outcome, body.spans.length, body.spans[0].output])).toEqual([
+      ['blocked', 1, 'first'],
+    ]);
   });
 
   test('gives spans that were not ended the status `unfinished` and no end time', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     run.startSpan(llm('forgotten'));
     await run.end();
-    expect(sent[0]!.body.spans).toEqual([
+    expect(requests[0]!.body.spans).toEqual([
       { span_id: expect.any(String), kind: 'llm', name: 'forgotten', status: 'unfinished', started_at: expect.any(String) },
     ]);
   });
 
   test('is sent as a failure on close when it was not ended', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     client.traces.start({ agent_name: 'bot', trace_id: 'never-ended' }).span(llm('plan'), () => undefined);
     await client.close();
-    expect(sent[0]!.body).toMatchObject({ trace_id: 'never-ended', outcome: 'failure', error: 'the run was not ended' });
+    expect(requests[0]!.body).toMatchObject({ trace_id: 'never-ended', outcome: 'failure', error: 'the run was not ended' });
   });
 
   test('omits values that are not JSON or are too long, and records their names and the reasons', async () => {
-    const { client, sent } = await clientOfNewWorkspace({ traces: { spanCharactersMax: 2000 } });
+    const { client, requests } = await clientOfNewWorkspace({ traces: { spanCharactersMax: 2000 } });
     const circle: Record<string, unknown> = {};
     circle.self = circle;
     const run = client.traces.start({ agent_name: 'bot', metadata: { big: 1n } });
     run.span({ ...llm('plan'), input: circle, output: 'kept', model: 1n as never, metadata: { release: 1 } }, () => undefined);
     run.span({ ...llm('long'), input: 'x'.repeat(5000), output: 'y'.repeat(100) }, (span) => span.messages(null as never));
     expect(await run.end()).toMatchObject({ spans_ingested: 2 });
-    const { spans, metadata } = sent[0]!.body;
+    const { spans, metadata } = requests[0]!.body;
     expect(metadata).toEqual({ countersign_left_out: { metadata: expect.stringContaining('BigInt') } });
     expect(spans[0]).toMatchObject({
       output: 'kept',
@@ -220,38 +222,38 @@ describe('a run that is used incorrectly', () => {
   });
 
   test('adds messages to a span whose messages were set to a value that is not a list', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     const message = { role: 'user', content: 'Where is my order?' };
     run.span(llm('plan'), (span) => span.set({ messages: 5 as never }).messages([message]));
     await run.end();
-    expect(sent[0]!.body.spans[0]).toMatchObject({ messages: [message] });
+    expect(requests[0]!.body.spans[0]).toMatchObject({ messages: [message] });
   });
 
   test('runs the functions of all spans, but records only the first spansMax spans and how many were left out', async () => {
-    const { client, sent } = await clientOfNewWorkspace({ traces: { spansMax: 3 } });
+    const { client, requests } = await clientOfNewWorkspace({ traces: { spansMax: 3 } });
     const run = client.traces.start({ agent_name: 'bot' });
     let executed = 0;
     for (let step = 0; step < 5; step += 1) run.span(llm(`${step}`), () => (executed += 1));
     await run.end();
     expect(executed).toBe(5);
-    expect(sent[0]!.body.spans.length).toBe(3);
-    expect(sent[0]!.body.metadata).toEqual({ countersign_spans_left_out: 2 });
+    expect(requests[0]!.body.spans.length).toBe(3);
+    expect(requests[0]!.body.metadata).toEqual({ countersign_spans_left_out: 2 });
   });
 
   test('records how many spans were left out, although its metadata is too long', async () => {
-    const { client, sent } = await clientOfNewWorkspace({ traces: { spansMax: 1, spanCharactersMax: 500 } });
+    const { client, requests } = await clientOfNewWorkspace({ traces: { spansMax: 1, spanCharactersMax: 500 } });
     const run = client.traces.start({ agent_name: 'bot', metadata: { long: 'x'.repeat(1000) } });
     for (const name of ['first', 'second']) run.span(llm(name), () => undefined);
     await run.end();
-    expect(sent[0]!.body.metadata).toEqual({
+    expect(requests[0]!.body.metadata).toEqual({
       countersign_left_out: { metadata: expect.stringContaining('too long') },
       countersign_spans_left_out: 1,
     });
   });
 
   test('is sent although reading a given field throws an error', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     const throwing = {
       get detail(): string {
         throw new Error('getter');
@@ -265,7 +267,7 @@ describe('a run that is used incorrectly', () => {
       .messages([Object.defineProperty({}, 'role', Object.getOwnPropertyDescriptor(throwing, 'detail')!) as never])
       .end(throwing as never);
     await run.end(throwing);
-    expect(sent[0]!.body).toMatchObject({ agent_name: 'bot', spans: [{ name: 'plan' }] });
+    expect(requests[0]!.body).toMatchObject({ agent_name: 'bot', spans: [{ name: 'plan' }] });
   });
 
   test('does not throw when the service rejects it: the client calls onRejected, or warns once if there is no such callback', async () => {
@@ -300,10 +302,10 @@ describe('a trace that is sent in several requests', () => {
     );
 
   test('is split by number of spans and size, and the service merges the parts', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     const manySpans = await client.traces.send({ trace_id: 'many', agent_name: 'bot', outcome: 'blocked', spans: spans(1200) });
     expect(manySpans).toMatchObject({ trace_id: 'many', spans_ingested: 1200, tokens: 1200 });
-    expect(sent.map(({ body }) => [body.spans.length, body.outcome, body.agent_name])).toEqual([
+    expect(requests.map(({ body }) => [body.spans.length, body.outcome, body.agent_name])).toEqual([
       [500, 'blocked', 'bot'],
       [500, undefined, 'bot'],
       [200, undefined, 'bot'],
@@ -324,14 +326,14 @@ describe('a trace that is sent in several requests', () => {
   });
 
   test('adds the request number to the Idempotency-Key from the second request on, and sends nothing if a key is too long', async () => {
-    const { client, sent } = await clientOfNewWorkspace();
+    const { client, requests } = await clientOfNewWorkspace();
     await client.traces.send({ trace_id: 'parts', spans: spans(501) }, { idempotencyKey: 'k'.repeat(253) });
-    expect(sent.map(({ key }) => key)).toEqual(['k'.repeat(253), `${'k'.repeat(253)}.2`]);
+    expect(requests.map(({ key }) => key)).toEqual(['k'.repeat(253), `${'k'.repeat(253)}.2`]);
     const tooLong = client.traces.send({ trace_id: 'long', spans: spans(501) }, { idempotencyKey: 'k'.repeat(254) });
     await expect(tooLong).rejects.toThrow(
       'idempotencyKey must have at most 253 characters for this trace, which needs 2 requests',
     );
-    expect(sent.length).toBe(2);
+    expect(requests.length).toBe(2);
   });
 
   test('is rejected with the indexes of the spans in the whole trace', async () => {

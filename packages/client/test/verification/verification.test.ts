@@ -155,13 +155,13 @@ describe('an attestation', () => {
   test('is rejected if its key was retired before the decision', async () => {
     const envelope = await json(`/api/ledger/decisions/${decision.decision_id}/attestation`);
     const { keys } = await json('/.well-known/jwks.json');
-    const retired = (end: unknown) => ({ keys: [{ ...keys[0], retired_at: end }] });
+    const keysRetiredAt = (end: unknown) => ({ keys: [{ ...keys[0], retired_at: end }] });
     const millisecondBefore = new Date(Date.parse(decision.timestamp) - 1).toISOString();
     const tooLate = { ok: false, fault: 'the key that signed it was retired before the decision' };
-    expect(verifyAttestation(envelope, retired(millisecondBefore))).toEqual(tooLate);
-    expect(verifyAttestation(envelope, retired(decision.timestamp))).toMatchObject({ ok: true });
+    expect(verifyAttestation(envelope, keysRetiredAt(millisecondBefore))).toEqual(tooLate);
+    expect(verifyAttestation(envelope, keysRetiredAt(decision.timestamp))).toMatchObject({ ok: true });
     const { attestation } = { attestation: envelope };
-    expect(verifyDecision(decision, { attestation, publicKeys: retired(millisecondBefore) })).toEqual(tooLate);
+    expect(verifyDecision(decision, { attestation, publicKeys: keysRetiredAt(millisecondBefore) })).toEqual(tooLate);
     const foreignKey = { ...FOREIGN_KEY, retired_at: millisecondBefore };
     expect(verifyAttestation(envelope, { keys: [foreignKey, ...keys] })).toMatchObject({ ok: true });
   });
@@ -217,8 +217,8 @@ describe('an export', () => {
   });
 
   test('without rows is rejected, unless a kept head shows that the log is empty', async () => {
-    for (const nothing of ['', [], new Response('').body ?? []])
-      expect(await verifyLedger(nothing)).toEqual({
+    for (const emptyExport of ['', [], new Response('').body ?? []])
+      expect(await verifyLedger(emptyExport)).toEqual({
         ok: false,
         entries: 0,
         seq: undefined,
@@ -249,13 +249,13 @@ describe('an export', () => {
     const checkpoint = await get('/api/ledger/audit/checkpoint');
     const publicKeys = await get('/.well-known/jwks.json');
     const head = receiptOf(decision)!.headers['countersign-checkpoint']!;
-    const kept = { checkpoints: [checkpoint], publicKeys, heads: [head] };
-    expect(await verifyLedger(text, kept)).toMatchObject({ ok: true });
-    const short = text.split('\n').slice(0, 4).join('\n');
-    expect(await verifyLedger(short)).toMatchObject({ ok: true, entries: 4 });
-    expect(await verifyLedger(short, kept)).toMatchObject({ ok: false, fault: expect.stringContaining('cut off') });
-    const forged = checkpoint.replace('\n5\n', '\n4\n');
-    expect(await verifyLedger(text, { ...kept, checkpoints: [forged] })).toMatchObject({ ok: false });
+    const keptTrust = { checkpoints: [checkpoint], publicKeys, heads: [head] };
+    expect(await verifyLedger(text, keptTrust)).toMatchObject({ ok: true });
+    const shortenedText = text.split('\n').slice(0, 4).join('\n');
+    expect(await verifyLedger(shortenedText)).toMatchObject({ ok: true, entries: 4 });
+    expect(await verifyLedger(shortenedText, keptTrust)).toMatchObject({ ok: false, fault: expect.stringContaining('cut off') });
+    const forgedCheckpoint = checkpoint.replace('\n5\n', '\n4\n');
+    expect(await verifyLedger(text, { ...keptTrust, checkpoints: [forgedCheckpoint] })).toMatchObject({ ok: false });
     await expect(verifyLedger(text, { checkpoints: [checkpoint] })).rejects.toThrow(/publicKeys/);
   });
 

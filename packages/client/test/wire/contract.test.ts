@@ -70,7 +70,7 @@ test('the types of the client for responses match the contract', () => {
   expectTypeOf<wire.PromotionDecision>().toEqualTypeOf<promotion.PromotionDecision>();
   expectTypeOf<wire.PromotionDecision['evaluation']['name']>().toEqualTypeOf<string | undefined>();
   expectTypeOf<wire.PromotionDecision['evaluation']['evaluated_at']>().toEqualTypeOf<string | undefined>();
-  // A server of a later version can send codes that this client does not know.
+  // A server of a later version can send codes that are not in the types of this client.
   expectTypeOf<Issue>().toExtend<wire.Issue>();
   expectTypeOf<keyof wire.Issue>().toEqualTypeOf<keyof Issue>();
   expectTypeOf<ErrorBody>().toExtend<wire.ErrorBody>();
