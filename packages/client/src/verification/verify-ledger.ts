@@ -86,7 +86,8 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
       misfit: false,
     };
   const corrections = audit === undefined ? undefined : (audit.corrections ?? []);
-  if (trust.replay !== undefined && log !== 'decisions') throw new ConfigurationError('replay is for the decision log');
+  if (trust.replay !== undefined && log !== 'decisions')
+    throw new ConfigurationError('replay is only for exports of the decision log: log must be decisions');
   const replay = trust.replay === undefined ? undefined : new DecisionReplay(bytesOf(trust.replay), hashing.digests);
   const fromAudit = { corrections, restores: audit?.restores, auditTenantId: audit?.tenantId };
   const expectation = { log, kept: heads, ...fromAudit, tenantId: uuidOf(trust.tenantId), replay };

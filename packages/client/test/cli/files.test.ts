@@ -52,16 +52,19 @@ test('an output file is written through a symbolic link, which stays a link', ()
   }
 });
 
-test.runIf(existsSync('/proc/self/fd'))('a standard stream that is redirected to a file keeps what was written before', () => {
-  const file = openSync(path, 'w');
-  writeFileSync(file, 'before\n');
-  for (const stream of [`/proc/self/fd/${file}`, `/dev/fd/${file}`]) {
-    prepareFile(stream);
-    writeFile(stream, 'text\n');
-  }
-  closeSync(file);
-  expect(readFileSync(path, 'utf8')).toBe('before\ntext\ntext\n');
-});
+test.runIf(existsSync('/proc/self/fd'))(
+  'writing to a standard stream that is redirected to a file keeps the earlier content of the file',
+  () => {
+    const file = openSync(path, 'w');
+    writeFileSync(file, 'before\n');
+    for (const stream of [`/proc/self/fd/${file}`, `/dev/fd/${file}`]) {
+      prepareFile(stream);
+      writeFile(stream, 'text\n');
+    }
+    closeSync(file);
+    expect(readFileSync(path, 'utf8')).toBe('before\ntext\ntext\n');
+  },
+);
 
 test('a file that cannot be replaced, such as a mounted one, is written directly', () => {
   writeFileSync(path, 'old');
@@ -85,7 +88,7 @@ test('a temporary file that a killed process left behind does not prevent writin
   expect(readFileSync(path, 'utf8')).toBe('new');
 });
 
-test('preparing a file removes an older one', () => {
+test('preparing an output file removes an older file at the same path', () => {
   writeFileSync(path, 'old');
   prepareFile(path);
   expect(existsSync(path)).toBe(false);

@@ -75,7 +75,7 @@ describe('JUnit XML', () => {
     },
   );
 
-  test('counts a case whose status is not known as errored, and names the number of such cases', () => {
+  test('counts a case with an unknown status as errored, and names the number of such cases', () => {
     expect(
       importXml('<testsuite><testcase/><testcase status="broken"/><testcase result="undefined"/></testsuite>'),
     ).toMatchObject({
@@ -121,7 +121,7 @@ describe('JUnit XML', () => {
     },
   );
 
-  test('counts cases that appear only in the totals as not passed', () => {
+  test('counts cases as not passed if they appear only in the totals', () => {
     expect(importXml('<testsuite tests="10"><testcase/><testcase/></testsuite>')).toMatchObject({
       pass_rate: 20,
       cases: { total: 10, passed: 2 },
