@@ -72,7 +72,7 @@ export const SKIPPED_ON_CITUS: readonly SkippedTest[] = [
     reason: 'removes the tenant filter, but Citus cannot plan such statements; test/citus/isolation.citus.ts is the counterpart',
   },
   {
-    test: 'queries without tenant filter and row-level security read something',
+    test: 'without row-level security, queries without their tenant filter read rows',
     reason: 'shows only that the test above, which is skipped, can fail',
   },
   { test: 'a submission to a long trace reads less than twice as many buffers', reason: 'counts the buffers of one PostgreSQL' },

@@ -19,7 +19,7 @@ const newMasterSecret = () => randomBytes(32).toString('base64');
 const newSigningKey = () => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 const SECRETS: Environment = { COUNTERSIGN_MASTER_SECRET: newMasterSecret(), COUNTERSIGN_SIGNING_KEY: newSigningKey() };
 
-/** Starts a server that must fail. Expects the exit code of `reason`, one stderr line that matches `line`, and no secret in its output. */
+/** Starts a server that must fail. Expects the exit code of `reason`, one line on stderr that matches `line`, and no secret. */
 async function expectRefusal(environment: Environment, reason: ExitReason, line: RegExp): Promise<void> {
   const server = new CommandProcess(['serve'], { COUNTERSIGN_PORT: '0', ...environment });
   const ending = await server.ended;
@@ -66,7 +66,7 @@ describe('countersign-server with an external database', () => {
     await external.sql(`UPDATE countersign.migrations SET name = replace(name, '-before', '')`, 'app');
   });
 
-  test('exits with the exit code of schema_older, and names the command that migrates the database', async () => {
+  test('exits with the exit code of schema_older when a migration has not run, and names the migrate command', async () => {
     const [last] = await external.sql<{ name: string; run_on: Date }>(
       'DELETE FROM countersign.migrations WHERE id = (SELECT max(id) FROM countersign.migrations) RETURNING name, run_on',
       'app',
@@ -279,7 +279,7 @@ describe('serve with a bad configuration', () => {
   });
 
   test.for(badValues.map((each, index) => [index + 1, ...each] as const))(
-    '%i: exits with code 3 for a bad %s, names it in one line without secrets and creates no data folder',
+    '%i: exits with code 3 for a bad %s, names the variable in one line without secrets and creates no data folder',
     async ([, variable, value, otherVariables = {}]) => {
       const folder = new DataFolder();
       try {
@@ -299,7 +299,7 @@ describe('serve with a bad configuration', () => {
   );
 });
 
-test('readConfig reports unknown COUNTERSIGN_ variables, and none that the server or the client reads', () => {
+test('readConfig reports each COUNTERSIGN_ variable that neither the server nor the client reads, and no other variable', () => {
   const known = Object.fromEntries(
     Object.values(VARIABLES)
       .map(({ name }) => name)

@@ -69,7 +69,7 @@ async function expectAllKept(database: string, tenantId: string, acknowledged: r
 }
 
 describe('an external PostgreSQL', () => {
-  test('works with an unprivileged role that owns the empty database, and two servers can start on it at once', async () => {
+  test('works with an unprivileged role that owns the empty database, even if two servers start at once', async () => {
     const environment = await createOwnedDatabase('alone');
     const [one, two] = await Promise.all([serve(environment), serve(environment)]);
     const { tenantId, key } = await newKey(environment, 'acme');
@@ -92,7 +92,7 @@ describe('an external PostgreSQL', () => {
     await database.drop();
   });
 
-  test('with a separate owner, the server can only read and insert rows of append-only tables; the owner cannot change them', async () => {
+  test('a server with a separate owner can only read and insert append-only rows; the owner cannot change these rows', async () => {
     await external.role('owner_role');
     await external.role('server_role');
     await external.sql('CREATE DATABASE two_roles OWNER owner_role');
@@ -135,31 +135,31 @@ describe('an external PostgreSQL', () => {
   });
 
   test("`migrate` revokes extra rights of the server's role, unless this role also owns the tables", async () => {
-    await external.role('giving_role');
-    await external.role('given_role');
-    await external.sql('CREATE DATABASE given OWNER giving_role');
-    await external.sql('REVOKE ALL ON DATABASE given FROM PUBLIC; GRANT CONNECT ON DATABASE given TO given_role');
+    await external.role('rights_owner');
+    await external.role('rights_server');
+    await external.sql('CREATE DATABASE rights OWNER rights_owner');
+    await external.sql('REVOKE ALL ON DATABASE rights FROM PUBLIC; GRANT CONNECT ON DATABASE rights TO rights_server');
     const ownerEnvironment = {
       ...secrets,
-      DATABASE_URL: external.url('giving_role', 'given'),
-      COUNTERSIGN_MIGRATE_DATABASE_URL: external.url('giving_role', 'given'),
+      DATABASE_URL: external.url('rights_owner', 'rights'),
+      COUNTERSIGN_MIGRATE_DATABASE_URL: external.url('rights_owner', 'rights'),
     };
     const mayDelete = async (role: string) => {
       const [row] = await external.sql<{ may: boolean }>(
         `SELECT has_table_privilege('${role}', 'countersign.traces', 'DELETE') AS may`,
-        'given',
+        'rights',
       );
       return row!.may;
     };
     await outputOf(['migrate'], ownerEnvironment);
-    expect(await mayDelete('giving_role')).toBe(true);
+    expect(await mayDelete('rights_owner')).toBe(true);
     await external.sql(
-      'SET ROLE giving_role; GRANT USAGE ON SCHEMA countersign TO given_role; GRANT DELETE ON countersign.traces TO given_role',
-      'given',
+      'SET ROLE rights_owner; GRANT USAGE ON SCHEMA countersign TO rights_server; GRANT DELETE ON countersign.traces TO rights_server',
+      'rights',
     );
-    expect(await mayDelete('given_role')).toBe(true);
-    await outputOf(['migrate'], { ...ownerEnvironment, DATABASE_URL: external.url('given_role', 'given') });
-    expect(await mayDelete('given_role')).toBe(false);
+    expect(await mayDelete('rights_server')).toBe(true);
+    await outputOf(['migrate'], { ...ownerEnvironment, DATABASE_URL: external.url('rights_server', 'rights') });
+    expect(await mayDelete('rights_server')).toBe(false);
   });
 
   test('with a separate owner, a later start grants the rights that an interrupted start did not grant', async () => {
@@ -189,7 +189,7 @@ describe('an external PostgreSQL', () => {
       const { tenantId, key } = await newKey(environment, 'acme');
       const callers = new Callers({ url: server.url, key }, 16);
       await until('the callers are sending', () => callers.acknowledged.length >= 64);
-      // A smart shutdown waits for connected clients, so the operator then sends the signal for a fast shutdown.
+      // A smart shutdown waits for connected clients, so SIGINT then requests a fast shutdown.
       if (signal === 'SIGINT') {
         external.requestShutdown();
         await sleep(200);
@@ -209,8 +209,8 @@ describe('an external PostgreSQL', () => {
       expect([...callers.unexpectedResponses, ...server.errorLogLines]).toEqual([]);
       expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
       await expectAllKept(name, tenantId, callers.acknowledged);
-      const resent = callers.unconfirmed.filter(({ kind }) => kind !== 'promotionCheck').slice(0, 40);
-      for (const request of resent) expect((await send({ url: server.url, key }, request)).status).toBe(200);
+      const requestsToResend = callers.unconfirmed.filter(({ kind }) => kind !== 'promotionCheck').slice(0, 40);
+      for (const request of requestsToResend) expect((await send({ url: server.url, key }, request)).status).toBe(200);
       await expectAllKept(name, tenantId, callers.acknowledged);
     },
   );

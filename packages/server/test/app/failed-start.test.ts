@@ -14,23 +14,23 @@ afterEach(() => vi.restoreAllMocks());
 
 /** Starts a server that must fail. Returns its error message, the number of running timers, and whether its workers are open. */
 async function failToStart(settings: Partial<Config>, parts: Partial<OpenDatabase> = {}, options: StartOptions = {}) {
-  const started = vi.spyOn(globalThis, 'setInterval');
-  const cleared = vi.spyOn(globalThis, 'clearInterval');
+  const setIntervalSpy = vi.spyOn(globalThis, 'setInterval');
+  const clearIntervalSpy = vi.spyOn(globalThis, 'clearInterval');
   const workers = new BodyWorkers();
-  const closing = vi.spyOn(workers, 'close');
+  const closeSpy = vi.spyOn(workers, 'close');
   const config = { ...readConfig({}), port: 0, ...settings };
   const starting = startServer(config, { ...server.open, ...parts }, pino({ level: 'silent' }), { ...options, workers });
   const error: Error = await starting.then(
     () => expect.unreachable('it has started'),
     (reason) => reason,
   );
-  const timers = started.mock.results.map(({ value }) => value);
-  const stopped = new Set(cleared.mock.calls.map(([timer]) => timer));
+  const timers = setIntervalSpy.mock.results.map(({ value }) => value);
+  const stopped = new Set(clearIntervalSpy.mock.calls.map(([timer]) => timer));
   expect(timers.length).toBeGreaterThan(4);
   return {
     message: error.message,
     runningTimerCount: timers.filter((timer) => !stopped.has(timer)).length,
-    hasOpenWorkers: closing.mock.calls.length === 0,
+    hasOpenWorkers: closeSpy.mock.calls.length === 0,
   };
 }
 
@@ -69,9 +69,9 @@ describe('a server that cannot start', () => {
 
 test('a server whose HTTP server fails to close still closes its workers, and then throws the error of the HTTP server', async () => {
   const workers = new BodyWorkers();
-  const closing = vi.spyOn(workers, 'close');
+  const closeSpy = vi.spyOn(workers, 'close');
   const config = { ...readConfig({}), port: 0 };
   const running = await startServer(config, server.open, pino({ level: 'silent' }), { workers, alsoRegister: failOnClose });
   await expect(running.close()).rejects.toThrow('the HTTP server does not close');
-  expect(closing).toHaveBeenCalledOnce();
+  expect(closeSpy).toHaveBeenCalledOnce();
 });

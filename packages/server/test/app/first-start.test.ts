@@ -15,8 +15,8 @@ test('the server starts after earlier starts were killed at different moments, a
       const server = new CommandProcess(['serve'], { COUNTERSIGN_PORT: '0', ...folder.environment });
       await sleep(afterMs);
       const { keepers, postmasters } = processesOf(folder.path);
-      const others = turn % 2 === 0 ? [] : [...keepers, ...postmasters];
-      killAll(server, ...others);
+      const databaseProcesses = turn % 2 === 0 ? [] : [...keepers, ...postmasters];
+      killAll(server, ...databaseProcesses);
       expect(await server.ended).toBe('SIGKILL');
     }
     const server = await ServerProcess.start({ ...folder.environment, COUNTERSIGN_PROT: '80' });
@@ -29,7 +29,7 @@ test('the server starts after earlier starts were killed at different moments, a
   }
 });
 
-test('a server and commands that start at once on a new folder agree on the database and its secrets', {
+test('a server and commands that start at once on a new folder use the same database and secrets', {
   timeout: 240_000,
 }, async () => {
   const folder = new DataFolder();

@@ -80,12 +80,12 @@ describe('the queue', () => {
     await polite.release();
     const callers = new Callers({ url: server.url, key: flooder.key }, 32, 0);
     await until('the flood is under way', () => callers.acknowledged.length >= 100);
-    const started = Date.now();
+    const startedAt = Date.now();
     for (let turn = 0; turn < 12; turn += 1) {
       expect((await polite.audit(100)).status).toBe(200);
       expect((await server.post(paths.promotionCheck, polite.key, { agent_name: 'any' })).status).toBe(200);
     }
-    expect(Date.now() - started).toBeLessThan(15_000);
+    expect(Date.now() - startedAt).toBeLessThan(15_000);
     await callers.stop();
     expect(callers.unexpectedResponses).toEqual([]);
   });
@@ -113,8 +113,8 @@ describe('64 bodies at once', () => {
         postRaw(server.url + paths.traces, { authorization: `Bearer ${key}`, ...headers }, body),
       ),
     );
-    const { result, peak } = await peakWhile(server.pid, responses);
-    return { responses: result, peak };
+    const { result, peak: peakBytes } = await peakWhile(server.pid, responses);
+    return { responses: result, peakBytes };
   }
 
   const expectServing = async () => {
@@ -131,26 +131,26 @@ describe('64 bodies at once', () => {
       name: 'm',
       input: 'x'.repeat(32_000),
     }));
-    const { responses, peak } = await sendAtOnce(64, Buffer.from(JSON.stringify({ trace_id: 'large', spans })), {});
+    const { responses, peakBytes } = await sendAtOnce(64, Buffer.from(JSON.stringify({ trace_id: 'large', spans })), {});
     const stored = responses.filter(({ status }) => status === 200);
     const rejected = responses.filter(({ status, headers }) => status === 503 && headers['retry-after'] === '1');
     expect(stored.length).toBeGreaterThan(0);
     expect(stored.length + rejected.length).toBe(64);
-    expect(peak).toBeLessThan(1_500 * MIB);
+    expect(peakBytes).toBeLessThan(1_500 * MIB);
     await expectServing();
   });
 
   test('are rejected with 413 or 503, with bounded memory, if they are gzip bombs', { timeout: 90_000 }, async () => {
     const bomb = await compressedSpaces(1024 * MIB);
-    const { responses, peak } = await sendAtOnce(64, bomb, { 'content-encoding': 'gzip' });
+    const { responses, peakBytes } = await sendAtOnce(64, bomb, { 'content-encoding': 'gzip' });
     expect(responses.every(({ status }) => status === 413 || status === 503)).toBe(true);
     expect(responses.some(({ status }) => status === 413)).toBe(true);
-    expect(peak).toBeLessThan(1_500 * MIB);
+    expect(peakBytes).toBeLessThan(1_500 * MIB);
     await expectServing();
   });
 });
 
-/** Locks the heads of a tenant's logs so that its appends wait. Returns a function that releases the locks. */
+/** Locks the heads of a tenant's logs so that the tenant's appends wait. Returns a function that releases the locks. */
 async function lockHeads(database: TestDatabase, tenantId: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ ...inject('cluster').superuser, database: database.server.database });
   client.on('error', () => undefined);
@@ -178,7 +178,7 @@ async function compressedSpaces(bytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   gzip.on('data', (chunk: Buffer) => chunks.push(chunk));
   const block = Buffer.alloc(MIB, ' ');
-  for (let left = bytes; left > 0; left -= block.length) if (!gzip.write(block)) await once(gzip, 'drain');
+  for (let bytesLeft = bytes; bytesLeft > 0; bytesLeft -= block.length) if (!gzip.write(block)) await once(gzip, 'drain');
   gzip.end();
   await once(gzip, 'end');
   return Buffer.concat(chunks);

@@ -57,16 +57,16 @@ async function command(...args: string[]): Promise<[status: number, output: stri
 /** Runs a command that must succeed. Returns its output without whitespace at the end. */
 const run = (...args: string[]): Promise<string> => outputOf(args, data.environment);
 
-async function start(place: number): Promise<void> {
-  servers[place] = await ServerProcess.start(data.environment);
-  targets[place]!.url = servers[place]!.url;
+async function start(serverIndex: number): Promise<void> {
+  servers[serverIndex] = await ServerProcess.start(data.environment);
+  targets[serverIndex]!.url = servers[serverIndex]!.url;
 }
 
 async function stopServers(): Promise<void> {
-  for (const [place, server] of servers.entries()) {
+  for (const [serverIndex, server] of servers.entries()) {
     await server?.end('SIGTERM');
     unexpectedErrors.push(...(server?.errorLogLines ?? []));
-    servers[place] = undefined;
+    servers[serverIndex] = undefined;
   }
 }
 
@@ -82,8 +82,8 @@ async function expectNoFinding(): Promise<void> {
 }
 
 /**
- * Runs a mixed load on both servers for at least `durationMs` and kills them in turn, at least `killsMin` times. Returns the acknowledged
- * and the resent requests.
+ * Runs a mixed load on both servers for at least `durationMs` and kills the servers in turn, at least `killsMin` times. Returns the
+ * acknowledged and the resent requests.
  */
 async function load(durationMs: number, killsMin: number): Promise<AcknowledgedRequest[]> {
   const callers = targets.map((target) => new Callers(target, CALLERS_PER_SERVER, PAUSE_MS));
@@ -98,13 +98,13 @@ async function load(durationMs: number, killsMin: number): Promise<AcknowledgedR
   const end = Date.now() + durationMs;
   for (let turn = 0; turn < killsMin || Date.now() < end; turn += 1) {
     await sleep(Math.min(KILL_AFTER_MS, durationMs / 4));
-    const [place, server] = [turn % 2, servers[turn % 2]!];
-    servers[place] = undefined;
+    const [serverIndex, server] = [turn % 2, servers[turn % 2]!];
+    servers[serverIndex] = undefined;
     killAll({ pid: server.pid });
     expect(await server.ended).toBe('SIGKILL');
     unexpectedErrors.push(...server.errorLogLines);
     totals.kills += 1;
-    await start(place);
+    await start(serverIndex);
     if (turn % 2 === 1) await expectNoFinding();
   }
   await acts.stop();
@@ -144,20 +144,20 @@ const checkpoint = async (name: string): Promise<string> => {
   writeFileSync(join(folder, name), `${note}\n`);
   return join(folder, name);
 };
-const verifyAgainst = async (kept: string) => {
+const verifyAgainst = async (checkpointPath: string) => {
   const vkey = await run('signing-key', 'show', '--vkey');
-  return command('ledger', 'verify', '--workspace', 'mixed', '--checkpoint', kept, '--key', vkey);
+  return command('ledger', 'verify', '--workspace', 'mixed', '--checkpoint', checkpointPath, '--key', vkey);
 };
 
 /**
- * Verifies an export against a kept checkpoint. If the checkpoint does not match, the output explains why: the export has an entry about
- * the restore.
+ * Verifies an export against a checkpoint. If the checkpoint does not match, the output explains why: the export has an entry about the
+ * restore.
  */
-async function verifyExportAgainst(kept: string) {
+async function verifyExportAgainst(checkpointPath: string) {
   const [file, vkey] = [join(folder, 'audit.ndjson'), join(folder, 'instance.vkey')];
   await run('ledger', 'export', '--workspace', 'mixed', '--output', file);
   writeFileSync(vkey, await run('signing-key', 'show', '--vkey'));
-  return command('ledger', 'verify', '--file', file, '--checkpoint', kept, '--key', vkey);
+  return command('ledger', 'verify', '--file', file, '--checkpoint', checkpointPath, '--key', vkey);
 }
 
 /** Restores as docs/operating.md describes: stop everything, restore the folder, accept the restore, start the servers. */
@@ -167,7 +167,7 @@ async function restore(backup: string): Promise<void> {
   renameSync(data.path, `${data.path}.damaged`);
   renameSync(backup, data.path);
   await run('ledger', 'accept-restore', '--workspace', 'mixed', '--yes');
-  for (const place of [0, 1]) await start(place);
+  for (const serverIndex of [0, 1]) await start(serverIndex);
 }
 
 test('two servers that are killed under mixed load lose only records acknowledged between backup and restore, and report no finding', {
@@ -180,7 +180,7 @@ test('two servers that are killed under mixed load lose only records acknowledge
   await until('nothing runs', () => data.isStopped(), LIST_EVERY_MS);
   const backup = `${data.path}.backup`;
   execFileSync('cp', ['-a', data.path, backup]); // keeps the owners: PostgreSQL may run as another user
-  for (const place of [0, 1]) await start(place);
+  for (const serverIndex of [0, 1]) await start(serverIndex);
 
   await load(Math.min(LOAD_MS / 8, 60_000), 0);
   const abandoned = await checkpoint('abandoned');

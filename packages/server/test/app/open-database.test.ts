@@ -21,11 +21,11 @@ test('of two concurrent `migrate` commands, only the one that ran the migrations
     await migrate(database.owner, { migrationsMax: knownMigrations().length - 1, serverRole: database.server.user });
     const environment = environmentFor(database);
     // Both commands find the older schema and wait for the migration lock.
-    const other = await connectClient(database.owner, 'migrate');
-    await other.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    const lockHolder = await connectClient(database.owner, 'migrate');
+    await lockHolder.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     const both = [runCommand(environment, 'migrate'), runCommand(environment, 'migrate')];
     await waitForBlockedStatements(database, 2);
-    await other.end();
+    await lockHolder.end();
     const lines = (await Promise.all(both)).map(({ err }) => err.split('\n')[0]!);
     expect(lines.filter((line) => line.startsWith('migrated the database'))).toEqual([
       `migrated the database: ${knownMigrations().at(-1)}`,
@@ -48,7 +48,7 @@ test('`migrate` and other commands work with a table that an administrator has a
   }
 }, 30_000);
 
-test('`migrate` grants missing rights even if the schema is current, and a command that lacks a right says to run it', async () => {
+test('`migrate` grants missing rights even if the schema is current, and a command that lacks a right says to run `migrate`', async () => {
   const database = await emptyDatabase();
   try {
     const environment = environmentFor(database);

@@ -14,17 +14,17 @@ describe('Readiness', () => {
       checks += 1;
       return new Promise((resolve) => ends.push(resolve));
     });
-    const many = Array.from({ length: 50 }, () => readiness.reason());
+    const firstReasons = Array.from({ length: 50 }, () => readiness.reason());
     expect(checks).toBe(1);
-    for (const reason of await Promise.all(many)) expect(reason).toContain('has not responded');
-    const more = Promise.all([readiness.reason(), readiness.reason()]);
+    for (const reason of await Promise.all(firstReasons)) expect(reason).toContain('has not responded');
+    const laterReasons = Promise.all([readiness.reason(), readiness.reason()]);
     expect(checks).toBe(1);
     ends[0]!(undefined);
-    expect(await more).toEqual([undefined, undefined]);
-    const next = readiness.reason();
+    expect(await laterReasons).toEqual([undefined, undefined]);
+    const nextReason = readiness.reason();
     expect(checks).toBe(2);
     ends[1]!('the database is empty');
-    expect(await next).toBe('the database is empty');
+    expect(await nextReason).toBe('the database is empty');
   });
 });
 

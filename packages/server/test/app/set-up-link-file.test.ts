@@ -13,10 +13,10 @@ const path = join(folder, 'set-up-link.txt');
 
 test('two processes that write the link at the same time leave one complete file', async () => {
   const module = new URL('../../src/app/set-up-link-file.ts', import.meta.url).href;
-  const write = `import { writeSetUpLink } from ${JSON.stringify(module)};
+  const script = `import { writeSetUpLink } from ${JSON.stringify(module)};
     for (let count = 0; count < 2_000; count += 1) writeSetUpLink(${JSON.stringify(folder)}, 'link-' + process.pid);`;
-  const server = () => promisify(execFile)(process.execPath, ['--input-type=module', '--eval', write]);
-  await Promise.all([server(), server()]);
+  const runScript = () => promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
+  await Promise.all([runScript(), runScript()]);
   expect(readFileSync(path, 'utf8')).toMatch(/^link-\d+\n$/);
   expect(readdirSync(folder)).toEqual(['set-up-link.txt']);
 });

@@ -41,7 +41,7 @@ const readStatus = async () =>
   (await fetch(`${server.url}/api/ledger/audit/entries`, { headers: { authorization: `Bearer ${readToken}` } })).status;
 const countStoredResponses = async () =>
   (await inTenantTransaction(server.open.pool, tenantId, (tx) => findStoredResponses(tx, paths.audit, ['one']))).size;
-const countOf = async (table: string) =>
+const countRows = async (table: string) =>
   (await database.sql<{ count: number }>(`SELECT count(*)::int AS count FROM countersign.${table}`))[0]!.count;
 const waitForRecovery = () =>
   vi.waitUntil(async () => (await server.post(paths.audit, key, ENTRY)).status === 200, { timeout: 40_000, interval: 250 });
@@ -51,7 +51,7 @@ test('a database clock that jumps forward expires nothing', { timeout: 60_000 },
   const subject = Buffer.alloc(32, 1);
   await countAttempt(pool, subject, LIMIT);
   const tables = ['sessions', 'one_time_links', 'idempotency_keys', 'sign_in_attempts'];
-  const before = await Promise.all(tables.map(countOf));
+  const before = await Promise.all(tables.map(countRows));
   await database.shiftClock('20 years');
   for (const isNoticed of [false, true]) {
     if (isNoticed) await vi.waitUntil(() => server.open.clock.fault() !== undefined, { timeout: 20_000 });
@@ -63,13 +63,13 @@ test('a database clock that jumps forward expires nothing', { timeout: 60_000 },
     await deleteExpiredLinks(ledgerPool);
     await deletePastAttempts(ledgerPool);
     expect(await inTenantTransaction(ledgerPool, tenantId, deleteExpiredResponses)).toBe(0);
-    expect(await Promise.all(tables.map(countOf))).toEqual(before);
+    expect(await Promise.all(tables.map(countRows))).toEqual(before);
   }
   // The key is accepted; only the write is rejected.
   expect((await server.post(paths.audit, key, ENTRY)).body.error).toBe('clock_unsafe');
   expect((await countAttempt(pool, subject, LIMIT)).attempts).toBe(2);
-  const other = Buffer.alloc(32, 2);
-  expect((await countAttempt(pool, other, LIMIT)).secondsLeft).toBeLessThanOrEqual(900);
+  const otherSubject = Buffer.alloc(32, 2);
+  expect((await countAttempt(pool, otherSubject, LIMIT)).secondsLeft).toBeLessThanOrEqual(900);
   const { expiresAt } = await createWorkspaceSetUpLink(pool, tenantId);
   expect(Date.parse(expiresAt) - Date.now()).toBeLessThan(80 * HOUR_MS);
   await database.shiftClock('0');

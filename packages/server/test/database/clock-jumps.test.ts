@@ -11,7 +11,7 @@ const INCIDENT = { agent: 'bot', severity: 'high', description: 'wrong answers',
 const ENTRY = { actor: 'ci', action: 'test.ran' };
 
 /** The number of rows in each of seven tables that record times. */
-async function rowsOf({ sql }: ShiftedDatabase): Promise<Record<string, number>> {
+async function countRows({ sql }: ShiftedDatabase): Promise<Record<string, number>> {
   const tables = ['audit_entries', 'decisions', 'evaluations', 'key_events', 'incidents', 'approvals', 'idempotency_keys'];
   const [row] = await sql<Record<string, number>>(
     `SELECT ${tables.map((table) => `(SELECT count(*)::int FROM countersign.${table}) AS ${table}`).join(', ')}`,
@@ -49,11 +49,11 @@ describe('the database clock', () => {
     });
 
   test.for(['20 years', '-1 hour'])(
-    'is not used for writes after a jump of %s: the server rejects them until the clock is correct again',
+    'is not used for writes after a jump of %s: the server rejects writes until the clock is correct again',
     { timeout: 60_000 },
-    async (by) => {
-      const before = await rowsOf(database);
-      await database.shiftClock(by);
+    async (shift) => {
+      const before = await countRows(database);
+      await database.shiftClock(shift);
       for (const [path, body, headers] of writes())
         expect([path, ...(await send(path, body, headers))]).toEqual([path, 503, 'clock_unsafe', true]);
       await expect(revokeKey(server.open.pool, tenantId, 'aaaaaaaaaaaa', 'operator')).rejects.toMatchObject({
@@ -62,7 +62,7 @@ describe('the database clock', () => {
       await expect(openIncident(server.open.pool, tenantId, INCIDENT, 'operator')).rejects.toMatchObject({
         code: 'clock_unsafe',
       });
-      expect(await rowsOf(database)).toEqual(before);
+      expect(await countRows(database)).toEqual(before);
       await database.shiftClock('0');
       await waitForRecovery();
       const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
@@ -98,10 +98,10 @@ test('the server signs no checkpoint while the clock of the database is wrong, a
 });
 
 describe('a log whose last entry is ahead of the clock', () => {
-  const moveHeadAhead = async (server: TestServer, tenantId: string, log: string, by: string) => {
+  const moveHeadAhead = async (server: TestServer, tenantId: string, log: string, shift: string) => {
     await server.database.sql(
       `UPDATE countersign.log_heads SET last_recorded_at = date_trunc('milliseconds', clock_timestamp()) + $3::interval WHERE tenant_id = $1 AND log = $2`,
-      [tenantId, log, by],
+      [tenantId, log, shift],
     );
     await reseal(server.open.pool, tenantId);
   };
@@ -136,8 +136,8 @@ describe('a log whose last entry is ahead of the clock', () => {
     expect((await run()).status).toBe(0);
     expect((await check()).status).toBe(503);
     expect(await run('--yes')).toMatchObject({ status: 0, out: expect.stringContaining('decisions: after row 0') });
-    const { status: after, body: decision } = await check();
-    expect([after, decision.allowed]).toEqual([200, true]);
+    const { status: statusAfter, body: decision } = await check();
+    expect([statusAfter, decision.allowed]).toEqual([200, true]);
     expect(Math.abs(Date.parse(decision.timestamp) - Date.now())).toBeLessThan(60_000);
     expect((await server.post(paths.audit, key, ENTRY)).status).toBe(200);
     await expect(revokeKey(server.open.pool, tenantId, key.slice(8, 20), 'operator')).resolves.toBeUndefined();
@@ -146,7 +146,7 @@ describe('a log whose last entry is ahead of the clock', () => {
   });
 
   test.for(['audit', 'decisions'])(
-    'by 20 years in %s: promotion checks are rejected with the command to run, and other workspaces are not affected',
+    'by 20 years in %s: the rejection of a promotion check names the command to run, and other workspaces are not affected',
     async (log) => {
       const [tenantId, other] = [await server.workspace(), await server.workspace()];
       const [key, otherKey] = [await server.key(tenantId), await server.key(other)];

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { databaseWithShiftedClock } from '../harness/shifted-clock.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-test('a failing evaluation blocks every later promotion check, even a check whose batch has already read the evidence', async () => {
+test('a failing evaluation blocks every promotion check that arrives later, even if a waiting batch has read the evidence', async () => {
   const database = await databaseWithShiftedClock();
   const [one, two] = [await testServer({ database }), await testServer({ database })];
   const tenantId = await one.workspace();
@@ -18,9 +18,9 @@ test('a failing evaluation blocks every later promotion check, even a check whos
   await database.shiftClock('3 seconds');
   await check(two, 'other');
   await database.shiftClock('0');
-  const waiting = check(one, 'other');
+  const waitingCheck = check(one, 'other');
   await sleep(500);
   expect((await evaluate(two, 'bot', { pass_rate: 1, status: 'failing' })).status).toBe(200);
   expect((await check(one, 'bot')).body).toMatchObject({ allowed: false, reason: 'evaluation_not_passing' });
-  expect((await waiting).body).toMatchObject({ allowed: true });
+  expect((await waitingCheck).body).toMatchObject({ allowed: true });
 });

@@ -80,10 +80,10 @@ describe('the clock of a server process', () => {
       for (const [path, body] of WRITES) expect((await post(path, body)).status).toBe(200);
       await addExpiredLink();
       await vi.waitUntil(async () => (await countExpiredLinks()) === 0, { timeout: 20_000 });
-      const [jumps, recoveries] = [countLogged('clock unsafe'), countLogged('the clocks are right again')];
+      const [jumpCount, recoveryCount] = [countLogged('clock unsafe'), countLogged('the clocks are right again')];
       shiftClock(shiftMs);
       await vi.waitUntil(async () => (await readUnsafeGauge()) === '1', { timeout: 20_000 });
-      await vi.waitUntil(() => countLogged('clock unsafe') > jumps, { timeout: 20_000 });
+      await vi.waitUntil(() => countLogged('clock unsafe') > jumpCount, { timeout: 20_000 });
       // Without checkpoints, the next checkpoint round would sign all logs again if the clock were correct.
       await host.database.sql(`ALTER TABLE countersign.checkpoints DISABLE TRIGGER ALL`);
       await host.database.sql(`DELETE FROM countersign.checkpoints`);
@@ -101,7 +101,7 @@ describe('the clock of a server process', () => {
       await sleep(3_000); // several periods of cleanup, checkpoints and the clock watch
       expect(await countExpiredLinks()).toBe(1);
       expect(await countRows()).toEqual(before);
-      expect(countLogged('clock unsafe')).toBe(jumps + 1);
+      expect(countLogged('clock unsafe')).toBe(jumpCount + 1);
 
       shiftClock(0);
       await vi.waitUntil(async () => (await post(paths.promotionCheck, { agent_name: 'bot' })).status === 200, {
@@ -111,7 +111,7 @@ describe('the clock of a server process', () => {
       await vi.waitUntil(async () => (await countExpiredLinks()) === 0, { timeout: 20_000 });
       await vi.waitUntil(async () => Number((await countRows())?.checkpoints) > 0, { timeout: 20_000 });
       await vi.waitUntil(async () => (await readUnsafeGauge()) === '0', { timeout: 20_000 });
-      await vi.waitUntil(() => countLogged('the clocks are right again') === recoveries + 1, { timeout: 20_000 });
+      await vi.waitUntil(() => countLogged('the clocks are right again') === recoveryCount + 1, { timeout: 20_000 });
       expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: 'ready' });
     },
   );

@@ -12,7 +12,7 @@ beforeAll(async () => {
   server = await testServer();
 });
 
-test('after the database clock was set back, the evaluation that was recorded last is the latest', async () => {
+test('after the database clock was set back, a promotion check uses the evaluation that was recorded last', async () => {
   const key = await server.key(await server.workspace());
   const evaluate = (status: string) =>
     server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 95, status });

@@ -51,7 +51,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
     expect(await check(agent, { harness_id })).toMatchObject({ allowed: true, evaluation_id: id });
   });
 
-  test("an evaluation recorded before an incident does not close the incident's re-certification", async () => {
+  test('a re-certification cannot be closed with an evaluation that was recorded before the incident', async () => {
     const agent = newAgent();
     await evaluate(agent);
     await setEvaluationTime(server, agent, IN_TWENTY_YEARS);
@@ -62,7 +62,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
     expect(await check(agent)).toMatchObject({ allowed: true });
   });
 
-  test('an evaluation with a time in the future does not close a re-certification', async () => {
+  test('a re-certification cannot be closed with an evaluation whose time is in the future', async () => {
     const agent = newAgent();
     await evaluate(agent);
     await reportIncident(agent);

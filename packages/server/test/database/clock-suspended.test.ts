@@ -27,7 +27,7 @@ afterEach(() => {
 
 const compareWithDatabase = (clock: Clock) => clock.compare(clock.read(), new Date(Date.now()).toISOString());
 
-test('a suspension of the machine causes no fault, because the uptime shows its duration', () => {
+test('a suspension of the machine causes no fault, because the uptime includes the suspension', () => {
   const clock = new Clock();
   expect(compareWithDatabase(clock)).toBeUndefined();
   shift(3600, 3600);
@@ -35,7 +35,7 @@ test('a suspension of the machine causes no fault, because the uptime shows its 
   expect(compareWithDatabase(clock)).toBeUndefined();
 });
 
-test('a clock that moves by more than the duration of the suspension has jumped', () => {
+test('a clock that moves by more than the duration of the suspension counts as jumped', () => {
   const clock = new Clock();
   compareWithDatabase(clock);
   shift(7200, 3600);

@@ -77,11 +77,11 @@ describe('two servers on one database', () => {
     ['audit', 'audit_entries', paths.audit, { actor: 'ci', action: 'test.turn' }],
     ['decisions', 'decisions', paths.promotionCheck, { agent_name: 'waits', min_pass_rate: 80 }],
   ] as const)(
-    'a batch that waits for the lock of the log %s appends the requests that arrive meanwhile in the same transaction',
+    'a batch that waits for the lock of the log %s also appends, in the same transaction, the requests that arrive meanwhile',
     async (log, table, path, body) => {
       const workspace = await servers[0].workspace();
-      const ownKey = await servers[0].key(workspace);
-      const send = (number: number) => servers[number]!.post(path, ownKey, body);
+      const workspaceKey = await servers[0].key(workspace);
+      const send = (number: number) => servers[number]!.post(path, workspaceKey, body);
       for (const number of [0, 1, 0]) expect((await send(number)).status).toBe(200);
       const responses = await inTenantTransaction(servers[1].open.pool, workspace, async (tx) => {
         await lockLogs(tx, [log]);

@@ -72,7 +72,7 @@ test('a connection sets no time limit for transactions, even if the database has
 });
 
 /** Settings that make statements fail or return other values. */
-const OTHER_MEANING = {
+const HOSTILE_SETTINGS = {
   row_security: 'off',
   search_path: 'public',
   standard_conforming_strings: 'off',
@@ -88,12 +88,12 @@ const OTHER_MEANING = {
 const TIMEOUTS = { statement_timeout: '30s', lock_timeout: '30s', idle_in_transaction_session_timeout: '30s' };
 
 test('a connection without a pool overrides the timeouts and the settings on which the meaning of statements depends', async () => {
-  for (const [name, value] of Object.entries({ ...OTHER_MEANING, ...TIMEOUTS }))
+  for (const [name, value] of Object.entries({ ...HOSTILE_SETTINGS, ...TIMEOUTS }))
     await database.sql(`ALTER DATABASE ${database.server.database} SET ${name} = '${value}'`);
   const client = await connectClient(database.server, 'settings');
   const { rows } = await client
     .query<{ name: string; setting: string }>('SELECT name, setting FROM pg_settings WHERE lower(name) = ANY ($1)', [
-      Object.keys({ ...OTHER_MEANING, ...TIMEOUTS }),
+      Object.keys({ ...HOSTILE_SETTINGS, ...TIMEOUTS }),
     ])
     .finally(() => client.end());
   expect(Object.fromEntries(rows.map(({ name, setting }) => [name.toLowerCase(), setting]))).toEqual({
@@ -113,10 +113,10 @@ test('a connection without a pool overrides the timeouts and the settings on whi
   });
 });
 
-test('a server works and finds held runs, although settings and functions of the database change the meaning of statements', async () => {
+test('a server works and finds held runs, even if settings and functions of the database change the meaning of statements', async () => {
   const hostile = await cloneDatabase();
   try {
-    for (const [name, value] of Object.entries(OTHER_MEANING))
+    for (const [name, value] of Object.entries(HOSTILE_SETTINGS))
       await hostile.sql(`ALTER DATABASE ${hostile.server.database} SET ${name} = '${value}'`);
     for (const type of ['text', 'uuid', 'bigint'])
       await hostile.sql(`CREATE FUNCTION public.unnest(${type}[]) RETURNS SETOF ${type} LANGUAGE plpgsql

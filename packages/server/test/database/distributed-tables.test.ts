@@ -23,7 +23,7 @@ beforeEach(async () => {
  * Creates the catalog table in which Citus lists its tables, and adds the table `name` to it.
  * @param method `h` for a distributed table, `n` for a reference table.
  */
-async function listTable(name: string, method: 'h' | 'n'): Promise<void> {
+async function addToCitusCatalog(name: string, method: 'h' | 'n'): Promise<void> {
   await database.sql(`SET allow_system_table_mods = on;
     CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass, partmethod "char", repmodel "char");
     GRANT SELECT ON pg_catalog.pg_dist_partition TO PUBLIC;
@@ -36,7 +36,7 @@ describe('isDistributed', () => {
   });
 
   test('is false if Citus lists only reference tables, and true if it also lists a distributed table', async () => {
-    await listTable('people', 'n');
+    await addToCitusCatalog('people', 'n');
     expect(await isDistributed(pool)).toBe(false);
     await database.sql(`INSERT INTO pg_catalog.pg_dist_partition VALUES ('countersign.traces', 'h', 's')`);
     expect(await isDistributed(pool)).toBe(true);

@@ -134,10 +134,10 @@ describe('FairTurns', () => {
   test('rejects reads of an owner with the maximum number of waiting reads, and still queues reads of other owners', async () => {
     const turns = new FairTurns(bounds);
     await Promise.all([turns.take('a'), turns.take('a'), turns.take('b')]);
-    const ofA = Array.from({ length: 5 }, () => stateOf(turns.take('a')));
-    expect(await Promise.all(ofA)).toEqual(['waiting', 'waiting', 'waiting', 'waiting', 'refused']);
-    const ofOthers = ['b', 'c', 'd'].map((name) => stateOf(turns.take(name)));
-    expect(await Promise.all(ofOthers)).toEqual(['waiting', 'waiting', 'waiting']);
+    const statesOfA = Array.from({ length: 5 }, () => stateOf(turns.take('a')));
+    expect(await Promise.all(statesOfA)).toEqual(['waiting', 'waiting', 'waiting', 'waiting', 'refused']);
+    const statesOfOthers = ['b', 'c', 'd'].map((name) => stateOf(turns.take(name)));
+    expect(await Promise.all(statesOfOthers)).toEqual(['waiting', 'waiting', 'waiting']);
     expect(turns.waiting).toBe(6);
   });
 

@@ -7,7 +7,7 @@ const GIB = 1024 * MIB;
 
 /**
  * Watches a disk of 1000 bytes with a floor of 100 bytes. `readWith` sets the free bytes of the disk, reads them, and returns whether free
- * space is low.
+ * space is low. With `undefined`, reading the disk fails.
  */
 function watchDisk() {
   const changes: boolean[] = [];

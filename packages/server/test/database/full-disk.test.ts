@@ -58,7 +58,7 @@ group('a PostgreSQL that cannot start for a while', () => {
     );
 
   test.for(['PostgreSQL', 'PostgreSQL and its keeper'] as const)(
-    'is reported to a new caller after SIGKILL ended %s, and recovers within 10 seconds when the obstacle is gone',
+    'is reported to a new caller after SIGKILL ended %s, and recovers within 10 seconds after it can start again',
     { timeout: 120_000 },
     async (who, { folders }) => {
       const dataDir = folders.preparedDataDir();
@@ -85,7 +85,7 @@ group('a PostgreSQL that cannot start for a while', () => {
   );
 
   test.for(['PostgreSQL', 'PostgreSQL and its keeper'] as const)(
-    'ends completely within 5 seconds of a release after SIGKILL ended %s',
+    'leaves no process 5 seconds after the last client released it, even if SIGKILL had ended %s',
     { timeout: 120_000 },
     async (who, { folders }) => {
       const dataDir = folders.preparedDataDir();
@@ -126,17 +126,17 @@ group('a lease that lost its content in a crash of the machine', () => {
 });
 
 /** Whether this process may mount a file system. If not, only the tests with the obstacle above cover the full disk. */
-const mayMount = (() => {
+const canMount = (() => {
   const disk = SmallDisk.mount(1);
   disk?.unmount();
   return disk !== undefined;
 })();
 
-group.runIf(mayMount)('the disk of the embedded database', () => {
+group.runIf(canMount)('the disk of the embedded database', () => {
   let disk: SmallDisk | undefined;
-  let filling: NodeJS.Timeout | undefined;
+  let fillTimer: NodeJS.Timeout | undefined;
   afterEach(async () => {
-    clearInterval(filling);
+    clearInterval(fillTimer);
     if (disk === undefined) return;
     const { keepers, postmasters } = processesOf(disk.dataDir);
     killAll(...keepers, ...postmasters);
@@ -152,11 +152,11 @@ group.runIf(mayMount)('the disk of the embedded database', () => {
   }
 
   /**
-   * Fills the disk every 10 ms until `filling` is cleared, and waits until PostgreSQL refuses connections. PostgreSQL may then exit, or
+   * Fills the disk every 10 ms until `fillTimer` is cleared, and waits until PostgreSQL refuses connections. PostgreSQL may then exit, or
    * recover in the space of its old files until the disk is full again.
    */
   async function fillUntilDown(disk: SmallDisk): Promise<void> {
-    filling = setInterval(() => disk.fill(), 10);
+    fillTimer = setInterval(() => disk.fill(), 10);
     await until('PostgreSQL refuses connections', async () => !(await writeUntilFailure(disk)));
   }
 
@@ -230,7 +230,7 @@ group.runIf(mayMount)('the disk of the embedded database', () => {
       await sleep(3_000);
       expect((await fetch(`${server.url}/livez`)).status).toBe(200);
 
-      clearInterval(filling);
+      clearInterval(fillTimer);
       disk.free();
       const [freedAt, before] = [Date.now(), callers.acknowledged.length];
       await until('the server has recovered', () => callers.acknowledged.length >= before + 16).catch(async (error: unknown) => {
@@ -250,7 +250,7 @@ group.runIf(mayMount)('the disk of the embedded database', () => {
 
       await fillUntilDown(disk);
       if (how === 'is killed') await endPostgresql(disk);
-      // The keeper is killed. The next one must register on the full disk.
+      // The keeper is killed. The next keeper must register on the full disk.
       killAll(...processesOf(disk.dataDir).keepers);
       await sleep(2_000);
       const signalledAt = Date.now();
@@ -259,7 +259,7 @@ group.runIf(mayMount)('the disk of the embedded database', () => {
       await untilNothingRuns(disk!.dataDir);
       expect(Date.now() - signalledAt).toBeLessThan(POSTGRESQL_STOP_MS);
 
-      clearInterval(filling);
+      clearInterval(fillTimer);
       disk.free();
       const restarted = await startServer(environment);
       expect(await outputOf(['ledger', 'verify', '--workspace', 'acme'], environment)).toMatch(/^valid/);

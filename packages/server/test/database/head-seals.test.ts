@@ -33,7 +33,7 @@ describe.each(golden.cases as Case[])('the head of the log $log with $size entri
   test('is rejected without a seal, or if one member, the seal or the master secret differs', () => {
     const head = headOf(each);
     const seal = Buffer.from(each.seal, 'hex');
-    const others = [
+    const changedMembers = [
       { tenantId: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f25' },
       { log: 'decisions' },
       { size: head.size + 1 },
@@ -41,7 +41,8 @@ describe.each(golden.cases as Case[])('the head of the log $log with $size entri
       { lastMoment: '2026-11-20T09:30:00.000001Z' },
       { frontier: new Uint8Array(32) },
     ];
-    for (const other of others) expect(seals.matchesHead({ ...head, ...other }, seal), JSON.stringify(other)).toBe(false);
+    for (const changedMember of changedMembers)
+      expect(seals.matchesHead({ ...head, ...changedMember }, seal), JSON.stringify(changedMember)).toBe(false);
     expect(seals.matchesHead(head, null)).toBe(false);
     for (const wrong of [seal.subarray(0, 32), Buffer.concat([seal, Buffer.of(0)]), Buffer.alloc(33), new Uint8Array()])
       expect(seals.matchesHead(head, wrong)).toBe(false);

@@ -100,7 +100,7 @@ describe('row-level security', () => {
   test.each([
     ["the server's role", () => asServer],
     ['the owner', () => asOwner],
-  ])('%s sees only rows of the tenant that is set, and without a tenant at most rows about keys', async (_who, client) => {
+  ])('%s can read only rows of the tenant that is set, and without a tenant at most rows about keys', async (_who, client) => {
     const tables = await tablesOfTenants();
     expect(tables.length).toBeGreaterThan(14);
     for (const table of tables) {

@@ -29,10 +29,10 @@ test.each([
   ['the last two migrations', known.slice(-2)],
   ['the last three migrations', known.slice(-3)],
   ['all migrations', known],
-])('the deleted rows of %s are put back, and the command names them', async (_which, lost) => {
-  await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [lost]);
+])('the deleted rows of %s are put back, and the command names them', async (_which, deletedNames) => {
+  await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [deletedNames]);
   const { status, err } = await runCommand(environment, 'migrate');
-  const found = `rows of the table migrations were deleted outside the server: ${lost.join(', ')}`;
+  const found = `rows of the table migrations were deleted outside the server: ${deletedNames.join(', ')}`;
   expect([status, err]).toEqual([0, expect.stringContaining(found)]);
   expect(await namesInOrder()).toEqual(known);
   expect((await runCommand(environment, 'workspace', 'list')).status).toBe(0);
@@ -41,22 +41,25 @@ test.each([
 test.each([
   ['a row before a later migration gets the time of that migration', known.slice(6, 7)],
   ['the last rows get the current time', known.slice(6)],
-])('no row that is put back has a time before its migration ran: %s', async (_which, lost) => {
+])('no row that is put back has a time before its migration ran: %s', async (_which, deletedNames) => {
   // `runs erase` assumes that the table export_runs existed at the time in the row of migration 000007.
   const ranOn = '2026-02-01';
   await database.sql(`UPDATE countersign.migrations SET run_on = CASE WHEN name < $1 THEN '2026-01-01' ELSE $2 END::timestamp`, [
     known[6],
     ranOn,
   ]);
-  await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [lost]);
+  await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [deletedNames]);
   expect((await runCommand(environment, 'migrate')).status).toBe(0);
   expect(
-    await database.sql('SELECT name FROM countersign.migrations WHERE name = ANY ($1) AND run_on < $2::timestamp', [lost, ranOn]),
+    await database.sql('SELECT name FROM countersign.migrations WHERE name = ANY ($1) AND run_on < $2::timestamp', [
+      deletedNames,
+      ranOn,
+    ]),
   ).toEqual([]);
   expect(await namesInOrder()).toEqual(known);
 });
 
-test('rows are put back in order even if the last remaining row has a time in the future, from another time zone', async () => {
+test('rows are put back in order even if the last remaining row was written in another time zone, with a time in the future', async () => {
   await database.sql(`UPDATE countersign.migrations SET run_on = now() + interval '14 hours'`);
   await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [known.slice(-3)]);
   expect((await runCommand(environment, 'migrate')).status).toBe(0);

@@ -32,7 +32,7 @@ async function insertApproval(): Promise<void> {
   );
 }
 
-test('migration 000010 keeps decided approvals, and the constraint that each of them has a number', async () => {
+test('migration 000010 keeps decided approvals, and the constraint that each of them has a decided_seq', async () => {
   await migrate(database.owner, { migrationsMax: knownMigrations().indexOf(MIGRATION) });
   await insertApproval();
   await migrate(database.owner);

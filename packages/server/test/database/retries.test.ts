@@ -118,7 +118,7 @@ describe('Idempotency-Key', () => {
     expect([good.status, replayedHeader(good)]).toEqual([200, null]);
   });
 
-  test("a rejection due to the workspace's records is not stored either", async () => {
+  test('a rejection that depends on stored records is not stored: a repeated request is checked again', async () => {
     const [id, agent] = [randomUUID(), randomUUID()];
     const evaluation = { name: 'n', agent_id: agent };
     expect((await send(paths.evaluations, evaluation, id)).status).toBe(422);
@@ -175,7 +175,7 @@ test('without an Idempotency-Key, a repeated request is stored again, and a repe
   expect(await count('traces')).toBe(traces);
 });
 
-/** The number of stored idempotency keys, not counting the given one. */
+/** The number of stored idempotency keys without the key `id`. */
 async function countOtherKeys(id: string): Promise<number> {
   const sql = 'SELECT count(*)::int AS n FROM countersign.idempotency_keys WHERE tenant_id = $1 AND key <> $2';
   return (await server.database.sql<{ n: number }>(sql, [tenantId, id]))[0]!.n;

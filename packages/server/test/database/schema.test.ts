@@ -82,16 +82,16 @@ describe('the schema of a migrated database', () => {
           AND EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id')`,
     );
     // People belong to the instance, as tenants do, so other tables refer to them by person_id alone.
-    const wrong = tables.filter(
+    const keysWithoutTenant = tables.filter(
       ({ definition }) =>
         !/^(PRIMARY|FOREIGN) KEY \(tenant_id[,)]|^FOREIGN KEY \(person_id\) REFERENCES countersign\.people/.test(definition),
     );
     // Rows of these two tables are looked up across tenants by key prefix or link hash, before the tenant is known.
-    expect(wrong.map(({ table }) => table).sort()).toEqual(['ingestion_keys', 'one_time_links']);
-    const open = await database.sql<{ table: string }>(
+    expect(keysWithoutTenant.map(({ table }) => table).sort()).toEqual(['ingestion_keys', 'one_time_links']);
+    const tablesWithoutRowSecurity = await database.sql<{ table: string }>(
       `SELECT relname AS table FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relkind = 'r' AND NOT (relrowsecurity AND relforcerowsecurity) ORDER BY 1`,
     );
-    expect(open.map(({ table }) => table)).toEqual([
+    expect(tablesWithoutRowSecurity.map(({ table }) => table)).toEqual([
       'instance',
       'migrations',
       'one_time_links',

@@ -122,7 +122,7 @@ describe('a transaction', () => {
     expect(isWorthRetrying(error)).toBe(true);
   });
 
-  test('leaves nothing open when its work fails before any statement', async () => {
+  test('is not left open when its work fails before any statement', async () => {
     await expect(inTransaction(() => Promise.reject(new Error('at once')))).rejects.toThrow('at once');
     const { rows } = await pool.query(
       `SELECT current_setting('countersign.tenant_id', true) AS tenant, now() = statement_timestamp() AS begun`,

@@ -17,13 +17,13 @@ let authorized: string[];
 let headers: string[];
 
 /** The number of requests that the server has in progress: now, and the largest number during a test. */
-const activeRequests = { now: 0, most: 0 };
+const activeRequests = { now: 0, max: 0 };
 
 beforeAll(async () => {
   const alsoRegister = (app: FastifyInstance) => {
     httpServer(app).prependListener('request', (_request, response) => {
       activeRequests.now += 1;
-      activeRequests.most = Math.max(activeRequests.most, activeRequests.now);
+      activeRequests.max = Math.max(activeRequests.max, activeRequests.now);
       response.once('close', () => {
         activeRequests.now -= 1;
       });
@@ -72,12 +72,12 @@ describe(`${REQUESTS} pipelined requests on one connection`, () => {
   test.each(EVERY_ROUTE)(
     `to $method $path run at most ${ACTIVE_REQUESTS_MAX} at a time, and each gets 503 or a status below 500`,
     async (route) => {
-      activeRequests.most = 0;
+      activeRequests.max = 0;
       const request = requestTo(route);
       const lastRequest = requestTo(route, ['Connection: close']);
       const statuses = await statusesOf(Buffer.concat([...Array<Buffer>(REQUESTS - 1).fill(request), lastRequest]));
-      expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
-      expect(activeRequests.most).toBeGreaterThan(0);
+      expect(activeRequests.max).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
+      expect(activeRequests.max).toBeGreaterThan(0);
       // The statuses vary, because a sign-out ends the session and sign-ins are limited.
       expect(statuses).toHaveLength(REQUESTS);
       expect(statuses.filter((status) => status >= 500 && status !== 503)).toEqual([]);

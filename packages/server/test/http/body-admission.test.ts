@@ -47,22 +47,22 @@ const readingBytes = async () =>
 
 describe('admission of bodies', () => {
   test('rejects a body before its first byte when slow bodies use all memory of the tenant, and closes the connection', async () => {
-    const slow = [connectDeclared(), connectDeclared()];
+    const slowSenders = [connectDeclared(), connectDeclared()];
     await until('both slow bodies are admitted', async () => (await readingBytes()) === 2 * BODY.length);
-    const late = connectDeclared();
-    const rejection = await late.response;
+    const lateSender = connectDeclared();
+    const rejection = await lateSender.response;
     expect([rejection.status, rejection.headers.get('retry-after'), rejection.headers.get('connection')]).toEqual([
       503,
       '1',
       'close',
     ]);
-    for (const sender of slow) sender.send(BODY);
-    expect(await Promise.all(slow.map(async ({ response }) => (await response).status))).toEqual([200, 200]);
-    for (const { socket } of [...slow, late]) socket.destroy();
+    for (const sender of slowSenders) sender.send(BODY);
+    expect(await Promise.all(slowSenders.map(async ({ response }) => (await response).status))).toEqual([200, 200]);
+    for (const { socket } of [...slowSenders, lateSender]) socket.destroy();
     await until('the memory is freed', async () => (await readingBytes()) === 0);
   });
 
-  test('accepts two senders per round and rejects the rest before they send a body; after six rounds all are accepted', async () => {
+  test('accepts two senders per round and rejects the others before they send a body; after six rounds all are accepted', async () => {
     let sendersLeft = SENDERS;
     while (sendersLeft > 0) {
       const senders = Array.from({ length: sendersLeft }, connectDeclared);
@@ -103,25 +103,25 @@ describe('admission of bodies', () => {
   });
 
   test('reserves 64 KiB for a small compressed body and accepts it', async () => {
-    const packed = gzipSync(BODY);
-    const sender = new SlowSender(['Content-Encoding: gzip', `Content-Length: ${packed.length}`]);
+    const compressedBody = gzipSync(BODY);
+    const sender = new SlowSender(['Content-Encoding: gzip', `Content-Length: ${compressedBody.length}`]);
     await until('the memory for the body is reserved', async () => (await readingBytes()) === 64 * 1024);
-    sender.send(packed);
+    sender.send(compressedBody);
     expect((await sender.response).status).toBe(200);
     sender.socket.destroy();
     await until('the memory is freed', async () => (await readingBytes()) === 0);
   });
 
   test('a client that sends its whole body despite a rejection still receives the rejection', async () => {
-    const slow = [connectDeclared(), connectDeclared()];
+    const slowSenders = [connectDeclared(), connectDeclared()];
     await until('both slow bodies are admitted', async () => (await readingBytes()) === 2 * BODY.length);
-    const late = connectDeclared();
+    const lateSender = connectDeclared();
     for (let at = 0; at < BODY.length; at += 10_000) {
-      late.send(BODY.subarray(at, at + 10_000));
+      lateSender.send(BODY.subarray(at, at + 10_000));
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    expect((await late.response).status).toBe(503);
-    for (const { socket } of [...slow, late]) socket.destroy();
+    expect((await lateSender.response).status).toBe(503);
+    for (const { socket } of [...slowSenders, lateSender]) socket.destroy();
     await until('the memory is freed', async () => (await readingBytes()) === 0);
   });
 });

@@ -13,11 +13,11 @@ test.each([
   async (_what, bound) => {
     const server = await testServer(bound);
     const port = Number(new URL(server.url).port);
-    const open: Socket[] = [];
+    const openSockets: Socket[] = [];
     for (let number = 0; number < 5; number += 1) {
       const socket = connect(port, '127.0.0.1');
       await once(socket, 'connect');
-      open.push(socket);
+      openSockets.push(socket);
     }
     const rejected = connect(port, '127.0.0.1');
     let response = '';
@@ -27,13 +27,13 @@ test.each([
     await once(rejected, 'end');
     rejected.destroy();
     expect(response).toMatch(/^HTTP\/1\.1 503 [\s\S]*Retry-After: 1[\s\S]*Connection: close[\s\S]*"error":"unavailable"/);
-    open.pop()!.destroy();
+    openSockets.pop()!.destroy();
     const metrics = async () => {
       const response = await fetch(`${server.url}/metrics`, { headers: { connection: 'close' } });
       return response.status === 200 ? await response.text() : '';
     };
     await expect.poll(metrics).toMatch(/^countersign_connections_refused_total [1-9]/m);
-    for (const socket of open) socket.destroy();
+    for (const socket of openSockets) socket.destroy();
   },
 );
 

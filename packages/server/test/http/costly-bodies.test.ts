@@ -38,8 +38,8 @@ describe('the check of limits before JSON is parsed', () => {
   });
 
   test('counts each different name once, including long names', () => {
-    const many = { valuesMax: 1_000_000, namesMax: 1000 };
-    const exceededNames = (text: string) => exceededBound(Buffer.from(text), many, 7);
+    const nameBounds = { valuesMax: 1_000_000, namesMax: 1000 };
+    const exceededNames = (text: string) => exceededBound(Buffer.from(text), nameBounds, 7);
     expect(exceededNames(names(990, (index) => `n${index}`))).toBeUndefined();
     expect(exceededNames(names(1100, (index) => `n${index}`))).toBe('namesMax');
     expect(exceededNames(names(1100, (index) => `${index}${'x'.repeat(200)}`))).toBe('namesMax');
@@ -145,8 +145,12 @@ describe('the worker thread for large bodies', () => {
       200, 500, 7500, 0.5,
     ]);
     expect(await bodiesDone()).toBe(before + 1);
-    const again = await server.post(paths.traces, key, body, { 'idempotency-key': 'large' });
-    expect([again.status, again.headers.get('idempotent-replayed'), again.body.id]).toEqual([200, 'true', response.body.id]);
+    const replayed = await server.post(paths.traces, key, body, { 'idempotency-key': 'large' });
+    expect([replayed.status, replayed.headers.get('idempotent-replayed'), replayed.body.id]).toEqual([
+      200,
+      'true',
+      response.body.id,
+    ]);
     const stored = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
     expect(stored.filter((document) => document.toString() === body)).toHaveLength(1);
     const doneBefore = await bodiesDone();
@@ -162,17 +166,17 @@ describe('the worker thread for large bodies', () => {
         outcome: 'success',
         metadata: { note: name },
       }));
-    const few = JSON.stringify({ events: events(200, 'a'.repeat(200)) });
-    expect(few.length).toBeGreaterThan(90_000);
-    expect((await server.post(paths.telemetry, key, few)).status).toBe(200);
+    const fewValues = JSON.stringify({ events: events(200, 'a'.repeat(200)) });
+    expect(fewValues.length).toBeGreaterThan(90_000);
+    expect((await server.post(paths.telemetry, key, fewValues)).status).toBe(200);
     expect(await bodiesDone()).toBe(before);
-    const many = JSON.stringify({
+    const manyValues = JSON.stringify({
       trace_id: 'many',
       outcome: 'success',
       metadata: { list: Array.from({ length: 40_000 }, () => 1) },
     });
-    expect(many.length).toBeLessThan(256 * 1024);
-    expect((await server.post(paths.telemetry, key, many)).status).toBe(200);
+    expect(manyValues.length).toBeLessThan(256 * 1024);
+    expect((await server.post(paths.telemetry, key, manyValues)).status).toBe(200);
     expect(await bodiesDone()).toBe(before + 1);
   });
 
@@ -245,8 +249,12 @@ describe('the worker thread for large bodies', () => {
     });
     const padBody = (traceId: string) => JSON.stringify({ trace_id: traceId }) + ' '.repeat(300_000);
     expect((await serverWithEndingWorker.post(paths.traces, key, padBody('before'))).status).toBe(200);
-    const lost = await serverWithEndingWorker.post(paths.traces, key, padBody('end this thread'));
-    expect([lost.status, lost.body.error, lost.headers.get('retry-after')]).toEqual([503, 'unavailable', '1']);
+    const failedResponse = await serverWithEndingWorker.post(paths.traces, key, padBody('end this thread'));
+    expect([failedResponse.status, failedResponse.body.error, failedResponse.headers.get('retry-after')]).toEqual([
+      503,
+      'unavailable',
+      '1',
+    ]);
     expect((await serverWithEndingWorker.post(paths.traces, key, padBody('after'))).status).toBe(200);
     expect((await fetch(`${serverWithEndingWorker.url}/readyz`)).status).toBe(200);
   });

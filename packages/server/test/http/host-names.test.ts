@@ -71,12 +71,12 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
     expect(message).toContain('COUNTERSIGN_ALLOWED_HOSTS');
   });
 
-  test('uses the host of an absolute URL in the request line instead of Host', async () => {
+  test('uses the host of an absolute URL in the request line instead of the header Host', async () => {
     expect(await statusFor(serverWithUrl, 'countersign.example.com', 'http://evil.example/openapi.json')).toBe(421);
     expect(await statusFor(serverWithUrl, 'evil.example', 'http://countersign.example.com/openapi.json')).toBe(200);
   });
 
-  test('behind a proxy, both Host and X-Forwarded-Host must match; without a proxy, X-Forwarded-Host is ignored', async () => {
+  test('behind a proxy, Host and X-Forwarded-Host must name allowed hosts; without a proxy, X-Forwarded-Host is ignored', async () => {
     const forwardedStatus = (server: TestServer, host: string, forwardedHost: string) =>
       statusFor(server, host, '/openapi.json', [`X-Forwarded-Host: ${forwardedHost}`]);
     expect(await forwardedStatus(serverBehindProxy, 'localhost', 'countersign.example.com')).toBe(200);

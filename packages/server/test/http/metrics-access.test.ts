@@ -67,7 +67,7 @@ test('behind a proxy, on loopback or on every address, /metrics is 404 for GET, 
   }
 });
 
-test('if a token is set, /metrics responds with 200 to requests with the token, for any host, and with 401 to all others', async () => {
+test('if a token is set, /metrics responds with 200 to requests with the token, for any host, and with 401 to other requests', async () => {
   const { url } = await testServer({ behindProxy: true, metricsToken: TOKEN, publicUrl: 'https://countersign.example.com' });
   expect(await status(url, TOKEN)).toBe(200);
   const byAddress = await fetch(`${url}/metrics`, {

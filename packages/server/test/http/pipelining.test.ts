@@ -11,7 +11,7 @@ import { TLS_CERTIFICATE } from '../fixtures/tls-certificate.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 /** The number of requests for /held in progress: now, and the largest number during a test. */
-const activeRequests = { now: 0, most: 0 };
+const activeRequests = { now: 0, max: 0 };
 
 let server: TestServer;
 let authorized: string[];
@@ -20,7 +20,7 @@ const options: StartOptions = {
   alsoRegister: (app) =>
     app.get('/held/:number', async ({ params }) => {
       activeRequests.now += 1;
-      activeRequests.most = Math.max(activeRequests.most, activeRequests.now);
+      activeRequests.max = Math.max(activeRequests.max, activeRequests.now);
       await sleep(1);
       activeRequests.now -= 1;
       return params;
@@ -44,13 +44,13 @@ describe('pipelined requests on one connection', () => {
     const text = Array.from({ length: count - 1 }, (_, number) => get(`/held/${number}`)).join('');
     const responses = await sendRaw(server.url, text + get(`/held/${count - 1}`, LAST), { timeoutMs: 50_000 });
     expect(responses.map(({ body }) => Number(body.number))).toEqual(Array.from({ length: count }, (_, number) => number));
-    expect(activeRequests.most).toBeGreaterThan(1);
-    expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
+    expect(activeRequests.max).toBeGreaterThan(1);
+    expect(activeRequests.max).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
   });
 
   test(`run at most ${ACTIVE_REQUESTS_MAX} at a time over TLS too, and each gets a response`, async () => {
     const secured = await testServer({ database: server.database, tls: TLS_CERTIFICATE, options });
-    activeRequests.most = 0;
+    activeRequests.max = 0;
     const socket = connectTls({
       port: Number(new URL(secured.url).port),
       host: '127.0.0.1',
@@ -64,7 +64,7 @@ describe('pipelined requests on one connection', () => {
     socket.write(get('/held/1').repeat(299) + get('/held/1', LAST));
     await once(socket, 'close');
     expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(300);
-    expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
+    expect(activeRequests.max).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
   });
 
   test.each([

@@ -13,10 +13,10 @@ import { jsonExport } from '../otlp/test-exports.ts';
 const MARK = `other-${randomBytes(6).toString('hex')}`;
 const SECRET = `secret-${randomBytes(6).toString('hex')}`;
 /** Replaces MARK in values that must name no record. */
-const NOBODY = `nobody-${randomBytes(6).toString('hex')}`;
+const ABSENT_MARK = `nobody-${randomBytes(6).toString('hex')}`;
 
 let server: TestServer;
-let own: { tenantId: string; key: string; readToken: string; values: Record<string, string> };
+let caller: { tenantId: string; key: string; readToken: string; values: Record<string, string> };
 let otherTenantId: string;
 let otherKey: string;
 /** Values that name records of the other workspace. */
@@ -37,22 +37,22 @@ beforeAll(async () => {
   };
   const { values: secret } = await fill(workspaces[1], SECRET);
   const [mine, other] = [await fill(workspaces[0], 'own'), await fill(workspaces[1], MARK)];
-  own = { tenantId: workspaces[0], key: mine.key, readToken: mine.values.read_token!, values: mine.values };
+  caller = { tenantId: workspaces[0], key: mine.key, readToken: mine.values.read_token!, values: mine.values };
   otherTenantId = workspaces[1];
   otherKey = other.key;
   otherValues = { ...other.values, email: `admin-${MARK}@example.com`, password: 'not the password of anybody' };
   rowsQuery = await queryOfRows();
   identifiers = [...Object.values(other.values), ...Object.values(secret)].filter((value) => IDENTIFIER.test(value));
   absentValues = Object.fromEntries(
-    Object.entries(otherValues).map(([name, value]) => [name, name in EVERYWHERE ? value : absent(value)]),
+    Object.entries(otherValues).map(([name, value]) => [name, name in EVERYWHERE ? value : absentValueFor(value)]),
   );
 });
 
 const IDENTIFIER = /^([0-9a-f]{12}$|[0-9a-f]{8}-|aa_read_)/;
 
-/** A value of the same form that names no record. */
-const absent = (value: string): string => {
-  if (value.includes(MARK)) return value.replace(MARK, NOBODY);
+/** A value that has the form of `value` and names no record. */
+const absentValueFor = (value: string): string => {
+  if (value.includes(MARK)) return value.replace(MARK, ABSENT_MARK);
   if (/^[0-9a-f]{8}-/.test(value)) return randomUUID();
   return value.replace(/[0-9a-f]{12}/, randomBytes(6).toString('hex'));
 };
@@ -99,8 +99,8 @@ const exportOf = ({ trace_id, agent_name }: Record<string, string>) =>
 
 /** Sends a request with a credential of the caller's workspace. Each request has a new session, because some routes end it. */
 async function send({ method, credential }: ServedRoute, { path, body }: NamingRequest) {
-  const { browser } = await createPerson(server, { [own.tenantId]: 'admin' });
-  const token = credential === 'token' ? own.readToken : own.key;
+  const { browser } = await createPerson(server, { [caller.tenantId]: 'admin' });
+  const token = credential === 'token' ? caller.readToken : caller.key;
   const response = await fetch(server.url + path, {
     method,
     headers: {
@@ -136,7 +136,7 @@ async function queryOfRows(): Promise<string> {
 const otherRows = () => server.database.sql(rowsQuery, [otherTenantId, otherValues.person]);
 
 /** The secret text and the identifiers of the other workspace that a response contains and its request does not. */
-function revealed(text: string, { path, body }: NamingRequest): string[] {
+function revealedTexts(text: string, { path, body }: NamingRequest): string[] {
   const requestText = decodeURIComponent(path) + JSON.stringify(body ?? '');
   return [SECRET, ...identifiers].filter((value) => text.includes(value) && !requestText.includes(value));
 }
@@ -151,12 +151,12 @@ const withoutNames = (text: string, values: Record<string, string>): string =>
 describe("every route of the caller's workspace, called with names of records of another workspace", () => {
   test.each(EVERY_ROUTE)('$method $path reveals nothing of the other workspace and changes nothing in it', async (route) => {
     const before = await otherRows();
-    const named = requestsOf(route, own.tenantId, otherValues);
-    const control = requestsOf(route, own.tenantId, absentValues);
+    const named = requestsOf(route, caller.tenantId, otherValues);
+    const control = requestsOf(route, caller.tenantId, absentValues);
     expect(named.length).toBeGreaterThan(0);
     for (const [index, request] of named.entries()) {
       const response = await send(route, request);
-      expect({ request, revealed: revealed(response.text, request) }).toEqual({ request, revealed: [] });
+      expect({ request, revealed: revealedTexts(response.text, request) }).toEqual({ request, revealed: [] });
       expect(response.status < 500 || response.status === 503).toBe(true);
       if (namesRecord(route)) expect({ request, status: response.status }).toEqual({ request, status: 404 });
       if (JSON.stringify(request) === JSON.stringify(control[index])) continue;
@@ -174,7 +174,7 @@ describe("every route of another workspace, called with credentials of the calle
     const before = await otherRows();
     for (const request of requestsOf(route, otherTenantId, otherValues)) {
       const { status, text } = await send(route, request);
-      expect([status, revealed(text, request)]).toEqual([404, []]);
+      expect([status, revealedTexts(text, request)]).toEqual([404, []]);
     }
     expect(await otherRows()).toEqual(before);
   });
@@ -182,13 +182,13 @@ describe("every route of another workspace, called with credentials of the calle
 
 test('members of the other workspace get its identifiers from more than 25 routes, so the tests above can fail', async () => {
   const { browser } = await createPerson(server, { [otherTenantId]: 'admin' });
-  let revealing = 0;
+  let revealingRouteCount = 0;
   for (const route of EVERY_ROUTE.filter(({ method, path }) => method === 'GET' && path.includes(':workspace'))) {
     const [request] = requestsOf(route, otherTenantId, otherValues);
     const response = await fetch(server.url + request!.path, { headers: { cookie: browser.cookie! } });
-    if (revealed(await response.text(), { path: '' }).length > 0) revealing += 1;
+    if (revealedTexts(await response.text(), { path: '' }).length > 0) revealingRouteCount += 1;
   }
-  expect(revealing).toBeGreaterThan(25);
+  expect(revealingRouteCount).toBeGreaterThan(25);
 });
 
 describe('a cursor of a list of another workspace', () => {
@@ -216,11 +216,11 @@ describe('a cursor of a list of another workspace', () => {
       const query = `?cursor=${encodeURIComponent(first.next)}`;
       // The other workspace has rows after the cursor, and its members get them.
       const { status: otherStatus, body: rest } = await browser.call('GET', list + query);
-      expect([otherStatus, revealed(JSON.stringify(rest), { path: '' }).length > 0]).toEqual([200, true]);
-      for (const values of [own.values, named]) {
-        const path = requestsOf(route, own.tenantId, values)[0]!.path + query;
+      expect([otherStatus, revealedTexts(JSON.stringify(rest), { path: '' }).length > 0]).toEqual([200, true]);
+      for (const values of [caller.values, named]) {
+        const path = requestsOf(route, caller.tenantId, values)[0]!.path + query;
         const { status, text } = await send(route, { path });
-        expect({ path, status, revealed: revealed(text, { path }) }).toEqual({ path, status: 200, revealed: [] });
+        expect({ path, status, revealed: revealedTexts(text, { path }) }).toEqual({ path, status: 200, revealed: [] });
       }
     },
   );
@@ -233,9 +233,9 @@ describe('idempotency keys of the other workspace', () => {
       const choice = { valueOf: () => undefined, includes: () => false };
       const [body, headers] = [exampleOf(bodies[0], choice), { 'idempotency-key': randomUUID() }];
       const other = await server.post(path, otherKey, body, headers);
-      const response = await server.post(path, own.key, body, headers);
+      const response = await server.post(path, caller.key, body, headers);
       expect([other.status, response.status, response.headers.get('idempotent-replayed')]).toEqual([200, 200, null]);
-      expect((await server.post(path, own.key, body, headers)).headers.get('idempotent-replayed')).toBe('true');
+      expect((await server.post(path, caller.key, body, headers)).headers.get('idempotent-replayed')).toBe('true');
     },
   );
 });
@@ -244,8 +244,8 @@ describe('the prefix of a key of another workspace', () => {
   test.each(EVERY_ROUTE.filter(({ credential }) => credential === 'key' || credential === 'token'))(
     "is rejected by $method $path together with the secret of a key of the caller's workspace",
     async (route) => {
-      const key = (route.credential === 'key' ? own.key : own.readToken).replace(/[0-9a-f]{12}/, otherValues.prefix!);
-      const [request] = requestsOf(route, own.tenantId, otherValues);
+      const key = (route.credential === 'key' ? caller.key : caller.readToken).replace(/[0-9a-f]{12}/, otherValues.prefix!);
+      const [request] = requestsOf(route, caller.tenantId, otherValues);
       const response = await fetch(server.url + request!.path, {
         method: route.method,
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

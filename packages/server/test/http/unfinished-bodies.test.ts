@@ -11,7 +11,7 @@ const server = await testServer({ readingBytesMax: READING_BYTES, reportBytesMax
 const key = await server.key(await server.workspace());
 const otherKey = await server.key(await server.workspace());
 
-const open: Socket[] = [];
+const openSockets: Socket[] = [];
 
 /** Starts chunked bodies until the server rejects one. None of them is finished. */
 async function startBodies(path: string, headers: readonly string[]): Promise<void> {
@@ -25,7 +25,7 @@ async function startBodies(path: string, headers: readonly string[]): Promise<vo
     const before = await readingBytes();
     const head = [`POST ${path} HTTP/1.1`, 'Host: 127.0.0.1', 'Content-Type: application/json', 'Transfer-Encoding: chunked'];
     socket.write(`${[...head, ...headers].join('\r\n')}\r\n\r\n1\r\n{\r\n`);
-    open.push(socket);
+    openSockets.push(socket);
     await until('the body is admitted or rejected', async () => response !== '' || (await readingBytes()) > before);
   }
   expect(response).toMatch(/^HTTP\/1.1 503 /);
@@ -42,7 +42,7 @@ const sendCompressed = async (senderKey: string): Promise<number> => {
 };
 
 afterEach(async () => {
-  for (const socket of open.splice(0)) socket.destroy();
+  for (const socket of openSockets.splice(0)) socket.destroy();
   await until('the memory is freed', async () => (await readingBytes()) === 0);
 });
 
@@ -55,7 +55,7 @@ describe('bodies of unknown length that are never finished', () => {
   test('from one workspace do not block compressed bodies of another workspace, even after growing as far as possible', async () => {
     await startBodies(paths.traces, [`Authorization: Bearer ${key}`]);
     const piece = `${(46_000).toString(16)}\r\n${'x'.repeat(46_000)}\r\n`;
-    for (const socket of open) socket.write(piece.repeat(3));
+    for (const socket of openSockets) socket.write(piece.repeat(3));
     await until('the bodies have grown', async () => (await readingBytes()) > READING_BYTES * 0.35);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(await sendCompressed(otherKey)).toBe(200);

@@ -194,10 +194,10 @@ describe('a new name that resembles a known one', () => {
   test('the warning is replayed with the stored response', async () => {
     await evaluate('replayed');
     const headers = { 'idempotency-key': randomUUID() };
-    const [first, again] = [await evaluate('Replayed', headers), await evaluate('Replayed', headers)];
-    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    const [first, replayed] = [await evaluate('Replayed', headers), await evaluate('Replayed', headers)];
+    expect(replayed.headers.get('idempotent-replayed')).toBe('true');
     expect(warning(first)).toBe('similar-agent-name;agent_name=Replayed;similar_to=replayed');
-    expect(warning(again)).toBe(warning(first));
+    expect(warning(replayed)).toBe(warning(first));
   });
 
   test('gets the warning even if the known agent was stored without a skeleton of its name', async () => {

@@ -39,8 +39,8 @@ describe('agents', () => {
 
   test('a trace, a telemetry event and an evaluation with the same agent name belong to the same agent', async () => {
     for (const [, path, record] of RECORDS) await server.post(path, key, { ...record(), agent_name: 'everywhere' });
-    const [agent, ...more] = await agentsNamed('everywhere');
-    expect(more).toEqual([]);
+    const [agent, ...otherAgents] = await agentsNamed('everywhere');
+    expect(otherAgents).toEqual([]);
     const tables = ['traces', 'telemetry_events', 'evaluations'].map((table) => `SELECT agent_id FROM countersign.${table}`);
     const rows = await server.database.sql(
       `SELECT count(*)::int AS n FROM (${tables.join(' UNION ALL ')}) AS r WHERE agent_id = $1`,
@@ -107,7 +107,7 @@ describe('agents', () => {
     expect(await agentsNamed('in one batch')).toMatchObject([{ id }]);
   });
 
-  test('the ID of an agent of another tenant is unknown, and can be registered for another agent', async () => {
+  test('the ID of an agent of another workspace is unknown, and a new agent can be registered with this ID', async () => {
     const other = await server.workspace();
     const otherKey = await server.key(other);
     const id = randomUUID();

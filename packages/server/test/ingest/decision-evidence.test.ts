@@ -169,12 +169,12 @@ describe('the evidence document', () => {
     const text = await evidenceOf(good);
     expect(evidenceFault(poor, text, digests)).toMatch(/belongs to another decision/);
     expect(evidenceFault(good, text.replace('92.5', '99'), digests)).toMatch(/was altered/);
-    const claims = (members: object) => ({ ...good, ...members });
-    expect(evidenceFault(claims({ allowed: false }), text, digests)).toMatch(/^allowed does not follow/);
-    expect(evidenceFault(claims({ evaluation: { ...good.evaluation, pass_rate: 99 } }), text, digests)).toMatch(
+    const changeDecision = (members: object) => ({ ...good, ...members });
+    expect(evidenceFault(changeDecision({ allowed: false }), text, digests)).toMatch(/^allowed does not follow/);
+    expect(evidenceFault(changeDecision({ evaluation: { ...good.evaluation, pass_rate: 99 } }), text, digests)).toMatch(
       /^evaluation does/,
     );
-    expect(evidenceFault(claims({ tenant_id: good.agent_id }), text, digests)).toMatch(/^tenant_id does not follow/);
+    expect(evidenceFault(changeDecision({ tenant_id: good.agent_id }), text, digests)).toMatch(/^tenant_id does not follow/);
     const { evidence_sha256: _, ...older } = good;
     expect(evidenceFault(older, text, digests)).toMatch(/names no evidence/);
     for (const other of [
@@ -184,7 +184,7 @@ describe('the evidence document', () => {
       '[]',
       '',
     ]) {
-      const named = claims({ evidence_sha256: createHash('sha256').update(other).digest('hex') });
+      const named = changeDecision({ evidence_sha256: createHash('sha256').update(other).digest('hex') });
       expect(evidenceFault(named, other, digests), other).toBeDefined();
     }
   });
@@ -227,14 +227,14 @@ describe('ledger verify', () => {
       [id],
     );
     await server.database.sql(`UPDATE countersign.decisions SET ${assignment} WHERE id = $1`, [id]);
-    const found = await verify();
+    const result = await verify();
     await server.database.sql('UPDATE countersign.decisions SET evidence = $2, recorded_by = $3 WHERE id = $1', [
       id,
       before!.evidence,
       before!.recorded_by,
     ]);
     await server.database.sql('ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only');
-    return found;
+    return result;
   };
 
   test('reports altered evidence, emptied evidence and a changed recorded_by', async () => {

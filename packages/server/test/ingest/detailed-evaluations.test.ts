@@ -62,8 +62,8 @@ describe('POST /api/v1/evaluations', () => {
   test('replays the response to an Idempotency-Key of this endpoint, and rejects the key with another body', async () => {
     const body = { agent_name: 'again', cases: { total: 4, passed: 3, failed: 1 } };
     const first = await record(body, { 'idempotency-key': 'k' });
-    const again = await record(body, { 'idempotency-key': 'k' });
-    expect([again.body, again.headers.get('idempotent-replayed')]).toEqual([first.body, 'true']);
+    const replayed = await record(body, { 'idempotency-key': 'k' });
+    expect([replayed.body, replayed.headers.get('idempotent-replayed')]).toEqual([first.body, 'true']);
     const plain = { name: 'nightly', agent_name: 'again' };
     const other = await server.post(paths.evaluations, key, plain, { 'idempotency-key': 'k' });
     expect([other.status, other.headers.get('idempotent-replayed')]).toEqual([200, null]);

@@ -19,7 +19,7 @@ const send = async (traceId: string, spans: object[], members: object = {}) => {
 };
 
 /** The number of buffers that were read so far from the trace tables, in memory or on disk. */
-async function buffersRead(): Promise<number> {
+async function totalBuffersRead(): Promise<number> {
   // All writes use this connection, because the pool has only one.
   await server.open.pool.query('SELECT pg_stat_force_next_flush()');
   const [row] = await server.database.sql<{ n: string }>(
@@ -40,9 +40,9 @@ test('a submission to a long trace reads less than twice as many buffers as a su
     );
   /** Sends ten submissions. Returns the number of buffers that they read. */
   const countBuffersRead = async (first: number): Promise<number> => {
-    const before = await buffersRead();
+    const before = await totalBuffersRead();
     for (let number = first; number < first + 10; number += 1) await submit(number);
-    return (await buffersRead()) - before;
+    return (await totalBuffersRead()) - before;
   };
   await submit(1);
   const shortTraceReads = await countBuffersRead(2);
@@ -62,7 +62,7 @@ const SUMS_STORED = `SELECT span_count::int, prompt_tokens::text, completion_tok
   FROM countersign.traces WHERE tenant_id = $1 AND id = $2`;
 
 /** Pseudo-random numbers that are the same in every run. */
-function* numbers(seed: number): Generator<number, never> {
+function* pseudoRandomNumbers(seed: number): Generator<number, never> {
   for (let state = seed; ; ) {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
     yield state / 2_147_483_648;
@@ -72,7 +72,7 @@ function* numbers(seed: number): Generator<number, never> {
 test.each([1, 2, 3, 4])(
   'the sums of a trace equal the sums over its merged spans after random replacements: seed %i',
   async (seed) => {
-    const chance = numbers(seed);
+    const chance = pseudoRandomNumbers(seed);
     const randomBelow = (limit: number) => Math.floor(chance.next().value * limit);
     const usage = () => ({
       ...(randomBelow(2) === 0 ? { prompt_tokens: randomBelow(1000) } : {}),

@@ -236,17 +236,17 @@ test('a batch finds its traces by their keys and does not scan a workspace that 
     `SELECT sum(idx_tup_fetch + seq_tup_read)::int AS n FROM pg_stat_xact_user_tables WHERE relname IN ('traces', 'trace_submissions', 'merged_spans', 'merged_traces')`,
   );
   await inTenantTransaction(server.open.pool, tenant, async (tx) => {
-    const costOf = async (work: () => Promise<unknown>): Promise<number> => {
+    const countFetched = async (work: () => Promise<unknown>): Promise<number> => {
       const [before] = await tx.run(countFetchedTuples, []);
       await work();
       return (await tx.run(countFetchedTuples, []))[0]!.n - before!.n;
     };
     let known: KnownTrace[] = [];
-    const locking = await costOf(async () => {
+    const locking = await countFetched(async () => {
       known = await lockTraces(tx, ['run-7', 'run-4000', 'run-0', 'run-12']);
     });
     expect(known.map(({ traceId }) => traceId)).toEqual(['run-12', 'run-4000', 'run-7']);
-    const summing = await costOf(async () => {
+    const summing = await countFetched(async () => {
       const merged = known.map(({ id }) => ({ trace: id, number: 1 }));
       initializeMergedSpans(
         tx,
@@ -254,7 +254,7 @@ test('a batch finds its traces by their keys and does not scan a workspace that 
       );
       expect(await mergeSpans(tx, merged)).toHaveLength(3);
     });
-    const merging = await costOf(async () => updateTraces(tx, '2026-11-20T09:30:00.000Z', known.map(failedFacts)));
+    const merging = await countFetched(async () => updateTraces(tx, '2026-11-20T09:30:00.000Z', known.map(failedFacts)));
     const rows = { locking, summing, merging };
     for (const [what, read] of Object.entries(rows)) expect([what, read]).toEqual([what, Math.min(read, 20)]);
     const outcomes = await tx.run(

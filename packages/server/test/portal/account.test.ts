@@ -10,13 +10,13 @@ import { resealRows } from '../harness/sealed.ts';
 import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
-let other: TestServer;
+let otherServer: TestServer;
 let ada: Person;
 let number = 0;
 
 beforeAll(async () => {
   server = await testServer();
-  other = await testServer({ database: server.database });
+  otherServer = await testServer({ database: server.database });
 });
 beforeEach(async () => {
   number += 1;
@@ -35,7 +35,7 @@ const changePassword = (browser: Browser, current: string, to: string) =>
 
 describe("changing one's own password", () => {
   test("ends every session on every server except the caller's new one, and the old password stops working", async () => {
-    const otherBrowser = (await signIn(ada.email, PASSWORD, other)).browser;
+    const otherBrowser = (await signIn(ada.email, PASSWORD, otherServer)).browser;
     const before = ada.browser.cookie;
     expect(outcome(await changePassword(ada.browser, PASSWORD, NEW_PASSWORD))).toBe('200 ok');
     expect(ada.browser.cookie).not.toBe(before);
@@ -60,7 +60,7 @@ describe("changing one's own password", () => {
   test('leaves no session that was started with the old password, even if sign-ins run concurrently', async () => {
     for (let round = 0; round < 3; round += 1) {
       const [from, to] = round % 2 === 0 ? [PASSWORD, NEW_PASSWORD] : [NEW_PASSWORD, PASSWORD];
-      const signingIn = Array.from({ length: 6 }, (_, index) => signIn(ada.email, from, index % 2 === 0 ? server : other));
+      const signingIn = Array.from({ length: 6 }, (_, index) => signIn(ada.email, from, index % 2 === 0 ? server : otherServer));
       const changed = await changePassword(ada.browser, from, to);
       expect(outcome(changed)).toBe('200 ok');
       await Promise.all(signingIn);

@@ -24,7 +24,7 @@ const idOf = async (agent: string): Promise<string> => {
   const { items } = await viewer.getResult('agents.list', { query: { search: agent } });
   return items.find(({ name }) => name === agent)!.id;
 };
-const ledgerRows = async () =>
+const countLedgerRows = async () =>
   (await server.database.sql<{ n: number }>('SELECT count(*)::int AS n FROM countersign.audit_entries'))[0]!.n;
 
 describe('the list of agents', () => {
@@ -149,7 +149,7 @@ describe('the preview of a promotion check', () => {
     await evaluate('asked', { pass_rate: 85, harness_id: harness });
     await evaluate('asked', { pass_rate: 40 });
     const agent = await idOf('asked');
-    const before = [await ledgerRows(), await server.database.sql('SELECT count(*) FROM countersign.decisions')];
+    const before = [await countLedgerRows(), await server.database.sql('SELECT count(*) FROM countersign.decisions')];
     const requirements = [
       {},
       { min_pass_rate: 40 },
@@ -163,7 +163,7 @@ describe('the preview of a promotion check', () => {
       const query = Object.fromEntries(Object.entries(requirement).map(([name, value]) => [name, String(value)]));
       previews.push(await viewer.getResult('agents.promotion_preview', { params: { agent }, query }));
     }
-    expect([await ledgerRows(), await server.database.sql('SELECT count(*) FROM countersign.decisions')]).toEqual(before);
+    expect([await countLedgerRows(), await server.database.sql('SELECT count(*) FROM countersign.decisions')]).toEqual(before);
     for (const [index, requirement] of requirements.entries()) {
       const decision = await check('asked', requirement);
       const { promotable, reason, event, checks, required_threshold, actual_threshold, evaluation, policy } = previews[index]!;
@@ -190,9 +190,9 @@ describe('the risk level', () => {
     const agent = await idOf('grave');
     const set = (body: object) => admin.getResult('agents.set_risk', { params: { agent }, body });
     expect(await set({ risk_level: 'high', rationale: 'moves money' })).toEqual({ risk_level: 'high', changed: true });
-    const rows = await ledgerRows();
+    const rows = await countLedgerRows();
     expect(await set({ risk_level: 'high' })).toEqual({ risk_level: 'high', changed: false });
-    expect(await ledgerRows()).toBe(rows);
+    expect(await countLedgerRows()).toBe(rows);
     const { items } = await viewer.getResult('ledger.list', { query: { action: 'agent.high_risk', agent_id: agent } });
     const by = `user:${admin.id}`;
     expect(items).toMatchObject([

@@ -73,7 +73,7 @@ describe('the table of memberships', () => {
 });
 
 describe('the API', () => {
-  test('an admin reaches no member and no invitation of another workspace', async () => {
+  test('gives an admin no access to members and invitations of another workspace', async () => {
     const { browser } = ada;
     const invited = await grace.browser.call('POST', `/workspaces/${workspaces[1]}/invitations`, {
       email: 'x@example.com',

@@ -12,13 +12,13 @@ let owner: PortalClient;
 /** The ID of a workspace without records. */
 let emptyWorkspace: string;
 let asServer: pg.Client;
-let sent: SentStatement[];
+let sentStatements: SentStatement[];
 /** For each path parameter, the value of a record in the owner's workspace. */
 const params: Record<string, string> = { seq: '1', number: '1', ordinal: '0', log: 'audit' };
 
 beforeAll(async () => {
   server = await testServer();
-  sent = recordStatements(server.open.readPool);
+  sentStatements = recordStatements(server.open.readPool);
   const workspace = await server.workspace();
   emptyWorkspace = await server.workspace();
   const key = await server.key(workspace);
@@ -72,13 +72,13 @@ const requiredQuery: Partial<Record<RouteName, Record<string, string>>> = {
 };
 
 /** The statement without its tenant filter: every `tenant_id = $1`, with any table alias, is replaced by a true condition. */
-const unfiltered = ({ text }: SentStatement): string =>
+const withoutTenantFilter = ({ text }: SentStatement): string =>
   text.replace(/(\b\w+\.)?\btenant_id = \$1/g, '$1::uuid IS NOT NULL'.replaceAll('$', '$$$$'));
 
 describe("row-level security of the portal's queries", () => {
   /** The statements that the owner's pages send: one for each statement name. */
-  async function statements(): Promise<SentStatement[]> {
-    sent.length = 0;
+  async function collectStatements(): Promise<SentStatement[]> {
+    sentStatements.length = 0;
     for (const [name, { method, query }] of routes.filter(
       ([, route]) => route.method === 'GET' && route.response !== undefined,
     )) {
@@ -93,7 +93,7 @@ describe("row-level security of the portal's queries", () => {
         await owner.callRoute(name, { params, query: { recertification: 'open' } });
     }
     // The first statement of each name has the fewest filters.
-    return [...new Map(sent.toReversed().map((statement) => [statement.name, statement])).values()];
+    return [...new Map(sentStatements.toReversed().map((statement) => [statement.name, statement])).values()];
   }
 
   /** Runs a statement in a transaction of the empty workspace with the server's role. */
@@ -107,23 +107,23 @@ describe("row-level security of the portal's queries", () => {
   }
 
   test('queries read nothing of another workspace, even without their tenant filter', async () => {
-    const all = await statements();
+    const all = await collectStatements();
     expect(all.length).toBeGreaterThan(35);
     for (const statement of all) {
       const { name, values } = statement;
-      const text = unfiltered(statement);
+      const text = withoutTenantFilter(statement);
       expect([name, /tenant_id = \$1/.test(statement.text), /tenant_id = \$1/.test(text)]).toEqual([name, true, false]);
-      const nothing = await runInEmptyWorkspace(statement.text, [emptyWorkspace, ...values.slice(1)]);
-      expect({ name, rows: await runInEmptyWorkspace(text, values) }).toEqual({ name, rows: nothing });
+      const rowsOfEmptyWorkspace = await runInEmptyWorkspace(statement.text, [emptyWorkspace, ...values.slice(1)]);
+      expect({ name, rows: await runInEmptyWorkspace(text, values) }).toEqual({ name, rows: rowsOfEmptyWorkspace });
     }
   });
 
-  test('queries without tenant filter and row-level security read something, so the test above detects a missing policy', async () => {
+  test('without row-level security, queries without their tenant filter read rows, so the test above detects a missing policy', async () => {
     const ineffective: string[] = [];
-    for (const statement of await statements()) {
-      const nothing = await runInEmptyWorkspace(statement.text, [emptyWorkspace, ...statement.values.slice(1)]);
-      const rows = await server.database.sql(unfiltered(statement), statement.values);
-      if (JSON.stringify(rows) === JSON.stringify(nothing)) ineffective.push(statement.name);
+    for (const statement of await collectStatements()) {
+      const rowsOfEmptyWorkspace = await runInEmptyWorkspace(statement.text, [emptyWorkspace, ...statement.values.slice(1)]);
+      const rows = await server.database.sql(withoutTenantFilter(statement), statement.values);
+      if (JSON.stringify(rows) === JSON.stringify(rowsOfEmptyWorkspace)) ineffective.push(statement.name);
     }
     expect(ineffective).toEqual([]);
   });

@@ -103,7 +103,7 @@ describe('an ingestion key', () => {
     }
   });
 
-  test('requires scopes; a read token accepts none, can read and cannot write', async () => {
+  test('requires scopes; a read token cannot have scopes, can read and cannot write', async () => {
     const refused = await admin.callRoute('keys.mint', { body: { kind: 'live', name: 'x' } });
     expect([refused.status, refused.body.issues[0]]).toMatchObject([422, { path: '/scopes', code: 'required' }]);
     const chosen = await admin.callRoute('keys.mint', { body: { kind: 'read', name: 'x', scopes: ['audit'] } });
@@ -121,7 +121,7 @@ describe('an ingestion key', () => {
     expect(status).toBe(409);
   });
 
-  test('is listed once over all pages; so are the events of the key audit trail, newest first', async () => {
+  test('is listed once over all pages; each event of the key audit trail is also listed once, newest first', async () => {
     for (const name of ['k-1', 'k-2', 'k-3']) await mint({ name, scopes: ['audit'] });
     const whole = (await list()).map(({ prefix }) => prefix);
     const first = await admin.getResult('keys.list', { query: { limit: '2' } });

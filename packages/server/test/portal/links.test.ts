@@ -188,8 +188,8 @@ describe('an invitation', () => {
 
   test('to a member is refused; an invalid address or role, or an unknown field, is rejected at that field', async () => {
     const path = `/workspaces/${workspace}/invitations`;
-    const again = await admin.browser.call('POST', path, { email: 'grace@example.com', role: 'viewer' });
-    expect(outcome(again)).toBe('409 refused');
+    const repeated = await admin.browser.call('POST', path, { email: 'grace@example.com', role: 'viewer' });
+    expect(outcome(repeated)).toBe('409 refused');
     for (const [body, at] of [
       [{ email: 'nobody', role: 'viewer' }, '/email bad_format'],
       [{ email: 'a@b.c', role: 'owner' }, '/role not_one_of'],

@@ -10,7 +10,7 @@ let key: string;
 let viewer: PortalClient;
 
 /** Writes three audit entries and three decisions. */
-async function write(): Promise<void> {
+async function writeRecords(): Promise<void> {
   for (let count = 0; count < 3; count += 1) {
     await server.post(paths.audit, key, { actor: 'ci', action: 'build.done' });
     expect((await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body.allowed).toBe(true);
@@ -43,28 +43,28 @@ beforeAll(async () => {
 });
 
 describe('a list filtered by time after the clock was corrected', () => {
-  const numbers = async (list: 'ledger.list' | 'decisions.list', query: Record<string, string> = {}) =>
+  const seqsOf = async (list: 'ledger.list' | 'decisions.list', query: Record<string, string> = {}) =>
     (await viewer.getResult(list, { query })).items.map(({ seq }) => seq);
 
   test('finds later records, and counts records with a future time as recorded at the correction', async () => {
-    await write();
-    await write();
+    await writeRecords();
+    await writeRecords();
     await moveTimesAhead();
     const { now } = await correctClock(server.open.pool, workspace, { write: true });
     await new Promise((resolve) => setTimeout(resolve, 5));
-    await write();
+    await writeRecords();
     const since = new Date(Date.parse(now) + 1).toISOString();
     const halfAnHourLater = new Date(Date.parse(now) + 1_800_000).toISOString();
     // Row 7 of the audit ledger records the correction.
-    expect(await numbers('ledger.list', { from: since })).toEqual([10, 9, 8]);
-    expect(await numbers('ledger.list', { from: now })).toEqual([10, 9, 8, 7, 6, 5, 4]);
-    expect(await numbers('ledger.list', { to: now })).toEqual([3, 2, 1]);
-    expect(await numbers('ledger.list', { to: halfAnHourLater })).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
-    expect(await numbers('ledger.list', { from: halfAnHourLater })).toEqual([]);
-    expect(await numbers('decisions.list', { from: since })).toEqual([9, 8, 7]);
-    expect(await numbers('decisions.list', { from: now })).toEqual([9, 8, 7, 6, 5, 4]);
-    expect(await numbers('decisions.list', { to: now })).toEqual([3, 2, 1]);
-    expect(await numbers('decisions.list', { to: halfAnHourLater })).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    expect(await seqsOf('ledger.list', { from: since })).toEqual([10, 9, 8]);
+    expect(await seqsOf('ledger.list', { from: now })).toEqual([10, 9, 8, 7, 6, 5, 4]);
+    expect(await seqsOf('ledger.list', { to: now })).toEqual([3, 2, 1]);
+    expect(await seqsOf('ledger.list', { to: halfAnHourLater })).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    expect(await seqsOf('ledger.list', { from: halfAnHourLater })).toEqual([]);
+    expect(await seqsOf('decisions.list', { from: since })).toEqual([9, 8, 7]);
+    expect(await seqsOf('decisions.list', { from: now })).toEqual([9, 8, 7, 6, 5, 4]);
+    expect(await seqsOf('decisions.list', { to: now })).toEqual([3, 2, 1]);
+    expect(await seqsOf('decisions.list', { to: halfAnHourLater })).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
   });
 
   test('ignores an entry clock.corrected that an ingestion key wrote', async () => {
@@ -76,6 +76,6 @@ describe('a list filtered by time after the clock was corrected', () => {
       `SELECT to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at FROM countersign.audit_entries WHERE tenant_id = $1 AND seq = 8`,
       [workspace],
     );
-    expect(await numbers('ledger.list', { from: row!.at })).toEqual([11, 10, 9, 8]);
+    expect(await seqsOf('ledger.list', { from: row!.at })).toEqual([11, 10, 9, 8]);
   });
 });

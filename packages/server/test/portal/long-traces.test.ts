@@ -16,7 +16,7 @@ let server: TestServer;
 let workspace: string;
 let key: string;
 let viewer: PortalClient;
-let sent: SentStatement[];
+let sentStatements: SentStatement[];
 let asServer: pg.Client;
 const lookups: (string | undefined)[] = [];
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
   workspace = await server.workspace();
   key = await server.key(workspace);
   viewer = await portalClient(server, workspace, 'viewer');
-  sent = recordStatements(server.open.readPool);
+  sentStatements = recordStatements(server.open.readPool);
   asServer = new pg.Client(server.database.server);
   await asServer.connect();
 });
@@ -69,10 +69,10 @@ const lookupsIn = (plan: Plan): (string | undefined)[] => [
 
 /** The number of steps that the portal's statements read during `request`. */
 async function stepsReadBy(request: () => Promise<unknown>): Promise<number> {
-  sent.length = 0;
+  sentStatements.length = 0;
   await request();
   let steps = 0;
-  for (const { text, values } of sent) {
+  for (const { text, values } of sentStatements) {
     await asServer.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${workspace}'`);
     const { rows } = await asServer.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
     await asServer.query('COMMIT');

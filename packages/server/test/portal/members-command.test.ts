@@ -55,8 +55,8 @@ describe('the members commands', () => {
       memberships: [{ workspace: { name: 'acme' }, role: 'viewer' }],
     });
     expect((await browser.call('GET', '/session')).status).toBe(200);
-    const again = await run('members', 'add', '--workspace', 'acme', '--email', 'guest@example.com', '--role', 'admin');
-    expect([again.status, again.err]).toEqual([9, expect.stringContaining('a member of the workspace already')]);
+    const repeated = await run('members', 'add', '--workspace', 'acme', '--email', 'guest@example.com', '--role', 'admin');
+    expect([repeated.status, repeated.err]).toEqual([9, expect.stringContaining('a member of the workspace already')]);
     expect((await use(new Browser(server), 'sign-in', { token: tokenOf(out) })).status).toBe(410);
   });
 
@@ -90,7 +90,7 @@ describe('the members commands', () => {
       9,
       /a member of the workspace already/,
     ],
-  ])('%j exits with %i and says why', async (args, status, says) => {
-    expect(await run(...args)).toEqual({ status, out: '', err: expect.stringMatching(says) });
+  ])('%j exits with %i and says why', async (args, status, message) => {
+    expect(await run(...args)).toEqual({ status, out: '', err: expect.stringMatching(message) });
   });
 });

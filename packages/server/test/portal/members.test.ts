@@ -23,7 +23,7 @@ const setRole = async (by: Person, of: Person, role: Role) =>
   outcome(await by.browser.call('PATCH', memberPath(of.id), { role }));
 const remove = async (by: Person, of: Person) => outcome(await by.browser.call('DELETE', memberPath(of.id)));
 const membersOutcome = async (who: Person) => outcome(await who.browser.call('GET', `/workspaces/${workspace}/members`));
-const adminCount = async () =>
+const countAdmins = async () =>
   (
     await server.database.sql<{ n: number }>(
       `SELECT count(*)::int AS n FROM countersign.memberships WHERE tenant_id = $1 AND role = 'admin'`,
@@ -117,7 +117,7 @@ describe('the last admin', () => {
     expect(await setRole(admin, admin, 'viewer')).toBe('409 refused');
     expect(await remove(admin, admin)).toBe('409 refused');
     expect(outcome(await admin.browser.call('DELETE', `/workspaces/${workspace}/membership`))).toBe('409 refused');
-    expect(await adminCount()).toBe(1);
+    expect(await countAdmins()).toBe(1);
     expect(await ledgerEntries()).toEqual([]);
   });
 
@@ -133,8 +133,8 @@ describe('the last admin', () => {
       await createPerson(server, { [workspace]: 'admin' }),
     ];
     const outcomes = await Promise.all(all.map((by, index) => act(by, all[(index + 1) % all.length]!)));
-    expect(await adminCount()).toBeGreaterThan(0);
-    expect(outcomes.filter((response) => response === '200 ok').length).toBe(3 - (await adminCount()));
-    expect(await ledgerEntries()).toHaveLength(3 - (await adminCount()));
+    expect(await countAdmins()).toBeGreaterThan(0);
+    expect(outcomes.filter((response) => response === '200 ok').length).toBe(3 - (await countAdmins()));
+    expect(await ledgerEntries()).toHaveLength(3 - (await countAdmins()));
   });
 });

@@ -107,14 +107,14 @@ test('the server rejects a read before it reads documents if there is not enough
   await expect.poll(bytesRead, { timeout: 20_000 }).toBeGreaterThan(27_000_000);
   await expect.poll(bytesReadInHalfASecond).toBe(0);
   const before = bytesRead();
-  const reserved = await answeringBytes();
+  const reservedBytes = await answeringBytes();
   for (const [what, request] of Object.entries(READS)) {
-    const { status, headers: sent, text } = await read(request());
+    const { status, headers: responseHeaders, text } = await read(request());
     expect([what, status, text.slice(0, 99)]).toEqual([what, 503, '{"error":"unavailable","issues":[]}']);
-    expect([what, sent.get('retry-after'), sent.get('content-disposition')]).toEqual([what, '1', null]);
+    expect([what, responseHeaders.get('retry-after'), responseHeaders.get('content-disposition')]).toEqual([what, '1', null]);
   }
   expect(bytesRead() - before).toBeLessThan(READ_BYTES_MAX);
-  expect(await answeringBytes()).toBe(reserved);
+  expect(await answeringBytes()).toBe(reservedBytes);
 });
 
 test('the server responds to each read when there is enough memory, and releases the memory afterwards', async () => {

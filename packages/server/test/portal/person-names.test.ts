@@ -74,12 +74,12 @@ describe('the name of a person', () => {
 });
 
 describe('a page opened by one person', () => {
-  const mint = (browser: Browser, shown: string) =>
+  const mint = (browser: Browser, shownPersonId: string) =>
     browser.call(
       'POST',
       `/workspaces/${workspace}/keys`,
       { kind: 'live', name: 'k', scopes: ['audit'] },
-      { [SIGNED_IN_AS]: shown },
+      { [SIGNED_IN_AS]: shownPersonId },
     );
 
   test('changes nothing after another person signed in with the same browser', async () => {

@@ -39,7 +39,7 @@ const ROWS_SORTED_MAX = 1000;
 let server: TestServer;
 let workspace: string;
 let admin: PortalClient;
-let sent: SentStatement[];
+let sentStatements: SentStatement[];
 let asServer: pg.Client;
 const values: Record<string, string[]> = {};
 
@@ -49,7 +49,7 @@ beforeAll(async () => {
   await insertManyRecords(server.database.sql, workspace, FIRST_WORKSPACE_ROWS);
   // A statement that uses an index without the tenant as its first column also reads the rows of this second workspace.
   await insertManyRecords(server.database.sql, await server.workspace(), SECOND_WORKSPACE_ROWS);
-  sent = recordStatements(server.open.readPool);
+  sentStatements = recordStatements(server.open.readPool);
   admin = await portalClient(server, workspace, 'admin');
   asServer = new pg.Client(server.database.server);
   await asServer.connect();
@@ -90,7 +90,7 @@ const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nod
 async function workOf({
   text,
   values: parameters,
-}: SentStatement): Promise<{ touched: number; sorted: number; scanned: string[] }> {
+}: SentStatement): Promise<{ rowsTouched: number; rowsSorted: number; scannedTables: string[] }> {
   await asServer.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${workspace}'`);
   const { rows } = await asServer.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, parameters);
   await asServer.query('COMMIT');
@@ -98,18 +98,18 @@ async function workOf({
   const rowsOf = (node: Plan) =>
     (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)) *
     node['Actual Loops'];
-  const total = (some: Plan[]) => Math.round(some.reduce((sum, node) => sum + rowsOf(node), 0));
+  const sumOfRows = (plans: Plan[]) => Math.round(plans.reduce((sum, node) => sum + rowsOf(node), 0));
   const scans = nodes.filter((node) => node['Relation Name'] !== undefined);
   // run_id_segments has one row for about 500 runs.
   const smallTables = ['agents', 'ingestion_keys', 'key_last_use', 'key_events', 'log_heads', 'run_id_segments'];
   return {
-    touched: total(scans),
-    sorted: Math.max(
+    rowsTouched: sumOfRows(scans),
+    rowsSorted: Math.max(
       0,
       ...nodes.filter((node) => node['Node Type'] === 'Sort').flatMap((node) => (node.Plans ?? []).map(rowsOf)),
     ),
-    scanned: scans
-      // PostgreSQL 15 also shows scans that it knows to be empty.
+    scannedTables: scans
+      // PostgreSQL 15 also shows scans that it does not run.
       .filter(
         (node) => node['Node Type'] === 'Seq Scan' && node['Actual Loops'] > 0 && !smallTables.includes(node['Relation Name']!),
       )
@@ -137,20 +137,20 @@ describe('a page of a list', () => {
 
   test.each(lists)('$name (filter: $label) scans no large table, and touches and sorts few rows', async ({ name, filter }) => {
     for (const value of filter === undefined ? [''] : valuesOf(name, filter)) {
-      sent.length = 0;
+      sentStatements.length = 0;
       const query: Record<string, string> = filter === undefined ? {} : { [filter]: value };
       const { next } = (await admin.callRoute(name, { query })).body;
       if (next) await admin.callRoute(name, { query: { ...query, cursor: next } });
-      expect(sent.length).toBeGreaterThan(0);
-      for (const statement of sent) {
+      expect(sentStatements.length).toBeGreaterThan(0);
+      for (const statement of sentStatements) {
         const work = await workOf(statement);
         const about = { filter, value, statement: statement.name };
-        expect({ ...about, scanned: work.scanned }).toEqual({ ...about, scanned: [] });
-        expect({ ...about, sortsTooMuch: work.sorted > ROWS_SORTED_MAX ? work.sorted : 0 }).toEqual({
+        expect({ ...about, scannedTables: work.scannedTables }).toEqual({ ...about, scannedTables: [] });
+        expect({ ...about, sortsTooMuch: work.rowsSorted > ROWS_SORTED_MAX ? work.rowsSorted : 0 }).toEqual({
           ...about,
           sortsTooMuch: 0,
         });
-        expect({ ...about, touchesTooMuch: work.touched > ROWS_TOUCHED_MAX ? work.touched : 0 }).toEqual({
+        expect({ ...about, touchesTooMuch: work.rowsTouched > ROWS_TOUCHED_MAX ? work.rowsTouched : 0 }).toEqual({
           ...about,
           touchesTooMuch: 0,
         });

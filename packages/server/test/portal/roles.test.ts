@@ -53,7 +53,7 @@ async function probeAccess({ method, path }: PortalRoute, browser: Browser): Pro
 }
 
 describe('access of every caller to every route', () => {
-  test.each(routes)('%s', async (_name, route) => {
+  test.each(routes)('%s: is decided by the access rule of the route', async (_name, route) => {
     const responses = await Promise.all(CALLERS.map(async (caller) => [caller, await probeAccess(route, browsers[caller])]));
     expect(responses).toEqual(CALLERS.map((caller) => [caller, expectedResult(route.access, caller)]));
   });
@@ -138,8 +138,8 @@ describe('findRouteErrors', () => {
       { 'a.b': handle, 'a.c': handle },
       /a\.c has the method and path of another route/,
     ],
-  ])('reports %s', (_what, table, handlers, says) => {
-    expect(findRouteErrors(table, handlers).join('; ')).toMatch(says);
+  ])('reports %s', (_what, table, handlers, message) => {
+    expect(findRouteErrors(table, handlers).join('; ')).toMatch(message);
   });
 
   test('reports nothing for a valid table', () => {

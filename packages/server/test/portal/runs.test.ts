@@ -171,7 +171,7 @@ describe('the search by a part of the ID', () => {
 
   test('returns the newest matching runs in order over pages, even if more than 2,000 match', async () => {
     const other = await server.workspace();
-    const many = {
+    const rowCounts = {
       agents: 10,
       traces: 6000,
       telemetry: 3000,
@@ -181,7 +181,7 @@ describe('the search by a part of the ID', () => {
       approvals: 1,
       incidents: 1,
     };
-    await insertManyRecords(server.database.sql, other, many);
+    await insertManyRecords(server.database.sql, other, rowCounts);
     const reader = await portalClient(server, other, 'viewer');
     const queries: { text: string; outcome?: string; source?: string }[] = [
       { text: 'N-' },

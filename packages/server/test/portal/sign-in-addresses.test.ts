@@ -21,9 +21,9 @@ const attempt = async (email: string, password: string, from = '203.0.113.7') =>
   const headers = { origin: proxied.url.replace('http:', 'https:'), 'x-forwarded-for': from };
   return outcome(await new Browser(proxied).call('POST', '/session', { email, password }, headers));
 };
-/** Makes 55 concurrent attempts. Returns the number of those whose password was checked. */
-async function countChecked(tries: (number: number) => Promise<string>): Promise<number> {
-  const outcomes = await Promise.all(Array.from({ length: 55 }, (_, number) => tries(number)));
+/** Makes 55 concurrent attempts. Returns the number of attempts whose password was checked. */
+async function countChecked(makeAttempt: (number: number) => Promise<string>): Promise<number> {
+  const outcomes = await Promise.all(Array.from({ length: 55 }, (_, number) => makeAttempt(number)));
   return outcomes.filter((each) => each === '401 sign_in_failed').length;
 }
 

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Argon2Cost, argon2id, hashWithJavaScript } from '../../src/people/argon2id.ts';
 
-/** The cost of each hash, in the order in which they were computed. */
+/** The costs of the computed hashes, in order. */
 const hashCosts = vi.hoisted((): Argon2Cost[] => []);
 vi.mock('../../src/people/argon2id.ts', async (original) => {
   const { argon2id, ...rest } = await original<typeof import('../../src/people/argon2id.ts')>();
@@ -144,7 +144,7 @@ describe('the limit of sign-in attempts', () => {
 });
 
 describe('a password', () => {
-  test('is stored as an argon2id hash in PHC string format with its own salt', async () => {
+  test('is stored as an argon2id hash in PHC string format with a separate salt', async () => {
     const [one, two] = await Promise.all([hashPassword(PASSWORD), hashPassword(PASSWORD)]);
     expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(one).not.toBe(two);
@@ -156,7 +156,7 @@ describe('a password', () => {
   });
 
   // From src/test.c of the reference implementation, P-H-C/phc-winner-argon2.
-  test('hashed elsewhere is verified too (a vector of the reference implementation)', async () => {
+  test('hashed by the reference implementation is verified', async () => {
     const known = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
     expect([await isPassword('password', known), await isPassword('Password', known)]).toEqual([true, false]);
     expect(isOutdated(known)).toBe(true);

@@ -42,8 +42,12 @@ describe('a body of a caller who is not signed in', () => {
       ...['show', 'set-up', 'accept-invitation', 'reset-password', 'sign-in'].map((to) => `/links/${to}`),
     ]) {
       expect(outcome(await new Browser(server).call('POST', path, body))).toBe('413 payload_too_large');
-      const packed = await fetch(`${server.url}/api/portal${path}`, { method: 'POST', headers: gzip, body: gzipSync(body) });
-      expect(packed.status).toBe(413);
+      const compressedResponse = await fetch(`${server.url}/api/portal${path}`, {
+        method: 'POST',
+        headers: gzip,
+        body: gzipSync(body),
+      });
+      expect(compressedResponse.status).toBe(413);
     }
   });
 });
