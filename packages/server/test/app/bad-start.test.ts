@@ -300,14 +300,14 @@ describe('serve with a bad configuration', () => {
 });
 
 test('readConfig reports each COUNTERSIGN_ variable that neither the server nor the client reads, and no other variable', () => {
-  const known = Object.fromEntries(
+  const knownVariables = Object.fromEntries(
     Object.values(VARIABLES)
       .map(({ name }) => name)
       .concat(namesInClient(), 'COUNTERSIGN_MASTER_SECRET_FILE', 'PATH')
       .map((name) => [name, '']),
   );
-  expect(readConfig(known).unknownVariables).toEqual([]);
-  expect(readConfig({ ...known, COUNTERSIGN_PROT: '80', COUNTERSIGN_HOST_FILE: 'x' }).unknownVariables).toEqual([
+  expect(readConfig(knownVariables).unknownVariables).toEqual([]);
+  expect(readConfig({ ...knownVariables, COUNTERSIGN_PROT: '80', COUNTERSIGN_HOST_FILE: 'x' }).unknownVariables).toEqual([
     'COUNTERSIGN_PROT',
     'COUNTERSIGN_HOST_FILE',
   ]);

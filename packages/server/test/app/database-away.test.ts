@@ -92,7 +92,7 @@ describe('an external PostgreSQL', () => {
     await database.drop();
   });
 
-  test('a server with a separate owner can only read and insert append-only rows; the owner cannot change these rows', async () => {
+  test('if another role owns the tables, the server can only read and insert append-only rows; the owner can change no row', async () => {
     await external.role('owner_role');
     await external.role('server_role');
     await external.sql('CREATE DATABASE two_roles OWNER owner_role');
@@ -128,8 +128,8 @@ describe('an external PostgreSQL', () => {
         `TRUNCATE countersign.${table}`,
       ]) {
         await expect(external.sql(`SET ROLE server_role; ${change}`, 'two_roles')).rejects.toMatchObject({ code: '42501' });
-        const asOwner = external.sql(`SET ROLE owner_role; ${change}`, 'two_roles');
-        await expect(asOwner).rejects.toMatchObject({ message: expect.stringMatching(/append-only|foreign key constraint/) });
+        const ownerChange = external.sql(`SET ROLE owner_role; ${change}`, 'two_roles');
+        await expect(ownerChange).rejects.toMatchObject({ message: expect.stringMatching(/append-only|foreign key constraint/) });
       }
     }
   });
@@ -162,7 +162,7 @@ describe('an external PostgreSQL', () => {
     expect(await mayDelete('rights_server')).toBe(false);
   });
 
-  test('with a separate owner, a later start grants the rights that an interrupted start did not grant', async () => {
+  test('if another role owns the tables, a later start grants the rights that an interrupted start did not grant', async () => {
     await external.role('cut_owner');
     await external.role('cut_server');
     await external.sql('CREATE DATABASE cut OWNER cut_owner');

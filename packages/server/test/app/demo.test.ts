@@ -109,8 +109,8 @@ describe('npm run demo', () => {
       let printed = '';
       demo.process.stdout!.on('data', (text: string) => {
         printed += text;
-        const found = /^ *(http:\S+\/link#[\w-]{43})$/m.exec(printed)?.[1];
-        if (found !== undefined && printed.includes('keeps running until')) resolve(new URL(found));
+        const url = /^ *(http:\S+\/link#[\w-]{43})$/m.exec(printed)?.[1];
+        if (url !== undefined && printed.includes('keeps running until')) resolve(new URL(url));
       });
       void demo.ended.then(({ stdout, stderr }) => reject(new Error(stdout + stderr)));
     });
@@ -127,9 +127,9 @@ describe('npm run demo', () => {
     });
     expect((await open()).status).toBe(410);
     demo.process.kill('SIGINT');
-    const ended = await demo.ended;
-    expect(ended.code, ended.stderr).toBe(0);
-    expectWholeDemo(ended.stdout);
+    const keptResult = await demo.ended;
+    expect(keptResult.code, keptResult.stderr).toBe(0);
+    expectWholeDemo(keptResult.stdout);
     expect(await isPortFree(port)).toBe(true);
   });
 

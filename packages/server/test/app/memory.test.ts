@@ -40,7 +40,7 @@ describe('the queue', () => {
   const queuedBytes = async () =>
     Number(/^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
 
-  test('causes 503 with Retry-After if it is full; the server accepts the queued requests, and more when there is room', async () => {
+  test('causes 503 with Retry-After if it is full; the queued requests are accepted, and further requests when it has room', async () => {
     const { audit, release } = await createTenantWithLockedHeads();
     const responses = Array.from({ length: 60 }, () => audit(9_000));
     const rejected = await firstRejections(responses);

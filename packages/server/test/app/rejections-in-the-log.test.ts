@@ -25,8 +25,8 @@ afterAll(async () => {
 /** The number of responses with a status, according to the server's metrics. */
 async function countResponses(status: number): Promise<number> {
   const text = await (await fetch(`${server.url}/metrics`)).text();
-  const found = text.matchAll(new RegExp(`^countersign_http_requests_total\\{[^}]*status="${status}"[^}]*\\} (\\d+)$`, 'gm'));
-  return [...found].reduce((sum, [, count]) => sum + Number(count), 0);
+  const matches = text.matchAll(new RegExp(`^countersign_http_requests_total\\{[^}]*status="${status}"[^}]*\\} (\\d+)$`, 'gm'));
+  return [...matches].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 const [JSON_BODY, CHUNKED] = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
@@ -53,7 +53,7 @@ const rejectionCount = (kind: string): number => rejectionLines(kind).reduce((su
 async function flood(text: string, times: number): Promise<number> {
   const startedAt = performance.now();
   const last = text.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
-  for (let sent = 0; sent < times; sent += 500) {
+  for (let sentCount = 0; sentCount < times; sentCount += 500) {
     const each = Array.from({ length: 10 }, () => sendRaw(server.url, text.repeat(49) + last, { timeoutMs: 60_000 }));
     for (const responses of await Promise.all(each)) expect(responses.length).toBe(50);
   }

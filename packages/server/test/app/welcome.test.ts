@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a checkout, an installed package and the container image each name the command that works there', () => {
+test('commandOf returns the command that works in a checkout, in an installed package and in the container image', () => {
   const node = join(folder, 'node');
   expect(commandOf('file:///checkout/src/app/own-command.ts', node)).toBe('bin/countersign-server');
   expect(commandOf('file:///app/own-command.js', node)).toBe('npx --no countersign-server');

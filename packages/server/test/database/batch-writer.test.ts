@@ -32,7 +32,7 @@ test('a writer splits 64 waiting requests into two batches, and writes up to 16 
 
 test('a waiting batch also takes requests that arrive meanwhile, up to its maximum size, but never two with the same key', async () => {
   const batches: Item[][] = [];
-  const waiting = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
   const writer = new BatchWriter<Item, number>({
     name: 'test',
     itemsMax: 4,
@@ -40,7 +40,7 @@ test('a waiting batch also takes requests that arrive meanwhile, up to its maxim
     admission: new Admission(1_000_000),
     slots: new Slots(1),
     write: async (_tenant, first, takeMore) => {
-      if (batches.length === 0) await waiting.promise;
+      if (batches.length === 0) await released.promise;
       const items = [...first, ...takeMore()];
       batches.push(items);
       return items.map((_, index) => index);
@@ -51,7 +51,7 @@ test('a waiting batch also takes requests that arrive meanwhile, up to its maxim
   await new Promise(setImmediate);
   await new Promise(setImmediate);
   const others = submittedItems.slice(1).map((each) => writer.submit('tenant', each));
-  waiting.resolve();
+  released.resolve();
   expect(await Promise.all([first, ...others])).toEqual([0, 1, 0, 2, 3, 1]);
   expect(batches).toEqual([
     [submittedItems[0], submittedItems[1], submittedItems[3], submittedItems[4]],

@@ -110,7 +110,7 @@ describe('a log whose last entry is ahead of the clock', () => {
     server = await testServer();
   });
 
-  test('by 1.5 seconds: the batch waits and records no time in the future', async () => {
+  test('by 1.5 seconds: the next batch waits and records no time in the future', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     await moveHeadAhead(server, tenantId, 'audit', '1500 milliseconds');
@@ -148,8 +148,8 @@ describe('a log whose last entry is ahead of the clock', () => {
   test.for(['audit', 'decisions'])(
     'by 20 years in %s: the rejection of a promotion check names the command to run, and other workspaces are not affected',
     async (log) => {
-      const [tenantId, other] = [await server.workspace(), await server.workspace()];
-      const [key, otherKey] = [await server.key(tenantId), await server.key(other)];
+      const [tenantId, otherWorkspace] = [await server.workspace(), await server.workspace()];
+      const [key, otherKey] = [await server.key(tenantId), await server.key(otherWorkspace)];
       await moveHeadAhead(server, tenantId, log, '20 years');
       const { status, headers, body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
       expect([status, body.error, headers.get('retry-after')]).toEqual([503, 'clock_unsafe', '60']);

@@ -12,7 +12,7 @@ test('a failing evaluation blocks every promotion check that arrives later, even
     server.post(paths.evaluations, key, { name: 'nightly', agent_name, ...result });
   const check = (server: TestServer, agent_name: string) => server.post(paths.promotionCheck, key, { agent_name });
   for (const agent of ['bot', 'other']) await evaluate(one, agent, { pass_rate: 100 });
-  // After these checks, each server knows that the other server decides checks, too.
+  // After these checks, each server reads the log head in every batch, because the other server also moves this head.
   for (const server of [one, two, one, two]) await check(server, 'other');
   // Gives the last decision a time ahead of the database's clock. So the next batch waits after it has read the evidence.
   await database.shiftClock('3 seconds');

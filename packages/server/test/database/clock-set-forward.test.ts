@@ -40,7 +40,7 @@ const setApprovalTime = (evaluationId: string, moment: string) =>
   server.database.sql(`UPDATE countersign.approvals SET decided_at = ${moment} WHERE evaluation_id = $1`, [evaluationId]);
 
 describe('after a clock was temporarily 20 years ahead', () => {
-  test('an evaluation with a time in the future blocks the agent, and the next recorded evaluation is the latest', async () => {
+  test('an evaluation with a time in the future blocks the agent; promotion checks use the next recorded evaluation', async () => {
     const agent = newAgent();
     const harness_id = '0b6f4d52-71c3-4e8b-9a2d-6c5e8f1a3b70';
     await evaluate(agent, { status: 'failing', harness_id });

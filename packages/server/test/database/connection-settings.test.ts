@@ -58,8 +58,8 @@ test('a connection keeps a synchronous_commit that is stricter than `on`', async
 });
 
 test('a connection sets no time limit for transactions, even if the database has such a limit', async ({ skip }) => {
-  const [known] = await database.sql(`SELECT FROM pg_settings WHERE name = 'transaction_timeout'`);
-  skip(known === undefined, 'PostgreSQL 15 and 16 do not have this setting');
+  const [setting] = await database.sql(`SELECT FROM pg_settings WHERE name = 'transaction_timeout'`);
+  skip(setting === undefined, 'PostgreSQL 15 and 16 do not have this setting');
   await database.sql(`ALTER DATABASE ${database.server.database} SET transaction_timeout = '20s'`);
   const pool = openPool(database.server, { size: 1, name: 'settings' });
   const client = await connectClient(database.server, 'settings');

@@ -7,8 +7,8 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 let server: TestServer;
 const tenants: { id: string; key: string }[] = [];
 const clients: pg.Client[] = [];
-let asServer: pg.Client;
-let asOwner: pg.Client;
+let serverClient: pg.Client;
+let ownerClient: pg.Client;
 
 beforeAll(async () => {
   server = await testServer();
@@ -21,7 +21,7 @@ beforeAll(async () => {
     await client.connect();
     clients.push(client);
   }
-  [asServer, asOwner] = clients as [pg.Client, pg.Client];
+  [serverClient, ownerClient] = clients as [pg.Client, pg.Client];
   await fill();
 });
 afterAll(() => Promise.all(clients.map((client) => client.end())));
@@ -66,15 +66,15 @@ describe('rules that the database enforces itself', () => {
       `SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM countersign.${table} AS t`,
     );
     for (const change of changes(table)) {
-      await actAs(asServer, tenants[0]!.id);
-      await actAs(asOwner, tenants[0]!.id);
-      expect([change, await errorCodeOf(asServer.query(change))]).toEqual([change, '42501']);
-      expect([change, await errorCodeOf(asOwner.query(change))]).toEqual([change, '23001']);
+      await actAs(serverClient, tenants[0]!.id);
+      await actAs(ownerClient, tenants[0]!.id);
+      expect([change, await errorCodeOf(serverClient.query(change))]).toEqual([change, '42501']);
+      expect([change, await errorCodeOf(ownerClient.query(change))]).toEqual([change, '23001']);
       expect([change, await errorCodeOf(server.database.sql(`SET LOCAL session_replication_role = replica; ${change}`))]).toEqual(
         [change, '23001'],
       );
     }
-    expect(await errorCodeOf(asServer.query(`ALTER TABLE countersign.${table} DISABLE TRIGGER append_only`))).toBe('42501');
+    expect(await errorCodeOf(serverClient.query(`ALTER TABLE countersign.${table} DISABLE TRIGGER append_only`))).toBe('42501');
     expect(
       await server.database.sql(`SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM countersign.${table} AS t`),
     ).toEqual(before);
@@ -89,15 +89,15 @@ describe('rules that the database enforces itself', () => {
     ['a row with number 0', '0', 'sha256(row_hash)', '23514'],
     ['a hash of another length', 'seq + 1000', `'\\x00'`, '23514'],
   ])('reject in the audit ledger: %s', async (_what, seq, prevHash, expected) => {
-    await actAs(asServer, tenants[0]!.id);
+    await actAs(serverClient, tenants[0]!.id);
     const insert = `INSERT INTO countersign.audit_entries (tenant_id, seq, id, recorded_at, recorded_by, actor, action, prev_hash, row_hash, document)
       SELECT tenant_id, ${seq}, gen_random_uuid(), recorded_at, recorded_by, actor, action, ${prevHash}, sha256(row_hash), document
         FROM countersign.audit_entries WHERE seq = 2`;
-    expect(await errorCodeOf(asServer.query(insert))).toBe(expected);
+    expect(await errorCodeOf(serverClient.query(insert))).toBe(expected);
   });
 
   test("the server's role cannot delete records, change recorded values, or create or change tables", async () => {
-    await actAs(asServer, tenants[0]!.id);
+    await actAs(serverClient, tenants[0]!.id);
     for (const statement of [
       ...['agents', 'traces', 'evaluations', 'telemetry_events', 'tenants', 'ingestion_keys', 'log_heads'].map(
         (table) => `DELETE FROM countersign.${table}`,
@@ -112,17 +112,17 @@ describe('rules that the database enforces itself', () => {
       'CREATE TABLE countersign.mine (a integer)',
       `DELETE FROM countersign.migrations`,
     ])
-      expect([statement, await errorCodeOf(asServer.query(statement))]).toEqual([statement, '42501']);
+      expect([statement, await errorCodeOf(serverClient.query(statement))]).toEqual([statement, '42501']);
   });
 
   test('an evaluation cannot refer to an agent of another workspace', async () => {
-    await actAs(asServer, tenants[0]!.id);
+    await actAs(serverClient, tenants[0]!.id);
     const stranger = randomUUID();
     await server.database.sql(`INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, 'stranger')`, [
       tenants[1]!.id,
       stranger,
     ]);
     const insert = `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, name, status, document) VALUES ($1, gen_random_uuid(), now(), 'x', $2, 'n', 'passing', '{}')`;
-    expect(await errorCodeOf(asServer.query(insert, [tenants[0]!.id, stranger]))).toBe('23503');
+    expect(await errorCodeOf(serverClient.query(insert, [tenants[0]!.id, stranger]))).toBe('23503');
   });
 });

@@ -105,16 +105,16 @@ test('a node is used only after a statement on it has succeeded, and a node that
   const reports: string[] = [];
   const reporter = { unreachable: (name: string) => void reports.push(name), reachable: () => void reports.push('reachable') };
   const address: NodeAddress = server.database.server;
-  const good = new CitusNode(address, pools, reporter);
-  expect(good.checkReachable()).toBe(false);
-  await until('the node is reached', () => good.checkReachable());
+  const goodNode = new CitusNode(address, pools, reporter);
+  expect(goodNode.checkReachable()).toBe(false);
+  await until('the node is reached', () => goodNode.checkReachable());
   expect(reports).toEqual([]);
-  const closed = openNodePools({ ...server.database.server, host: '127.0.0.1', port: 1 }, server.open, 2);
-  const bad = new CitusNode({ host: 'worker-1', port: 1 }, closed, reporter);
-  await until('the failure is reported', () => !bad.checkReachable() && reports.length > 0);
-  bad.noteFailure(new Error('again'));
-  expect([bad.checkReachable(), reports]).toEqual([false, ['worker-1:1']]);
-  await endPools(closed);
+  const unreachablePools = openNodePools({ ...server.database.server, host: '127.0.0.1', port: 1 }, server.open, 2);
+  const badNode = new CitusNode({ host: 'worker-1', port: 1 }, unreachablePools, reporter);
+  await until('the failure is reported', () => !badNode.checkReachable() && reports.length > 0);
+  badNode.noteFailure(new Error('again'));
+  expect([badNode.checkReachable(), reports]).toEqual([false, ['worker-1:1']]);
+  await endPools(unreachablePools);
 });
 
 test.skipIf(inject('cluster').citus !== undefined)(

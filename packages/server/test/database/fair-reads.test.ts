@@ -19,7 +19,7 @@ describe('blocked reads of one tenant', () => {
 
   test('do not block reads of another tenant, in the portal and in exports', { timeout: 60_000 }, async () => {
     const [busy, polite] = [await server.workspace(), await server.workspace()];
-    const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
+    const [viewer, otherViewer] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
     const release = await blockReadsOf(server, busy);
     let isStopped = false;
     const statuses: number[] = [];
@@ -33,10 +33,10 @@ describe('blocked reads of one tenant', () => {
     while ((await countBlockedReads(server)) < 2) await sleep(50);
     for (let turn = 0; turn < 10; turn += 1) {
       const reads = await Promise.all([
-        other.callRoute('ledger.list'),
-        other.callRoute('overview.read'),
-        other.callRoute('runs.list'),
-        other.browser.call('GET', `/workspaces/${polite}/ledger/export`),
+        otherViewer.callRoute('ledger.list'),
+        otherViewer.callRoute('overview.read'),
+        otherViewer.callRoute('runs.list'),
+        otherViewer.browser.call('GET', `/workspaces/${polite}/ledger/export`),
       ]);
       expect(reads.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     }
@@ -51,15 +51,15 @@ describe('blocked reads of one tenant', () => {
 test('blocked session lookups of one workspace block neither its senders nor another workspace', async () => {
   const server = await testServer();
   const [busy, polite] = [await server.workspace(), await server.workspace()];
-  const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
+  const [viewer, otherViewer] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
   const key = await server.key(busy);
   const release = await blockSessionsOf(server, busy);
-  const waiting = Array.from({ length: 20 }, () => viewer.callRoute('overview.read'));
+  const waitingReads = Array.from({ length: 20 }, () => viewer.callRoute('overview.read'));
   await sleep(300);
   expect((await server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' })).status).toBe(200);
-  expect((await other.callRoute('overview.read')).status).toBe(200);
+  expect((await otherViewer.callRoute('overview.read')).status).toBe(200);
   await release();
-  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+  expect((await Promise.all(waitingReads)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
 });
 
 /** Makes session lookups for members of a tenant wait for a lock. Returns a function that releases the lock. */

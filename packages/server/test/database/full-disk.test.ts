@@ -110,7 +110,7 @@ group('a lease that lost its content in a crash of the machine', () => {
     'a folder without its file': (file: string) => rmSync(file),
   };
   test.for(Object.keys(losses) as (keyof typeof losses)[])(
-    'counts as dead: %s',
+    'counts as the lease of a dead keeper: %s',
     { timeout: 60_000 },
     async (how, { folders }) => {
       const dataDir = folders.preparedDataDir();
@@ -275,7 +275,7 @@ group.runIf(canMount)('the disk of the embedded database', () => {
     const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
     const server = await startServer(environment);
     const { key } = await newKey(environment, 'acme');
-    const other = await outputOf(
+    const governanceKey = await outputOf(
       ['keys', 'mint', '--workspace', 'acme', '--name', 'other', '--scopes', 'governance'],
       environment,
     );
@@ -307,7 +307,10 @@ group.runIf(canMount)('the disk of the embedded database', () => {
     expect(await post(paths.traces, key, trace)).toMatchObject(refusal);
     expect(await post(paths.telemetry, key, { trace_id: 't', outcome: 'success', agent_name: 'a' })).toMatchObject(refusal);
     expect(await post(paths.evaluations, key, { name: 'e', agent_name: 'a', pass_rate: 90 })).toMatchObject(refusal);
-    expect(await post(paths.promotionCheck, other, { agent_name: 'a' })).toMatchObject({ status: 200, body: { allowed: false } });
+    expect(await post(paths.promotionCheck, governanceKey, { agent_name: 'a' })).toMatchObject({
+      status: 200,
+      body: { allowed: false },
+    });
     const ready = await fetch(`${server.url}/readyz`);
     expect([ready.status, await ready.json()]).toEqual([
       200,
@@ -318,10 +321,10 @@ group.runIf(canMount)('the disk of the embedded database', () => {
     );
     expect(await get('/metrics')).toMatch(/countersign_disk_free_bytes \d+\n[\s\S]*countersign_disk_floor_bytes 83886080\n/);
     await outputOf(
-      ['keys', 'revoke', '--workspace', 'acme', other.slice('aa_live_'.length, 'aa_live_'.length + 12)],
+      ['keys', 'revoke', '--workspace', 'acme', governanceKey.slice('aa_live_'.length, 'aa_live_'.length + 12)],
       environment,
     );
-    expect((await post(paths.promotionCheck, other, { agent_name: 'a' })).status).toBe(401);
+    expect((await post(paths.promotionCheck, governanceKey, { agent_name: 'a' })).status).toBe(401);
     expect(await outputOf(['ledger', 'verify', '--workspace', 'acme'], environment)).toMatch(/^valid/);
 
     disk.free();

@@ -44,8 +44,8 @@ describe.each(golden.cases as Case[])('the head of the log $log with $size entri
     for (const changedMember of changedMembers)
       expect(seals.matchesHead({ ...head, ...changedMember }, seal), JSON.stringify(changedMember)).toBe(false);
     expect(seals.matchesHead(head, null)).toBe(false);
-    for (const wrong of [seal.subarray(0, 32), Buffer.concat([seal, Buffer.of(0)]), Buffer.alloc(33), new Uint8Array()])
-      expect(seals.matchesHead(head, wrong)).toBe(false);
+    for (const wrongSeal of [seal.subarray(0, 32), Buffer.concat([seal, Buffer.of(0)]), Buffer.alloc(33), new Uint8Array()])
+      expect(seals.matchesHead(head, wrongSeal)).toBe(false);
     expect(new Seals(new Uint8Array(32)).matchesHead(head, seal)).toBe(false);
   });
 });

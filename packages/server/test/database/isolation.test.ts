@@ -6,8 +6,8 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 let server: TestServer;
 const tenants: { id: string; key: string }[] = [];
 const clients: pg.Client[] = [];
-let asServer: pg.Client;
-let asOwner: pg.Client;
+let serverClient: pg.Client;
+let ownerClient: pg.Client;
 
 beforeAll(async () => {
   server = await testServer();
@@ -20,7 +20,7 @@ beforeAll(async () => {
     await client.connect();
     clients.push(client);
   }
-  [asServer, asOwner] = clients as [pg.Client, pg.Client];
+  [serverClient, ownerClient] = clients as [pg.Client, pg.Client];
   await fill();
 });
 afterAll(() => Promise.all(clients.map((client) => client.end())));
@@ -98,8 +98,8 @@ describe('row-level security', () => {
   });
 
   test.each([
-    ["the server's role", () => asServer],
-    ['the owner', () => asOwner],
+    ["the server's role", () => serverClient],
+    ['the owner', () => ownerClient],
   ])('%s can read only rows of the tenant that is set, and without a tenant at most rows about keys', async (_who, client) => {
     const tables = await tablesOfTenants();
     expect(tables.length).toBeGreaterThan(14);
@@ -118,13 +118,13 @@ describe('row-level security', () => {
   });
 
   test("the server's role can neither write nor change a row of another tenant", async () => {
-    await actAs(asServer, tenants[0]!.id);
+    await actAs(serverClient, tenants[0]!.id);
     const insert = `INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, 'smuggled')`;
-    expect(await errorCodeOf(asServer.query(insert, [tenants[1]!.id, randomUUID()]))).toBe('42501');
-    const { rowCount } = await asServer.query(`UPDATE countersign.traces SET total_tokens = 0 WHERE tenant_id = $1`, [
+    expect(await errorCodeOf(serverClient.query(insert, [tenants[1]!.id, randomUUID()]))).toBe('42501');
+    const { rowCount } = await serverClient.query(`UPDATE countersign.traces SET total_tokens = 0 WHERE tenant_id = $1`, [
       tenants[1]!.id,
     ]);
     expect(rowCount).toBe(0);
-    expect(await errorCodeOf(asServer.query(`UPDATE countersign.traces SET tenant_id = $1`, [tenants[1]!.id]))).toBe('42501');
+    expect(await errorCodeOf(serverClient.query(`UPDATE countersign.traces SET tenant_id = $1`, [tenants[1]!.id]))).toBe('42501');
   });
 });

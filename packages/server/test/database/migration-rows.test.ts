@@ -32,8 +32,8 @@ test.each([
 ])('the deleted rows of %s are put back, and the command names them', async (_which, deletedNames) => {
   await database.sql('DELETE FROM countersign.migrations WHERE name = ANY ($1)', [deletedNames]);
   const { status, err } = await runCommand(environment, 'migrate');
-  const found = `rows of the table migrations were deleted outside the server: ${deletedNames.join(', ')}`;
-  expect([status, err]).toEqual([0, expect.stringContaining(found)]);
+  const report = `rows of the table migrations were deleted outside the server: ${deletedNames.join(', ')}`;
+  expect([status, err]).toEqual([0, expect.stringContaining(report)]);
   expect(await namesInOrder()).toEqual(known);
   expect((await runCommand(environment, 'workspace', 'list')).status).toBe(0);
 });

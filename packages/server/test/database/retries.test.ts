@@ -37,7 +37,7 @@ const ledgerSeqOf = ({ headers }: TestResponse) => headers.get('countersign-ledg
 
 describe('Idempotency-Key', () => {
   test.each(ENDPOINTS)(
-    '%s: a repeated key and body get the first response from any server and store nothing',
+    '%s: a repeated key and body get the first response, also from another server, and store nothing',
     async (path, table, body) => {
       const id = randomUUID();
       const before = await count(table);
@@ -65,8 +65,8 @@ describe('Idempotency-Key', () => {
   test('is rejected with another body, and the first response stays stored', async () => {
     const id = randomUUID();
     const first = await send(paths.audit, AUDIT, id);
-    for (const other of [{ ...AUDIT, subject: 'x' }, JSON.stringify(AUDIT, null, 1), `${JSON.stringify(AUDIT)}\n`]) {
-      const rejected = await send(paths.audit, other, id);
+    for (const otherBody of [{ ...AUDIT, subject: 'x' }, JSON.stringify(AUDIT, null, 1), `${JSON.stringify(AUDIT)}\n`]) {
+      const rejected = await send(paths.audit, otherBody, id);
       expect([rejected.status, rejected.body.error]).toEqual([422, 'idempotency_key_reused']);
       expect(rejected.body.issues).toMatchObject([
         { path: '', code: 'other_body', message: expect.stringMatching(/repeat a request with the same bytes$/) },
@@ -99,8 +99,14 @@ describe('Idempotency-Key', () => {
     const id = randomUUID();
     const first = await send(paths.audit, AUDIT, id);
     expect((await send(paths.audit, AUDIT, id, server, await server.key(tenantId))).body).toEqual(first.body);
-    const other = await server.workspace();
-    const otherResponse = await send(paths.audit, { ...AUDIT, subject: 'elsewhere' }, id, server, await server.key(other));
+    const otherWorkspace = await server.workspace();
+    const otherResponse = await send(
+      paths.audit,
+      { ...AUDIT, subject: 'elsewhere' },
+      id,
+      server,
+      await server.key(otherWorkspace),
+    );
     expect([otherResponse.status, replayedHeader(otherResponse), ledgerSeqOf(otherResponse)]).toEqual([200, null, '1']);
   });
 
@@ -114,8 +120,8 @@ describe('Idempotency-Key', () => {
     const rejected = [{ actor: 'ci' }, '{"actor":', { ...AUDIT, agent_id: randomUUID() }, { ...AUDIT, subject: 7 }];
     for (const body of rejected) expect((await send(paths.audit, body, id)).status).toBe(422);
     expect(await count('idempotency_keys')).toBe(await countOtherKeys(id));
-    const good = await send(paths.audit, AUDIT, id);
-    expect([good.status, replayedHeader(good)]).toEqual([200, null]);
+    const accepted = await send(paths.audit, AUDIT, id);
+    expect([accepted.status, replayedHeader(accepted)]).toEqual([200, null]);
   });
 
   test('a rejection that depends on stored records is not stored: a repeated request is checked again', async () => {
@@ -140,13 +146,13 @@ describe('Idempotency-Key', () => {
     expect(replayedHeader(await send(paths.audit, AUDIT, id))).toBe('true');
     expect((await send(paths.audit, { ...AUDIT, subject: 'x' }, id)).status).toBe(422);
     await setAge('24 hours');
-    const fresh = await send(paths.audit, { ...AUDIT, subject: 'x' }, id);
-    expect([fresh.status, replayedHeader(fresh), Number(ledgerSeqOf(fresh))]).toEqual([
+    const newResponse = await send(paths.audit, { ...AUDIT, subject: 'x' }, id);
+    expect([newResponse.status, replayedHeader(newResponse), Number(ledgerSeqOf(newResponse))]).toEqual([
       200,
       null,
       Number(ledgerSeqOf(first)) + 1,
     ]);
-    expect((await send(paths.audit, { ...AUDIT, subject: 'x' }, id)).body).toEqual(fresh.body);
+    expect((await send(paths.audit, { ...AUDIT, subject: 'x' }, id)).body).toEqual(newResponse.body);
   });
 
   test('a replay returns the original response after later changes', async () => {

@@ -60,8 +60,8 @@ describe.each(golden.cases as Case[])('a row of $table: $values', (each) => {
     expect(openSealed(rawOf(each, seal), { f0: 'another row' })).toBeUndefined();
     expect(openSealed(rawOf(each, seal), {}, { ...table, version: 2 })).toBeUndefined();
     expect(openSealed(rawOf(each, seal), {}, table, '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f25')).toBeUndefined();
-    for (const wrong of [null, undefined, '', seal.subarray(0, 32), Buffer.concat([seal, Buffer.of(0)]), Buffer.alloc(33)])
-      expect(openSealed(rawOf(each, wrong))).toBeUndefined();
+    for (const wrongSeal of [null, undefined, '', seal.subarray(0, 32), Buffer.concat([seal, Buffer.of(0)]), Buffer.alloc(33)])
+      expect(openSealed(rawOf(each, wrongSeal))).toBeUndefined();
     expect(new Seals(new Uint8Array(32)).openRow(table, each.tenant_id, rawOf(each, seal))).toBeUndefined();
   });
 });

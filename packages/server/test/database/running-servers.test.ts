@@ -39,7 +39,7 @@ test('an older schema is not migrated while only the lookup connection of a serv
   await lookupPool.end();
 });
 
-test('an older schema is migrated while other processes only start or wait, even if a pooler adds a host to their names', async () => {
+test('an older schema is migrated while other processes only start or wait, even if a pooler extends their application names', async () => {
   await migrate(database.owner, { migrationsMax: knownMigrations().length - 1 });
   const connect = async (application_name: string) => {
     const client = new pg.Client({ ...database.owner, application_name });
@@ -47,10 +47,10 @@ test('an older schema is migrated while other processes only start or wait, even
     return client;
   };
   const names = ['countersign-start', 'countersign-start - 127.0.0.1:50776', 'countersign-migrate - 127.0.0.1:50777'];
-  const waiting = await Promise.all(names.map(connect));
+  const waitingClients = await Promise.all(names.map(connect));
   const server = await connect('countersign-lookup - 127.0.0.1:50778');
   await expect(migrate(database.owner)).rejects.toMatchObject({ message: expect.stringContaining('countersign-lookup - ') });
   await server.end();
   expect((await migrate(database.owner)).migrations).toEqual(knownMigrations().slice(-1));
-  await Promise.all(waiting.map((client) => client.end()));
+  await Promise.all(waitingClients.map((client) => client.end()));
 });

@@ -31,8 +31,11 @@ describe.concurrent('an idle transaction that locks the head of a ledger', () =>
       await sleep(13_000);
       await tx.commit();
     });
-    const [ended, appended] = await Promise.all([stalled.catch((error: Error) => error), sleep(500).then(() => append(key))]);
-    expect(ended).toMatchObject({
+    const [stalledError, appended] = await Promise.all([
+      stalled.catch((error: Error) => error),
+      sleep(500).then(() => append(key)),
+    ]);
+    expect(stalledError).toMatchObject({
       name: 'OutcomeUnknownError',
       message: 'the outcome of COMMIT is unknown: Client has encountered a connection error and is not queryable',
     });

@@ -111,9 +111,9 @@ describe.each(BODIES)('a costly body: %s', (_what, body, extraHeaders) => {
 test('a thousand clients that disconnect during requests leave no request in progress and no reserved bytes', async () => {
   const port = Number(new URL(server.url).port);
   for (const route of EVERY_ROUTE) {
-    const whole = requestTo(route);
+    const wholeRequest = requestTo(route);
     const disconnected = Array.from({ length: Math.ceil(1000 / EVERY_ROUTE.length) }, (_, index) => {
-      const part = whole.subarray(0, Math.ceil((whole.length * (index + 1)) / 20));
+      const part = wholeRequest.subarray(0, Math.ceil((wholeRequest.length * (index + 1)) / 20));
       return new Promise<void>((resolve, reject) => {
         const socket = connect(port, '127.0.0.1', () => socket.write(part, () => socket.resetAndDestroy()));
         socket.on('close', () => resolve()).on('error', reject);

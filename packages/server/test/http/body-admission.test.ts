@@ -93,12 +93,12 @@ describe('admission of bodies', () => {
     expect(responses.map(({ response }) => [response.status, response.headers.get('connection')])).toEqual(
       Array.from({ length: 3 }, () => [503, 'close']),
     );
-    const other = connectDeclared();
-    other.send(BODY);
-    expect((await other.response).status).toBe(200);
+    const declaredSender = connectDeclared();
+    declaredSender.send(BODY);
+    expect((await declaredSender.response).status).toBe(200);
     first.send(Buffer.concat([Buffer.from(`${BODY.length.toString(16)}\r\n`), BODY, Buffer.from('\r\n0\r\n\r\n')]));
     expect((await first.response).status).toBe(200);
-    for (const { socket } of [first, other, ...responses.map(({ sender }) => sender)]) socket.destroy();
+    for (const { socket } of [first, declaredSender, ...responses.map(({ sender }) => sender)]) socket.destroy();
     await until('the memory is freed', async () => (await readingBytes()) === 0);
   });
 

@@ -211,8 +211,8 @@ describe('the worker thread for large bodies', () => {
       await server.post(paths.promotionCheck, key, JSON.stringify({ agent_name: 'a' }) + padding),
     ];
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    for (const [path, wrong] of INVALID_BODIES) {
-      const [small, large] = [await server.post(path, key, wrong), await server.post(path, key, padding + wrong)];
+    for (const [path, invalidBody] of INVALID_BODIES) {
+      const [small, large] = [await server.post(path, key, invalidBody), await server.post(path, key, padding + invalidBody)];
       expect([large.status, large.body]).toEqual([small.status, small.body]);
       expect(small.status).toBe(422);
     }
@@ -234,7 +234,7 @@ describe('the worker thread for large bodies', () => {
     };
     await Promise.all([...Array.from({ length: 20 }, () => send('many')), send('one')]);
     expect(order.indexOf('one')).toBeLessThan(5);
-    for (let sent = 0; sent < 768; sent += 1) void send('many').catch(() => undefined);
+    for (let sentCount = 0; sentCount < 768; sentCount += 1) void send('many').catch(() => undefined);
     await expect(Promise.all(Array.from({ length: 3 }, () => send('many')))).rejects.toMatchObject({ code: 'unavailable' });
     await send('one');
     await workers.close();
@@ -270,7 +270,7 @@ describe('the worker thread for large bodies', () => {
     const values = Array.from({ length: (valuesMax - 100) / 9 }, (_, object) => `{${members(object)}}`).join();
     const body = Buffer.from(`{"trace_id":"t","metadata":{"v":[${values}]}}`);
     const principal = { tenantId: 't', keyId: 'k', prefix: 'p', scopes: [] };
-    for (let sent = 0; sent < 2; sent += 1)
+    for (let sentCount = 0; sentCount < 2; sentCount += 1)
       await workers.prepare('ingestTrace', {
         principal,
         document: Buffer.from(body),
@@ -311,16 +311,18 @@ function receive(head: string[], isEnough: (text: string) => boolean, from = ser
 
 describe('a body of a declared length', () => {
   test('gets 100 Continue only when enough memory is free', async () => {
-    const small = await testServer({ database: server.database, readingBytesMax: 1_200_000 });
+    const smallServer = await testServer({ database: server.database, readingBytesMax: 1_200_000 });
     const expecting = ['Expect: 100-continue'];
-    const holder = connect(Number(new URL(small.url).port), '127.0.0.1');
+    const holder = connect(Number(new URL(smallServer.url).port), '127.0.0.1');
     const isInterim = (text: string) => text.includes('\r\n\r\n');
-    expect(await receive(expecting, isInterim, small)).toMatch(/^HTTP\/1\.1 100 /);
+    expect(await receive(expecting, isInterim, smallServer)).toMatch(/^HTTP\/1\.1 100 /);
     holder.write(
       `POST ${paths.traces} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 1150000\r\n\r\n{`,
     );
-    await until('the memory is reserved', async () => /^countersign_reading_bytes 1150000$/m.test(await metricsOf(small.url)));
-    const rejected = await receive(expecting, isInterim, small);
+    await until('the memory is reserved', async () =>
+      /^countersign_reading_bytes 1150000$/m.test(await metricsOf(smallServer.url)),
+    );
+    const rejected = await receive(expecting, isInterim, smallServer);
     expect(rejected).toMatch(/^HTTP\/1\.1 503 /);
     expect(rejected).toMatch(/^connection: close\r$/im);
     holder.destroy();

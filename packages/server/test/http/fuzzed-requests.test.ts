@@ -24,7 +24,7 @@ beforeAll(async () => {
   const key = await server.key(tenantId);
   const cookie = (await createPerson(server, { [tenantId]: 'admin' })).browser.cookie!;
   const spareCookies: string[] = [];
-  for (let made = 0; made < 10; made += 1)
+  for (let createdCount = 0; createdCount < 10; createdCount += 1)
     spareCookies.push((await createPerson(server, { [tenantId]: 'viewer' })).browser.cookie!);
   const values = await storeOneOfEach({ url: server.url, tenantId, key, cookie }, 'fuzzed');
   subject = { tenantId, key, cookie, spareCookies, values, readToken: values.read_token! };
@@ -36,11 +36,11 @@ test(`${REQUESTS} fuzzed requests over every route all get a response, and no 5x
   const fuzzer = new RequestFuzzer(new Random(SEED), subject);
   const tally = new FuzzTally();
   const { hostname: host, port } = new URL(server.url);
-  let sent = 0;
+  let sentCount = 0;
   const sendUntilDone = async () => {
     const caller = new Caller({ host, port: Number(port) });
-    while (sent < REQUESTS) {
-      sent += 1;
+    while (sentCount < REQUESTS) {
+      sentCount += 1;
       const { route, bytes } = fuzzer.next();
       const { status } = await caller.send(bytes, 30_000);
       caller.close();

@@ -49,7 +49,7 @@ const OTHER_HOSTS = [
   '',
 ];
 
-describe('with COUNTERSIGN_PUBLIC_URL', () => {
+describe('a server with COUNTERSIGN_PUBLIC_URL', () => {
   test.each(OWN_HOSTS)('accepts a request for the host %s', async (host) => {
     expect(await statusFor(serverWithUrl, host)).toBe(200);
   });

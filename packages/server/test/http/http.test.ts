@@ -61,7 +61,7 @@ describe('the order of checks', () => {
   });
 
   test('checks the queue last: if it is full, a valid body gets 503 with Retry-After, and an invalid one gets 422', async () => {
-    const small = await testServer({ database: server.database, queueBytesMax: 4000 });
+    const serverWithSmallQueue = await testServer({ database: server.database, queueBytesMax: 4000 });
     const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const holding = inTenantTransaction(server.open.pool, tenantId, async (tx) => {
       await lockLogs(tx, ['audit']);
@@ -70,44 +70,47 @@ describe('the order of checks', () => {
     });
     await locked.promise;
     const entry = { actor: 'ci', action: 'waits.for-its-turn' };
-    const waiting = [small.post(paths.audit, key, entry), small.post(paths.audit, key, entry)];
+    const queuedRequests = [
+      serverWithSmallQueue.post(paths.audit, key, entry),
+      serverWithSmallQueue.post(paths.audit, key, entry),
+    ];
     const queuedBytes = async () =>
-      /^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${small.url}/metrics`)).text())?.[1];
+      /^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${serverWithSmallQueue.url}/metrics`)).text())?.[1];
     await expect.poll(queuedBytes, { timeout: 10_000 }).toMatch(/^2\d{3}$/);
-    const rejected = await small.post(paths.audit, key, entry);
+    const rejected = await serverWithSmallQueue.post(paths.audit, key, entry);
     expect([outcome(rejected), rejected.headers.get('retry-after'), rejected.body.issues]).toEqual(['503 unavailable', '1', []]);
-    expect(outcome(await small.post(paths.audit, key, { actor: 'ci' }))).toBe('422 validation_failed');
+    expect(outcome(await serverWithSmallQueue.post(paths.audit, key, { actor: 'ci' }))).toBe('422 validation_failed');
     released.resolve();
     await holding;
-    for (const response of await Promise.all(waiting)) expect(response.status).toBe(200);
-    expect((await small.post(paths.audit, key, entry)).status).toBe(200);
+    for (const response of await Promise.all(queuedRequests)) expect(response.status).toBe(200);
+    expect((await serverWithSmallQueue.post(paths.audit, key, entry)).status).toBe(200);
   });
 });
 
 describe('the limit of requests per minute and key', () => {
   test('applies to each key separately, is reported in responses, and is checked after the scope and before the media type', async () => {
-    const limited = await testServer({ database: server.database, rateLimitPerMinute: 3 });
-    const [usedKey, otherKey] = [await limited.key(tenantId), await limited.key(tenantId)];
+    const limitedServer = await testServer({ database: server.database, rateLimitPerMinute: 3 });
+    const [usedKey, otherKey] = [await limitedServer.key(tenantId), await limitedServer.key(tenantId)];
     const remaining = async (body: unknown) => {
-      const { status, headers } = await limited.post(paths.audit, usedKey, body);
+      const { status, headers } = await limitedServer.post(paths.audit, usedKey, body);
       expect(headers.get('ratelimit-policy')).toBe('"per-key";q=3;w=60');
       return [status, Number(/^"per-key";r=(\d+);t=\d+$/.exec(headers.get('ratelimit')!)?.[1])];
     };
     const entry = { actor: 'ci', action: 'counts' };
     expect(await remaining(entry)).toEqual([200, 2]);
     expect(await remaining({})).toEqual([422, 1]);
-    expect(outcome(await limited.post(paths.audit, undefined, entry))).toBe('401 unauthorized');
+    expect(outcome(await limitedServer.post(paths.audit, undefined, entry))).toBe('401 unauthorized');
     expect(await remaining(entry)).toEqual([200, 0]);
-    const rejected = await limited.post(paths.audit, usedKey, TOO_LARGE, TEXT);
+    const rejected = await limitedServer.post(paths.audit, usedKey, TOO_LARGE, TEXT);
     expect([outcome(rejected), rejected.body.issues]).toEqual(['429 rate_limited', []]);
     const seconds = Number(rejected.headers.get('retry-after'));
     expect(seconds).toBeGreaterThan(0);
     expect(seconds).toBeLessThanOrEqual(60);
     expect(rejected.headers.get('ratelimit')).toBe(`"per-key";r=0;t=${seconds}`);
-    expect((await limited.post(paths.audit, otherKey, entry)).status).toBe(200);
-    const weak = await limited.key(tenantId, ['telemetry']);
+    expect((await limitedServer.post(paths.audit, otherKey, entry)).status).toBe(200);
+    const keyWithoutScope = await limitedServer.key(tenantId, ['telemetry']);
     for (let time = 0; time < 5; time += 1)
-      expect(outcome(await limited.post(paths.audit, weak, entry))).toBe('401 insufficient_scope');
+      expect(outcome(await limitedServer.post(paths.audit, keyWithoutScope, entry))).toBe('401 insufficient_scope');
   });
 
   test('is off by default, and responses do not report a limit', async () => {

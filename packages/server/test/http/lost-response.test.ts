@@ -110,7 +110,7 @@ test('requests get 503 with Retry-After while the database accepts no connection
   await maintenanceClient.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
     database.server.database,
   ]);
-  for (let sent = 0; sent < 3; sent += 1) {
+  for (let sentCount = 0; sentCount < 3; sentCount += 1) {
     const response = await sendNote();
     expect([response.status, response.headers.has('retry-after')]).toEqual([503, true]);
   }
@@ -151,7 +151,7 @@ describe('isDatabaseUnavailable', () => {
     expect(isDatabaseUnavailable(Object.assign(new Error('x'), { code: '55000', severity: 'ERROR' }))).toBe(false);
   });
 
-  test("is true for the driver's messages and false for errors of this project's code", () => {
+  test("is true for the driver's errors about connections, and false for errors of this project's code", () => {
     expect(isDatabaseUnavailable(new Error('Query read timeout'))).toBe(true);
     expect(isDatabaseUnavailable(new Error('Connection terminated unexpectedly'))).toBe(true);
     expect(isDatabaseUnavailable(new TypeError("Cannot read properties of undefined (reading 'appended')"))).toBe(false);

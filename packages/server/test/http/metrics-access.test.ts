@@ -48,7 +48,7 @@ test.each([
   expect(isPublic(readConfig(environment as Record<string, string>))).toBe(expected);
 });
 
-test('on loopback, /metrics is 404 with a public URL of another host and no token, because a proxy may forward requests', async () => {
+test('with a public URL of another host and no token, /metrics on loopback is 404, because a proxy may forward requests', async () => {
   const database = (await testServer()).database;
   const settings = { database, publicUrl: 'https://countersign.example.com' };
   const { url } = await testServer(settings);
@@ -74,9 +74,9 @@ test('if a token is set, /metrics responds with 200 to requests with the token, 
     headers: { authorization: `Bearer ${TOKEN}`, 'x-forwarded-host': '10.0.0.7' },
   });
   expect([byAddress.status, await byAddress.text()]).toEqual([200, expect.stringContaining('countersign_connections')]);
-  for (const wrong of [undefined, '', TOKEN.slice(0, -1), `${TOKEN}x`, TOKEN.toUpperCase()]) {
-    const { status: code, headers, text } = await get(url, wrong);
-    expect([wrong, code, headers.get('www-authenticate')]).toEqual([wrong, 401, 'Bearer']);
+  for (const wrongToken of [undefined, '', TOKEN.slice(0, -1), `${TOKEN}x`, TOKEN.toUpperCase()]) {
+    const { status: code, headers, text } = await get(url, wrongToken);
+    expect([wrongToken, code, headers.get('www-authenticate')]).toEqual([wrongToken, 401, 'Bearer']);
     expect(text).not.toContain('countersign_');
   }
 });

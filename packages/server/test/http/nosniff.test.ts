@@ -33,11 +33,11 @@ describe('X-Content-Type-Options: nosniff', () => {
     const filled = filledPath(path, workspace);
     const headers = { authorization: `Bearer ${key}`, cookie, origin: server.url, 'content-type': 'application/json' };
     const body = method === 'GET' || method === 'DELETE' ? {} : { body: '{}' };
-    const found = [];
+    const values = [];
     for (const init of [{ method }, { method, headers, ...body }, { method: 'OPTIONS' }, { method: 'HEAD' }])
-      found.push(await contentTypeOptionsOf(filled, init));
-    found.push(await contentTypeOptionsOf(filled, { headers: { accept: 'text/html' } }));
-    expect(found).toEqual(Array(5).fill('nosniff'));
+      values.push(await contentTypeOptionsOf(filled, init));
+    values.push(await contentTypeOptionsOf(filled, { headers: { accept: 'text/html' } }));
+    expect(values).toEqual(Array(5).fill('nosniff'));
   });
 
   test.each(MALFORMED)('is in the response to input that the parser rejects: $what', async ({ text }) => {

@@ -58,8 +58,10 @@ describe('the OpenAPI document', () => {
   test('gives each number except those of OtlpStatus a format of 64 bits, because client generators otherwise use 32 bits', () => {
     const formats = { integer: 'int64', number: 'double' };
     const numbers = [...nodes(document)].flatMap(([at, { type, format }]) => {
-      const found = [type].flat().find((each) => each === 'integer' || each === 'number') as keyof typeof formats | undefined;
-      return found === undefined || at.startsWith('#/components/schemas/OtlpStatus') ? [] : [[at, found, format]];
+      const numericType = [type].flat().find((each) => each === 'integer' || each === 'number') as
+        | keyof typeof formats
+        | undefined;
+      return numericType === undefined || at.startsWith('#/components/schemas/OtlpStatus') ? [] : [[at, numericType, format]];
     });
     expect(numbers.length).toBeGreaterThan(50);
     for (const [at, type, format] of numbers as [string, keyof typeof formats, string][])
@@ -94,12 +96,12 @@ describe('the OpenAPI document', () => {
   });
 
   test('has a description and known types for every member of every schema', () => {
-    const known = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null'];
+    const knownTypes = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null'];
     for (const [name, schema] of Object.entries<Json>(document.components.schemas)) {
       for (const [member, property] of Object.entries<Json>(schema.properties)) {
         const at = `${name}.${member}`;
         expect([at, typeof (property.description ?? resolve(property).description)]).toEqual([at, 'string']);
-        for (const type of [property.type ?? []].flat()) expect(known).toContain(type);
+        for (const type of [property.type ?? []].flat()) expect(knownTypes).toContain(type);
         for (const value of property.enum ?? []) expect([at, typeof value]).toEqual([at, value === null ? 'object' : 'string']);
       }
       for (const member of schema.required ?? []) expect(Object.keys(schema.properties)).toContain(member);

@@ -99,7 +99,7 @@ describe('pipelined requests on one connection', () => {
     expect(responses.map(({ status }) => status)).toEqual(Array(41).fill(200));
   });
 
-  test('get their responses before unreadable bytes after them get a 400', async () => {
+  test('get their responses, and bytes after them that are not HTTP then get a 400', async () => {
     const responses = await sendRaw(server.url, `${audit(JSON.stringify(GOOD.entry)).repeat(30)}garbage\r\n\r\n`);
     expect(responses.map(({ status }) => status)).toEqual([...Array(30).fill(200), 400]);
   });

@@ -21,7 +21,7 @@ let otherTenantId: string;
 let otherKey: string;
 /** Values that name records of the other workspace. */
 let otherValues: Record<string, string>;
-/** Values of the same forms that name no record. */
+/** Values that have the forms of `otherValues` and name no record. */
 let absentValues: Record<string, string>;
 let rowsQuery: string;
 /** Identifiers of the other workspace's records. */
@@ -36,13 +36,18 @@ beforeAll(async () => {
     return { key, values: await storeOneOfEach({ url: server.url, tenantId, key, cookie: browser.cookie! }, mark) };
   };
   const { values: secret } = await fill(workspaces[1], SECRET);
-  const [mine, other] = [await fill(workspaces[0], 'own'), await fill(workspaces[1], MARK)];
-  caller = { tenantId: workspaces[0], key: mine.key, readToken: mine.values.read_token!, values: mine.values };
+  const [callerRecords, otherRecords] = [await fill(workspaces[0], 'own'), await fill(workspaces[1], MARK)];
+  caller = {
+    tenantId: workspaces[0],
+    key: callerRecords.key,
+    readToken: callerRecords.values.read_token!,
+    values: callerRecords.values,
+  };
   otherTenantId = workspaces[1];
-  otherKey = other.key;
-  otherValues = { ...other.values, email: `admin-${MARK}@example.com`, password: 'not the password of anybody' };
+  otherKey = otherRecords.key;
+  otherValues = { ...otherRecords.values, email: `admin-${MARK}@example.com`, password: 'not the password of anybody' };
   rowsQuery = await queryOfRows();
-  identifiers = [...Object.values(other.values), ...Object.values(secret)].filter((value) => IDENTIFIER.test(value));
+  identifiers = [...Object.values(otherRecords.values), ...Object.values(secret)].filter((value) => IDENTIFIER.test(value));
   absentValues = Object.fromEntries(
     Object.entries(otherValues).map(([name, value]) => [name, name in EVERYWHERE ? value : absentValueFor(value)]),
   );
@@ -117,7 +122,7 @@ async function send({ method, credential }: ServedRoute, { path, body }: NamingR
 const namesRecord = ({ path }: ServedRoute): boolean =>
   [...path.matchAll(/:(\w+)/g)].some(([, name]) => name !== 'workspace' && !(name! in EVERYWHERE));
 
-/** A query for a hash of all rows of each table that belong to a workspace ($1) or to a person ($2). */
+/** A query that returns, for each table, a hash of all rows of a workspace ($1) or of a person ($2). */
 async function queryOfRows(): Promise<string> {
   const tables = await server.database.sql<{ name: string; owner: string }>(
     `SELECT table_name AS name, column_name AS owner FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
@@ -141,7 +146,7 @@ function revealedTexts(text: string, { path, body }: NamingRequest): string[] {
   return [SECRET, ...identifiers].filter((value) => text.includes(value) && !requestText.includes(value));
 }
 
-/** The response with the names of the request replaced, to compare it with the response to a request with other names. */
+/** Replaces the names of a request in its response. Then responses to requests with different names can be compared. */
 const withoutNames = (text: string, values: Record<string, string>): string =>
   Object.values(values)
     .filter((value) => value.length > 8)
@@ -198,8 +203,8 @@ describe('a cursor of a list of another workspace', () => {
   beforeAll(async () => {
     // A page of steps has at most 1,000 steps. All other lists have at least two rows, because `fill` was called twice.
     const spans = Array.from({ length: 1_001 }, (_, index) => ({ span_id: `${index}`, kind: 'other', name: SECRET }));
-    for (let sent = 0; sent < spans.length; sent += SPANS_MAX) {
-      const trace = { trace_id: 'long', agent_name: `agent-${MARK}`, spans: spans.slice(sent, sent + SPANS_MAX) };
+    for (let sentCount = 0; sentCount < spans.length; sentCount += SPANS_MAX) {
+      const trace = { trace_id: 'long', agent_name: `agent-${MARK}`, spans: spans.slice(sentCount, sentCount + SPANS_MAX) };
       const { status, body } = await server.post(paths.traces, otherKey, trace);
       expect(status).toBe(200);
       longTrace = body.id;
@@ -232,9 +237,9 @@ describe('idempotency keys of the other workspace', () => {
     async ({ path, bodies }) => {
       const choice = { valueOf: () => undefined, includes: () => false };
       const [body, headers] = [exampleOf(bodies[0], choice), { 'idempotency-key': randomUUID() }];
-      const other = await server.post(path, otherKey, body, headers);
+      const otherResponse = await server.post(path, otherKey, body, headers);
       const response = await server.post(path, caller.key, body, headers);
-      expect([other.status, response.status, response.headers.get('idempotent-replayed')]).toEqual([200, 200, null]);
+      expect([otherResponse.status, response.status, response.headers.get('idempotent-replayed')]).toEqual([200, 200, null]);
       expect((await server.post(path, caller.key, body, headers)).headers.get('idempotent-replayed')).toBe('true');
     },
   );

@@ -62,8 +62,8 @@ describe('clients that send requests and never read', () => {
     }
     await expect.poll(() => metric('countersign_connections_stalled_total'), { timeout: 40_000 }).toBeGreaterThan(5);
     await expect.poll(() => metric('countersign_answering_bytes'), { timeout: 40_000 }).toBe(0);
-    const whole = await fetch(`${server.url}/api/ledger/audit/entries`, { headers: { authorization: `Bearer ${token}` } });
-    expect((await whole.text()).split('\n').length).toBeGreaterThan(30);
+    const fullResponse = await fetch(`${server.url}/api/ledger/audit/entries`, { headers: { authorization: `Bearer ${token}` } });
+    expect((await fullResponse.text()).split('\n').length).toBeGreaterThan(30);
   });
 
   test('do not make the server keep the responses to all pipelined requests in memory', async () => {

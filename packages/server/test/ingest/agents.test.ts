@@ -108,8 +108,8 @@ describe('agents', () => {
   });
 
   test('the ID of an agent of another workspace is unknown, and a new agent can be registered with this ID', async () => {
-    const other = await server.workspace();
-    const otherKey = await server.key(other);
+    const otherWorkspace = await server.workspace();
+    const otherKey = await server.key(otherWorkspace);
     const id = randomUUID();
     await server.post(paths.evaluations, key, { name: 'n', agent_id: id, agent_name: 'first owner' });
     for (const [, path, record] of RECORDS)
@@ -130,7 +130,7 @@ describe('agents', () => {
     ).toEqual([200]);
     expect(await agentsNamed('first owner', 'second owner')).toEqual([
       { id, name: 'first owner', tenant_id: tenantId },
-      { id, name: 'second owner', tenant_id: other },
+      { id, name: 'second owner', tenant_id: otherWorkspace },
     ]);
   });
 

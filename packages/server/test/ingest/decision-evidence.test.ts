@@ -177,15 +177,15 @@ describe('the evidence document', () => {
     expect(evidenceFault(changeDecision({ tenant_id: good.agent_id }), text, digests)).toMatch(/^tenant_id does not follow/);
     const { evidence_sha256: _, ...older } = good;
     expect(evidenceFault(older, text, digests)).toMatch(/names no evidence/);
-    for (const other of [
+    for (const alteredText of [
       text.replace('"version":1', '"version":2'),
       `${text} `,
       text.replace('{"agent"', '{"more":1,"agent"'),
       '[]',
       '',
     ]) {
-      const named = changeDecision({ evidence_sha256: createHash('sha256').update(other).digest('hex') });
-      expect(evidenceFault(named, other, digests), other).toBeDefined();
+      const decisionWithDigest = changeDecision({ evidence_sha256: createHash('sha256').update(alteredText).digest('hex') });
+      expect(evidenceFault(decisionWithDigest, alteredText, digests), alteredText).toBeDefined();
     }
   });
 

@@ -65,8 +65,8 @@ describe('POST /api/v1/evaluations', () => {
     const replayed = await record(body, { 'idempotency-key': 'k' });
     expect([replayed.body, replayed.headers.get('idempotent-replayed')]).toEqual([first.body, 'true']);
     const plain = { name: 'nightly', agent_name: 'again' };
-    const other = await server.post(paths.evaluations, key, plain, { 'idempotency-key': 'k' });
-    expect([other.status, other.headers.get('idempotent-replayed')]).toEqual([200, null]);
+    const plainResponse = await server.post(paths.evaluations, key, plain, { 'idempotency-key': 'k' });
+    expect([plainResponse.status, plainResponse.headers.get('idempotent-replayed')]).toEqual([200, null]);
     expect(await record({ ...body, notes: 'x' }, { 'idempotency-key': 'k' })).toMatchObject({
       status: 422,
       body: { error: 'idempotency_key_reused' },

@@ -55,8 +55,8 @@ describe('promotion check', () => {
   });
 
   test('minus zero is stored, compared and signed as zero', async () => {
-    const sent = '{"name":"n","agent_name":"minus zero","pass_rate":-0.0,"severity_threshold":-0}';
-    expect((await server.post(paths.evaluations, key, sent)).status).toBe(200);
+    const document = '{"name":"n","agent_name":"minus zero","pass_rate":-0.0,"severity_threshold":-0}';
+    expect((await server.post(paths.evaluations, key, document)).status).toBe(200);
     const stored = `SELECT pass_rate::text, severity_threshold::text FROM countersign.evaluations AS e JOIN countersign.agents AS a
       ON a.tenant_id = e.tenant_id AND a.id = e.agent_id WHERE a.name = 'minus zero'`;
     expect(await server.database.sql(stored)).toEqual([{ pass_rate: '0', severity_threshold: '0' }]);

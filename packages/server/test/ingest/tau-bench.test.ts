@@ -191,8 +191,8 @@ describe('imported runs in the format of τ-bench', () => {
 
   // A sender with another key must not be able to prevent an evaluation of the importer by sending the same evaluation in advance.
   test('importing with another ingestion key of the workspace records the evaluations again', async () => {
-    const other = await server.key(tenantId);
-    const { code, stderr } = await runImport({ COUNTERSIGN_API_KEY: other }, '--file', file, '--url', server.url);
+    const otherKey = await server.key(tenantId);
+    const { code, stderr } = await runImport({ COUNTERSIGN_API_KEY: otherKey }, '--file', file, '--url', server.url);
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('evaluation "tau-bench airline, all 2 trials": pass rate 50 %');
     expect(stderr).not.toContain('already stored');

@@ -63,7 +63,7 @@ describe('the list of evaluations', () => {
   test('returns each evaluation once over all pages, even if several were recorded at the same time', async () => {
     await Promise.all(Array.from({ length: 7 }, () => evaluate('paged')));
     const agent_id = (await approver.getResult('agents.list', { query: { search: 'paged' } })).items[0]!.id;
-    const whole = (await approver.getResult('evaluations.list', { query: { agent_id } })).items.map(({ id }) => id);
+    const allIds = (await approver.getResult('evaluations.list', { query: { agent_id } })).items.map(({ id }) => id);
     const listed: string[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
       const query: Record<string, string> = { agent_id, limit: '2', ...(cursor === '' ? {} : { cursor }) };
@@ -71,7 +71,7 @@ describe('the list of evaluations', () => {
       listed.push(...items.map(({ id }) => id));
       cursor = next;
     }
-    expect([listed, listed.length]).toEqual([whole, 7]);
+    expect([listed, listed.length]).toEqual([allIds, 7]);
   });
 });
 
@@ -172,11 +172,11 @@ describe('an approval', () => {
     ]);
     const first = await approver.getResult('approvals.list', { query: { ...all, limit: '2' } });
     expect(first.items).toEqual(items.slice(0, 2));
-    const rest = await approver.getResult('approvals.list', { query: { ...all, limit: '2', cursor: first.next! } });
-    expect(rest).toEqual({ items: items.slice(2), next: null });
+    const secondPage = await approver.getResult('approvals.list', { query: { ...all, limit: '2', cursor: first.next! } });
+    expect(secondPage).toEqual({ items: items.slice(2), next: null });
   });
 
-  test('can be withdrawn, with a ledger entry, until a decision uses it; after that, a withdrawal is refused', async () => {
+  test('can be withdrawn until a decision uses it, and not afterwards; the ledger records the withdrawal', async () => {
     const { agent, evaluation } = await highRiskAgent('withdrawn');
     expect((await act('approvals.withdraw', evaluation)).status).toBe(409);
     await act('approvals.approve', evaluation);
@@ -193,8 +193,8 @@ describe('an approval', () => {
     await act('approvals.approve', evaluation);
     const { decision_id, allowed } = await check('withdrawn');
     expect(allowed).toBe(true);
-    const refused = await act('approvals.withdraw', evaluation);
-    expect([refused.status, refused.body.issues[0].message]).toEqual([
+    const refusal = await act('approvals.withdraw', evaluation);
+    expect([refusal.status, refusal.body.issues[0].message]).toEqual([
       409,
       expect.stringContaining(`was used by decision ${decision_id}`),
     ]);
@@ -264,8 +264,8 @@ describe('an approval', () => {
 
   test('counts as used by a decision even if the time of the approval is ahead of the clock', async () => {
     const { evaluation } = await highRiskAgent('ahead');
-    const ahead = `UPDATE countersign.log_heads SET last_recorded_at = clock_timestamp() + interval '300 milliseconds' WHERE tenant_id = $1 AND log = 'audit'`;
-    await server.database.sql(ahead, [workspace]);
+    const update = `UPDATE countersign.log_heads SET last_recorded_at = clock_timestamp() + interval '300 milliseconds' WHERE tenant_id = $1 AND log = 'audit'`;
+    await server.database.sql(update, [workspace]);
     await reseal(server.open.pool, workspace);
     await act('approvals.approve', evaluation);
     expect((await check('ahead')).allowed).toBe(true);

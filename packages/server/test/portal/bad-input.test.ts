@@ -158,9 +158,9 @@ function wrongValues({ type, enum: values, format, maxLength, minLength }: Membe
   if (types.includes('boolean')) return ['true', 0, []];
   if (types.includes('integer')) return [0, -1, 1.5, '7', {}, []];
   if (types.includes('array')) return ['audit', {}, [], ['nonsense'], ['audit', 'audit'], [1]];
-  const long = maxLength === undefined || maxLength > 100_000 ? [] : ['x'.repeat(maxLength + 1)];
-  const odd = format !== undefined || values !== undefined ? ['nonsense'] : ['a\u0000b', '\ud800'];
-  return [7, {}, [], ...(minLength === undefined ? [] : ['']), ...odd, ...long];
+  const longTexts = maxLength === undefined || maxLength > 100_000 ? [] : ['x'.repeat(maxLength + 1)];
+  const invalidTexts = format !== undefined || values !== undefined ? ['nonsense'] : ['a\u0000b', '\ud800'];
+  return [7, {}, [], ...(minLength === undefined ? [] : ['']), ...invalidTexts, ...longTexts];
 }
 
 const bodyMembers = routes.flatMap(([name, route]) =>

@@ -65,13 +65,13 @@ describe('`members add`', () => {
     const id = (
       await server.database.sql<{ id: string }>('SELECT id FROM countersign.people WHERE email = $1', [person.email])
     )[0]!.id;
-    const other = await server.workspace();
+    const otherWorkspace = await server.workspace();
     const hash = await hashPassword(NEW_PASSWORD);
     let adding: Promise<unknown> | undefined;
     await inPersonTransaction(pool, id, async (tx) => {
       await lockAccount(tx, id);
       await setPassword(tx, id, hash);
-      adding = addMember(pool, other, person, 'operator').catch((error: Error) => error.message);
+      adding = addMember(pool, otherWorkspace, person, 'operator').catch((error: Error) => error.message);
       await waitForBlockedStatements(server.database);
     });
     expect(await adding).toMatch(/has a password; use `members invite`/);
@@ -123,9 +123,9 @@ describe('wrong passwords', () => {
 describe('a new person', () => {
   test('who joins two workspaces at the same time gets one account, with the password of the request that succeeds', async () => {
     const otherWorkspace = await server.workspace();
-    const other = await createPerson(server, { [otherWorkspace]: 'admin' });
+    const otherAdmin = await createPerson(server, { [otherWorkspace]: 'admin' });
     const email = 'newcomer@example.com';
-    const links = [await invite(admin, workspace, email), await invite(other, otherWorkspace, email)];
+    const links = [await invite(admin, workspace, email), await invite(otherAdmin, otherWorkspace, email)];
     const responses = await Promise.all(
       links.map((link, number) => useLink('accept-invitation', link, { name: 'New', password: `${NEW_PASSWORD} ${number}` })),
     );
@@ -142,14 +142,14 @@ describe('a new person', () => {
 
 describe('a person who is removed from their last two workspaces at the same time', () => {
   test('is signed out', async () => {
-    const [one, other] = [await server.workspace(), await server.workspace()];
-    const owner = await createPerson(server, { [one]: 'admin', [other]: 'admin' });
-    const person = await createPerson(server, { [one]: 'viewer', [other]: 'viewer' });
+    const [firstWorkspace, secondWorkspace] = [await server.workspace(), await server.workspace()];
+    const owner = await createPerson(server, { [firstWorkspace]: 'admin', [secondWorkspace]: 'admin' });
+    const person = await createPerson(server, { [firstWorkspace]: 'viewer', [secondWorkspace]: 'viewer' });
     let response: Promise<TestResponse> | undefined;
-    await inTenantTransaction(server.open.pool, one, async (tx) => {
+    await inTenantTransaction(server.open.pool, firstWorkspace, async (tx) => {
       await lockAccount(tx, person.id);
       await deleteMembership(tx, person.id);
-      response = owner.browser.call('DELETE', `/workspaces/${other}/members/${person.id}`);
+      response = owner.browser.call('DELETE', `/workspaces/${secondWorkspace}/members/${person.id}`);
       await Promise.race([response, waitForBlockedStatements(server.database)]);
     });
     expect(outcome(await response!)).toBe('200 ok');

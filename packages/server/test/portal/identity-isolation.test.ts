@@ -9,27 +9,27 @@ let server: TestServer;
 let workspaces: [string, string];
 let ada: Person;
 let grace: Person;
-let asServer: pg.Client;
+let serverClient: pg.Client;
 
 beforeAll(async () => {
   server = await testServer();
   workspaces = [await server.workspace('first'), await server.workspace('second')];
   ada = await createPerson(server, { [workspaces[0]]: 'admin', [workspaces[1]]: 'viewer' });
   grace = await createPerson(server, { [workspaces[1]]: 'admin' });
-  asServer = new pg.Client(server.database.server);
-  await asServer.connect();
+  serverClient = new pg.Client(server.database.server);
+  await serverClient.connect();
 });
-afterAll(() => asServer.end());
+afterAll(() => serverClient.end());
 
 /** Sets the tenant and the person of the connection. */
 const actAs = async ({ tenant = '', person = '' }: { tenant?: string; person?: string }) => {
-  await asServer.query(`SELECT set_config('countersign.tenant_id', $1, false), set_config('countersign.person_id', $2, false)`, [
-    tenant,
-    person,
-  ]);
+  await serverClient.query(
+    `SELECT set_config('countersign.tenant_id', $1, false), set_config('countersign.person_id', $2, false)`,
+    [tenant, person],
+  );
 };
 const visibleMemberships = async () =>
-  (await asServer.query('SELECT tenant_id, person_id FROM countersign.memberships')).rows.map(
+  (await serverClient.query('SELECT tenant_id, person_id FROM countersign.memberships')).rows.map(
     ({ tenant_id, person_id }) => `${tenant_id} ${person_id}`,
   );
 const errorCodeOf = (query: Promise<unknown>): Promise<string> =>
@@ -55,9 +55,9 @@ describe('the table of memberships', () => {
     await actAs({ person: grace.id });
     const insert = `INSERT INTO countersign.memberships (tenant_id, person_id, role, joined_at, seal)
       VALUES ($1, $2, 'admin', now(), sha256('') || '\\x00')`;
-    expect(await errorCodeOf(asServer.query(insert, [workspaces[0], grace.id]))).toBe('42501');
-    expect((await asServer.query(`UPDATE countersign.memberships SET role = 'viewer'`)).rowCount).toBe(0);
-    expect((await asServer.query('DELETE FROM countersign.memberships')).rowCount).toBe(0);
+    expect(await errorCodeOf(serverClient.query(insert, [workspaces[0], grace.id]))).toBe('42501');
+    expect((await serverClient.query(`UPDATE countersign.memberships SET role = 'viewer'`)).rowCount).toBe(0);
+    expect((await serverClient.query('DELETE FROM countersign.memberships')).rowCount).toBe(0);
   });
 
   test('in a transaction of a tenant, shows rows of other tenants only to the statement `workspacesOf`', async () => {

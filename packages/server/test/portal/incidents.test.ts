@@ -53,8 +53,8 @@ describe('an incident', () => {
       incident_ids: [incident],
       obstacle: expect.stringContaining('recorded before the incident'),
     });
-    const refused = await close(agent);
-    expect([refused.status, refused.body.issues[0].message]).toEqual([409, before.closing!.obstacle]);
+    const refusal = await close(agent);
+    expect([refusal.status, refusal.body.issues[0].message]).toEqual([409, before.closing!.obstacle]);
     await evaluate('liar', { status: 'failing' });
     expect((await approver.getResult('incidents.read', { params })).closing).toMatchObject({
       possible: false,

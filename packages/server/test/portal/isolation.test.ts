@@ -11,7 +11,7 @@ let server: TestServer;
 let owner: PortalClient;
 /** The ID of a workspace without records. */
 let emptyWorkspace: string;
-let asServer: pg.Client;
+let serverClient: pg.Client;
 let sentStatements: SentStatement[];
 /** For each path parameter, the value of a record in the owner's workspace. */
 const params: Record<string, string> = { seq: '1', number: '1', ordinal: '0', log: 'audit' };
@@ -23,8 +23,8 @@ beforeAll(async () => {
   emptyWorkspace = await server.workspace();
   const key = await server.key(workspace);
   owner = await portalClient(server, workspace, 'admin');
-  asServer = new pg.Client(server.database.server);
-  await asServer.connect();
+  serverClient = new pg.Client(server.database.server);
+  await serverClient.connect();
 
   const named = { agent_name: 'owned' };
   const spans = [{ span_id: 's', kind: 'llm', name: 'n', model: 'm' }];
@@ -62,7 +62,7 @@ beforeAll(async () => {
   params.prefix = (await owner.getResult('keys.list')).items[0]!.prefix;
   params.key = (await owner.getResult('signing.read')).decision_keys[0]!.key_id;
 });
-afterAll(() => asServer.end());
+afterAll(() => serverClient.end());
 
 const routes = Object.entries(PAGE_ROUTES) as [RouteName, PortalRoute][];
 /** Required query members. */
@@ -98,11 +98,11 @@ describe("row-level security of the portal's queries", () => {
 
   /** Runs a statement in a transaction of the empty workspace with the server's role. */
   async function runInEmptyWorkspace(text: string, values: unknown[]): Promise<unknown[]> {
-    await asServer.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${emptyWorkspace}'`);
+    await serverClient.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${emptyWorkspace}'`);
     try {
-      return (await asServer.query(text, values)).rows;
+      return (await serverClient.query(text, values)).rows;
     } finally {
-      await asServer.query('ROLLBACK');
+      await serverClient.query('ROLLBACK');
     }
   }
 
@@ -128,9 +128,9 @@ describe("row-level security of the portal's queries", () => {
     expect(ineffective).toEqual([]);
   });
 
-  test('ingestion keys are visible when no workspace is set, as the lookup of a key requires, and invisible in another workspace', async () => {
+  test('ingestion keys can be read when no workspace is set, because requests look up keys then, but in no other workspace', async () => {
     const count = 'SELECT count(*)::int AS n FROM countersign.ingestion_keys';
-    const { rows } = await asServer.query<{ n: number }>(count);
+    const { rows } = await serverClient.query<{ n: number }>(count);
     expect(rows[0]!.n).toBeGreaterThan(0);
     expect(await runInEmptyWorkspace(count, [])).toEqual([{ n: 0 }]);
   });

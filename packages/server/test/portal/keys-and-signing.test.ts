@@ -24,15 +24,15 @@ describe('an ingestion key', () => {
     const { prefix } = await mint({ scopes: ['audit', 'evaluations'] });
     const change = (body: object) => admin.callRoute('keys.change_scopes', { params: { prefix }, body });
     expect((await change({ scopes: ['audit'] })).status).toBe(200);
-    const late = await change({ scopes: ['audit', 'evaluations', 'telemetry'], from: ['evaluations', 'audit'] });
-    expect([late.status, late.body.issues[0].message]).toEqual([
+    const lateChange = await change({ scopes: ['audit', 'evaluations', 'telemetry'], from: ['evaluations', 'audit'] });
+    expect([lateChange.status, lateChange.body.issues[0].message]).toEqual([
       409,
       `the scopes of key ${prefix} are now audit; reload the page and repeat the action`,
     ]);
     expect((await change({ scopes: ['audit', 'telemetry'], from: ['audit'] })).body.scopes).toEqual(['telemetry', 'audit']);
   });
 
-  test('cannot have a scope twice or a name with white space at its ends; the issue says so', async () => {
+  test('cannot have a scope twice or a name with white space at its ends; the issue names the problem', async () => {
     const issuesOf = async (body: object) => {
       const response = await admin.callRoute('keys.mint', { body: { kind: 'live', name: 'ci', scopes: ['audit'], ...body } });
       expect(response.status).toBe(422);
@@ -63,9 +63,9 @@ describe('an ingestion key', () => {
     expect((await server.post(paths.telemetry, rotated.key, { trace_id: 't', outcome: 'x' })).status).toBe(401);
     for (const name of ['keys.rotate', 'keys.revoke'] as const)
       expect((await admin.callRoute(name, { params })).status).toBe(409);
-    const [listed] = (await list()).filter((each) => each.prefix === prefix);
-    expect(listed).toMatchObject({ state: 'revoked', name: 'ci', kind: 'live', last_used_at: expect.any(String) });
-    const { items } = await admin.getResult('key_events.list', { query: { key_id: listed!.id } });
+    const [listedKey] = (await list()).filter((each) => each.prefix === prefix);
+    expect(listedKey).toMatchObject({ state: 'revoked', name: 'ci', kind: 'live', last_used_at: expect.any(String) });
+    const { items } = await admin.getResult('key_events.list', { query: { key_id: listedKey!.id } });
     expect(items.map(({ action, recorded_by, scopes }) => [action, recorded_by, scopes])).toEqual([
       ['revoked', `user:${admin.id}`, ['telemetry', 'governance']],
       ['scopes_changed', `user:${admin.id}`, ['telemetry', 'governance']],
@@ -95,17 +95,17 @@ describe('an ingestion key', () => {
       [prefix],
     );
     expect((await list()).find((each) => each.prefix === prefix)).toMatchObject({ state: 'expired' });
-    for (const wrong of ['2020-01-01T00:00:00Z', '9999-12-31T23:59:59-12:00']) {
+    for (const wrongTime of ['2020-01-01T00:00:00Z', '9999-12-31T23:59:59-12:00']) {
       const { status, body } = await admin.callRoute('keys.mint', {
-        body: { kind: 'live', name: 'x', scopes: ['audit'], expires_at: wrong },
+        body: { kind: 'live', name: 'x', scopes: ['audit'], expires_at: wrongTime },
       });
-      expect([wrong, status, body.issues[0].path]).toEqual([wrong, 422, '/expires_at']);
+      expect([wrongTime, status, body.issues[0].path]).toEqual([wrongTime, 422, '/expires_at']);
     }
   });
 
   test('requires scopes; a read token cannot have scopes, can read and cannot write', async () => {
-    const refused = await admin.callRoute('keys.mint', { body: { kind: 'live', name: 'x' } });
-    expect([refused.status, refused.body.issues[0]]).toMatchObject([422, { path: '/scopes', code: 'required' }]);
+    const rejected = await admin.callRoute('keys.mint', { body: { kind: 'live', name: 'x' } });
+    expect([rejected.status, rejected.body.issues[0]]).toMatchObject([422, { path: '/scopes', code: 'required' }]);
     const chosen = await admin.callRoute('keys.mint', { body: { kind: 'read', name: 'x', scopes: ['audit'] } });
     expect([chosen.status, chosen.body.issues[0].path]).toEqual([422, '/scopes']);
     const token = await mint({ kind: 'read', name: 'auditor' });
@@ -123,13 +123,13 @@ describe('an ingestion key', () => {
 
   test('is listed once over all pages; each event of the key audit trail is also listed once, newest first', async () => {
     for (const name of ['k-1', 'k-2', 'k-3']) await mint({ name, scopes: ['audit'] });
-    const whole = (await list()).map(({ prefix }) => prefix);
+    const allPrefixes = (await list()).map(({ prefix }) => prefix);
     const first = await admin.getResult('keys.list', { query: { limit: '2' } });
     const second = await admin.getResult('keys.list', { query: { limit: '200', cursor: first.next! } });
-    expect([...first.items, ...second.items].map(({ prefix }) => prefix)).toEqual(whole);
+    expect([...first.items, ...second.items].map(({ prefix }) => prefix)).toEqual(allPrefixes);
     const events = await admin.getResult('key_events.list', { query: { limit: '2' } });
-    const rest = await admin.getResult('key_events.list', { query: { cursor: events.next! } });
-    const seqs = [...events.items, ...rest.items].map(({ seq }) => seq);
+    const nextEvents = await admin.getResult('key_events.list', { query: { cursor: events.next! } });
+    const seqs = [...events.items, ...nextEvents.items].map(({ seq }) => seq);
     expect(seqs).toEqual(seqs.map((_, index) => seqs[0]! - index));
   });
 });
@@ -163,8 +163,8 @@ describe('the decision key', () => {
     const otherWorkspace = await server.workspace();
     const { getResult } = await portalClient(server, otherWorkspace, 'admin');
     const [old] = (await getResult('signing.read')).decision_keys;
-    const ahead = `UPDATE countersign.decision_keys SET created_at = created_at + interval '1 hour' WHERE tenant_id = $1`;
-    await server.database.sql(ahead, [otherWorkspace]);
+    const update = `UPDATE countersign.decision_keys SET created_at = created_at + interval '1 hour' WHERE tenant_id = $1`;
+    await server.database.sql(update, [otherWorkspace]);
     await resealRows(server, DECISION_KEYS, 't.tenant_id = $1', [otherWorkspace]);
     const { key_id } = await getResult('decision_keys.rotate');
     const key = await server.key(otherWorkspace);

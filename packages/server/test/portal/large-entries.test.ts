@@ -67,16 +67,16 @@ test('lists and the overview show the first 500 characters of long texts, and si
   const agent = (await admin.getResult('agents.list')).items[0]!.id;
   const report = { agent_id: agent, severity: 'low', description: long, recertify: true };
   const { body: incident } = await admin.callRoute('incidents.open', { body: report });
-  const waiting = (await admin.getResult('overview.read')).recertifications;
-  expect(waiting.map(({ description }) => lengthOf(description))).toEqual([500]);
+  const openRecertifications = (await admin.getResult('overview.read')).recertifications;
+  expect(openRecertifications.map(({ description }) => lengthOf(description))).toEqual([500]);
 
   await server.post(paths.evaluations, key, { agent_name: 'clerk', name: 'suite', status: 'passing', pass_rate: 1 });
   const { closing } = await admin.getResult('incidents.read', { params: { incident: incident.id } });
   const closure = { rationale: long, seen: closing!.seen };
-  const closed = await admin.callRoute('recertifications.close', { params: { agent }, body: closure });
-  expect(closed.status).toBe(200);
-  const [listed] = (await admin.getResult('incidents.list')).items;
-  expect([listed!.description, listed!.closing_rationale].map(lengthOf)).toEqual([500, 500]);
+  const closeResponse = await admin.callRoute('recertifications.close', { params: { agent }, body: closure });
+  expect(closeResponse.status).toBe(200);
+  const [listedIncident] = (await admin.getResult('incidents.list')).items;
+  expect([listedIncident!.description, listedIncident!.closing_rationale].map(lengthOf)).toEqual([500, 500]);
   const read = await admin.getResult('incidents.read', { params: { incident: incident.id } });
   expect([read.description, read.closing_rationale].map(lengthOf)).toEqual([30_000, 30_000]);
 

@@ -76,12 +76,17 @@ describe('the first start', () => {
     expect([outcome(joined), joined.body.workspace_id]).toEqual(['200 ok', workspace]);
     admin = { id: joined.body.person.id, email: 'admin@example.com', browser };
 
-    const other = await createWorkspaceSetUpLink(server.open.pool, await server.workspace('other'));
-    const wrong = { token: tokenOf(other), email: 'admin@example.com', name: 'Somebody', password: 'not the password' };
-    expect(outcome(await open(new Browser(server), 'set-up', wrong))).toBe('401 sign_in_failed');
-    const right = await open(new Browser(server), 'set-up', { ...wrong, password: PASSWORD });
-    expect(right.body.person).toMatchObject({ id: admin.id, name: 'Admin' });
-    expect(right.body.memberships.map(({ workspace }: { workspace: { name: string } }) => workspace.name)).toEqual([
+    const otherLink = await createWorkspaceSetUpLink(server.open.pool, await server.workspace('other'));
+    const formWithWrongPassword = {
+      token: tokenOf(otherLink),
+      email: 'admin@example.com',
+      name: 'Somebody',
+      password: 'not the password',
+    };
+    expect(outcome(await open(new Browser(server), 'set-up', formWithWrongPassword))).toBe('401 sign_in_failed');
+    const rightResponse = await open(new Browser(server), 'set-up', { ...formWithWrongPassword, password: PASSWORD });
+    expect(rightResponse.body.person).toMatchObject({ id: admin.id, name: 'Admin' });
+    expect(rightResponse.body.memberships.map(({ workspace }: { workspace: { name: string } }) => workspace.name)).toEqual([
       'acme',
       'other',
     ]);
@@ -124,11 +129,11 @@ describe('an invitation', () => {
   });
 
   test('for an existing account is accepted only with the password of the account', async () => {
-    const known = await createPerson(server, {}, 'known@example.com');
+    const knownPerson = await createPerson(server, {}, 'known@example.com');
     const link = await invite('known@example.com');
     expect((await open(new Browser(server), 'show', { token: tokenOf(link) })).body.account).toBe('with_password');
     expect(outcome(await accept(link, { name: 'Thief', password: 'a new password of mine' }))).toBe('401 sign_in_failed');
-    expect((await accept(link, { password: PASSWORD })).body.person).toMatchObject({ id: known.id, name: 'known' });
+    expect((await accept(link, { password: PASSWORD })).body.person).toMatchObject({ id: knownPerson.id, name: 'known' });
   });
 
   test('is accepted only once when it is used concurrently', async () => {
@@ -145,9 +150,11 @@ describe('an invitation', () => {
     const second = await invite('late@example.com');
     const newcomer = { name: 'Late', password: PASSWORD };
     expect(outcome(await accept(first, newcomer))).toBe(GONE);
-    const waiting = await admin.browser.call('GET', `/workspaces/${workspace}/invitations`);
-    expect(waiting.body.items).toMatchObject([{ email: 'late@example.com', role: 'viewer', invited_by: `user:${admin.id}` }]);
-    const path = `/workspaces/${workspace}/invitations/${waiting.body.items[0].id}`;
+    const pendingInvitations = await admin.browser.call('GET', `/workspaces/${workspace}/invitations`);
+    expect(pendingInvitations.body.items).toMatchObject([
+      { email: 'late@example.com', role: 'viewer', invited_by: `user:${admin.id}` },
+    ]);
+    const path = `/workspaces/${workspace}/invitations/${pendingInvitations.body.items[0].id}`;
     expect(outcome(await admin.browser.call('DELETE', path))).toBe('200 ok');
     expect(outcome(await admin.browser.call('DELETE', path))).toBe('404 not_found');
     expect(outcome(await accept(second, newcomer))).toBe(GONE);
@@ -215,14 +222,14 @@ describe('an invitation', () => {
     expect(entries.map(({ document }) => document).join('\n')).not.toMatch(/@|example\.com/);
   });
 
-  test('for an account without a password cannot be accepted, says why, and causes no failed sign-in attempt', async () => {
+  test('for an account without a password cannot be accepted; the response says why, and no failed sign-in is counted', async () => {
     const email = 'linked@example.com';
     await addMember(server.open.pool, await server.workspace(), { email, name: 'Linked', role: 'viewer' }, 'operator');
     const link = await invite(email);
     const shown = await open(new Browser(server), 'show', { token: tokenOf(link) });
     expect(shown.body).toMatchObject({ account: 'without_password' });
-    const refused = await accept(link, { password: PASSWORD });
-    expect([outcome(refused), refused.body.issues[0].message]).toEqual([
+    const refusal = await accept(link, { password: PASSWORD });
+    expect([outcome(refusal), refusal.body.issues[0].message]).toEqual([
       '409 refused',
       'this account has no password; ask the operator for a link that sets one: `countersign-server members reset-password`',
     ]);
@@ -283,21 +290,21 @@ describe('the use of a link', () => {
 
   test('signs the person in even if the database becomes unavailable before the response', async () => {
     const failToConnect = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
-    const [busy, lost] = [new Browser(server), new Browser(server)];
+    const [firstBrowser, secondBrowser] = [new Browser(server), new Browser(server)];
     const { pool, readPool } = server.open;
     const readSpy = vi.spyOn(readPool, 'connect').mockImplementation(failToConnect);
-    const served = await accept(await invite('busy@example.com'), { name: 'Busy', password: PASSWORD }, busy);
+    const firstResponse = await accept(await invite('busy@example.com'), { name: 'Busy', password: PASSWORD }, firstBrowser);
     readSpy.mockRestore();
-    expect(outcome(served)).toBe('200 ok');
+    expect(outcome(firstResponse)).toBe('200 ok');
     const link = await invite('lost@example.com');
     const query = pool.query.bind(pool) as (config: unknown) => Promise<unknown>;
     const querySpy = vi
       .spyOn(pool as { query: typeof query }, 'query')
       .mockImplementation((config) => ((config as { name?: string }).name === 'find_session' ? failToConnect() : query(config)));
-    const failed = await accept(link, { name: 'Lost', password: PASSWORD }, lost);
+    const secondResponse = await accept(link, { name: 'Lost', password: PASSWORD }, secondBrowser);
     querySpy.mockRestore();
-    expect(outcome(failed)).toBe('503 unavailable');
-    expect((await lost.call('GET', '/session')).body).toMatchObject({
+    expect(outcome(secondResponse)).toBe('503 unavailable');
+    expect((await secondBrowser.call('GET', '/session')).body).toMatchObject({
       person: { name: 'Lost' },
       memberships: [{ role: 'viewer' }],
     });

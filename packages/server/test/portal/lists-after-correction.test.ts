@@ -46,7 +46,7 @@ describe('a list filtered by time after the clock was corrected', () => {
   const seqsOf = async (list: 'ledger.list' | 'decisions.list', query: Record<string, string> = {}) =>
     (await viewer.getResult(list, { query })).items.map(({ seq }) => seq);
 
-  test('finds later records, and counts records with a future time as recorded at the correction', async () => {
+  test('finds later records, and treats records with a future time as recorded at the time of the correction', async () => {
     await writeRecords();
     await writeRecords();
     await moveTimesAhead();

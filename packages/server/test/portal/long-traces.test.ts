@@ -17,7 +17,7 @@ let workspace: string;
 let key: string;
 let viewer: PortalClient;
 let sentStatements: SentStatement[];
-let asServer: pg.Client;
+let serverClient: pg.Client;
 const lookups: (string | undefined)[] = [];
 
 beforeAll(async () => {
@@ -26,10 +26,10 @@ beforeAll(async () => {
   key = await server.key(workspace);
   viewer = await portalClient(server, workspace, 'viewer');
   sentStatements = recordStatements(server.open.readPool);
-  asServer = new pg.Client(server.database.server);
-  await asServer.connect();
+  serverClient = new pg.Client(server.database.server);
+  await serverClient.connect();
 });
-afterAll(() => asServer.end());
+afterAll(() => serverClient.end());
 
 const span = (span_id: string, more: object = {}) => ({ span_id, kind: 'llm', name: `step ${span_id}`, model: 'm', ...more });
 
@@ -73,9 +73,9 @@ async function stepsReadBy(request: () => Promise<unknown>): Promise<number> {
   await request();
   let steps = 0;
   for (const { text, values } of sentStatements) {
-    await asServer.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${workspace}'`);
-    const { rows } = await asServer.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
-    await asServer.query('COMMIT');
+    await serverClient.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${workspace}'`);
+    const { rows } = await serverClient.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
+    await serverClient.query('COMMIT');
     const { Plan } = (rows[0] as { 'QUERY PLAN': { Plan: Plan }[] })['QUERY PLAN'][0]!;
     steps += stepsIn(Plan);
     lookups.push(...lookupsIn(Plan));

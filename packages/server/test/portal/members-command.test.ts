@@ -25,8 +25,12 @@ describe('the members commands', () => {
     expect((await use(new Browser(server), 'set-up', form)).body.memberships).toMatchObject([
       { workspace: { id: out.trim() }, role: 'admin' },
     ]);
-    const other = await run('workspace', 'create', '--name', 'other', '--json');
-    expect(JSON.parse(other.out)).toEqual({ id: expect.any(String), name: 'other', set_up_link: expect.stringMatching(LINK) });
+    const jsonResult = await run('workspace', 'create', '--name', 'other', '--json');
+    expect(JSON.parse(jsonResult.out)).toEqual({
+      id: expect.any(String),
+      name: 'other',
+      set_up_link: expect.stringMatching(LINK),
+    });
   });
 
   test('members invite prints only a link, and members list shows who accepted it', async () => {

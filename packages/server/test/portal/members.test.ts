@@ -90,7 +90,7 @@ describe('roles and memberships', () => {
   });
 });
 
-describe('an admin whose role is being taken away', () => {
+describe('an admin whose role is being changed to viewer', () => {
   test.each([
     [
       'invite',

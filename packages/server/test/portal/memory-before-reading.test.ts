@@ -37,11 +37,11 @@ beforeAll(async () => {
   workspace = await server.workspace();
   const key = await server.key(workspace);
   const spans = texts(500, 19_000_000).map((input, at) => ({ span_id: `${at}`, kind: 'llm', name: 'm', input }));
-  const stored = await server.post(paths.traces, key, { trace_id: 'large', spans });
-  trace = stored.body.id;
+  const traceResponse = await server.post(paths.traces, key, { trace_id: 'large', spans });
+  trace = traceResponse.body.id;
   const events = texts(100, 19_000_000).map((input, at) => ({ trace_id: `run-${at}`, outcome: 'success', input }));
-  const sent = await server.post(paths.telemetry, key, { events });
-  expect([stored.status, sent.status]).toEqual([200, 200]);
+  const telemetryResponse = await server.post(paths.telemetry, key, { events });
+  expect([traceResponse.status, telemetryResponse.status]).toEqual([200, 200]);
   const metadata = { text: texts(1, 900_000) };
   for (let entry = 0; entry < 4; entry += 1)
     expect((await server.post(paths.audit, key, { actor: 'ci', action: 'test.large', metadata })).status).toBe(200);

@@ -80,8 +80,8 @@ describe('a password reset', () => {
     ];
     const first = (await requestReset(grace)).body.path;
     const elsewhere = await server.workspace();
-    const other = await createPerson(server, { [elsewhere]: 'admin' });
-    const invited = await other.browser.call('POST', `/workspaces/${elsewhere}/invitations`, {
+    const otherAdmin = await createPerson(server, { [elsewhere]: 'admin' });
+    const invited = await otherAdmin.browser.call('POST', `/workspaces/${elsewhere}/invitations`, {
       email: grace.email,
       role: 'viewer',
     });

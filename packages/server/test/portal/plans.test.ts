@@ -40,7 +40,7 @@ let server: TestServer;
 let workspace: string;
 let admin: PortalClient;
 let sentStatements: SentStatement[];
-let asServer: pg.Client;
+let serverClient: pg.Client;
 const values: Record<string, string[]> = {};
 
 beforeAll(async () => {
@@ -51,8 +51,8 @@ beforeAll(async () => {
   await insertManyRecords(server.database.sql, await server.workspace(), SECOND_WORKSPACE_ROWS);
   sentStatements = recordStatements(server.open.readPool);
   admin = await portalClient(server, workspace, 'admin');
-  asServer = new pg.Client(server.database.server);
-  await asServer.connect();
+  serverClient = new pg.Client(server.database.server);
+  await serverClient.connect();
   const agents = await Promise.all([1, 8, 250].map((n) => server.database.sql<{ id: string }>(AGENT_ID, [workspace, n])));
   const [harness] = await server.database.sql<{ id: string }>(`SELECT md5('harness0')::uuid AS id`);
   const days = [29, 15, 1].map((ago) => new Date(Date.now() - ago * 86_400_000).toISOString());
@@ -72,7 +72,7 @@ beforeAll(async () => {
     search: ['agent', '0025', 'nonsense'],
   });
 });
-afterAll(() => asServer.end());
+afterAll(() => serverClient.end());
 
 interface Plan {
   'Node Type': string;
@@ -91,9 +91,9 @@ async function workOf({
   text,
   values: parameters,
 }: SentStatement): Promise<{ rowsTouched: number; rowsSorted: number; scannedTables: string[] }> {
-  await asServer.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${workspace}'`);
-  const { rows } = await asServer.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, parameters);
-  await asServer.query('COMMIT');
+  await serverClient.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${workspace}'`);
+  const { rows } = await serverClient.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, parameters);
+  await serverClient.query('COMMIT');
   const nodes = nodesOf((rows[0] as { 'QUERY PLAN': { Plan: Plan }[] })['QUERY PLAN'][0]!.Plan);
   const rowsOf = (node: Plan) =>
     (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)) *

@@ -37,8 +37,8 @@ async function workspaceWithRecords() {
   const agent = agents.find(({ name }) => name === 'a')!.id;
   const incident = { agent_id: agent, severity: 'low', description: 'odd', recertify: true };
   await admin.getResult('incidents.open', { body: incident });
-  const waiting = await mintKey(pool, workspace, { name: 'w', scopes: ['audit'], expiresAt: null }, 'operator');
-  const { prefix } = parseIngestionKey(waiting)!;
+  const mintedKey = await mintKey(pool, workspace, { name: 'w', scopes: ['audit'], expiresAt: null }, 'operator');
+  const { prefix } = parseIngestionKey(mintedKey)!;
   const decisionKeyId = (await admin.getResult('signing.read')).decision_keys[0]!.key_id;
   await admin.getResult('invitations.create', { body: { email: 'waits@example.com', role: 'viewer' } });
   const invitation = (await admin.getResult('invitations.list')).items[0]!.id;
@@ -123,12 +123,12 @@ test('ACTS covers every act that requires a certain role', () => {
 describe('a member who loses the role while an act waits', () => {
   test.for(NAMES)('cannot perform %s after being removed', async (name) => {
     const { workspace } = records;
-    const other = await portalClient(server, workspace, 'admin');
+    const otherAdmin = await portalClient(server, workspace, 'admin');
     const before = await rowsOf(workspace);
     const response = await requestDuring(
       workspace,
-      (tx) => deleteMembership(tx, other.id),
-      () => other.callRoute(name, ACTS[name]!(records) as never),
+      (tx) => deleteMembership(tx, otherAdmin.id),
+      () => otherAdmin.callRoute(name, ACTS[name]!(records) as never),
     );
     expect(outcome(response)).toBe('409 you are no longer a member of this workspace');
     expect(await rowsOf(workspace)).toEqual(before);
@@ -136,12 +136,12 @@ describe('a member who loses the role while an act waits', () => {
 
   test.for(NAMES)('cannot perform %s after becoming a viewer', async (name) => {
     const { workspace } = records;
-    const other = await portalClient(server, workspace, 'admin');
+    const otherAdmin = await portalClient(server, workspace, 'admin');
     const before = await rowsOf(workspace);
     const response = await requestDuring(
       workspace,
-      (tx) => changeRoleOf(tx, other.id, 'viewer'),
-      () => other.callRoute(name, ACTS[name]!(records) as never),
+      (tx) => changeRoleOf(tx, otherAdmin.id, 'viewer'),
+      () => otherAdmin.callRoute(name, ACTS[name]!(records) as never),
     );
     expect(outcome(response)).toMatch(
       /^409 this action requires the role (admin|approver); your role in this workspace is now viewer$/,

@@ -53,7 +53,7 @@ async function probeAccess({ method, path }: PortalRoute, browser: Browser): Pro
 }
 
 describe('access of every caller to every route', () => {
-  test.each(routes)('%s: is decided by the access rule of the route', async (_name, route) => {
+  test.each(routes)('%s follows the access rule of the route', async (_name, route) => {
     const responses = await Promise.all(CALLERS.map(async (caller) => [caller, await probeAccess(route, browsers[caller])]));
     expect(responses).toEqual(CALLERS.map((caller) => [caller, expectedResult(route.access, caller)]));
   });

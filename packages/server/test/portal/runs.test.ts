@@ -97,8 +97,8 @@ describe('the list of runs', () => {
         { trace_id: `page-${number}-c`, outcome: 'x' },
       );
     }
-    const whole = (await list({ text: 'page-', limit: '200' })).map(({ id, ordinal }) => `${id}.${ordinal}`);
-    expect(whole).toHaveLength(16);
+    const allRuns = (await list({ text: 'page-', limit: '200' })).map(({ id, ordinal }) => `${id}.${ordinal}`);
+    expect(allRuns).toHaveLength(16);
     for (const limit of ['1', '3', '5', '16']) {
       const listed: string[] = [];
       for (let cursor: string | null = ''; cursor !== null; ) {
@@ -107,15 +107,15 @@ describe('the list of runs', () => {
         listed.push(...page.items.map(({ id, ordinal }) => `${id}.${ordinal}`));
         cursor = page.next;
       }
-      expect([limit, listed]).toEqual([limit, whole]);
+      expect([limit, listed]).toEqual([limit, allRuns]);
     }
   });
 
   test('finds a run by any part of its ID in any letter case; wildcards match literally', async () => {
-    const odd = ['🦉-1', '🦉', '\u{10ffff}a', '\ud7ffx', 'A%b', 'A_b', 'Ünï-Code'];
-    for (const trace_id of odd) await sendTrace({ trace_id });
+    const unusualIds = ['🦉-1', '🦉', '\u{10ffff}a', '\ud7ffx', 'A%b', 'A_b', 'Ünï-Code'];
+    for (const trace_id of unusualIds) await sendTrace({ trace_id });
     await sendTelemetry({ trace_id: 'In-The-MIDDLE-Of', outcome: 'x' });
-    for (const trace_id of odd) expect(await traceIds({ text: trace_id })).toContain(trace_id);
+    for (const trace_id of unusualIds) expect(await traceIds({ text: trace_id })).toContain(trace_id);
     expect(await traceIds({ text: '🦉' })).toEqual(['🦉', '🦉-1']);
     expect(await traceIds({ text: 'a%' })).toEqual(['A%b']);
     expect(await traceIds({ text: '_B' })).toEqual(['A_b']);
@@ -151,26 +151,26 @@ describe('the search by a part of the ID', () => {
     ).map(({ run_count }) => run_count);
 
   test('finds the same runs in the same order before and after segments are merged', async () => {
-    const other = await server.workspace();
-    const sender = await server.key(other);
+    const otherWorkspace = await server.workspace();
+    const sender = await server.key(otherWorkspace);
     for (let number = 0; number < 40; number += 1) {
       const events = Array.from({ length: 40 }, (_each, place) => ({ trace_id: `Merged-${number}-${place}`, outcome: 'x' }));
       await server.post(paths.telemetry, sender, { events });
       await server.post(paths.traces, sender, { trace_id: `Merged-${number}-trace` });
     }
-    const reader = await portalClient(server, other, 'viewer');
+    const reader = await portalClient(server, otherWorkspace, 'viewer');
     const search = (text: string) => listTraceIds(reader, { text });
     const texts = ['merged-', 'ED-7-', '-39', 'trace', 'nowhere'];
     const before = await Promise.all(texts.map(search));
     expect(before.map(({ length }) => length)).toEqual([40 * 41, 41, 39 + 41, 40, 0]);
-    expect((await readRunCounts(other)).length).toBe(80);
-    while (await inTenantTransaction(server.open.pool, other, mergeRunIdSegments));
-    expect(await readRunCounts(other)).toEqual([520, 520, 520, 40, 40]);
+    expect((await readRunCounts(otherWorkspace)).length).toBe(80);
+    while (await inTenantTransaction(server.open.pool, otherWorkspace, mergeRunIdSegments));
+    expect(await readRunCounts(otherWorkspace)).toEqual([520, 520, 520, 40, 40]);
     expect(await Promise.all(texts.map(search))).toEqual(before);
   });
 
   test('returns the newest matching runs in order over pages, even if more than 2,000 match', async () => {
-    const other = await server.workspace();
+    const otherWorkspace = await server.workspace();
     const rowCounts = {
       agents: 10,
       traces: 6000,
@@ -181,8 +181,8 @@ describe('the search by a part of the ID', () => {
       approvals: 1,
       incidents: 1,
     };
-    await insertManyRecords(server.database.sql, other, rowCounts);
-    const reader = await portalClient(server, other, 'viewer');
+    await insertManyRecords(server.database.sql, otherWorkspace, rowCounts);
+    const reader = await portalClient(server, otherWorkspace, 'viewer');
     const queries: { text: string; outcome?: string; source?: string }[] = [
       { text: 'N-' },
       { text: 'un-1', outcome: 'failure' },
@@ -194,7 +194,7 @@ describe('the search by a part of the ID', () => {
         `SELECT trace_id FROM (SELECT id, 0 AS ordinal, trace_id, outcome FROM countersign.traces WHERE tenant_id = $1
            UNION ALL SELECT submission, ordinal, trace_id, outcome FROM countersign.telemetry_events WHERE tenant_id = $1) AS run
           WHERE strpos(trace_id, lower($2)) > 0 AND ($3::text IS NULL OR outcome = $3) ORDER BY id DESC, ordinal DESC`,
-        [other, query.text, query.outcome ?? null],
+        [otherWorkspace, query.text, query.outcome ?? null],
       );
       expect(rows.length).toBeGreaterThan(15);
       expect(listed).toEqual(rows.slice(0, listed.length).map(({ trace_id }) => trace_id));
@@ -229,16 +229,16 @@ describe('one trace', () => {
   test('has the times that were sent, to the millisecond, even the earliest and the latest time that a date-time allows', async () => {
     const at = { started_at: '0001-01-01T00:00:00Z', ended_at: '9999-12-31T23:59:59.999999999Z' };
     const id = await sendTrace({ trace_id: 'limits', ...at, spans: [{ span_id: 'a', kind: 'llm', name: 'n', ...at }] });
-    const shown = { started_at: '0001-01-01T00:00:00.000Z', ended_at: '9999-12-31T23:59:59.999Z' };
-    expect(await viewer.getResult('runs.trace', { params: { trace: id } })).toMatchObject(shown);
-    expect((await viewer.getResult('runs.spans', { params: { trace: id } })).items[0]).toMatchObject(shown);
+    const expectedTimes = { started_at: '0001-01-01T00:00:00.000Z', ended_at: '9999-12-31T23:59:59.999Z' };
+    expect(await viewer.getResult('runs.trace', { params: { trace: id } })).toMatchObject(expectedTimes);
+    expect((await viewer.getResult('runs.spans', { params: { trace: id } })).items[0]).toMatchObject(expectedTimes);
   });
 
   test('returns a submission byte for byte, including numbers and escapes that JSON readers lose', async () => {
-    const sent = '{"trace_id":"bytes", "metadata":{"n":12345678901234567890,"s":"\\u0000\\ud800"},"spans":[] }';
-    const { body } = await server.post(paths.traces, key, sent);
+    const document = '{"trace_id":"bytes", "metadata":{"n":12345678901234567890,"s":"\\u0000\\ud800"},"spans":[] }';
+    const { body } = await server.post(paths.traces, key, document);
     const { text, headers } = await viewer.download('runs.submission', { params: { trace: body.id, number: '1' } });
-    expect(text).toBe(sent);
+    expect(text).toBe(document);
     expect(headers.get('content-disposition')).toBe(`attachment; filename="trace-${body.id}-1.json"`);
     expect((await viewer.callRoute('runs.submission', { params: { trace: body.id, number: '2' } })).status).toBe(404);
   });

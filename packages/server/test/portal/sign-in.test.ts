@@ -88,9 +88,9 @@ describe('the limit of sign-in attempts', () => {
     expect(outcomes.filter((each) => each === '401 sign_in_failed')).toHaveLength(10);
     expect(outcomes.filter((each) => each === '429 rate_limited')).toHaveLength(14);
     expect(hashCosts).toHaveLength(10);
-    const right = await attempt('ada@example.com', PASSWORD, { at: otherServer });
-    expect(outcome(right)).toBe('429 rate_limited');
-    const seconds = Number(right.headers.get('retry-after'));
+    const rightAttempt = await attempt('ada@example.com', PASSWORD, { at: otherServer });
+    expect(outcome(rightAttempt)).toBe('429 rate_limited');
+    const seconds = Number(rightAttempt.headers.get('retry-after'));
     expect(seconds > 800 && seconds <= 900).toBe(true);
   });
 
@@ -157,9 +157,9 @@ describe('a password', () => {
 
   // From src/test.c of the reference implementation, P-H-C/phc-winner-argon2.
   test('hashed by the reference implementation is verified', async () => {
-    const known = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
-    expect([await isPassword('password', known), await isPassword('Password', known)]).toEqual([true, false]);
-    expect(isOutdated(known)).toBe(true);
+    const referenceHash = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
+    expect([await isPassword('password', referenceHash), await isPassword('Password', referenceHash)]).toEqual([true, false]);
+    expect(isOutdated(referenceHash)).toBe(true);
   });
 
   test('has the same hash from Node, from the implementation in JavaScript and from the reference implementation', async () => {
@@ -204,11 +204,11 @@ describe('a password', () => {
         .password;
     await attempt('grace@example.com', WRONG_PASSWORD);
     expect(await storedHash()).toBe(old);
-    const both = await Promise.all([
+    const attempts = await Promise.all([
       attempt('grace@example.com', 'password'),
       attempt('grace@example.com', 'password', { at: otherServer }),
     ]);
-    expect(both.map(outcome)).toEqual(['200 ok', '200 ok']);
+    expect(attempts.map(outcome)).toEqual(['200 ok', '200 ok']);
     expect(isOutdated(await storedHash())).toBe(false);
     expect(outcome(await attempt('grace@example.com', 'password'))).toBe('200 ok');
   });

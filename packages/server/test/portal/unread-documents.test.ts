@@ -13,12 +13,12 @@ afterAll(() => {
 
 test('while 60 clients do not read a 19 MB download, response memory stays within its limit and another session is served', async () => {
   const server = await testServer({ answeringBytesMax: ANSWERING_BYTES, sendTimeoutSeconds: 2 });
-  const [workspace, other] = [await server.workspace(), await server.workspace()];
+  const [workspace, otherWorkspace] = [await server.workspace(), await server.workspace()];
   const spans = Array.from({ length: 500 }, (_, at) => ({ span_id: `${at}`, kind: 'llm', name: 'm', input: 'x'.repeat(38_000) }));
   const stored = await server.post(paths.traces, await server.key(workspace), { trace_id: 'large', spans });
   expect(stored.status).toBe(200);
   const viewer = await portalClient(server, workspace, 'viewer');
-  const otherViewer = await portalClient(server, other, 'viewer');
+  const otherViewer = await portalClient(server, otherWorkspace, 'viewer');
   const document = `/api/portal/workspaces/${workspace}/runs/traces/${stored.body.id}/submissions/1`;
 
   const request = httpText(`GET ${document} HTTP/1.1`, ['Host: x', `Cookie: ${viewer.browser.cookie}`]);
