@@ -26,13 +26,13 @@ const LONGEST = [
 class LongestFirst extends BaseSequencer {
   /** The longest files first, then the others by tier in reverse order: files of one tier that follow each other can share a process. */
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification) => LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
-    const tier = ({ project }: TestSpecification) => TEST_TIERS.findIndex(({ name }) => name === project.name);
-    const [longest, others] = [files.filter((file) => place(file) >= 0), files.filter((file) => place(file) < 0)];
+    const rankOf = ({ moduleId }: TestSpecification) => LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+    const tierIndexOf = ({ project }: TestSpecification) => TEST_TIERS.findIndex(({ name }) => name === project.name);
+    const [longest, others] = [files.filter((file) => rankOf(file) >= 0), files.filter((file) => rankOf(file) < 0)];
     const sorted = await super.sort(others);
     return [
-      ...longest.sort((left, right) => place(left) - place(right)),
-      ...sorted.sort((left, right) => tier(right) - tier(left)),
+      ...longest.sort((left, right) => rankOf(left) - rankOf(right)),
+      ...sorted.sort((left, right) => tierIndexOf(right) - tierIndexOf(left)),
     ];
   }
 }

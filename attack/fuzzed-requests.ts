@@ -25,15 +25,15 @@ async function prepare(target: Target): Promise<void> {
 /** Counts the responses to fuzzed requests. */
 export class FuzzTally {
   /** The number of responses by status. Status 0: no response. */
-  readonly statuses = new Map<number, number>();
+  readonly countsByStatus = new Map<number, number>();
   /** The routes that accepted a request. */
-  readonly accepting = new Set<string>();
+  readonly acceptingRoutes = new Set<string>();
   /** The first requests without a response, or with a 5xx other than 503. */
   readonly unexpectedResponses: string[] = [];
 
   note(route: string, status: number, request: Buffer): void {
-    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
-    if (status >= 200 && status < 300) this.accepting.add(route);
+    this.countsByStatus.set(status, (this.countsByStatus.get(status) ?? 0) + 1);
+    if (status >= 200 && status < 300) this.acceptingRoutes.add(route);
     const isUnexpected = status === 0 || (status >= 500 && status !== 503);
     if (isUnexpected && this.unexpectedResponses.length < UNEXPECTED_MAX)
       this.unexpectedResponses.push(
@@ -43,7 +43,7 @@ export class FuzzTally {
 
   /** The number of responses whose status is in this range. */
   count(from: number, to = from): number {
-    return [...this.statuses].reduce((sum, [status, count]) => sum + (status >= from && status <= to ? count : 0), 0);
+    return [...this.countsByStatus].reduce((sum, [status, count]) => sum + (status >= from && status <= to ? count : 0), 0);
   }
 }
 
@@ -74,7 +74,7 @@ export const fuzzedRequests: Attack = {
       );
     const note = [
       `${sent.toLocaleString('en-US')} requests: ${tally.count(200, 299)} × 2xx, ${tally.count(503)} × 503, ${tally.count(500)} × 500`,
-      `${tally.accepting.size} of ${fuzzer.routes.length} routes accepted a request (seed ${seed})`,
+      `${tally.acceptingRoutes.size} of ${fuzzer.routes.length} routes accepted a request (seed ${seed})`,
     ].join('; ');
     return { rejected: tally.count(400, 599), note, violations: tally.unexpectedResponses };
   },

@@ -9,8 +9,13 @@ export const httpText = (method: string, path: string, headers: Readonly<Record<
 /** Returns a POST of JSON, authenticated by a key. */
 export const postRequest = (path: string, key: string, body: string | Buffer, headers: Record<string, string> = {}): Buffer => {
   const bytes = Buffer.from(body);
-  const head = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'Content-Length': bytes.length, ...headers };
-  return Buffer.concat([Buffer.from(httpText('POST', path, head)), bytes]);
+  const allHeaders = {
+    Authorization: `Bearer ${key}`,
+    'Content-Type': 'application/json',
+    'Content-Length': bytes.length,
+    ...headers,
+  };
+  return Buffer.concat([Buffer.from(httpText('POST', path, allHeaders)), bytes]);
 };
 
 /** The result of a request. */

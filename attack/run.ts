@@ -85,12 +85,12 @@ function boundViolations(
   bounds: Bounds,
   { p99, slowest, memoryMiB }: { p99: number; slowest: number; memoryMiB: number },
 ): string[] {
-  const exceeds = (what: string, value: number, bound: number | undefined, unit: string) =>
+  const violationIfAbove = (what: string, value: number, bound: number | undefined, unit: string) =>
     bound === undefined || value <= bound ? [] : [`${what} is ${value.toFixed(0)} ${unit}, above ${bound} ${unit}`];
   return [
-    ...exceeds('the p99 of the other senders', p99, bounds.victimP99Ms, 'ms'),
-    ...exceeds('the slowest request of the other senders', slowest, bounds.victimSlowestMs, 'ms'),
-    ...exceeds('the memory of the server', memoryMiB, bounds.memoryMiB, 'MiB'),
+    ...violationIfAbove('the p99 of the other senders', p99, bounds.victimP99Ms, 'ms'),
+    ...violationIfAbove('the slowest request of the other senders', slowest, bounds.victimSlowestMs, 'ms'),
+    ...violationIfAbove('the memory of the server', memoryMiB, bounds.memoryMiB, 'MiB'),
   ];
 }
 

@@ -91,9 +91,10 @@ export const headerFlood: Attack = {
   what: '200 connections with heads of 15 KB, 20 KB, and of 900 and 5,000 headers',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
   run: async (target, { seconds }) => {
-    const wide = (count: number) => `GET /livez HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(count)}Connection: close\r\n\r\n`;
-    const long = (bytes: number) => httpText('GET', '/livez', { 'X-Long': 'x'.repeat(bytes), Connection: 'close' });
-    const texts = [long(15_000), long(20_000), wide(900), wide(5_000)];
+    const headWithHeaders = (count: number) =>
+      `GET /livez HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(count)}Connection: close\r\n\r\n`;
+    const headWithLongHeader = (bytes: number) => httpText('GET', '/livez', { 'X-Long': 'x'.repeat(bytes), Connection: 'close' });
+    const texts = [headWithLongHeader(15_000), headWithLongHeader(20_000), headWithHeaders(900), headWithHeaders(5_000)];
     let turn = 0;
     return resultOf(
       await holdConnections(target, 200, seconds, (address) => {

@@ -14,10 +14,10 @@ const SEND_TIMEOUT_SECONDS = 5;
  */
 const HELD_SECONDS_MAX = 60;
 /** The metric that counts the bytes of responses in memory. */
-const HELD_BYTES = 'countersign_answering_bytes';
+const HELD_BYTES_METRIC = 'countersign_answering_bytes';
 
 /** The path of the stored document of about 19 MiB, by target. */
-const documents = new WeakMap<Target, string>();
+const documentPaths = new WeakMap<Target, string>();
 
 async function storeDocument(target: Target): Promise<void> {
   const spans = Array.from({ length: 19 }, (_, index) => ({
@@ -34,7 +34,7 @@ async function storeDocument(target: Target): Promise<void> {
   const [trace] = await target.query<{ id: string }>('SELECT id FROM countersign.traces WHERE tenant_id = $1', [
     target.attacker.tenantId,
   ]);
-  documents.set(target, `/api/portal/workspaces/${target.attacker.tenantId}/runs/traces/${trace!.id}/submissions/1`);
+  documentPaths.set(target, `/api/portal/workspaces/${target.attacker.tenantId}/runs/traces/${trace!.id}/submissions/1`);
 }
 
 /** In an earlier version, the server kept 6.5 GB in memory for 300 clients that requested a document and never read it. */
@@ -45,7 +45,7 @@ export const unreadDocuments: Attack = {
   settings: { COUNTERSIGN_SEND_TIMEOUT_SECONDS: String(SEND_TIMEOUT_SECONDS) },
   prepare: storeDocument,
   run: async (target, { seconds }) => {
-    const request = httpText('GET', documents.get(target)!, { Cookie: target.attacker.cookie });
+    const request = httpText('GET', documentPaths.get(target)!, { Cookie: target.attacker.cookie });
     const sockets = Array.from({ length: SOCKETS }, () => {
       const socket = openSocket(target);
       // Without a data listener or resume(), the socket reads nothing.
@@ -54,10 +54,10 @@ export const unreadDocuments: Attack = {
     });
     await sleep(seconds * 1000);
     const stoppedAt = performance.now();
-    let heldBytes = await target.metric(HELD_BYTES);
+    let heldBytes = await target.metric(HELD_BYTES_METRIC);
     while (heldBytes > 0 && performance.now() - stoppedAt < HELD_SECONDS_MAX * 1000) {
       await sleep(1_000);
-      heldBytes = await target.metric(HELD_BYTES);
+      heldBytes = await target.metric(HELD_BYTES_METRIC);
     }
     const waitedSeconds = (performance.now() - stoppedAt) / 1000;
     const stalled = await target.metric('countersign_connections_stalled_total');

@@ -1,4 +1,4 @@
-import { ID } from './load.ts';
+import { ID_PLACEHOLDER } from './load.ts';
 
 /**
  * Text of this size: a few words in an order that depends on the seed. It compresses better than real text, so rows/disk.ts sends recorded
@@ -37,10 +37,10 @@ export function traceBody(): string {
     ...(index % 2 === 0 ? modelCall(index) : toolCall(index)),
   }));
   return JSON.stringify({
-    trace_id: `run-${ID}`,
+    trace_id: `run-${ID_PLACEHOLDER}`,
     outcome: 'success',
     agent_name: 'support-bot',
-    session_id: `session-${ID}`,
+    session_id: `session-${ID_PLACEHOLDER}`,
     external_user_id: 'user-4711',
     started_at: time(0),
     ended_at: time(3000),
@@ -76,8 +76,8 @@ const toolCall = (index: number) => ({
 
 /** 200 telemetry events of 0.5 KB each. */
 export function telemetryBody(): string {
-  const events = Array.from({ length: EVENTS }, (_, index) => ({
-    trace_id: `run-${ID}-${index}`,
+  const events = Array.from({ length: EVENTS_PER_BODY }, (_, index) => ({
+    trace_id: `run-${ID_PLACEHOLDER}-${index}`,
     outcome: index % 17 === 0 ? 'failure' : 'success',
     status: 'completed',
     agent_name: `agent-${index % 5}`,
@@ -99,7 +99,7 @@ export function telemetryBody(): string {
 }
 
 /** The number of events in a telemetry body. */
-export const EVENTS = 200;
+export const EVENTS_PER_BODY = 200;
 
 /** An entry for the ledger, 300 to 400 bytes. */
 export const auditBody = (): string =>
@@ -109,9 +109,9 @@ export const auditBody = (): string =>
     subject: 'support-bot',
     rationale: 'Nightly regression passed; release 2026.47 approved by the pipeline',
     framework: 'EU AI Act',
-    trace_id: `run-${ID}`,
+    trace_id: `run-${ID_PLACEHOLDER}`,
     retention_until: '2033-12-31',
-    metadata: { release: '2026.47', pipeline: `https://ci.example.com/runs/${ID}`, attempt: 1, cost_usd: 0.0042 },
+    metadata: { release: '2026.47', pipeline: `https://ci.example.com/runs/${ID_PLACEHOLDER}`, attempt: 1, cost_usd: 0.0042 },
   });
 
 /** Two promotion checks: the first gives an allowed decision, the second a blocked one. */

@@ -4,7 +4,7 @@ import { inTenantTransaction } from '../packages/server/src/database/transaction
 import { appendEntries, entryOf } from '../packages/server/src/ledger/append.ts';
 import { lockHeads } from '../packages/server/src/storage/log-heads.ts';
 import { auditBody } from './bodies.ts';
-import { ID } from './load.ts';
+import { ID_PLACEHOLDER } from './load.ts';
 
 const ROWS_PER_APPEND = 10_000;
 
@@ -21,6 +21,6 @@ export async function* fillLedger(pool: Pool, tenantId: string, rows: number): A
 
 /** An entry whose texts contain this number. */
 function newEntry(number: number) {
-  const body = JSON.parse(auditBody().replaceAll(ID, String(number).padStart(ID.length, '0')));
+  const body = JSON.parse(auditBody().replaceAll(ID_PLACEHOLDER, String(number).padStart(ID_PLACEHOLDER.length, '0')));
   return entryOf({ recorded_by: 'key:000000000000', ...body });
 }

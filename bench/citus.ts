@@ -33,7 +33,7 @@ const { values } = parseArgs({
   },
 });
 const [seconds, rounds, connections] = [Number(values.seconds), Number(values.rounds), Number(values.connections)];
-const TENANTS = values.tenants.split(',').map(Number);
+const TENANT_COUNTS = values.tenants.split(',').map(Number);
 type Work = 'traces' | 'audit' | 'telemetry' | 'promotion';
 const WORKS = values.only.split(',') as Work[];
 
@@ -67,19 +67,19 @@ try {
   // The processor time is unknown for nodes given in CITUS_NODES, which run elsewhere.
   const coordinatorMs = () => (coordinatorPid === undefined ? Number.NaN : processorMs(coordinatorPid));
   for (const work of WORKS)
-    for (const tenants of TENANTS) {
+    for (const tenants of TENANT_COUNTS) {
       const measured: { plain: number; citus: number; coordinatorMs: number }[] = [];
       for (let round = 0; round <= rounds; round += 1) {
-        const rateOfPlain = await rate(plain, work, tenants);
+        const rateOfPlain = await measureRate(plain, work, tenants);
         const before = coordinatorMs();
-        const rateOfCitus = await rate(citus, work, tenants);
+        const rateOfCitus = await measureRate(citus, work, tenants);
         const perRequest = (coordinatorMs() - before) / (rateOfCitus * seconds);
         measured.push({ plain: rateOfPlain, citus: rateOfCitus, coordinatorMs: perRequest });
       }
-      const counted = measured.slice(1); // the first round warms up
-      const ratios = counted.map((each) => each.citus / each.plain);
-      const rateOf = (side: 'plain' | 'citus') => `${Math.round(median(counted.map((each) => each[side])))}/s`;
-      const msPerRequest = median(counted.map((each) => each.coordinatorMs));
+      const countedRounds = measured.slice(1); // the first round warms up
+      const ratios = countedRounds.map((each) => each.citus / each.plain);
+      const rateOf = (side: 'plain' | 'citus') => `${Math.round(median(countedRounds.map((each) => each[side])))}/s`;
+      const msPerRequest = median(countedRounds.map((each) => each.coordinatorMs));
       print(
         work,
         tenants,
@@ -94,7 +94,7 @@ try {
   await cleanup.disposeAsync();
 }
 
-async function rate({ port, keys }: Side, work: Work, tenants: number): Promise<number> {
+async function measureRate({ port, keys }: Side, work: Work, tenants: number): Promise<number> {
   const loadRequests: LoadRequest[] = keys.slice(0, tenants).flatMap((key) => loadRequestsOf({ key })[work]);
   return (await runLoad({ port, connections, seconds, loadRequests })).perSecond;
 }
@@ -111,7 +111,7 @@ async function startSide({ host, port }: CitusNode, database: string, isCitus: b
   };
   const open = await openDatabase(readConfig(environment), () => undefined, 'set-up');
   const keys: string[] = [];
-  for (let number = 0; number < Math.max(...TENANTS); number += 1) {
+  for (let number = 0; number < Math.max(...TENANT_COUNTS); number += 1) {
     const tenant = await createWorkspace(open.pool, `bench-${number}`);
     keys.push(await mintKey(open.pool, tenant, { name: 'bench', scopes: SCOPES, expiresAt: null }, 'operator'));
   }

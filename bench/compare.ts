@@ -11,14 +11,14 @@ export function comparison(rows: readonly PartRow[], kept: ReturnType<typeof new
     const old = kept.get(keyOf(row));
     const names = [row.part, row.work, row.limit];
     if (old === undefined) return [...names, 'none', '', '', formatFigure(row.ratio), ''];
-    const lessIsBetter = row.target?.lessIsBetter === true ? ' (less is better)' : '';
+    const directionText = row.target?.isLowerBetter === true ? ' (lower is better)' : '';
     return [
       ...names,
       `${old.date.slice(0, 10)} ${old.commit}`,
       formatFigure(row.rate / old.rate),
       formatFigure(old.ratio),
       formatFigure(row.ratio),
-      formatFigure(row.ratio / old.ratio) + lessIsBetter,
+      formatFigure(row.ratio / old.ratio) + directionText,
     ];
   });
   return markdownTable(head, lines);

@@ -3,27 +3,28 @@ import { connect, type Socket } from 'node:net';
 /** A complete HTTP request as bytes, and the offsets of its placeholders. Before each send, a new ID overwrites every placeholder. */
 export interface LoadRequest {
   request: Buffer;
-  idAt: readonly number[];
+  idOffsets: readonly number[];
 }
 
 /** The placeholder in a body for the ID of a request. It is as long as an ID. */
-export const ID = '@@@@@@@@@@@@';
+export const ID_PLACEHOLDER = '@@@@@@@@@@@@';
 
-/** A POST request that can be sent repeatedly. Each time, every `ID` in its body is replaced by a new ID. */
+/** A POST request that can be sent repeatedly. Each time, every `ID_PLACEHOLDER` in its body is replaced by a new ID. */
 export function postRequest(path: string, key: string, body: string | Buffer, mediaType = 'application/json'): LoadRequest {
   const head =
     `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n` +
     `Content-Type: ${mediaType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
   const request = Buffer.concat([Buffer.from(head), Buffer.from(body)]);
-  const idAt: number[] = [];
-  for (let at = request.indexOf(ID); at >= 0; at = request.indexOf(ID, at + ID.length)) idAt.push(at);
-  return { request, idAt };
+  const idOffsets: number[] = [];
+  for (let at = request.indexOf(ID_PLACEHOLDER); at >= 0; at = request.indexOf(ID_PLACEHOLDER, at + ID_PLACEHOLDER.length))
+    idOffsets.push(at);
+  return { request, idOffsets };
 }
 
 /** A GET request. */
 export const getRequest = (path: string, key: string): LoadRequest => ({
   request: Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n\r\n`),
-  idAt: [],
+  idOffsets: [],
 });
 
 /** Load from several connections for some time. Each connection sends its next request when the previous response is complete. */
@@ -90,7 +91,7 @@ class Connection {
   }
 
   private constructor(port: number, loadRequests: readonly LoadRequest[], index: number) {
-    this.#loadRequests = loadRequests.map(({ request, idAt }) => ({ request: Buffer.from(request), idAt }));
+    this.#loadRequests = loadRequests.map(({ request, idOffsets }) => ({ request: Buffer.from(request), idOffsets }));
     this.#next = index;
     const callback = (read: number, buffer: Uint8Array) => this.#read(Buffer.from(buffer.buffer, buffer.byteOffset, read));
     this.#socket = connect({ host: '127.0.0.1', port, noDelay: true, onread: { buffer: Buffer.alloc(64 * 1024), callback } });
@@ -127,11 +128,11 @@ class Connection {
   }
 
   #send(): void {
-    const { request, idAt } = this.#loadRequests[this.#next++ % this.#loadRequests.length]!;
-    if (idAt.length > 0) {
+    const { request, idOffsets } = this.#loadRequests[this.#next++ % this.#loadRequests.length]!;
+    if (idOffsets.length > 0) {
       lastId += 1;
-      const id = Buffer.from(String(lastId).padStart(ID.length, '0'), 'latin1');
-      for (const at of idAt) request.set(id, at);
+      const id = Buffer.from(String(lastId).padStart(ID_PLACEHOLDER.length, '0'), 'latin1');
+      for (const at of idOffsets) request.set(id, at);
     }
     this.#sentAt = performance.now();
     this.#socket.write(request);

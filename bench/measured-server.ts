@@ -27,12 +27,12 @@ export async function startServer(
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   try {
-    const { ready: port } = await message<{ ready: number }>(server);
+    const { ready: port } = await waitForMessage<{ ready: number }>(server);
     return {
       port,
       peakBytes: async () => {
         server.send('peak');
-        return (await message<{ peakBytes: number }>(server)).peakBytes;
+        return (await waitForMessage<{ peakBytes: number }>(server)).peakBytes;
       },
       stop: () => stop(server),
     };
@@ -43,7 +43,7 @@ export async function startServer(
 }
 
 /** Waits for the server's next message. Throws if the server ends first. */
-async function message<M>(server: ChildProcess): Promise<M> {
+async function waitForMessage<M>(server: ChildProcess): Promise<M> {
   const ended = once(server, 'exit').then(([code, signal]) => {
     throw new Error(`the measured server ended with ${code === null ? signal : `exit code ${code}`}`);
   });

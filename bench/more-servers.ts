@@ -17,16 +17,16 @@ export async function startMoreServers(environment: BenchEnvironment, folder: st
   // The data folder comes from PostgreSQL, because BenchEnvironment has no field for it.
   const dataDir = dirname(result.rows[0]!.data_directory);
   const settings = { COUNTERSIGN_DATA_DIR: dataDir, COUNTERSIGN_PORT: '0', COUNTERSIGN_LOG_LEVEL: 'warn' };
-  const further: MeasuredServer[] = [];
+  const furtherServers: MeasuredServer[] = [];
   const end = async () => {
-    for (const server of further) await server.stop();
+    for (const server of furtherServers) await server.stop();
   };
   try {
-    while (further.length < count - 1)
-      further.push(await startServer(settings, undefined, join(resolve(folder), 'bench/serve.ts')));
+    while (furtherServers.length < count - 1)
+      furtherServers.push(await startServer(settings, undefined, join(resolve(folder), 'bench/serve.ts')));
   } catch (error) {
     await end();
     throw error;
   }
-  return { ports: [environment.port, ...further.map(({ port }) => port)], [Symbol.asyncDispose]: end };
+  return { ports: [environment.port, ...furtherServers.map(({ port }) => port)], [Symbol.asyncDispose]: end };
 }

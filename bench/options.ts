@@ -47,9 +47,9 @@ export interface Options {
   /** How many servers of each checkout share its database, with `against`. */
   servers: number;
   /** Whether the result is written into bench/results, to be committed. */
-  savesResult: boolean;
-  /** Whether each row is compared with its newest saved result. */
-  comparesWithSaved: boolean;
+  keepsResult: boolean;
+  /** Whether each row is compared with its newest kept result. */
+  comparesWithKept: boolean;
 }
 
 export const HELP = `npm run bench -- [options]   (defaults in parentheses)
@@ -60,7 +60,7 @@ export const HELP = `npm run bench -- [options]   (defaults in parentheses)
   --rows N              rows stored beforehand for "stored" (1000000)
   --verify-rows N       rows of the ledger for "verify" and "proof" (1000000)
   --memory-seconds N    seconds of mixed load for "memory" (60)
-  --runs FILE           recorded runs for "disk" and "retention", in the format of examples/tau-bench (its sample file)
+  --runs FILE           recorded runs for "disk" and "retention", in the format of examples/tau-bench (sample-runs.json there)
   --against FOLDER      compare with the server of another checkout whose packages are installed; --only takes
                         ${COMPARED_PARTS.join(',')} (all five)
   --servers N           with --against: how many servers of each checkout share its database (1)
@@ -97,17 +97,17 @@ export function readOptions(args: string[]): Options | 'help' {
   const possible: readonly Part[] = values.against === undefined ? PARTS : COMPARED_PARTS;
   return {
     only: values.only?.split(',').map((name) => parsePart(name, possible)) ?? possible,
-    rounds: positive('--rounds', values.rounds),
-    seconds: positive('--seconds', values.seconds),
-    rows: positive('--rows', values.rows),
-    verifyRows: positive('--verify-rows', values['verify-rows']),
-    memorySeconds: positive('--memory-seconds', values['memory-seconds']),
+    rounds: positiveNumber('--rounds', values.rounds),
+    seconds: positiveNumber('--seconds', values.seconds),
+    rows: positiveNumber('--rows', values.rows),
+    verifyRows: positiveNumber('--verify-rows', values['verify-rows']),
+    memorySeconds: positiveNumber('--memory-seconds', values['memory-seconds']),
     writesProfile: values.profile,
-    savesResult: values.keep,
-    comparesWithSaved: values.compare,
+    keepsResult: values.keep,
+    comparesWithKept: values.compare,
     runs: values.runs,
     against: values.against,
-    servers: positive('--servers', values.servers),
+    servers: positiveNumber('--servers', values.servers),
   };
 }
 
@@ -119,7 +119,7 @@ function parsePart(name: string, possible: readonly Part[]): Part {
   throw new Error(`${option} takes ${possible.join(', ')}; got ${JSON.stringify(name)}`);
 }
 
-function positive(name: string, text: string): number {
+function positiveNumber(name: string, text: string): number {
   if (!/^\d+$/.test(text) || Number(text) === 0)
     throw new Error(`${name} must be a whole number above 0, got ${JSON.stringify(text)}`);
   return Number(text);

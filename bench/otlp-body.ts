@@ -1,6 +1,6 @@
 import { opentelemetry } from '../packages/core/test/otlp/protobuf/otlp.generated.js';
 import { traceBody } from './bodies.ts';
-import { ID } from './load.ts';
+import { ID_PLACEHOLDER } from './load.ts';
 
 interface BenchSpan {
   span_id: string;
@@ -22,7 +22,7 @@ const attribute = (key: string, value: string | number) => ({
 export function otlpBody(): Buffer {
   const { spans } = JSON.parse(traceBody()) as { spans: BenchSpan[] };
   // A trace ID has 16 bytes. Each request overwrites the placeholder, which is the first 12 bytes.
-  const traceId = Buffer.from(`${ID}otlp`);
+  const traceId = Buffer.from(`${ID_PLACEHOLDER}otlp`);
   const records = spans.map((span, index) => ({
     traceId,
     spanId: Buffer.alloc(8, index + 1),

@@ -21,7 +21,7 @@ import { type BenchEnvironment, createEnvironment } from './environment.ts';
  * runs. `--only runs.list` measures only this list.
  */
 const { runs, only } = parseArgs({ options: { runs: { type: 'string', default: '100000' }, only: { type: 'string' } } }).values;
-const MANY: RowCounts = {
+const ROW_COUNTS: RowCounts = {
   agents: 1000,
   traces: Math.round(Number(runs) * 0.6),
   telemetry: Math.round(Number(runs) * 0.4),
@@ -44,17 +44,19 @@ interface Row {
 }
 
 /** The values to measure for each filter without an enum. For some filters they include a common, a rare and an absent value. */
-async function valuesIn({ superuser }: BenchEnvironment, workspace: string): Promise<Record<string, string[]>> {
+async function filterValues({ superuser }: BenchEnvironment, workspace: string): Promise<Record<string, string[]>> {
   const agents = [];
   for (const number of [1, 8, 900]) agents.push(await superuser.query<{ id: string }>(AGENT_ID, [workspace, number]));
-  const one = async (text: string) => (await superuser.query<{ id: string }>(text, [workspace])).rows[0]!.id;
+  const findId = async (text: string) => (await superuser.query<{ id: string }>(text, [workspace])).rows[0]!.id;
   const days = [29, 15, 1].map((daysAgo) => new Date(Date.now() - daysAgo * 86_400_000).toISOString());
   return {
     agent_id: agents.map(({ rows }) => rows[0]!.id),
     harness_id: [
-      await one(`SELECT harness_id AS id FROM countersign.evaluations WHERE tenant_id = $1 AND harness_id IS NOT NULL LIMIT 1`),
+      await findId(
+        `SELECT harness_id AS id FROM countersign.evaluations WHERE tenant_id = $1 AND harness_id IS NOT NULL LIMIT 1`,
+      ),
     ],
-    evaluation_id: [await one('SELECT id FROM countersign.evaluations WHERE tenant_id = $1 LIMIT 1')],
+    evaluation_id: [await findId('SELECT id FROM countersign.evaluations WHERE tenant_id = $1 LIMIT 1')],
     key_id: [newId()],
     from: days,
     to: days,
@@ -131,10 +133,10 @@ async function sendLongTrace({ port }: BenchEnvironment, key: string): Promise<s
 async function run(environment: BenchEnvironment): Promise<Row[]> {
   process.stderr.write('filling ...\n');
   const workspace = await createWorkspace(environment.database.pool, 'portal');
-  await insertManyRecords((text, values) => environment.superuser.query(text, values), workspace, MANY);
+  await insertManyRecords((text, values) => environment.superuser.query(text, values), workspace, ROW_COUNTS);
   await reseal(environment.database.pool, workspace);
   const cookie = await signIn(environment, workspace);
-  const values = await valuesIn(environment, workspace);
+  const values = await filterValues(environment, workspace);
   const urlOf = (path: string) => new URL(path.replace(':workspace', workspace), `http://127.0.0.1:${environment.port}`);
   const rows: Row[] = [];
   const addSlowest = async (list: string, filter: string, urls: [string, URL][]) => {
@@ -180,7 +182,7 @@ try {
   );
   const folder = fileURLToPath(new URL('output/', import.meta.url));
   await mkdir(folder, { recursive: true });
-  await writeFile(`${folder}portal-lists.json`, JSON.stringify({ many: MANY, rounds: ROUNDS, rows }, null, 2));
+  await writeFile(`${folder}portal-lists.json`, JSON.stringify({ many: ROW_COUNTS, rounds: ROUNDS, rows }, null, 2));
 } finally {
   await environment.end();
 }

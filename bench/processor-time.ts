@@ -34,8 +34,8 @@ function readStat(pid: number): ProcessTimes | undefined {
   try {
     // The name of the program, in parentheses, may contain spaces.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
-    const [user, system, ofChildren, systemOfChildren] = fields.slice(11, 15).map(Number);
-    return { pid, parent: Number(fields[1]), ticks: user! + system! + ofChildren! + systemOfChildren! };
+    const [user, system, userOfChildren, systemOfChildren] = fields.slice(11, 15).map(Number);
+    return { pid, parent: Number(fields[1]), ticks: user! + system! + userOfChildren! + systemOfChildren! };
   } catch {
     return undefined;
   }

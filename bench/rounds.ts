@@ -23,7 +23,7 @@ export interface RatioTarget {
   required: number;
   stretch: number;
   /** For latency and memory: a lower value is better. */
-  lessIsBetter?: boolean;
+  isLowerBetter?: boolean;
 }
 
 /** The number of rounds and the duration of each measurement. */
@@ -67,8 +67,8 @@ export const rowOf = (title: Title, rounds: Row['rounds'], note?: string): Row =
 /** Whether a row reaches its stretch target, the required ratio, or neither. Empty for a row without a target. */
 export function targetStatus({ ratio, target }: Row): 'stretch' | 'reached' | 'missed' | '' {
   if (target === undefined) return '';
-  const { required, stretch, lessIsBetter = false } = target;
-  const reaches = (mark: number) => (lessIsBetter ? ratio <= mark : ratio >= mark);
+  const { required, stretch, isLowerBetter = false } = target;
+  const reaches = (mark: number) => (isLowerBetter ? ratio <= mark : ratio >= mark);
   return reaches(stretch) ? 'stretch' : reaches(required) ? 'reached' : 'missed';
 }
 

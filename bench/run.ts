@@ -102,8 +102,8 @@ async function run(options: Options): Promise<void> {
   await writeFile(file, JSON.stringify(result, null, 2) + '\n');
   const { cores, gib, node } = machine;
   process.stdout.write(`${table(rows)}\n\ncommit ${commit}, ${cores} cores, ${gib} GiB, Node ${node}\n${file}\n`);
-  if (options.comparesWithSaved) process.stdout.write(`\n${comparison(rows, newestRows(RESULTS, machine))}\n`);
-  if (options.savesResult) {
+  if (options.comparesWithKept) process.stdout.write(`\n${comparison(rows, newestRows(RESULTS, machine))}\n`);
+  if (options.keepsResult) {
     const { rounds, seconds } = options;
     const kept = { date: startedAt.toISOString(), commit, machine, loadAverage, rounds, seconds, rows: rows.map(keptRow) };
     process.stdout.write(`result written to ${keepResult(RESULTS, kept)}\n`);

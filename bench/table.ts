@@ -5,7 +5,7 @@ export function table(rows: readonly Row[]): string {
   const head = ['work', 'rate', 'limit', "limit's rate", 'ratio', 'required', 'stretch target', ''];
   const lines = rows.map((row) => {
     const { work, limit, unit, rate, limitRate, ratio, target } = row;
-    const targetText = (value?: number) => (value === undefined ? '' : `${target?.lessIsBetter === true ? '≤ ' : ''}${value}`);
+    const targetText = (value?: number) => (value === undefined ? '' : `${target?.isLowerBetter === true ? '≤ ' : ''}${value}`);
     return [
       work,
       `${formatFigure(rate)} ${unit}`,

@@ -9,7 +9,7 @@ const REQUEST_TIMEOUT_MS = 20_000;
 const PAUSE_MS = 100;
 
 /** Statuses that do not show whether access is granted: 0 while a server is down, and 503 while it cannot reach its database. */
-const UNDECIDED = new Set([0, 503]);
+const UNDECIDED_STATUSES = new Set([0, 503]);
 
 /**
  * Signs people in and out and changes keys and members, each on a random server. Checks that every server applies the change at its next
@@ -100,7 +100,8 @@ export class AccessChecks {
     for (const { url, port } of this.#cluster.running) {
       const status = await request(url);
       if (status === expected) this.counts[what] += 1;
-      else if (!UNDECIDED.has(status)) this.violations.push(`${what}: status ${status} instead of ${expected} on port ${port}`);
+      else if (!UNDECIDED_STATUSES.has(status))
+        this.violations.push(`${what}: status ${status} instead of ${expected} on port ${port}`);
     }
   }
 

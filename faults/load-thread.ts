@@ -4,7 +4,7 @@ import { percentile } from '../attack/attack.ts';
 import { Caller, type CallResult, postRequest } from '../attack/requests.ts';
 import type { Kind } from '../attack/victim.ts';
 import { auditBody, traceBody } from '../bench/bodies.ts';
-import { ID } from '../bench/load.ts';
+import { ID_PLACEHOLDER } from '../bench/load.ts';
 import type { LoadPhase, LoadReport, LoadTarget } from './load.ts';
 
 const { servers, key } = workerData as LoadTarget;
@@ -17,30 +17,30 @@ const TEMPLATES: readonly { kind: Kind; path: string; body: string }[] = [
   {
     kind: 'telemetry',
     path: '/api/public/telemetry',
-    body: JSON.stringify({ trace_id: `run-${ID}`, outcome: 'success', agent_name: 'support-bot', model: 'gpt-4o' }),
+    body: JSON.stringify({ trace_id: `run-${ID_PLACEHOLDER}`, outcome: 'success', agent_name: 'support-bot', model: 'gpt-4o' }),
   },
   {
     kind: 'evaluations',
     path: '/api/public/evaluations',
-    body: JSON.stringify({ name: `run-${ID}`, agent_name: 'support-bot', pass_rate: 90 }),
+    body: JSON.stringify({ name: `run-${ID_PLACEHOLDER}`, agent_name: 'support-bot', pass_rate: 90 }),
   },
 ];
 
 let lastId = 0;
-const idle: Caller[] = [];
+const idleCallers: Caller[] = [];
 let connectionCount = 0;
 
 /** The next request of the mix. */
 function nextRequest(): { kind: Kind; marker: string; request: Buffer } {
   lastId += 1;
   const { kind, path, body } = TEMPLATES[lastId % TEMPLATES.length]!;
-  const id = String(lastId).padStart(ID.length, '0');
-  return { kind, marker: `run-${id}`, request: postRequest(path, key, body.replaceAll(ID, id)) };
+  const id = String(lastId).padStart(ID_PLACEHOLDER.length, '0');
+  return { kind, marker: `run-${id}`, request: postRequest(path, key, body.replaceAll(ID_PLACEHOLDER, id)) };
 }
 
 /** Returns an idle connection, or a new one. Undefined: the maximum is in use. */
 function takeCaller(connectionsMax: number): Caller | undefined {
-  const free = idle.pop();
+  const free = idleCallers.pop();
   if (free !== undefined || connectionCount >= connectionsMax) return free;
   connectionCount += 1;
   return new Caller(servers[connectionCount % servers.length]!);
@@ -92,7 +92,7 @@ class PhaseLog {
 async function sendOne(caller: Caller, log: PhaseLog): Promise<void> {
   const { kind, marker, request } = nextRequest();
   log.note(kind, marker, await caller.send(request, RESPONSE_TIMEOUT_MS));
-  idle.push(caller);
+  idleCallers.push(caller);
 }
 
 /** Sends at a fixed rate, without waiting for responses. */

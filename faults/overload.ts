@@ -36,7 +36,7 @@ export const overload: Fault = {
     const load = new Load({ servers: cluster.members, key: cluster.victim.key });
     const reports: LoadReport[] = [];
     const runPhase = async (perSecond: number | undefined, phaseSeconds: number, connectionsMax = CONNECTIONS_MAX) => {
-      const measured = await withMemory(cluster, load, { perSecond, seconds: Math.ceil(phaseSeconds), connectionsMax });
+      const measured = await runAndSampleMemory(cluster, load, { perSecond, seconds: Math.ceil(phaseSeconds), connectionsMax });
       reports.push(measured.report);
       return measured;
     };
@@ -44,24 +44,27 @@ export const overload: Fault = {
       await runPhase(undefined, 3, CAPACITY_CONNECTIONS); // warms up caches and compilers
       const capacity = meanRate((await runPhase(undefined, Math.min(15, seconds), CAPACITY_CONNECTIONS)).report.seconds);
       const steady = await runPhase(STEADY_FACTOR * capacity, seconds);
-      const over = await runPhase(OVERLOAD_FACTOR * capacity, OVERLOAD_TIME_SHARE * seconds);
+      const overloaded = await runPhase(OVERLOAD_FACTOR * capacity, OVERLOAD_TIME_SHARE * seconds);
       const after = await runPhase(STEADY_FACTOR * capacity, 2 * RECOVERY_SECONDS_MAX);
       const checked = await checkRecords(cluster, {
         acknowledged: reports.flatMap(({ acknowledged }) => acknowledged),
         unexpectedResponses: reports.flatMap(({ unexpectedResponses }) => unexpectedResponses),
       });
-      const normalP99 = percentile(
+      const normalP99Ms = percentile(
         steady.report.seconds.map(({ p99Ms }) => p99Ms),
         0.5,
       );
       const recoverySecond = after.report.seconds.findIndex(
-        ({ p99Ms }) => p99Ms > 0 && p99Ms <= Math.max(NORMAL_MS, NORMAL_FACTOR * normalP99),
+        ({ p99Ms }) => p99Ms > 0 && p99Ms <= Math.max(NORMAL_MS, NORMAL_FACTOR * normalP99Ms),
       );
-      const growth = growthOf(steady.memory);
-      const [steadyPeak, peak] = [Math.max(...steady.memory) / MIB, Math.max(...over.memory, ...after.memory) / MIB];
-      const rejected = over.report.seconds.reduce((sum, second) => sum + second.rejected, 0);
-      const overP99 = percentile(
-        over.report.seconds.map(({ p99Ms }) => p99Ms),
+      const growth = growthOf(steady.memoryBytes);
+      const [steadyPeak, peak] = [
+        Math.max(...steady.memoryBytes) / MIB,
+        Math.max(...overloaded.memoryBytes, ...after.memoryBytes) / MIB,
+      ];
+      const rejected = overloaded.report.seconds.reduce((sum, second) => sum + second.rejected, 0);
+      const overloadP99Ms = percentile(
+        overloaded.report.seconds.map(({ p99Ms }) => p99Ms),
         0.5,
       );
       return {
@@ -70,7 +73,7 @@ export const overload: Fault = {
           `${servers} servers, capacity ${Math.round(capacity).toLocaleString('en-US')} records/s`,
           `steady load: memory grew by a factor of ${growth.toFixed(2)}, to at most ${steadyPeak.toFixed(0)} MiB`,
           `overload: at most ${peak.toFixed(0)} MiB`,
-          `p99 ${normalP99.toFixed(0)} ms in the steady load, ${overP99.toFixed(0)} ms in the overload (${Math.round(meanRate(over.report.seconds)).toLocaleString('en-US')} records/s, ${rejected.toLocaleString('en-US')} rejections)`,
+          `p99 ${normalP99Ms.toFixed(0)} ms in the steady load, ${overloadP99Ms.toFixed(0)} ms in the overload (${Math.round(meanRate(overloaded.report.seconds)).toLocaleString('en-US')} records/s, ${rejected.toLocaleString('en-US')} rejections)`,
           recoverySecond < 0 ? 'not back to normal' : `back to normal in second ${recoverySecond + 1}`,
           unansweredText(reports),
         ].join('; '),
@@ -103,17 +106,24 @@ function unansweredText(reports: readonly LoadReport[]): string {
 }
 
 /** Runs a phase. Every second, samples the memory of the server that uses the most, in bytes. */
-async function withMemory(cluster: Cluster, load: Load, phase: LoadPhase): Promise<{ report: LoadReport; memory: number[] }> {
-  const memory: number[] = [];
-  const sampling = setInterval(() => memory.push(cluster.residentBytes()), 1_000);
+async function runAndSampleMemory(
+  cluster: Cluster,
+  load: Load,
+  phase: LoadPhase,
+): Promise<{ report: LoadReport; memoryBytes: number[] }> {
+  const memoryBytes: number[] = [];
+  const sampling = setInterval(() => memoryBytes.push(cluster.residentBytes()), 1_000);
   const report = await load.run(phase).finally(() => clearInterval(sampling));
-  return { report, memory };
+  return { report, memoryBytes };
 }
 
 /** The median memory in the last quarter of the samples, as a multiple of the median in the second quarter. */
-function growthOf(memory: readonly number[]): number {
+function growthOf(memoryBytes: readonly number[]): number {
   const quarter = (index: number) => {
-    const samples = memory.slice(Math.floor((index * memory.length) / 4), Math.ceil(((index + 1) * memory.length) / 4));
+    const samples = memoryBytes.slice(
+      Math.floor((index * memoryBytes.length) / 4),
+      Math.ceil(((index + 1) * memoryBytes.length) / 4),
+    );
     return percentile(samples, 0.5);
   };
   return quarter(3) / quarter(1);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # otlp-protobuf.sh FOLDER: generates packages/core/test/otlp/protobuf/otlp.generated.js from the published .proto files of OTLP.
-# FOLDER is a checkout of github.com/open-telemetry/opentelemetry-proto at the tag v1.9.0. Needs npm and a registry. No other script
-# runs this one.
+# FOLDER is a checkout of github.com/open-telemetry/opentelemetry-proto at the tag v1.9.0. Needs npm and access to its
+# registry. No other script runs this one.
 set -eu
 cd "$(dirname "$0")/.."
 proto=$(cd "$1" && pwd)

@@ -22,21 +22,21 @@ export interface TestRun {
  * files of the tests are in memory where possible (createMemoryFolder). After a signal, vitest ends first, then its files are removed.
  */
 export async function runVitest(args: readonly string[]): Promise<TestRun> {
-  const inMemory = process.env.TMPDIR === undefined ? createMemoryFolder() : undefined;
-  const folder = mkdtempSync(join(inMemory ?? tmpdir(), 'countersign-results-'));
+  const memoryFolder = process.env.TMPDIR === undefined ? createMemoryFolder() : undefined;
+  const folder = mkdtempSync(join(memoryFolder ?? tmpdir(), 'countersign-results-'));
   const results = join(folder, 'results.json');
-  const vitest = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${results}`, ...args];
-  const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...vitest], {
+  const vitestArguments = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${results}`, ...args];
+  const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...vitestArguments], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, ...(inMemory === undefined ? {} : { TMPDIR: inMemory }) },
+    env: { ...process.env, ...(memoryFolder === undefined ? {} : { TMPDIR: memoryFolder }) },
   });
   try {
-    if (inMemory !== undefined && child.pid !== undefined) recordTestProcess(inMemory, child.pid);
+    if (memoryFolder !== undefined && child.pid !== undefined) recordTestProcess(memoryFolder, child.pid);
     const status = await statusOf(child);
     return { status, counts: countsOf(results) };
   } finally {
-    removeFolder(inMemory ?? folder);
+    removeFolder(memoryFolder ?? folder);
   }
 }
 

@@ -127,8 +127,8 @@ describe('packed client', () => {
       mkdirSync(home, { recursive: true });
       writeFileSync(join(home, 'index.mts'), source);
     }
-    const sources = blocks.map(({ code }, place) =>
-      write(`snippet-${place}.mts`, code.includes('new Countersign(') ? code : `${prelude!.code}\n${code}`),
+    const sources = blocks.map(({ code }, index) =>
+      write(`snippet-${index}.mts`, code.includes('new Countersign(') ? code : `${prelude!.code}\n${code}`),
     );
     const plain = write('plain.mts', TYPES_PROGRAM);
     const required = write(

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { Countersign, type TelemetryEvent } from '../../packages/client/src/index.ts';
 import { telemetryBody } from '../bodies.ts';
 import type { BenchEnvironment } from '../environment.ts';
-import { ID } from '../load.ts';
+import { ID_PLACEHOLDER } from '../load.ts';
 import { alternate, median, type RoundOptions, type Row, rowOf } from '../rounds.ts';
 import { measuresOf } from './requests.ts';
 
@@ -22,7 +22,7 @@ export async function client(environment: BenchEnvironment, options: RoundOption
     target: { required: 0.7, stretch: 0.9 },
   };
   const rateRow = await alternate(title, options, () => measureClientRate(environment), measuresOf(environment).telemetry);
-  return [emitTime(), queuedBytes(), rateRow];
+  return [measureEmitTime(), measureQueuedBytes(), rateRow];
 }
 
 /** The events of the batch that the raw POST sends. */
@@ -33,7 +33,7 @@ let lastId = 0;
 const nextEvent = (): TelemetryEvent => {
   lastId += 1;
   const event = events[lastId % events.length]!;
-  return { ...event, trace_id: event.trace_id.replace(ID, String(lastId).padStart(ID.length, '0')) };
+  return { ...event, trace_id: event.trace_id.replace(ID_PLACEHOLDER, String(lastId).padStart(ID_PLACEHOLDER.length, '0')) };
 };
 
 async function measureClientRate({ port, key }: BenchEnvironment): Promise<number> {
@@ -73,12 +73,12 @@ const clientThatNeverSends = () =>
   });
 
 /** The median time of emit(), over 20,000 calls in each round. */
-function emitTime(): Row {
+function measureEmitTime(): Row {
   const title = {
     work: 'emit() of 0.5 KB, median',
     limit: 'µs',
     unit: 'µs',
-    target: { required: 5, stretch: 2, lessIsBetter: true },
+    target: { required: 5, stretch: 2, isLowerBetter: true },
   };
   const { telemetry } = clientThatNeverSends();
   const round = () => {
@@ -95,12 +95,12 @@ function emitTime(): Row {
 }
 
 /** The heap that a short event uses while it is queued. */
-function queuedBytes(): Row {
+function measureQueuedBytes(): Row {
   const title = {
     work: 'a queued event',
     limit: 'bytes',
     unit: 'bytes',
-    target: { required: 300, stretch: 250, lessIsBetter: true },
+    target: { required: 300, stretch: 250, isLowerBetter: true },
   };
   const { telemetry } = clientThatNeverSends();
   const before = heapUsed();

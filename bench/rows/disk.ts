@@ -8,16 +8,20 @@ import { CONNECTIONS } from './requests.ts';
  * Sends recorded agent runs, first over 64 connections and then over one. Compares the bytes that they use on disk, including indexes, with
  * the bytes of their bodies.
  */
-export async function disk(environment: BenchEnvironment, runs: string | undefined, { seconds }: RoundOptions): Promise<Row[]> {
-  const loadRequests = recordedRunRequests(environment.key, runs);
+export async function disk(
+  environment: BenchEnvironment,
+  runsFile: string | undefined,
+  { seconds }: RoundOptions,
+): Promise<Row[]> {
+  const loadRequests = recordedRunRequests(environment.key, runsFile);
   const rows: Row[] = [];
   for (const connections of [CONNECTIONS, 1]) {
     const before = await bytesPerTable(environment);
     const { latencies, perSecond } = await runLoad({ port: environment.port, connections, seconds, loadRequests });
     const after = await bytesPerTable(environment);
-    const received = meanBytes(loadRequests.map(({ request }) => bodyBytes(request)));
+    const receivedBytes = meanBytes(loadRequests.map(({ request }) => bodyBytes(request)));
     const stored = [...after].map(([name, bytes]) => [name, (bytes - (before.get(name) ?? 0)) / latencies.length] as const);
-    const perTrace = stored.reduce((sum, [, bytes]) => sum + bytes, 0);
+    const storedBytes = stored.reduce((sum, [, bytes]) => sum + bytes, 0);
     const parts = stored.filter(([, bytes]) => bytes >= 1).map(([name, bytes]) => `${name} ${Math.round(bytes)}`);
     const title = {
       work: `disk, recorded runs, ${connections} connections`,
@@ -26,13 +30,17 @@ export async function disk(environment: BenchEnvironment, runs: string | undefin
       target,
     };
     rows.push(
-      rowOf(title, [{ rate: perTrace, limitRate: received }], `${Math.round(perSecond)} traces/s; bytes: ${parts.join(', ')}`),
+      rowOf(
+        title,
+        [{ rate: storedBytes, limitRate: receivedBytes }],
+        `${Math.round(perSecond)} traces/s; bytes: ${parts.join(', ')}`,
+      ),
     );
   }
   return rows;
 }
 
-const target = { required: 0.3, stretch: 0.12, lessIsBetter: true };
+const target = { required: 0.3, stretch: 0.12, isLowerBetter: true };
 
 const bodyBytes = (request: Buffer): number => request.length - request.indexOf('\r\n\r\n') - 4;
 const meanBytes = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0) / sizes.length;

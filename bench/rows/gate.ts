@@ -38,7 +38,7 @@ export async function gate({ port, key, tenantId }: BenchEnvironment): Promise<R
       work: 'countersign gate, a whole process',
       limit: 'the budget',
       unit: 'ms',
-      target: { required: 1, stretch: 0.5, lessIsBetter: true },
+      target: { required: 1, stretch: 0.5, isLowerBetter: true },
     };
     return [
       rowOf(title, rounds, `p95 ${percentile(times!, 0.95).toFixed(0)} ms; Node alone ${median(nodeTimes!).toFixed(0)} ms`),

@@ -1,6 +1,6 @@
 import { operations } from '@countersign/core/contract/operations';
 import type { BenchEnvironment } from '../environment.ts';
-import { ID, postRequest, runLoad } from '../load.ts';
+import { ID_PLACEHOLDER, postRequest, runLoad } from '../load.ts';
 import { percentile, type RoundOptions, type Row, rowOf } from '../rounds.ts';
 import { loadRequestsOf } from './requests.ts';
 
@@ -34,7 +34,7 @@ export async function largeBodies(environment: BenchEnvironment, { rounds, secon
   return [rowOf(title, measured, `large bodies per second in each round: ${rates.map((each) => each.toFixed(1)).join(', ')}`)];
 }
 
-const target = { required: 3, stretch: 1.5, lessIsBetter: true };
+const target = { required: 3, stretch: 1.5, isLowerBetter: true };
 
 function largeTrace(): string {
   const spans = Array.from({ length: SPANS }, (_, index) => ({
@@ -43,5 +43,5 @@ function largeTrace(): string {
     name: 'read_file',
     tool_result: { text: `line ${index} of a large file\n`.repeat(MIB / 24).slice(0, MIB - 1_000) },
   }));
-  return JSON.stringify({ trace_id: `large-${ID}`, agent_name: 'support-bot', spans });
+  return JSON.stringify({ trace_id: `large-${ID_PLACEHOLDER}`, agent_name: 'support-bot', spans });
 }

@@ -33,8 +33,8 @@ export async function latency(environment: BenchEnvironment, options: RoundOptio
 }
 
 const TARGETS = {
-  p50: { required: 5, stretch: 3, lessIsBetter: true },
-  p99: { required: 20, stretch: 10, lessIsBetter: true },
+  p50: { required: 5, stretch: 3, isLowerBetter: true },
+  p99: { required: 20, stretch: 10, isLowerBetter: true },
 };
 
 let lastNumber = 0;

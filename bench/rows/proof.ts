@@ -37,4 +37,4 @@ export async function proof(
   return [rowOf(title, rounds, `p50 in each round: ${medians.map((each) => each.toFixed(2)).join(', ')} ms`)];
 }
 
-const target = { required: 10, stretch: 5, lessIsBetter: true };
+const target = { required: 10, stretch: 5, isLowerBetter: true };

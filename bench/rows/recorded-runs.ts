@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { operations } from '@countersign/core/contract/operations';
 import { toTrace } from '../../examples/tau-bench/convert.ts';
 import { readPublishedRuns } from '../../examples/tau-bench/published-runs.ts';
-import { ID, type LoadRequest, postRequest } from '../load.ts';
+import { ID_PLACEHOLDER, type LoadRequest, postRequest } from '../load.ts';
 
 const SAMPLE = fileURLToPath(new URL('../../examples/tau-bench/sample-runs.json', import.meta.url));
 
@@ -13,5 +13,9 @@ const SAMPLE = fileURLToPath(new URL('../../examples/tau-bench/sample-runs.json'
  */
 export const recordedRunRequests = (key: string, file = SAMPLE): LoadRequest[] =>
   readPublishedRuns(readFileSync(file, 'utf8')).map((run) =>
-    postRequest(operations.ingestTrace.path, key, JSON.stringify({ ...toTrace(run, 'gpt-4o'), trace_id: `run-${ID}` })),
+    postRequest(
+      operations.ingestTrace.path,
+      key,
+      JSON.stringify({ ...toTrace(run, 'gpt-4o'), trace_id: `run-${ID_PLACEHOLDER}` }),
+    ),
   );

@@ -1,5 +1,5 @@
 import { operations } from '@countersign/core/contract/operations';
-import { auditBody, checkBodies, EVENTS, telemetryBody, traceBody } from '../bodies.ts';
+import { auditBody, checkBodies, EVENTS_PER_BODY, telemetryBody, traceBody } from '../bodies.ts';
 import type { BenchEnvironment } from '../environment.ts';
 import { LIMIT_PATHS } from '../limit-paths.ts';
 import { type LoadRequest, postRequest, runLoad } from '../load.ts';
@@ -43,7 +43,7 @@ export const measuresOf = (
   return {
     traces: requestRate(environment, traces),
     otlp: requestRate(environment, otlp),
-    telemetry: async (seconds) => EVENTS * (await requestRate(environment, telemetry)(seconds)),
+    telemetry: async (seconds) => EVENTS_PER_BODY * (await requestRate(environment, telemetry)(seconds)),
     audit: requestRate(environment, audit),
     promotion: requestRate(environment, promotion),
   };

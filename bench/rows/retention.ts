@@ -11,16 +11,16 @@ const [RETENTION_DAYS, DAY_MS] = [365, 86_400_000];
 
 /**
  * Compares the rate at which recorded agent runs are dropped with the rate at which they were stored.
- * @param runs the file of the runs, as in `recordedRunRequests`.
+ * @param runsFile the file of the runs, as in `recordedRunRequests`.
  */
 export async function retention(
   { port, key, tenantId, database }: BenchEnvironment,
-  runs: string | undefined,
+  runsFile: string | undefined,
   { seconds }: RoundOptions,
 ): Promise<Row[]> {
   const { pool } = database;
   await setRetention(pool, tenantId, { traceDays: RETENTION_DAYS, isShortConfirmed: false }, 'operator');
-  const loadRequests = recordedRunRequests(key, runs);
+  const loadRequests = recordedRunRequests(key, runsFile);
   const { latencies, perSecond } = await runLoad({ port, connections: CONNECTIONS, seconds, loadRequests });
   const startedAt = performance.now();
   const now = new Date(Date.now() + (RETENTION_DAYS + 1) * DAY_MS).toISOString();

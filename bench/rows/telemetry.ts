@@ -5,7 +5,7 @@ import { alternate, type Measure, type RoundOptions, type Row } from '../rounds.
 import { CONNECTIONS, loadRequestsOf, measuresOf } from './requests.ts';
 
 /** The maximum number of events in one COPY. */
-const COPIED_EVENTS = 20_000;
+const COPIED_EVENTS_MAX = 20_000;
 
 /**
  * Compares telemetry over HTTP with a COPY of the same events, which PostgreSQL reads from a file on its machine. The target table has the
@@ -47,7 +47,7 @@ async function copyOfTelemetry(environment: BenchEnvironment): Promise<Measure> 
   );
   const file = `'${rows[0]!.file.replaceAll("'", "''")}'`;
   await superuser.query(`COPY (
-    SELECT e.*, event.document FROM (SELECT * FROM countersign.telemetry_events LIMIT ${COPIED_EVENTS}) AS e
+    SELECT e.*, event.document FROM (SELECT * FROM countersign.telemetry_events LIMIT ${COPIED_EVENTS_MAX}) AS e
       JOIN bench.event USING (ordinal)) TO ${file}`);
   return async (seconds) => {
     let [events, milliseconds] = [0, 0];

@@ -8,7 +8,7 @@ const BUILD_NEEDS =
   'The build needs a C compiler, make, the headers of the server (postgresql-server-dev) and of libcurl, lz4, zstd and krb5, and permission to write to the folders of PostgreSQL.';
 
 /** The number of lines that are shown from the end of a failed step's output. */
-const SHOWN_LINES = 15;
+const OUTPUT_LINES_MAX = 15;
 
 /**
  * Builds the extension from its sources and installs it into the folders of a PostgreSQL. Takes about two minutes.
@@ -38,6 +38,6 @@ function runStep(source: string, command: string, args: readonly string[]): void
     maxBuffer: 64 * 1024 * 1024,
   });
   if (status === 0) return;
-  const output = error?.message ?? `${stdout}${stderr}`.trim().split('\n').slice(-SHOWN_LINES).join('\n');
+  const output = error?.message ?? `${stdout}${stderr}`.trim().split('\n').slice(-OUTPUT_LINES_MAX).join('\n');
   throw new Error(`${[command, ...args].join(' ')} failed in ${source}:\n${output}\n${BUILD_NEEDS}`);
 }

@@ -1,4 +1,4 @@
-// Bundles the server into plain JavaScript. build.js makes the bundle of the package, test-bundle.js that of the tests.
+// Bundles the server into plain JavaScript. build.js makes the bundle for the package, and test-bundle.js makes one for the tests.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';

@@ -1,6 +1,6 @@
 // Builds the server for tests that start it in a separate process. The bundle needs half the processor time of the sources to start,
-// because it includes the dependencies. Its files have the same places as in the package. The argument is the target folder, with a slash
-// at its end. An existing folder is replaced.
+// because it includes the dependencies. Its files have the same relative paths as in the package. The argument is the target folder, with a
+// slash at its end. An existing folder is replaced.
 import { cpSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bundle, dependencies, packageFolder } from './bundle.js';
@@ -22,7 +22,7 @@ symlinkSync(`${packageFolder}migrations`, `${folder}migrations`);
 if (!copyPages()) {
   await sleep(500);
   if (!copyPages())
-    process.stderr.write('The pages of the portal are not built: tests of them fail. Run scripts/build-portal.sh.\n');
+    process.stderr.write('The pages of the portal are not built, so tests of these pages fail. Run scripts/build-portal.sh.\n');
 }
 
 /** Copies the built pages of the portal. Returns false if files were missing; then the folder has no pages. */

@@ -44,7 +44,7 @@ const decide = (status: EvaluationDecision['status']) =>
   decideEvaluation(server.open.pool, tenantId, { evaluationId: evaluation, status, rationale: 'read it' }, 'operator');
 const withdraw = () =>
   withdrawApproval(server.open.pool, tenantId, { evaluationId: evaluation, rationale: 'in doubt' }, 'operator');
-const reason = async () => (await server.post(paths.promotionCheck, key, { agent_name: agent })).body.reason;
+const requestReason = async () => (await server.post(paths.promotionCheck, key, { agent_name: agent })).body.reason;
 const sql = (statement: string, values: unknown[] = []) => server.database.sql(statement, values);
 const moveEvaluation = (to: string) => sql('UPDATE countersign.evaluations SET agent_id = $1 WHERE id = $2', [to, evaluation]);
 
@@ -84,22 +84,22 @@ describe('the withdrawal of an approval, after rows were changed outside the ser
     await moveEvaluation(ghost);
     await withdraw();
     expect(await lastEntry()).toEqual({ action: 'approval.withdrawn', subject: agent, agent_id: agentId });
-    expect(await reason()).toBe('approval_required');
+    expect(await requestReason()).toBe('approval_required');
     const environment = environmentOf(server);
     const verified = await runCommand(environment, 'ledger', 'verify', '--workspace', tenantId, '--log', 'evidence');
     expect(verified.out).toContain(`the row ${evaluation} differs from the log: agent_id is "${ghost}"`);
   });
 
-  test('withdraws an approval that the log has, although its row was set to pending', async () => {
+  test('is accepted for an approval that the log has, although its row was set to pending', async () => {
     await decide('approved');
     await setPending();
     await withdraw();
-    expect(await reason()).toBe('approval_required');
+    expect(await requestReason()).toBe('approval_required');
   });
 
   test('is refused for an approval that a decision has used, although its row was set to pending', async () => {
     await decide('approved');
-    expect(await reason()).toBe('all_conditions_met');
+    expect(await requestReason()).toBe('all_conditions_met');
     await setPending();
     const before = await lastEntry();
     await expect(withdraw()).rejects.toThrow('was used by decision');
@@ -117,17 +117,17 @@ describe('the withdrawal of an approval, after rows were changed outside the ser
   });
 });
 
-describe('a decision of an approver, after the row of the evaluation was changed outside the server,', () => {
+describe('a decision of an approver, after rows were changed outside the server,', () => {
   test.each([
     ['agent', async () => moveEvaluation((await createHighRiskAgent())[1])],
     ['pass rate', () => sql('UPDATE countersign.evaluations SET pass_rate = 100 WHERE id = $1', [evaluation])],
     ['document', () => sql(`UPDATE countersign.evaluations SET document = '{}' WHERE id = $1`, [evaluation])],
   ])(
-    'is refused if it approves and the row has another %s, because the approver may have seen the changed row',
+    'is refused if it approves and the row of the evaluation has another %s, because the approver may have seen the changed row',
     async (_, attack) => {
       await attack();
       await expect(decide('approved')).rejects.toThrow(EvidenceBrokenError);
-      expect(await reason()).toBe('approval_required');
+      expect(await requestReason()).toBe('approval_required');
       const args = ['approvals', 'approve', '--workspace', tenantId, '--evaluation', evaluation, '--rationale', 'read it'];
       const { status, err } = await runCommand(environmentOf(server), ...args);
       expect([status, err]).toEqual([9, expect.stringContaining(`evaluations: the row ${evaluation}`)]);
@@ -137,7 +137,7 @@ describe('a decision of an approver, after the row of the evaluation was changed
   test('is refused if it approves and the names of two agents are swapped in their table', async () => {
     await swapNames(agent, (await createHighRiskAgent())[0]);
     await expect(decide('approved')).rejects.toThrow(EvidenceBrokenError);
-    expect(await reason()).toBe('approval_required');
+    expect(await requestReason()).toBe('approval_required');
   });
 
   test('takes the agent from the log if it rejects', async () => {
@@ -145,7 +145,7 @@ describe('a decision of an approver, after the row of the evaluation was changed
     await moveEvaluation((await createHighRiskAgent())[1]);
     await decide('rejected');
     expect(await lastEntry()).toEqual({ action: 'approval.rejected', subject: agent, agent_id: agentId });
-    expect(await reason()).toBe('approval_rejected');
+    expect(await requestReason()).toBe('approval_rejected');
   });
 });
 
@@ -156,7 +156,7 @@ describe('an act on an evaluation that is not the latest of its agent, after row
     ['agent', async () => moveEvaluation((await createHighRiskAgent())[1])],
     ['pass rate', () => sql('UPDATE countersign.evaluations SET pass_rate = 100 WHERE id = $1', [evaluation])],
     ['document', () => sql(`UPDATE countersign.evaluations SET document = '{}' WHERE id = $1`, [evaluation])],
-  ])('is refused if it approves and the row has another %s', async (_, attack) => {
+  ])('is refused if it approves and the row of the evaluation has another %s', async (_, attack) => {
     await attack();
     const before = await lastEntry();
     await expect(decide('approved')).rejects.toThrow(EvidenceBrokenError);
@@ -187,7 +187,7 @@ describe('an act on an evaluation that is not the latest of its agent, after row
     expect(await lastEntry()).toEqual(before);
   });
 
-  test('is refused if the event of the evaluation was changed like the row, and has a matching hash', async () => {
+  test('is refused if the row and the event of the evaluation have the same change, and the hash of the event matches', async () => {
     const [other, otherId] = await createHighRiskAgent();
     await moveEvaluation(otherId);
     // The server has cached the state of the log already. Only the decision below reads this event again.
@@ -219,7 +219,7 @@ describe('an approver whose page showed rows that were changed outside the serve
     sql(`UPDATE countersign.evaluations SET ${column} = $2 WHERE id = $1`, [evaluation, value]);
 
   test.each(['approvals.approve', 'approvals.reject', 'approvals.withdraw'] as const)(
-    'gets an error from %s that names the agent of the log, and nothing is recorded',
+    'gets an error from %s that names the agent in the log, and nothing is recorded',
     async (route) => {
       const approver = await portalClient(server, tenantId, 'approver');
       const [other] = await createHighRiskAgent();
@@ -259,7 +259,7 @@ describe('an approver whose page showed rows that were changed outside the serve
     const seen = await digestShownDuring(approver, setColumn(column, changed), setColumn(column, stored));
     const body = { rationale: 'read it', seen };
     expect((await approver.callRoute('approvals.approve', { params: { evaluation }, body })).status).toBe(409);
-    expect(await reason()).toBe('approval_required');
+    expect(await requestReason()).toBe('approval_required');
   });
 
   test('cannot approve the evaluation if the page showed another sender, time or document', async () => {

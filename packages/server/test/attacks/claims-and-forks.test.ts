@@ -12,8 +12,8 @@ beforeAll(async () => {
 afterEach(() => scenario.undo());
 
 const exportLedger = async (name: string) => {
-  await scenario.run('ledger', 'export', '--workspace', 'victim', '--output', scenario.kept(name));
-  return scenario.kept(name);
+  await scenario.run('ledger', 'export', '--workspace', 'victim', '--output', scenario.auditorFile(name));
+  return scenario.auditorFile(name);
 };
 
 describe('an entry whose actor names another sender', () => {
@@ -40,9 +40,9 @@ describe('an entry whose actor names another sender', () => {
       entries.map((entry, index) => (index === 99 ? { ...entry, recorded_by: 'system:promotion-gate' } : entry)),
     );
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
-    const { workspace, workspaceWithKept, file, python } = await scenario.runChecks('audit', ...CHECKS);
+    const { workspace, workspaceWithKeptCheckpoints, file, python } = await scenario.runChecks('audit', ...CHECKS);
     expect(workspace).toEqual({ status: 1, output: expect.stringMatching(/the stored head: its seal is not valid/) });
-    for (const result of [workspaceWithKept, file, python])
+    for (const result of [workspaceWithKeptCheckpoints, file, python])
       expect(result).toMatchObject({ status: 1, output: expect.stringMatching(/first-audit.*(rewritten|not met)/) });
   });
 });
@@ -59,7 +59,7 @@ describe('a fork: two readers see different histories', () => {
     const { note } = await inTenantTransaction(open.pool, scenario.tenantId, (tx) =>
       ensureCheckpoint(tx, open.signer.keys, { log: 'audit' }, undefined),
     );
-    writeFileSync(scenario.kept('forked'), note);
+    writeFileSync(scenario.auditorFile('forked'), note);
   };
 
   test('comparing the checkpoints reveals two signed roots of the same size', async () => {
@@ -67,11 +67,11 @@ describe('a fork: two readers see different histories', () => {
     const file = await exportLedger('fork.ndjson');
     const both = [
       '--checkpoint',
-      scenario.kept('second-audit'),
+      scenario.auditorFile('second-audit'),
       '--checkpoint',
-      scenario.kept('forked'),
+      scenario.auditorFile('forked'),
       '--key',
-      scenario.kept('vkey'),
+      scenario.auditorFile('vkey'),
     ];
     expect(await scenario.run('ledger', 'verify', '--file', file, ...both)).toEqual({
       status: 1,

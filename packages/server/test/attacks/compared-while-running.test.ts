@@ -22,8 +22,8 @@ describe('the periodic comparison of the tables with the evidence log', () => {
         overview: (await viewer.getResult('overview.read')).differing_rows,
       };
     };
-    const nothing = { warnings: [], metric: '0', overview: [] };
-    expect(await reportedFindings()).toEqual(nothing);
+    const noFindings = { warnings: [], metric: '0', overview: [] };
+    expect(await reportedFindings()).toEqual(noFindings);
     const [{ id }] = (await watching.database.sql<{ id: string }>('SELECT id FROM countersign.agents')) as [{ id: string }];
     await watching.database.sql(`UPDATE countersign.agents SET risk_level = 'high'`);
     const row = { table: 'agents', id, fault: 'its risk level is high, the log says low' };
@@ -38,7 +38,7 @@ describe('the periodic comparison of the tables with the evidence log', () => {
     expect((await reportedFindings()).overview).toHaveLength(2);
     await watching.database.sql(`DELETE FROM countersign.agents WHERE name = 'ghost'`);
     await watching.database.sql(`UPDATE countersign.agents SET risk_level = 'low'`);
-    expect(await reportedFindings()).toEqual(nothing);
+    expect(await reportedFindings()).toEqual(noFindings);
     await watching.stop();
   });
 });

@@ -34,7 +34,7 @@ const putDecision = (seq: number, decision: Decision) =>
     `UPDATE countersign.decisions SET document = $1::text, id = (d ->> 'decision_id')::uuid, response_sha256 = decode(d ->> 'response_sha256', 'hex'),
             allowed = (d ->> 'allowed')::boolean, reason = d ->> 'reason', event = d ->> 'event', agent_id = (d ->> 'agent_id')::uuid,
             evaluation_id = (d ->> 'evaluation_id')::uuid, recorded_at = (d ->> 'timestamp')::timestamptz
-       FROM (SELECT $2::jsonb AS d) AS said WHERE $T AND seq = ${seq}`,
+       FROM (SELECT $2::jsonb AS d) AS replacement WHERE $T AND seq = ${seq}`,
     [JSON.stringify(decision), JSON.stringify(decision)],
   );
 const withDigest = (decision: Decision): Decision => ({ ...decision, response_sha256: decisionDigest(decision, digests) });
@@ -42,13 +42,13 @@ const withDigest = (decision: Decision): Decision => ({ ...decision, response_sh
 test('every tool reports the decisions and the key events as valid when nothing was changed', async () => {
   const results = {
     decisions: await scenario.runChecks('decisions', ...CHECKS),
-    keys: await scenario.runChecks('keys', 'workspace', 'workspaceWithKept'),
+    keys: await scenario.runChecks('keys', 'workspace', 'workspaceWithKeptCheckpoints'),
   };
   for (const result of Object.values(results).flatMap((each) => Object.values(each))) expect(result).toEqual(valid);
 });
 
 /** A different value for every member of a decision except its digest and its signature. */
-const OTHER = {
+const OTHER_VALUES = {
   allowed: true,
   reason: 'all_conditions_met',
   message: 'All good.',
@@ -74,15 +74,15 @@ const OTHER = {
 };
 
 describe('an altered decision', () => {
-  test('OTHER covers every member of a decision except its digest and its signature', async () => {
+  test('OTHER_VALUES covers every member of a decision except its digest and its signature', async () => {
     const names = Object.keys(await decisionAt(2)).filter((name) => !/^(response_sha256|signature.*)$/.test(name));
-    expect(Object.keys(OTHER).sort()).toEqual(names.sort());
+    expect(Object.keys(OTHER_VALUES).sort()).toEqual(names.sort());
   });
 
-  test.each(Object.keys(OTHER))(
+  test.each(Object.keys(OTHER_VALUES))(
     'the digest reveals a changed %s; after rehashing, the HMAC and a kept checkpoint reveal it',
     async (member) => {
-      const altered = { ...(await decisionAt(2)), [member]: OTHER[member as keyof typeof OTHER] };
+      const altered = { ...(await decisionAt(2)), [member]: OTHER_VALUES[member as keyof typeof OTHER_VALUES] };
       await putDecision(2, altered);
       const first = await scenario.runChecks('decisions', 'workspace', 'file', 'python');
       expect(first.workspace).toEqual(broken(/^broken at seq 2: response_sha256 is .* it was altered/));
@@ -91,7 +91,7 @@ describe('an altered decision', () => {
       await putDecision(2, withDigest(altered));
       const second = await scenario.runChecks('decisions', 'workspace', 'file', 'python');
       expect(second.workspace).toEqual(broken(/^broken at seq 2: the signature is not by this key/));
-      // A tenant_id that differs from that of the previous rows is detected without a kept checkpoint.
+      // A tenant_id that differs from the tenant_id of the previous rows is detected without a kept checkpoint.
       const isOtherTenant = member === 'tenant_id';
       expect(second.file).toEqual(broken(isOtherTenant ? OTHER_TENANT : /first-decisions: the first 6 rows make the root/));
       expect(second.python).toEqual(
@@ -156,9 +156,10 @@ describe('a deleted decision that allowed a promotion', () => {
     await scenario.insider.regrow(scenario.tenantId, 'decisions');
     expect(await scenario.runCheck('decisions', 'workspace')).toEqual(broken(/the stored checkpoint of size \d+/));
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
-    const { workspace, workspaceWithKept, file, python } = await scenario.runChecks('decisions', ...CHECKS);
+    const { workspace, workspaceWithKeptCheckpoints, file, python } = await scenario.runChecks('decisions', ...CHECKS);
     expect(workspace).toEqual(broken(/the stored head: its seal is not valid/));
-    for (const result of [workspaceWithKept, file]) expect(result).toEqual(broken(/-decisions: .*(rewritten|cut off)/));
+    for (const result of [workspaceWithKeptCheckpoints, file])
+      expect(result).toEqual(broken(/-decisions: .*(rewritten|cut off)/));
     expect(python).toEqual(broken(/-decisions.*(does not match|cut off)/));
   });
 });
@@ -202,8 +203,8 @@ describe('an attestation', () => {
     return openAttestation(envelope, keys, verifyEd25519, (decision) => decisionDigest(decision, digests));
   };
   const python = (envelope: Envelope) => {
-    writeFileSync(scenario.kept('envelope.json'), JSON.stringify(envelope));
-    return scenario.python('attestation', scenario.kept('envelope.json'), '--key', scenario.kept('vkey'));
+    writeFileSync(scenario.auditorFile('envelope.json'), JSON.stringify(envelope));
+    return scenario.python('attestation', scenario.auditorFile('envelope.json'), '--key', scenario.auditorFile('vkey'));
   };
 
   test('the signature check rejects a replaced or edited payload', async () => {
@@ -291,7 +292,7 @@ describe('the key audit trail', () => {
       await scenario.insider.deleteCheckpoints(scenario.tenantId);
       expect(await scenario.runCheck('keys', 'workspace')).toEqual(broken(/the stored tree of 4 rows: .*rewritten/));
       await scenario.insider.regrow(scenario.tenantId, 'keys');
-      expect(await scenario.runCheck('keys', 'workspaceWithKept')).toEqual(broken(/first-keys: .*rewritten/));
+      expect(await scenario.runCheck('keys', 'workspaceWithKeptCheckpoints')).toEqual(broken(/first-keys: .*rewritten/));
     },
   );
 
@@ -306,8 +307,14 @@ describe('the key audit trail', () => {
     await scenario.insider.regrow(scenario.tenantId, 'keys');
     expect(await scenario.runCheck('keys', 'workspace')).toEqual(broken(/the stored checkpoint of size 4: .*tail was cut off/));
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
-    const { workspace, workspaceWithKept } = await scenario.runChecks('keys', 'workspace', 'workspaceWithKept');
+    const { workspace, workspaceWithKeptCheckpoints } = await scenario.runChecks(
+      'keys',
+      'workspace',
+      'workspaceWithKeptCheckpoints',
+    );
     expect(workspace).toEqual(broken(/the stored head: its seal is not valid/));
-    expect(workspaceWithKept).toEqual(broken(/second-keys: it covers 4 rows, but the log ends after 3: its tail was cut off/));
+    expect(workspaceWithKeptCheckpoints).toEqual(
+      broken(/second-keys: it covers 4 rows, but the log ends after 3: its tail was cut off/),
+    );
   });
 });

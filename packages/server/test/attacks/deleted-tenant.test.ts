@@ -11,50 +11,50 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const { log, lines } = capturedLog();
 let server: TestServer;
-let hiddenId: string;
+let deletedId: string;
 let key: string;
 
 beforeAll(async () => {
   server = await testServer({ log });
-  hiddenId = await server.workspace('hidden');
-  key = await server.key(hiddenId);
+  deletedId = await server.workspace('deleted');
+  key = await server.key(deletedId);
   await server.workspace('other');
   expect((await append()).status).toBe(200);
 });
 
 const append = () => server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' });
-const remove = (table: string, column: string) =>
+const deleteRows = (table: string, column: string) =>
   server.database.sql(
-    `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM countersign.${table} WHERE ${column} = '${hiddenId}'; COMMIT`,
+    `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM countersign.${table} WHERE ${column} = '${deletedId}'; COMMIT`,
   );
 const warnings = async () =>
   ((await (await fetch(`${server.url}/readyz`)).json()) as { warnings?: string[] }).warnings?.join(' ') ?? '';
-const isHiddenWorkspaceLogged = () => lines.some((line) => line.includes('"tenants"') && line.includes(hiddenId));
+const isDeletedWorkspaceLogged = () => lines.some((line) => line.includes('"tenants"') && line.includes(deletedId));
 const backup = (name: string) => runCommand(environmentOf(server), 'backup', '--output', join(scratch, name));
 
-test('a server and `backup` report no workspace while all rows of the table tenants exist', async () => {
+test('a server and `backup` report no missing workspace while all rows of the table tenants exist', async () => {
   await server.compareTables();
   expect(await warnings()).not.toContain('tenants');
   expect(await backup('complete')).toMatchObject({ status: 0 });
 });
 
 test('`backup` and a server that has just started report a workspace whose row in the table tenants was deleted', async () => {
-  await remove('tenants', 'id');
+  await deleteRows('tenants', 'id');
   expect(await backup('incomplete')).toMatchObject({
     status: 1,
-    out: expect.stringContaining(`the row of tenants with the ID ${hiddenId} is missing`),
+    out: expect.stringContaining(`the row of tenants with the ID ${deletedId} is missing`),
   });
   const other = capturedLog();
   const started = await testServer({ database: server.database, log: other.log });
   await started.compareTables();
-  expect(other.lines.some((line) => line.includes('"tenants"') && line.includes(hiddenId))).toBe(true);
+  expect(other.lines.some((line) => line.includes('"tenants"') && line.includes(deletedId))).toBe(true);
   expect(await (await fetch(`${started.url}/readyz`)).text()).toContain('tenants');
 });
 
-test('a server reports a workspace that it has used, even if its rows in tenants, log_heads and ingestion_keys were deleted', async () => {
-  for (const table of ['log_heads', 'key_last_use', 'ingestion_keys']) await remove(table, 'tenant_id');
-  expect(isHiddenWorkspaceLogged()).toBe(false);
+test('a server that has used a workspace reports it even if no row of tenants, log_heads and ingestion_keys has its ID', async () => {
+  for (const table of ['log_heads', 'key_last_use', 'ingestion_keys']) await deleteRows(table, 'tenant_id');
+  expect(isDeletedWorkspaceLogged()).toBe(false);
   await server.compareTables();
-  expect(isHiddenWorkspaceLogged()).toBe(true);
+  expect(isDeletedWorkspaceLogged()).toBe(true);
   expect(await warnings()).toContain('tenants');
 });

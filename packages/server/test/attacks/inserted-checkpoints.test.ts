@@ -46,7 +46,7 @@ afterEach(() => insider.undo());
 
 const signers = () => server.open.signer.keys;
 const origin = () => originOf(tenantId, 'audit');
-const textOf = (size: number, root: Uint8Array, of = origin()) => checkpointText({ origin: of, size, root });
+const textOf = (size: number, root: Uint8Array, forOrigin = origin()) => checkpointText({ origin: forOrigin, size, root });
 const insert = (size: number, root: Uint8Array, note: string) =>
   insider.sql(
     `INSERT INTO countersign.checkpoints (tenant_id, log, size, root, note) VALUES ('${tenantId}', 'audit', $1, $2, $3)`,

@@ -30,7 +30,7 @@ const prefixOf = (text: string) => text.slice('aa_live_'.length, 'aa_live_'.leng
 const hashOf = (secret: string) => hash('sha256', secret, 'buffer');
 const use = (text: string, on = server, path: keyof typeof paths = 'audit') =>
   on.post(paths[path], text, path === 'audit' ? { actor: 'ci', action: 'deployed' } : { name: 'nightly', agent_name: 'bot' });
-const statuses = async (text: string, path: keyof typeof paths = 'audit') => [
+const statusesOnBothServers = async (text: string, path: keyof typeof paths = 'audit') => [
   (await use(text, server, path)).status,
   (await use(text, otherServer, path)).status,
 ];
@@ -48,7 +48,9 @@ const insertUnrecordedKey = (prefix: string) =>
 describe('the server accepts a key only as the key audit trail records it', () => {
   test('rejects an inserted key, which `ledger verify` names and /readyz reports', async () => {
     await insertUnrecordedKey('abcdefabcdef');
-    expect(await statuses(formatIngestionKey({ kind: 'live', prefix: 'abcdefabcdef', secret: SECRET }))).toEqual([401, 401]);
+    expect(await statusesOnBothServers(formatIngestionKey({ kind: 'live', prefix: 'abcdefabcdef', secret: SECRET }))).toEqual([
+      401, 401,
+    ]);
     expect(await verify()).toEqual([
       1,
       expect.stringMatching(/the row abcdefabcdef differs from the trail: the trail has no such key/),
@@ -65,10 +67,12 @@ describe('the server accepts a key only as the key audit trail records it', () =
       [prefixOf(key)],
     );
     await sql('UPDATE countersign.ingestion_keys SET secret_sha256 = $2 WHERE prefix = $1', [prefixOf(key), hashOf(SECRET)]);
-    expect(await statuses(formatIngestionKey({ kind: 'live', prefix: prefixOf(key), secret: SECRET }))).toEqual([401, 401]);
+    expect(await statusesOnBothServers(formatIngestionKey({ kind: 'live', prefix: prefixOf(key), secret: SECRET }))).toEqual([
+      401, 401,
+    ]);
     expect(await verify()).toEqual([1, expect.stringContaining('the hash of its secret is different')]);
     await sql('UPDATE countersign.ingestion_keys SET secret_sha256 = $2 WHERE prefix = $1', [prefixOf(key), row!.secret_sha256]);
-    expect(await statuses(key)).toEqual([200, 200]);
+    expect(await statusesOnBothServers(key)).toEqual([200, 200]);
   });
 
   test.each([
@@ -76,20 +80,20 @@ describe('the server accepts a key only as the key audit trail records it', () =
     ['expiry', `expires_at = now() - interval '1 hour'`, /it expires at .*, the trail says null/],
   ])('ignores a change of the %s in the row, and `ledger verify` reports it', async (_, set, why) => {
     await sql(`UPDATE countersign.ingestion_keys SET ${set} WHERE prefix = $1`, [prefixOf(key)]);
-    expect(await statuses(key)).toEqual([200, 200]);
-    expect(await statuses(key, 'evaluations')).toEqual([401, 401]);
+    expect(await statusesOnBothServers(key)).toEqual([200, 200]);
+    expect(await statusesOnBothServers(key, 'evaluations')).toEqual([401, 401]);
     expect(await verify()).toEqual([1, expect.stringMatching(why)]);
   });
 
   test('rejects a revoked key whose row was replaced by an older row, and refuses to rotate the key', async () => {
     await sql('CREATE TABLE older AS SELECT * FROM countersign.ingestion_keys WHERE prefix = $1', [prefixOf(key)]);
-    expect(await statuses(key)).toEqual([200, 200]);
+    expect(await statusesOnBothServers(key)).toEqual([200, 200]);
     await revokeKey(server.open.pool, tenantId, prefixOf(key), 'operator');
-    expect(await statuses(key)).toEqual([401, 401]);
+    expect(await statusesOnBothServers(key)).toEqual([401, 401]);
     await sql('DELETE FROM countersign.ingestion_keys WHERE prefix = $1', [prefixOf(key)]);
     await sql('INSERT INTO countersign.ingestion_keys SELECT * FROM older');
     await sql('DROP TABLE older');
-    expect(await statuses(key)).toEqual([401, 401]);
+    expect(await statusesOnBothServers(key)).toEqual([401, 401]);
     await expect(rotateKey(server.open.pool, tenantId, prefixOf(key), 'operator')).rejects.toThrow(/was revoked/);
     expect(await verify()).toEqual([1, expect.stringContaining('the trail says that it is revoked')]);
   });
@@ -98,27 +102,27 @@ describe('the server accepts a key only as the key audit trail records it', () =
     ['the size in the head is reduced', `UPDATE countersign.log_heads SET seq = seq - 1`],
     ['the head is deleted', 'DELETE FROM countersign.log_heads'],
   ])('rejects a key that another server has revoked, also while %s', async (_, change) => {
-    const head = `WHERE log = 'keys' AND tenant_id = '${tenantId}'`;
-    expect(await statuses(key)).toEqual([200, 200]);
+    const headCondition = `WHERE log = 'keys' AND tenant_id = '${tenantId}'`;
+    expect(await statusesOnBothServers(key)).toEqual([200, 200]);
     await revokeKey(otherServer.open.pool, tenantId, prefixOf(key), 'operator');
-    await sql(`CREATE TABLE public.genuine AS SELECT * FROM countersign.log_heads ${head}`);
-    await sql(`${change} ${head}`);
+    await sql(`CREATE TABLE public.genuine AS SELECT * FROM countersign.log_heads ${headCondition}`);
+    await sql(`${change} ${headCondition}`);
     expect([await use(key), await use(key, otherServer)]).toMatchObject(
       Array(2).fill({ status: 500, body: { error: 'log_rewritten' } }),
     );
-    await sql(`DELETE FROM countersign.log_heads ${head}`);
+    await sql(`DELETE FROM countersign.log_heads ${headCondition}`);
     await sql('INSERT INTO countersign.log_heads SELECT * FROM public.genuine');
     await sql('DROP TABLE public.genuine');
-    expect(await statuses(key)).toEqual([401, 401]);
+    expect(await statusesOnBothServers(key)).toEqual([401, 401]);
   });
 
   test('rejects a key that another server has revoked, while the head is older than a head that this server has seen', async () => {
-    const head = `WHERE log = 'keys' AND tenant_id = '${tenantId}'`;
+    const headCondition = `WHERE log = 'keys' AND tenant_id = '${tenantId}'`;
     expect((await use(key)).status).toBe(200);
-    await sql(`CREATE TABLE public.older_head AS SELECT * FROM countersign.log_heads ${head}`);
+    await sql(`CREATE TABLE public.older_head AS SELECT * FROM countersign.log_heads ${headCondition}`);
     await revokeKey(otherServer.open.pool, tenantId, prefixOf(key), 'operator');
     await inTenantTransaction(server.open.pool, tenantId, (tx) => readSealedHead(tx, 'keys'));
-    await sql(`DELETE FROM countersign.log_heads ${head}`);
+    await sql(`DELETE FROM countersign.log_heads ${headCondition}`);
     await sql('INSERT INTO countersign.log_heads SELECT * FROM public.older_head');
     await sql('DROP TABLE public.older_head');
     for (const on of [server, otherServer])
@@ -131,7 +135,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
     await expect(rotateKey(server.open.pool, tenantId, prefixOf(key), 'operator')).rejects.toThrow('has no key with the prefix');
     await revokeKey(server.open.pool, tenantId, prefixOf(key), 'operator');
     await sql('INSERT INTO countersign.ingestion_keys SELECT * FROM public.taken');
-    expect(await statuses(key)).toEqual([401, 401]);
+    expect(await statusesOnBothServers(key)).toEqual([401, 401]);
   });
 
   test('revokes a key whose row was deleted while triggers and foreign keys were off', async () => {
@@ -151,12 +155,12 @@ describe('the server accepts a key only as the key audit trail records it', () =
       [prefixOf(key)],
     );
     const rotated = await rotateKey(server.open.pool, tenantId, prefixOf(key), 'operator');
-    expect([await statuses(rotated), await statuses(key)]).toEqual([
+    expect([await statusesOnBothServers(rotated), await statusesOnBothServers(key)]).toEqual([
       [200, 200],
       [401, 401],
     ]);
     await sql('UPDATE countersign.ingestion_keys SET secret_sha256 = $2 WHERE prefix = $1', [prefixOf(key), row!.secret_sha256]);
-    expect([await statuses(rotated), await statuses(key)]).toEqual([
+    expect([await statusesOnBothServers(rotated), await statusesOnBothServers(key)]).toEqual([
       [401, 401],
       [401, 401],
     ]);
@@ -165,7 +169,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
   test('rejects a key that was moved to another workspace', async () => {
     const other = await server.workspace();
     await sql('UPDATE countersign.ingestion_keys SET tenant_id = $2 WHERE prefix = $1', [prefixOf(key), other]);
-    expect(await statuses(key)).toEqual([401, 401]);
+    expect(await statusesOnBothServers(key)).toEqual([401, 401]);
   });
 
   test('responds with 500 to requests of a workspace whose trail has an inserted event, and accepts requests of other workspaces', async () => {
@@ -181,6 +185,6 @@ describe('the server accepts a key only as the key audit trail records it', () =
     ]);
     for (const text of [key, formatIngestionKey({ kind: 'live', prefix: 'fedcbafedcba', secret: SECRET })])
       expect(await use(text)).toMatchObject({ status: 500, body: { error: 'log_rewritten' } });
-    expect(await statuses(another)).toEqual([200, 200]);
+    expect(await statusesOnBothServers(another)).toEqual([200, 200]);
   });
 });

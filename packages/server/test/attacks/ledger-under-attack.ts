@@ -16,12 +16,12 @@ export interface ToolResult {
 }
 
 /**
- * A check of one log. `workspace` checks its database rows, `workspaceWithKept` also compares them with kept checkpoints. `file` compares
- * an export with kept checkpoints, and `python` does the same with the Python verifier.
+ * A check of one log. `workspace` checks its database rows, and `workspaceWithKeptCheckpoints` also compares them with kept checkpoints.
+ * `file` compares an export with kept checkpoints, and `python` does the same with the Python verifier.
  */
 export type Check = (typeof CHECKS)[number];
-/** All checks of a log. For the key audit trail, only `workspace` and `workspaceWithKept` apply. */
-export const CHECKS = ['workspace', 'workspaceWithKept', 'file', 'python'] as const;
+/** All checks of a log. For the key audit trail, only `workspace` and `workspaceWithKeptCheckpoints` apply. */
+export const CHECKS = ['workspace', 'workspaceWithKeptCheckpoints', 'file', 'python'] as const;
 
 /** Number of ledger rows when the first and the second checkpoints were kept. */
 export const ROWS = { first: 120, second: 330 } as const;
@@ -78,7 +78,7 @@ export class LedgerUnderAttack {
     await this.#keep('second');
     await this.append(other, ROWS.second - 2);
     await this.#decide(other, 1);
-    writeFileSync(this.kept('vkey'), (await this.run('signing-key', 'show', '--vkey')).output);
+    writeFileSync(this.auditorFile('vkey'), (await this.run('signing-key', 'show', '--vkey')).output);
   }
 
   /** Appends rows to a ledger, with up to ten concurrent requests. */
@@ -114,7 +114,7 @@ export class LedgerUnderAttack {
   async #keep(name: 'first' | 'second'): Promise<void> {
     for (const log of ['audit', 'decisions', 'keys'])
       writeFileSync(
-        this.kept(`${name}-${log}`),
+        this.auditorFile(`${name}-${log}`),
         (await this.run('ledger', 'checkpoint', '--workspace', 'victim', '--log', log)).output,
       );
   }
@@ -144,14 +144,14 @@ export class LedgerUnderAttack {
   }
 
   /** The path of a file in the auditor's folder. */
-  kept(name: string): string {
+  auditorFile(name: string): string {
     return join(this.folder, name);
   }
 
   /** The options for all kept checkpoints of a log, and the public key. */
-  keptOptions(log: LogName): string[] {
-    const files = [this.kept(`first-${log}`), this.kept(`second-${log}`)];
-    return [...files.flatMap((file) => ['--checkpoint', file]), '--key', this.kept('vkey')];
+  keptCheckpointOptions(log: LogName): string[] {
+    const files = [this.auditorFile(`first-${log}`), this.auditorFile(`second-${log}`)];
+    return [...files.flatMap((file) => ['--checkpoint', file]), '--key', this.auditorFile('vkey')];
   }
 
   /** Runs a command. Returns its exit code and what it wrote to stdout, or to stderr if stdout is empty. */
@@ -163,12 +163,12 @@ export class LedgerUnderAttack {
   /** Runs the checks `names` of a log of the first workspace. The export of the key audit trail cannot be checked here. */
   async runChecks<Name extends Check>(log: LogName, ...names: Name[]): Promise<Record<Name, ToolResult>> {
     const verify = ['ledger', 'verify', '--log', log];
-    const file = this.kept(`${log}.ndjson`);
+    const file = this.auditorFile(`${log}.ndjson`);
     const checks: Record<Check, () => Promise<ToolResult>> = {
       workspace: () => this.run(...verify, '--workspace', 'victim'),
-      workspaceWithKept: () => this.run(...verify, '--workspace', 'victim', ...this.keptOptions(log)),
-      file: () => this.run(...verify, '--file', file, ...this.keptOptions(log)),
-      python: () => this.python(log === 'audit' ? 'ledger' : 'decisions', file, ...this.keptOptions(log)),
+      workspaceWithKeptCheckpoints: () => this.run(...verify, '--workspace', 'victim', ...this.keptCheckpointOptions(log)),
+      file: () => this.run(...verify, '--file', file, ...this.keptCheckpointOptions(log)),
+      python: () => this.python(log === 'audit' ? 'ledger' : 'decisions', file, ...this.keptCheckpointOptions(log)),
     };
     if (names.some((name) => name === 'file' || name === 'python'))
       await this.run('ledger', 'export', '--workspace', 'victim', '--log', log, '--output', file);

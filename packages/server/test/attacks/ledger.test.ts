@@ -22,14 +22,14 @@ async function expectDetected(expected: { workspace: RegExp; kept?: RegExp; file
   const results = await scenario.runChecks('audit', ...CHECKS);
   const { workspace, kept = workspace, file = kept, python = /^broken/ } = expected;
   expect(results.workspace.output).toMatch(workspace);
-  expect(results.workspaceWithKept.output).toMatch(kept);
+  expect(results.workspaceWithKeptCheckpoints.output).toMatch(kept);
   expect(results.file.output).toMatch(file);
   expect(results.python.output).toMatch(python);
-  for (const { status } of [results.workspaceWithKept, results.file, results.python]) expect(status).toBe(1);
+  for (const { status } of [results.workspaceWithKeptCheckpoints, results.file, results.python]) expect(status).toBe(1);
 }
 
 /** A different value of the same type for every member of an entry. */
-const OTHER: Record<string, unknown> = {
+const OTHER_VALUES: Record<string, unknown> = {
   version: 2,
   tenant_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24',
   seq: 151,
@@ -51,19 +51,19 @@ const OTHER: Record<string, unknown> = {
 /** The finding when only the seal of the head reveals an attack. Checking a seal needs the master secret. */
 const NOT_SEALED = /^broken: the stored head: its seal is not valid/;
 
-/** Changes the document of row 150, and its columns with IDs, actor, action, recorder and time. `rehash` also updates its hash. */
-async function changeRow(change: object, rehash: boolean): Promise<void> {
+/** Changes the document of row 150, and its columns with IDs, actor, action, recorder and time. `shouldRehash` also updates its hash. */
+async function changeRow(change: object, shouldRehash: boolean): Promise<void> {
   const [found] = (await sql(
     'SELECT document, encode(row_hash, $1) AS hash FROM countersign.audit_entries WHERE $T AND seq = 150',
     ['hex'],
   )) as unknown as [{ document: string; hash: string }];
   const document = canonicalJson({ ...JSON.parse(found.document), ...change });
-  const hash = rehash ? rowHashOf(document, digests) : found.hash;
+  const hash = shouldRehash ? rowHashOf(document, digests) : found.hash;
   await sql(
     `UPDATE countersign.audit_entries SET document = $1::text, row_hash = decode($2::text, 'hex'), id = (d ->> 'id')::uuid, actor = d ->> 'actor',
             action = d ->> 'action', recorded_by = d ->> 'recorded_by', recorded_at = (d ->> 'recorded_at')::timestamptz,
             trace_id = d ->> 'trace_id', agent_id = (d ->> 'agent_id')::uuid
-       FROM (SELECT $3::jsonb AS d) AS said WHERE $T AND seq = 150`,
+       FROM (SELECT $3::jsonb AS d) AS replacement WHERE $T AND seq = 150`,
     [document, hash, document],
   );
 }
@@ -75,17 +75,17 @@ test('every tool reports the ledger as valid when nothing was changed', async ()
 });
 
 describe('a changed field of a row', () => {
-  test('OTHER covers every member of a row', () => expect(Object.keys(OTHER)).toEqual([...ENTRY_MEMBERS]));
+  test('OTHER_VALUES covers every member of a row', () => expect(Object.keys(OTHER_VALUES)).toEqual([...ENTRY_MEMBERS]));
 
   test.each(ENTRY_MEMBERS.map((member) => [member]))('every tool names the row with a changed %s', async (member) => {
-    await changeRow({ [member]: OTHER[member] }, false);
+    await changeRow({ [member]: OTHER_VALUES[member] }, false);
     await expectDetected({ workspace: /^broken at seq 150: /, python: /^broken at line 150 / });
   });
 
   test.each(
     ENTRY_MEMBERS.filter((member) => !['version', 'tenant_id', 'seq', 'prev_hash'].includes(member)).map((member) => [member]),
   )('the link of the next row reveals a changed %s in a rehashed row', async (member) => {
-    await changeRow({ [member]: OTHER[member] }, true);
+    await changeRow({ [member]: OTHER_VALUES[member] }, true);
     await expectDetected({ workspace: /^broken at seq 151: /, python: /^broken at line 151 / });
   });
 
@@ -135,7 +135,7 @@ describe('removed, inserted and moved rows', () => {
     const entries = await scenario.insider.entries(scenario.tenantId);
     await scenario.insider.rewriteLedger(scenario.tenantId, [
       ...entries.slice(0, 150),
-      { ...entries[150]!, id: OTHER.id as string },
+      { ...entries[150]!, id: OTHER_VALUES.id as string },
       ...entries.slice(150),
     ]);
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
@@ -224,7 +224,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
   const rewrite = async (seq: number, change: Partial<ForgedEntry> = { actor: 'ci:innocent' }) =>
     scenario.insider.rewriteLedger(scenario.tenantId, changed(await scenario.insider.entries(scenario.tenantId), seq, change));
 
-  test('the latest stored checkpoint does not match, and the largest checkpoint that matches narrows the search', async () => {
+  test('the latest stored checkpoint does not match, and the report names the largest checkpoint that matches', async () => {
     await rewrite(200);
     await expectDetected({
       workspace: /the stored checkpoint of size 330: .*the first 120 rows match the stored checkpoint of size 120/,
@@ -297,7 +297,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
       output: expect.stringMatching(/does not match its checkpoint of size 330; `ledger verify` says what is wrong/),
     });
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
-    expect(await checkpoint('--output', scenario.kept('second-audit'))).toEqual({
+    expect(await checkpoint('--output', scenario.auditorFile('second-audit'))).toEqual({
       status: 1,
       output: expect.stringMatching(/the log audit does not continue the checkpoint in ".*second-audit", which was not changed/),
     });
@@ -307,7 +307,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
     const { headers } = await (await scenario.server()).post(paths.promotionCheck, scenario.key, { agent_name: 'bot' });
     await rewrite(200);
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
-    const file = scenario.kept('rewritten.ndjson');
+    const file = scenario.auditorFile('rewritten.ndjson');
     await scenario.run('ledger', 'export', '--workspace', 'victim', '--output', file);
     const head = ['--head', headers.get('countersign-checkpoint')!];
     expect(await scenario.run('ledger', 'verify', '--file', file, ...head)).toEqual({

@@ -14,8 +14,8 @@ import { revokeKey } from '../../src/workspace/ingestion-keys.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { Insider } from './insider.ts';
 
-/** Longer than the interval at which a server looks at the memory folder. */
-const LOOK_AGAIN_MS = 1_100;
+/** Longer than the interval at which a server checks the memory folder for changes. */
+const RECHECK_MS = 1_100;
 
 const memoryDir = mkdtempSync(join(tmpdir(), 'countersign-older-memory-'));
 afterAll(() => rmSync(memoryDir, { recursive: true, force: true }));
@@ -23,10 +23,10 @@ const openStore = () => openMemoryFolder({ memoryDir, isMemoryDirConfigured: tru
 
 let first: TestServer;
 let second: TestServer;
-/** A server that has seen the same records as the first server, and does not look at the memory folder again. */
-let late: TestServer;
-/** A second server that does not look at the memory folder again. */
-let lagging: TestServer;
+/** A server that has seen the same records as the first server, and does not check the memory folder for changes. */
+let stale: TestServer;
+/** Another server like `stale`. */
+let otherStale: TestServer;
 let insider: Insider;
 let tenantId: string;
 let key: string;
@@ -52,16 +52,16 @@ async function rollBack(): Promise<void> {
 beforeAll(async () => {
   first = await testServer({ checkpointSeconds: undefined });
   second = await testServer({ checkpointSeconds: undefined, database: first.database });
-  late = await testServer({ checkpointSeconds: undefined, database: first.database });
+  stale = await testServer({ checkpointSeconds: undefined, database: first.database });
   for (const server of [first, second]) setHeadStore(server.open.pool, openStore());
-  lagging = await testServer({ checkpointSeconds: undefined, database: first.database });
-  for (const server of [late, lagging]) setHeadStore(server.open.pool, { ...openStore(), hasChanged: () => false });
+  otherStale = await testServer({ checkpointSeconds: undefined, database: first.database });
+  for (const server of [stale, otherStale]) setHeadStore(server.open.pool, { ...openStore(), hasChanged: () => false });
   tenantId = await first.workspace('rolled back');
   key = await first.key(tenantId);
   expect((await first.post(paths.evaluations, key, evaluation(95))).status).toBe(200);
   expect((await append(first)).status).toBe(200);
   expect((await check(first)).body.allowed).toBe(true);
-  for (const server of [late, lagging]) await sign(server, 'audit');
+  for (const server of [stale, otherStale]) await sign(server, 'audit');
   await first.database.sql('ALTER TABLE countersign.evidence_events DISABLE TRIGGER ALL');
   insider = await Insider.open(first.database);
   expect((await second.post(paths.evaluations, key, evaluation(1))).status).toBe(200);
@@ -75,26 +75,26 @@ test('a server signs no checkpoint of a log that is shorter than a checkpoint of
   for (const log of ['audit', 'evidence'] as const) await expect(sign(first, log)).rejects.toThrow(/an older state was restored/);
 });
 
-test('a server neither appends to nor decides on a log that is shorter than a checkpoint of another server', async () => {
-  await sleep(LOOK_AGAIN_MS);
+test('a server neither appends to a log that is shorter than a checkpoint of another server, nor makes decisions from it', async () => {
+  await sleep(RECHECK_MS);
   expect(errorOf(await append(first))).toEqual(REJECTED);
   expect(errorOf(await check(first))).toEqual(REJECTED);
 });
 
-test('a server signs no checkpoint of a fork that has outgrown the checkpoint of another server, and then refuses the log', async () => {
-  for (let count = 0; count < 6; count += 1) expect((await append(late)).status).toBe(200);
-  await expect(sign(late, 'audit')).rejects.toThrow(/it does not continue the \d+ rows known before/);
-  expect(errorOf(await append(late))).toEqual(REJECTED);
-  expect(await (await fetch(`${late.url}/readyz`)).text()).toContain('logs refused: 1');
+test('a server signs no checkpoint of a fork with more rows than the checkpoint of another server, and then refuses the log', async () => {
+  for (let count = 0; count < 6; count += 1) expect((await append(stale)).status).toBe(200);
+  await expect(sign(stale, 'audit')).rejects.toThrow(/it does not continue the \d+ rows known before/);
+  expect(errorOf(await append(stale))).toEqual(REJECTED);
+  expect(await (await fetch(`${stale.url}/readyz`)).text()).toContain('logs refused: 1');
 });
 
-test('a server still refuses a fork after the commit of a transaction that has read the fork earlier', async () => {
-  for (let count = 0; count < 6; count += 1) expect((await append(lagging)).status).toBe(200);
-  await inTenantTransaction(lagging.open.pool, tenantId, async (tx) => {
+test('a server that refuses a fork still refuses it after the commit of a transaction that read the fork before the refusal', async () => {
+  for (let count = 0; count < 6; count += 1) expect((await append(otherStale)).status).toBe(200);
+  await inTenantTransaction(otherStale.open.pool, tenantId, async (tx) => {
     await readSealedHead(tx, 'audit');
-    await expect(sign(lagging, 'audit')).rejects.toThrow(/it does not continue the \d+ rows known before/);
+    await expect(sign(otherStale, 'audit')).rejects.toThrow(/it does not continue the \d+ rows known before/);
   });
-  expect(errorOf(await append(lagging))).toEqual(REJECTED);
+  expect(errorOf(await append(otherStale))).toEqual(REJECTED);
 });
 
 test('a server does not accept a key that another server has revoked, after the revocation was rolled back', async () => {
@@ -113,15 +113,15 @@ test('a server does not accept a key that another server has revoked, after the 
     await sql(`DELETE FROM countersign.${table} WHERE tenant_id = $1`, [tenantId]);
     await sql(`INSERT INTO countersign.${table} SELECT * FROM before.revoked_${table}`);
   }
-  await sleep(LOOK_AGAIN_MS);
+  await sleep(RECHECK_MS);
   expect(errorOf(await use())).toEqual(REJECTED);
 });
 
 test('a server accepts no key while the key audit trail contradicts the checkpoint of another server', async () => {
   const { sql } = first.database;
-  const id = await late.workspace('forked keys');
-  const other = await late.key(id);
-  const use = () => late.post(paths.audit, other, { actor: 'ci', action: 'deployed' });
+  const id = await stale.workspace('forked keys');
+  const other = await stale.key(id);
+  const use = () => stale.post(paths.audit, other, { actor: 'ci', action: 'deployed' });
   const signKeys = (server: TestServer) => makeCheckpoint(server.open.pool, id, server.open.signer.keys, { log: 'keys' });
   expect((await use()).status).toBe(200);
   for (const table of ['key_events', 'ingestion_keys', 'log_heads', 'checkpoints']) {
@@ -134,9 +134,9 @@ test('a server accepts no key while the key audit trail contradicts the checkpoi
     await sql(`DELETE FROM countersign.${table} WHERE tenant_id = $1`, [id]);
     await sql(`INSERT INTO countersign.${table} SELECT * FROM before.forked_${table}`);
   }
-  for (let count = 0; count < 3; count += 1) await late.key(id); // The fork now has more events than the checkpoint.
+  for (let count = 0; count < 3; count += 1) await stale.key(id); // The fork now has more events than the checkpoint.
   expect((await use()).status).toBe(200);
-  await expect(signKeys(late)).rejects.toThrow(/it does not continue the \d+ rows known before/);
+  await expect(signKeys(stale)).rejects.toThrow(/it does not continue the \d+ rows known before/);
   expect(errorOf(await use())).toEqual(REJECTED);
 });
 
@@ -150,7 +150,7 @@ test('a server continues a log after another server has appended to it and store
     await Promise.all(Array.from({ length: entries }, () => appendTo(second)));
     await signFor(second);
     expect((await appendTo(second)).status).toBe(200);
-    await sleep(LOOK_AGAIN_MS);
+    await sleep(RECHECK_MS);
     expect((await appendTo(first)).status).toBe(200);
   }
   expect((await signFor(first)).size).toBe(308);

@@ -36,7 +36,7 @@ const sql = <Row extends QueryResultRow>(statement: string) =>
 const dropAfter = (days: number) =>
   dropDueRecords(pool, tenantId, { now: new Date(Date.now() + days * 86_400_000).toISOString() });
 
-const NEWEST = `$T AND action = 'retention.changed' AND recorded_by = 'operator'
+const NEWEST_CHANGE = `$T AND action = 'retention.changed' AND recorded_by = 'operator'
   AND seq = (SELECT max(seq) FROM countersign.audit_entries WHERE $T AND action = 'retention.changed' AND recorded_by = 'operator')`;
 
 describe('after an attacker deletes the newest retention period in the database, so that an older and shorter one would apply,', () => {
@@ -54,20 +54,20 @@ describe('after an attacker deletes the newest retention period in the database,
     [
       "changes the column `action` of the period's ledger entry",
       BrokenSealError,
-      `UPDATE countersign.audit_entries SET action = 'x' WHERE ${NEWEST}`,
+      `UPDATE countersign.audit_entries SET action = 'x' WHERE ${NEWEST_CHANGE}`,
     ],
     [
       "changes the column `recorded_by` of the period's ledger entry",
       BrokenSealError,
-      `UPDATE countersign.audit_entries SET recorded_by = 'key:0123456789ab' WHERE ${NEWEST}`,
+      `UPDATE countersign.audit_entries SET recorded_by = 'key:0123456789ab' WHERE ${NEWEST_CHANGE}`,
     ],
     [
       "changes the period's whole ledger entry",
       LogRewrittenError,
       `UPDATE countersign.audit_entries SET action = 'retention-changed', document = replace(document, 'retention.changed', 'retention-changed')
-        WHERE ${NEWEST}`,
+        WHERE ${NEWEST_CHANGE}`,
     ],
-    ["deletes the period's ledger entry", LogRewrittenError, `DELETE FROM countersign.audit_entries WHERE ${NEWEST}`],
+    ["deletes the period's ledger entry", LogRewrittenError, `DELETE FROM countersign.audit_entries WHERE ${NEWEST_CHANGE}`],
   ])('and %s, the server drops nothing', async (_, reason, attack) => {
     if (attack !== undefined) await sql(attack);
     await expect(dropAfter(2)).rejects.toThrow(reason);
@@ -81,18 +81,18 @@ test('an admin cannot set a period after the newest one was deleted and its entr
   await keepFor(null);
   await sql('CREATE TABLE IF NOT EXISTS public.taken AS SELECT * FROM countersign.retention_periods WHERE $T AND number = 2');
   await sql('DELETE FROM countersign.retention_periods WHERE $T AND number = 2');
-  await sql(`UPDATE countersign.audit_entries SET action = 'x' WHERE ${NEWEST}`);
+  await sql(`UPDATE countersign.audit_entries SET action = 'x' WHERE ${NEWEST_CHANGE}`);
   await expect(keepFor(365)).rejects.toThrow(BrokenSealError);
   await sql(`UPDATE countersign.audit_entries SET action = 'retention.changed' WHERE $T AND action = 'x'`);
   await sql('INSERT INTO countersign.retention_periods SELECT * FROM public.taken');
   await keepFor(365);
-  const [entry] = await sql<{ document: string }>(`SELECT document FROM countersign.audit_entries WHERE ${NEWEST}`);
+  const [entry] = await sql<{ document: string }>(`SELECT document FROM countersign.audit_entries WHERE ${NEWEST_CHANGE}`);
   expect(JSON.parse(entry!.document).metadata.before).toEqual({ trace_days: null, telemetry_days: null });
   await server.post(paths.traces, key, { trace_id: 'run-1', agent_name: 'bot', outcome: 'success', spans: [] });
   expect(await dropAfter(400)).toMatchObject({ traces: 1 });
 });
 
-test('an admin cannot change a period that is not in the ledger', async () => {
+test('an admin cannot set a period while the ledger has no entry of the stored period', async () => {
   await append('deployed');
   const [entry] = await sql<{ seq: number }>(`SELECT seq FROM countersign.audit_entries WHERE $T AND action = 'deployed'`);
   const period = { since: new Date().toISOString(), traceDays: 1, telemetryDays: null };
@@ -112,7 +112,7 @@ describe('retention drops nothing', () => {
     expect(await sql('SELECT trace_id FROM countersign.traces WHERE $T')).toEqual([{ trace_id: 'run-1' }]);
   };
 
-  test('for a sealed period whose ledger entry was replaced by another entry in an accepted restore', async () => {
+  test("for a sealed period if the ledger has another entry with the seq of the period's entry, as after an accepted restore", async () => {
     await append('deployed');
     const [entry] = await sql<{ seq: number }>(`SELECT seq FROM countersign.audit_entries WHERE $T AND action = 'deployed'`);
     const period = { since: new Date().toISOString(), traceDays: 1, telemetryDays: null };
@@ -175,18 +175,18 @@ describe('after an attacker changes the rows that determine what is deleted,', (
         WHERE a.$T AND ta.tenant_id = a.tenant_id AND tb.tenant_id = a.tenant_id AND b.tenant_id = a.tenant_id
           AND ta.id = a.trace AND tb.id = b.trace AND ta.trace_id = 'run-a' AND tb.trace_id = 'run-b'`);
     };
-    const SAME_PLACE = 'segment = b.segment, segment_offset = b.segment_offset, segment_length = b.segment_length';
-    const WITHOUT_PLACE = `segment = NULL, segment_offset = NULL, segment_length = NULL, document = '{}'`;
+    const OTHER_DOCUMENT = 'segment = b.segment, segment_offset = b.segment_offset, segment_length = b.segment_length';
+    const DOCUMENT_IN_ROW = `segment = NULL, segment_offset = NULL, segment_length = NULL, document = '{}'`;
 
     test.each([
-      ['it has the place of the document of another run', SAME_PLACE, 'its document is not the one that the trace log records'],
-      ['it has a short document instead of a place', WITHOUT_PLACE, 'its document is not the one that the trace log records'],
+      ['refers to the document of another run', OTHER_DOCUMENT, 'its document is not the one that the trace log records'],
+      ['contains another, short document', DOCUMENT_IN_ROW, 'its document is not the one that the trace log records'],
       [
-        'it has a range outside the segment',
+        'has a range outside the segment',
         'segment_offset = a.segment_length',
         'its document is not the one that the trace log records',
       ],
-    ])('erasure and retention change no document if the row was changed: %s', async (_, columns, message) => {
+    ])('erasure and retention change no document if the row of the submission %s', async (_, columns, message) => {
       await keepFor(1);
       for (const traceId of ['run-a', 'run-b']) await sendTrace(traceId, { metadata });
       const before = await segments();
@@ -220,7 +220,7 @@ describe('after an attacker changes the rows that determine what is deleted,', (
     for (let number = 0; number < 30; number += 1) await sendTrace(`before-${number}`);
     await sendTrace('run-a');
     await sleep(50);
-    const bound = Date.now();
+    const boundMs = Date.now();
     await sleep(50);
     for (let number = 0; number < 30; number += 1) await sendTrace(`later-${number}`);
     await sendTrace('run-a', { metadata: { second: 1 } });
@@ -228,7 +228,7 @@ describe('after an attacker changes the rows that determine what is deleted,', (
     await sql(`UPDATE countersign.trace_submissions AS late SET received_at = first.received_at
       FROM countersign.trace_submissions AS first
       WHERE first.tenant_id = late.tenant_id AND first.trace = late.trace AND first.number = 1 AND late.$T AND late.number = 2`);
-    const now = new Date(bound + 86_400_000).toISOString();
+    const now = new Date(boundMs + 86_400_000).toISOString();
     await expect(dropDueRecords(pool, tenantId, { now })).rejects.toThrow(/received_at is .*, the trace log says /);
     expect(await storedTraceIds()).toHaveLength(61);
     await sql(`UPDATE countersign.trace_submissions SET received_at = '${genuine!.at}' WHERE $T AND number = 2`);
@@ -236,11 +236,11 @@ describe('after an attacker changes the rows that determine what is deleted,', (
     expect(await storedTraceIds()).toHaveLength(31);
   });
 
-  test.each(['-', '+'])('retention drops no trace whose received_at was changed by %s1 ms', async (sign) => {
+  test.each(['-', '+'])('retention drops nothing if the received_at of one submission was changed by %s1 ms', async (sign) => {
     await keepFor(1);
     for (let number = 0; number < 20; number += 1) await sendTrace(`run-${number}`);
-    const changed = `$T AND trace = (SELECT id FROM countersign.traces WHERE $T AND trace_id = 'run-10')`;
-    await sql(`UPDATE countersign.trace_submissions SET received_at = received_at ${sign} interval '1 ms' WHERE ${changed}`);
+    const ofRun10 = `$T AND trace = (SELECT id FROM countersign.traces WHERE $T AND trace_id = 'run-10')`;
+    await sql(`UPDATE countersign.trace_submissions SET received_at = received_at ${sign} interval '1 ms' WHERE ${ofRun10}`);
     await expect(dropAfter(2)).rejects.toThrow(/submission 1: received_at is .*, the trace log says /);
     expect(await storedTraceIds()).toHaveLength(20);
   });
@@ -254,7 +254,7 @@ describe('after an attacker changes the rows that determine what is deleted,', (
     expect(await storedTraceIds()).toEqual(['run-a']);
   });
 
-  test('retention and erasure delete nothing if the event of the trace was changed too', async () => {
+  test('retention and erasure delete nothing if the trace and its event were both changed', async () => {
     await keepFor(1);
     await sendTrace('run-a');
     await sql(`UPDATE countersign.traces SET trace_id = 'run-b' WHERE $T`);

@@ -189,7 +189,7 @@ describe('an older state restored with its valid seals', () => {
     for (let count = 0; count < 4; count += 1) await append(key);
   });
 
-  test('is refused by a server that has read later rows, also after another server has extended it beyond them', async () => {
+  test('is refused by a server that has read later rows, even after another server has appended more rows than were removed', async () => {
     await insider.sql(
       `DELETE FROM countersign.audit_entries WHERE $T AND seq > (SELECT seq FROM backup WHERE log = 'audit')`,
       tenantId,

@@ -28,11 +28,11 @@ afterEach(() => {
 
 const sql = (statement: string, values: unknown[] = []) => server.database.sql(statement, values);
 const browserOf = (token: string) => new Browser(server, `countersign=${token}`);
-const show = (browser: Browser) => browser.call('GET', '/session');
+const readSession = (browser: Browser) => browser.call('GET', '/session');
 const signIn = (email: string, password: string) => new Browser(server).call('POST', '/session', { email, password });
 const membersOf = (browser: Browser) => browser.call('GET', `/workspaces/${tenantId}/members`);
 const tokenOf = (path: string) => path.slice(path.indexOf('#') + 1);
-const linkFor = (token: string) => new Browser(server).call('POST', '/links/show', { token });
+const openLink = (token: string) => new Browser(server).call('POST', '/links/show', { token });
 
 /** Expects that the server's log names exactly the rows with these keys. Also expects that the metric is not 0 and that /readyz warns. */
 async function expectReport(table: string, keys: Record<string, string>[]): Promise<void> {
@@ -55,7 +55,7 @@ describe('the server accepts only sessions that it started', () => {
     const { token, tokenSha256 } = newToken();
     const id = randomUUID();
     await insertRow(server.database, 'sessions', session(tokenSha256, admin.id, id));
-    expect((await show(browserOf(token))).status).toBe(401);
+    expect((await readSession(browserOf(token))).status).toBe(401);
     expect((await membersOf(browserOf(token))).status).toBe(401);
     await expectReport('sessions', [{ id }]);
   });
@@ -71,10 +71,10 @@ describe('the server accepts only sessions that it started', () => {
     ]) {
       const victim = await createPerson(server);
       await sql(`UPDATE countersign.sessions SET ${set} WHERE person_id = $1`, [victim.id]);
-      expect([set, (await show(victim.browser)).status]).toEqual([set, 401]);
+      expect([set, (await readSession(victim.browser)).status]).toEqual([set, 401]);
     }
-    expect((await show(browserOf(token))).status).toBe(401);
-    expect((await show(mine.browser)).status).toBe(200);
+    expect((await readSession(browserOf(token))).status).toBe(401);
+    expect((await readSession(mine.browser)).status).toBe(200);
   });
 
   test('rejects a session that a trigger assigns to another person', async () => {
@@ -82,7 +82,7 @@ describe('the server accepts only sessions that it started', () => {
       $$BEGIN NEW.person_id := '${admin.id}'; RETURN NEW; END$$`);
     await sql('CREATE TRIGGER steer BEFORE INSERT ON countersign.sessions FOR EACH ROW EXECUTE FUNCTION public.steer()');
     try {
-      expect((await show((await createPerson(server)).browser)).status).toBe(401);
+      expect((await readSession((await createPerson(server)).browser)).status).toBe(401);
     } finally {
       await sql('DROP TRIGGER steer ON countersign.sessions');
       await sql('DROP FUNCTION public.steer');
@@ -100,7 +100,7 @@ describe('the server signs in only accounts that it wrote', () => {
     ]);
     const refused = await signIn(victim.email, 'chosen by the attacker');
     expect([refused.status, refused.body.error]).toEqual([401, 'sign_in_failed']);
-    expect((await show(victim.browser)).status).toBe(401);
+    expect((await readSession(victim.browser)).status).toBe(401);
     await expectReport('people', [{ id: victim.id }]);
 
     const [mine, theirs] = [await createPerson(server), await createPerson(server, { [tenantId]: 'admin' })];
@@ -133,7 +133,7 @@ describe('the server accepts only one-time links that it made', () => {
       };
       const moments = { created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` };
       await insertRow(server.database, 'one_time_links', { ...row, ...moments });
-      expect((await linkFor(token)).status).toBe(410);
+      expect((await openLink(token)).status).toBe(410);
       const used = await new Browser(server).call('POST', '/links/reset-password', { token, password: 'chosen by the attacker' });
       expect(used.status).toBe(410);
     }
@@ -153,12 +153,12 @@ describe('the server accepts only one-time links that it made', () => {
     ].entries()) {
       const invited = { email: `invited-${index}@example.com`, role: 'viewer' as const };
       const { id, path } = await inviteMember(server.open.pool, tenantId, invited, 'operator');
-      expect((await linkFor(tokenOf(path))).status).toBe(200);
+      expect((await openLink(tokenOf(path))).status).toBe(200);
       await sql(`UPDATE countersign.one_time_links SET ${set} WHERE id = $1`, [id]);
-      expect([set, (await linkFor(tokenOf(path))).status]).toEqual([set, 410]);
+      expect([set, (await openLink(tokenOf(path))).status]).toEqual([set, 410]);
     }
     const { path } = await createWorkspaceSetUpLink(server.open.pool, tenantId);
-    expect((await linkFor(tokenOf(path))).status).toBe(200);
+    expect((await openLink(tokenOf(path))).status).toBe(200);
   });
 
   test('rejects the withdrawal of a changed invitation and keeps its row', async () => {
@@ -182,7 +182,7 @@ describe('the server accepts only memberships that it wrote', () => {
       },
     });
     expect((await membersOf(outsider.browser)).status).toBe(404);
-    expect((await show(outsider.browser)).body.memberships).toEqual([]);
+    expect((await readSession(outsider.browser)).body.memberships).toEqual([]);
     await expectReport('memberships', [{ personId: outsider.id }]);
 
     viewer = await createPerson(server, { [tenantId]: 'viewer' });

@@ -140,7 +140,7 @@ describe('`ledger verify --log audit` compares decision keys with the audit ledg
     expect(await verify('rotated')).toEqual([1, expect.stringContaining(`${first.key_id} differs from the log: it was retired`)]);
   });
 
-  test('names a workspace whose only decision key was deleted; no decision is made and no key added until the row is restored', async () => {
+  test('names a workspace whose only decision key was deleted; until it is restored, decisions and rotations fail', async () => {
     const tenant = await server.workspace('keyless');
     const sender = await server.key(tenant);
     const ask = () => server.post(paths.promotionCheck, sender, { agent_name: 'bot' });
@@ -163,7 +163,7 @@ describe('`ledger verify --log audit` compares decision keys with the audit ledg
     expect(await verify('keyless')).toEqual([0, expect.stringMatching(/^valid/)]);
   });
 
-  test('ignores an entry with the action of a rotation if a sender sent the entry', async () => {
+  test('ignores an entry with the action decision_key.rotated that a sender sent', async () => {
     const sender = await server.key(await server.workspace('imitated'), ['audit']);
     const entry = { actor: 'ci', action: 'decision_key.rotated', metadata: { key_id: 'dk_000000000000', signing: null } };
     expect((await server.post(paths.audit, sender, entry)).status).toBe(200);
@@ -201,7 +201,7 @@ describe('an attacker without the master secret', () => {
       await sql(`CREATE TABLE kept_${table} AS TABLE countersign.${table}`);
   });
 
-  test("cannot reseal the instance's row with another secret: commands then exit with the code of wrong_secret", async () => {
+  test('cannot use a row of the instance that is sealed with another secret: commands exit with the code of wrong_secret', async () => {
     const { signingKey } = server.open.secrets;
     const { master, signing } = fingerprints({ masterSecret: new Uint8Array(otherSecret), signingKey });
     const [{ id }] = (await sql('SELECT id FROM countersign.instance')) as [{ id: string }];
@@ -229,7 +229,7 @@ describe('an attacker without the master secret', () => {
     expect((await command('workspace', 'list')).status).toBe(0);
   });
 
-  test('cannot give the instance a new identity by deleting its row and keys; a command restores keys if only they are gone', async () => {
+  test('cannot give the instance a new identity by deleting its row and signing keys; a command restores keys if the row exists', async () => {
     const keys = async () =>
       (await server.database.sql<{ kid: string }>('SELECT kid FROM countersign.signing_keys')).map(({ kid }) => kid);
     const listed = await keys();

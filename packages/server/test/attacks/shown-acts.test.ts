@@ -67,7 +67,7 @@ describe('the page of an approval', () => {
     expect((await readApproval()).altered).toContain('entry 2 is not the one that its head covers');
   });
 
-  test('has a warning about the last approved evaluation, which it shows too', async () => {
+  test('has a separate warning about the approval of the last approved evaluation', async () => {
     await decide('approved');
     evaluation = await evaluate();
     expect((await readApproval()).last_approved!.altered).toBeNull();

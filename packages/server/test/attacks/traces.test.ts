@@ -145,7 +145,7 @@ describe('the trace log', () => {
     expect(out).toContain(`the table traces: the row ${(body as { id: string }).id} differs from the log`);
   });
 
-  test('`ledger verify` also names a row after the first page: the 101st trace (100 a page), the 51st submission (50 a page)', async () => {
+  test('`ledger verify` also names rows after the first page: the 101st trace and the 51st submission', async () => {
     const traces = await Promise.all(Array.from({ length: 101 }, (_, index) => send(`run-${index}`)));
     const ids = traces.map(({ body }) => (body as { id: string }).id).sort();
     expect(await verify()).toEqual([0, expect.stringMatching(/^valid: \d+ entries/)]);
@@ -293,9 +293,9 @@ describe('the trace log', () => {
     // A separate database: otherwise every verification would include the workspaces of the other tests.
     const watching = await testServer({ checkpointSeconds: undefined, log });
     const watched = await watching.workspace();
-    const itsKey = await watching.key(watched, ['telemetry']);
+    const watchedKey = await watching.key(watched, ['telemetry']);
     const record = async (trace_id: string): Promise<string> =>
-      (await watching.post(paths.traces, itsKey, { trace_id, agent_name: 'bot', outcome: 'failure', ...DETAILS })).body.id;
+      (await watching.post(paths.traces, watchedKey, { trace_id, agent_name: 'bot', outcome: 'failure', ...DETAILS })).body.id;
     const [id, other] = [await record('run-1'), await record('run-2')];
     const viewer = await portalClient(watching, watched, 'viewer');
     const rowsOfRun = async (trace: string) => (await viewer.getResult('runs.trace', { params: { trace } })).differing_rows;
@@ -329,7 +329,7 @@ describe('the trace log', () => {
   });
 
   test('verifyTraces returns at most 20 findings, even if the log itself is not valid', async () => {
-    await Promise.all(Array.from({ length: 30 }, (_, place) => send(`run-${place}`)));
+    await Promise.all(Array.from({ length: 30 }, (_, index) => send(`run-${index}`)));
     await sql('UPDATE countersign.trace_submissions SET recorded_by = $1 WHERE tenant_id = $2', ['operator', tenantId]);
     expect((await verifyTraces(server.open.pool, tenantId)).findings).toHaveLength(20);
     await sql(`UPDATE countersign.log_heads SET seq = seq + 1 WHERE tenant_id = $1 AND log = 'traces'`, [tenantId]);

@@ -90,8 +90,8 @@ describe('the periodic verification of the logs', () => {
     const { value } = row!;
     const write = (to: string) =>
       server.database.sql(`UPDATE countersign.${table} SET ${column} = $2 WHERE tenant_id = $1 AND ${condition}`, [tenantId, to]);
-    const nothing = { warnings: [], metric: '0', overview: [] };
-    expect(await reportedFindings()).toEqual(nothing);
+    const noFindings = { warnings: [], metric: '0', overview: [] };
+    expect(await reportedFindings()).toEqual(noFindings);
     lines.length = 0;
     expect(change(value)).not.toBe(value);
     await write(change(value));
@@ -101,13 +101,13 @@ describe('the periodic verification of the logs', () => {
     const reported = lines.map((line) => JSON.parse(line)).filter(({ fault }) => fault !== undefined);
     expect(reported).toEqual(findings.map((finding) => expect.objectContaining({ ...finding, tenantId, level: 50 })));
     await write(value);
-    expect(await reportedFindings()).toEqual(nothing);
+    expect(await reportedFindings()).toEqual(noFindings);
   });
 
-  test('reports a log that contradicts a checkpoint, although rows of a table differ from the log too', async () => {
+  test('reports that a log contradicts a checkpoint, in addition to rows of a table that differ from the log', async () => {
     const findings = [{ table: 'evaluations', id: 'e-1', fault: 'its row is gone' }];
     const report = { tenantId, entries: 1, head: null, firstBad: undefined, findings };
-    const contradicting = async (source: string): Promise<unknown[]> => {
+    const findingsFor = async (source: string): Promise<unknown[]> => {
       const contradiction = { source, size: 1, reason: 'differs' };
       const verify = async (): Promise<LogReport> => ({ ...report, contradiction });
       const watch = watchLogs(server.open, pino({ level: 'silent' }), { logs: ['evidence'], verify });
@@ -116,8 +116,8 @@ describe('the periodic verification of the logs', () => {
       return [...watch.findings.of(tenantId)];
     };
     const checkpoint = { table: 'evidence_events', id: 'checkpoint 1', fault: 'differs' };
-    expect(await contradicting('checkpoint 1')).toEqual([checkpoint, ...findings]);
-    expect(await contradicting('the table evaluations')).toEqual(findings);
+    expect(await findingsFor('checkpoint 1')).toEqual([checkpoint, ...findings]);
+    expect(await findingsFor('the table evaluations')).toEqual(findings);
   });
 
   test('reports the other logs when one log cannot be verified, and keeps the earlier findings about that log', async () => {
