@@ -40,7 +40,7 @@ export async function freePort(host: string): Promise<number> {
   }
 }
 
-/** Listens for a moment. Returns the error if that is not possible. */
+/** Listens for a moment. Returns the error if listening fails. */
 async function listenOnce({ host, port }: Address): Promise<Error | undefined> {
   const server = createServer();
   const fault = await new Promise<Error | undefined>((resolve) => {

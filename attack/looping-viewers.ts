@@ -23,7 +23,7 @@ async function storeLargeEntries(target: Target): Promise<void> {
   caller.close();
 }
 
-/** In an earlier version, 64 viewers of one workspace caused 503 responses in the portal of another. */
+/** Viewers of one workspace must not cause 503 responses in the portal of another workspace. */
 export const loopingViewers: Attack = {
   what: `${VIEWERS} connections of one portal session that load lists and exports without pause`,
   bounds: { memoryMiB: 1024 },

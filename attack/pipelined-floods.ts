@@ -51,7 +51,7 @@ function sendUntilClosed(target: Address, text: string, endsAt: number): Promise
   });
 }
 
-/** Few connections that each send many requests. In an earlier version, 1.4 MB of such requests crashed the server. */
+/** Few connections that each send many requests. */
 export const pipelinedFlood: Attack = {
   what: '20 connections, each with 1,700 GETs without a credential in one write',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },

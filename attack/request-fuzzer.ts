@@ -72,9 +72,11 @@ function requestTemplates(): RequestTemplate[] {
   const documented = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods).flatMap(([method, { requestBody, parameters = [] }]) => {
       const examples = Object.values<Json>(requestBody?.content['application/json'].examples ?? {}).map(({ value }) => value);
-      const inQuery = parameters.filter((each: Json) => each.in === 'query').map((each: Json) => [each.name, each.schema]);
+      const queryParameters = parameters
+        .filter((each: Json) => each.in === 'query')
+        .map((each: Json) => [each.name, each.schema]);
       const bodies = examples.length > 0 ? examples : [requestBody === undefined ? undefined : SPANS];
-      const query = Object.fromEntries(inQuery);
+      const query = Object.fromEntries(queryParameters);
       return bodies.map((body): RequestTemplate => ({ method: method.toUpperCase(), path, body, query }));
     }),
   );
@@ -143,11 +145,11 @@ export class RequestFuzzer {
 
   #path({ path, query }: RequestTemplate): string {
     const random = this.#random;
-    const filled = path
+    const filledPath = path
       .replace(':workspace', random.chance(0.95) ? this.#subject.tenantId : 'nothing')
       .replace(/:(\w+)|\{(\w+)\}/g, (_, portalName?: string, name?: string) => {
-        const known = this.#subject.values[portalName ?? name!];
-        return encodeURIComponent(known !== undefined && random.chance(0.7) ? known : random.pick(PARAMETER_VALUES));
+        const storedValue = this.#subject.values[portalName ?? name!];
+        return encodeURIComponent(storedValue !== undefined && random.chance(0.7) ? storedValue : random.pick(PARAMETER_VALUES));
       });
     const parameters = Object.entries(query).flatMap(([name, schema]) => {
       if (!random.chance(0.4)) return [];
@@ -155,7 +157,7 @@ export class RequestFuzzer {
       return [`${name}=${encodeURIComponent(value)}`];
     });
     if (random.chance(0.05)) parameters.push('unknown=%zz');
-    return parameters.length === 0 ? filled : `${filled}?${parameters.join('&')}`;
+    return parameters.length === 0 ? filledPath : `${filledPath}?${parameters.join('&')}`;
   }
 
   /** Returns a copy of the value with one part changed. */

@@ -6,7 +6,7 @@ import { httpText } from './requests.ts';
 /** Connections opened per step. If all were opened at once, the attack would measure how fast the server accepts connections. */
 const OPENED_PER_STEP = 10;
 
-/** Keeps a number of connections open, and replaces each one that ends. Returns how many were opened, ended and rejected. */
+/** Keeps a number of connections open, and replaces each connection that ends. Returns how many were opened, ended and rejected. */
 async function holdConnections(
   target: Address,
   count: number,

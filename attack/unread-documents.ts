@@ -37,7 +37,7 @@ async function storeDocument(target: Target): Promise<void> {
   documentPaths.set(target, `/api/portal/workspaces/${target.attacker.tenantId}/runs/traces/${trace!.id}/submissions/1`);
 }
 
-/** In an earlier version, the server kept 6.5 GB in memory for 300 clients that requested a document and never read it. */
+/** Clients that request a document and never read the response. The server must not keep all responses in memory. */
 export const unreadDocuments: Attack = {
   what: '300 connections that request a document of 19 MiB in the portal and do not read it',
   bounds: { victimP99Ms: 300, memoryMiB: 1024 },

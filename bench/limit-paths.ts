@@ -1,4 +1,4 @@
-/** Routes that only the benchmark server has (serve.ts). They are compared with the product's routes or with each other. */
+/** Routes that only the benchmark server has (serve.ts). The rate of each is compared with the rate of another route. */
 export const LIMIT_PATHS = {
   /** Reads and validates a trace, and stores nothing. */
   traceReadOnly: '/bench/trace-read-only',

@@ -32,7 +32,7 @@ export interface Load {
   port: number;
   connections: number;
   seconds: number;
-  /** The requests. Each connection sends them in turn. The first connection starts at the first request, the second at the second. */
+  /** The requests. Each connection sends them in turn: the first connection starts at the first request, the second one at the second. */
   loadRequests: readonly LoadRequest[];
 }
 

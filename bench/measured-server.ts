@@ -13,7 +13,7 @@ export interface MeasuredServer {
 /**
  * Starts a server process and waits until it listens.
  * @param profileFolder where the server writes its CPU profile. Undefined: no profile.
- * @param file the serve.ts of a checkout, by default of this one.
+ * @param file the path of serve.ts in a checkout. The default is the file of this checkout.
  */
 export async function startServer(
   environment: Record<string, string>,

@@ -10,7 +10,7 @@ export interface Servers extends AsyncDisposable {
 /**
  * Starts further servers on the database of a test environment.
  * @param folder the checkout of the environment. The further servers run its code too.
- * @param count the number of servers in total, including the one of the environment.
+ * @param count the number of servers in total, including the server of the environment.
  */
 export async function startMoreServers(environment: BenchEnvironment, folder: string, count: number): Promise<Servers> {
   const result = await environment.superuser.query<{ data_directory: string }>('SHOW data_directory');

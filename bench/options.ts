@@ -42,7 +42,7 @@ export interface Options {
   runs: string | undefined;
   /** Whether the measured server writes CPU profiles into bench/output. */
   writesProfile: boolean;
-  /** The folder of another checkout. Each row then compares the servers of both checkouts, instead of one server with a limit. */
+  /** The folder of another checkout. If set, each row compares the servers of both checkouts, instead of one server with a limit. */
   against: string | undefined;
   /** How many servers of each checkout share its database, with `against`. */
   servers: number;

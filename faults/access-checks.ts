@@ -58,12 +58,16 @@ export class AccessChecks {
   async #checkKey(): Promise<void> {
     const admin = this.#cluster.victim.cookie;
     const keys = `/workspaces/${this.#cluster.victim.tenantId}/keys`;
-    const minted = await this.#call(this.#randomUrl(), admin, 'POST', keys, { kind: 'live', name: 'check', scopes: ['audit'] });
-    if (minted?.status !== 200) return;
-    const { key, prefix } = minted.body as { key: string; prefix: string };
+    const mintResponse = await this.#call(this.#randomUrl(), admin, 'POST', keys, {
+      kind: 'live',
+      name: 'check',
+      scopes: ['audit'],
+    });
+    if (mintResponse?.status !== 200) return;
+    const { key, prefix } = mintResponse.body as { key: string; prefix: string };
     await this.#expectEverywhere('new key', 200, (url) => append(url, key));
-    const revoked = await this.#call(this.#randomUrl(), admin, 'POST', `${keys}/${prefix}/revoke`);
-    if (revoked?.status === 200) await this.#expectEverywhere('revoked key', 401, (url) => append(url, key));
+    const revokeResponse = await this.#call(this.#randomUrl(), admin, 'POST', `${keys}/${prefix}/revoke`);
+    if (revokeResponse?.status === 200) await this.#expectEverywhere('revoked key', 401, (url) => append(url, key));
   }
 
   /** Signs a member in, signs them out and removes them, each on a random server. Checks the effect of each step on every server. */
@@ -71,16 +75,16 @@ export class AccessChecks {
     const { tenantId, cookie: admin } = this.#cluster.victim;
     const person = await this.#createMember(tenantId);
     const browser = new Browser({ url: this.#randomUrl() });
-    const signedIn = await callOrUndefined(browser, 'POST', '/session', { email: person.email, password: PASSWORD });
-    if (signedIn?.status === 200) {
+    const signInResponse = await callOrUndefined(browser, 'POST', '/session', { email: person.email, password: PASSWORD });
+    if (signInResponse?.status === 200) {
       const session = browser.cookie!;
       const sessionStatus = async (url: string) => (await this.#call(url, session, 'GET', '/session'))?.status ?? 0;
       await this.#expectEverywhere('sign-in', 200, sessionStatus);
-      const signedOut = await this.#call(this.#randomUrl(), session, 'DELETE', '/session');
-      if (signedOut?.status === 200) await this.#expectEverywhere('sign-out', 401, sessionStatus);
+      const signOutResponse = await this.#call(this.#randomUrl(), session, 'DELETE', '/session');
+      if (signOutResponse?.status === 200) await this.#expectEverywhere('sign-out', 401, sessionStatus);
     }
-    const removed = await this.#call(this.#randomUrl(), admin, 'DELETE', `/workspaces/${tenantId}/members/${person.id}`);
-    if (removed?.status !== 200) return;
+    const removeResponse = await this.#call(this.#randomUrl(), admin, 'DELETE', `/workspaces/${tenantId}/members/${person.id}`);
+    if (removeResponse?.status !== 200) return;
     const agentsStatus = async (url: string) =>
       (await this.#call(url, person.browser.cookie!, 'GET', `/workspaces/${tenantId}/agents`))?.status ?? 0;
     // A person's sessions end when the person is removed from their last workspace.

@@ -96,7 +96,7 @@ export class Cluster {
     return [...this.#earlierErrorLogLines, ...this.members.flatMap(({ process }) => process?.errorLogLines ?? [])];
   }
 
-  /** The resident memory of the running server that uses the most, in bytes; 0 if none is running. */
+  /** The largest resident size of the running servers, in bytes; 0 if no server is running. */
   residentBytes(): number {
     return Math.max(0, ...this.running.map(({ process }) => residentBytes(process!.pid)));
   }

@@ -11,7 +11,7 @@ const OUTAGE_MS = 4_000;
 /** /readyz must report within this time that the database hangs or refuses connections. */
 const NOTICED_MS_MAX = 3_000;
 
-/** The outages, one per round in this order. Each function starts one and returns a function that ends it or waits for its end. */
+/** The outages, one per round in this order. Each function starts an outage, and returns a function that ends it or waits for its end. */
 const OUTAGES: Record<string, (cluster: Cluster) => () => void | Promise<void>> = {
   hangs: (cluster) => {
     cluster.signalDatabase('SIGSTOP');
@@ -58,12 +58,12 @@ export const databaseOutages: Fault = {
         if (seconds === undefined) violations.push(`the service did not recover in time from this outage: the database ${kind}`);
       }
       const report = await senders.stop();
-      const checked = await checkRecords(cluster, report);
+      const recordResult = await checkRecords(cluster, report);
       const measured = [
         `${rounds} outages on ${servers} servers, ${recoveryText(recoveries)}`,
         `${report.rejected} rejections, ${report.withoutResponse} requests without a response`,
       ].join('; ');
-      return { ...checked, measured, violations: [...new Set(violations), ...checked.violations] };
+      return { ...recordResult, measured, violations: [...new Set(violations), ...recordResult.violations] };
     } finally {
       await senders.end();
       await cluster.end();

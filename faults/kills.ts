@@ -34,12 +34,12 @@ export const kills: Fault = {
           violations.push(`the service did not recover in time from a kill of ${kind} in round ${round + 1}`);
       }
       const report = await senders.stop();
-      const checked = await checkRecords(cluster, report);
+      const recordResult = await checkRecords(cluster, report);
       const measured = [
         `${rounds} kills on ${servers} servers, ${recoveryText(recoveries)}`,
         `${report.withoutResponse} requests without a response`,
       ].join('; ');
-      return { ...checked, measured, violations: [...violations, ...checked.violations] };
+      return { ...recordResult, measured, violations: [...violations, ...recordResult.violations] };
     } finally {
       await senders.end();
       await cluster.end();
@@ -48,7 +48,8 @@ export const kills: Fault = {
 };
 
 /**
- * Kills what `kind` names, and starts the killed servers again. The keeper restarts the database; on Citus, `Cluster.kill` does.
+ * Kills what `kind` names, and starts the killed servers again. The keeper restarts the embedded database; `Cluster.kill` restarts a node
+ * of Citus.
  * @returns the seconds from the kill until every server acknowledges a record, or undefined if a promised time was exceeded.
  */
 async function runRound(cluster: Cluster, kind: (typeof KILLS)[number], round: number): Promise<number | undefined> {

@@ -40,8 +40,8 @@ function nextRequest(): { kind: Kind; marker: string; request: Buffer } {
 
 /** Returns an idle connection, or a new one. Undefined: the maximum is in use. */
 function takeCaller(connectionsMax: number): Caller | undefined {
-  const free = idleCallers.pop();
-  if (free !== undefined || connectionCount >= connectionsMax) return free;
+  const idleCaller = idleCallers.pop();
+  if (idleCaller !== undefined || connectionCount >= connectionsMax) return idleCaller;
   connectionCount += 1;
   return new Caller(servers[connectionCount % servers.length]!);
 }

@@ -41,13 +41,13 @@ export const openFiles: Fault = {
       }
       const report = await senders.stop();
       // The servers log that they cannot write checkpoints to files, and write the checkpoints later.
-      const checked = await checkRecords(cluster, report, /EMFILE/);
+      const recordResult = await checkRecords(cluster, report, /EMFILE/);
       const measured = [
         `${rounds} rounds on ${servers} servers, ${recoveryText(recoveries)}`,
         `${openConnectionsMax} connections open at most`,
         `${report.rejected} rejections, ${report.withoutResponse} requests without a response`,
       ].join('; ');
-      return { ...checked, measured, violations: [...new Set(violations), ...checked.violations] };
+      return { ...recordResult, measured, violations: [...new Set(violations), ...recordResult.violations] };
     } finally {
       await senders.end();
       await cluster.end();

@@ -46,7 +46,7 @@ export const overload: Fault = {
       const steady = await runPhase(STEADY_FACTOR * capacity, seconds);
       const overloaded = await runPhase(OVERLOAD_FACTOR * capacity, OVERLOAD_TIME_SHARE * seconds);
       const after = await runPhase(STEADY_FACTOR * capacity, 2 * RECOVERY_SECONDS_MAX);
-      const checked = await checkRecords(cluster, {
+      const recordResult = await checkRecords(cluster, {
         acknowledged: reports.flatMap(({ acknowledged }) => acknowledged),
         unexpectedResponses: reports.flatMap(({ unexpectedResponses }) => unexpectedResponses),
       });
@@ -68,7 +68,7 @@ export const overload: Fault = {
         0.5,
       );
       return {
-        ...checked,
+        ...recordResult,
         measured: [
           `${servers} servers, capacity ${Math.round(capacity).toLocaleString('en-US')} records/s`,
           `steady load: memory grew by a factor of ${growth.toFixed(2)}, to at most ${steadyPeak.toFixed(0)} MiB`,
@@ -78,7 +78,7 @@ export const overload: Fault = {
           unansweredText(reports),
         ].join('; '),
         violations: [
-          ...checked.violations,
+          ...recordResult.violations,
           ...(growth <= GROWTH_MAX ? [] : [`memory grew by a factor of ${growth.toFixed(2)}`]),
           ...(Math.max(steadyPeak, peak) <= MEMORY_MIB_MAX ? [] : [`a server used ${Math.max(steadyPeak, peak).toFixed(0)} MiB`]),
           ...(rejected > 0 ? [] : ['no request was rejected during the overload']),
@@ -105,7 +105,7 @@ function unansweredText(reports: readonly LoadReport[]): string {
   return `${unanswered} requests without a response, ${unsent} not sent because no connection was free`;
 }
 
-/** Runs a phase. Every second, samples the memory of the server that uses the most, in bytes. */
+/** Runs a phase. Every second, samples the largest resident size of the servers. */
 async function runAndSampleMemory(
   cluster: Cluster,
   load: Load,

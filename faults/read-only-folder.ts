@@ -51,9 +51,9 @@ async function runRounds(disk: SmallDisk, rounds: number, servers: number) {
       if (seconds === undefined) violations.push('a server did not recover in time');
     }
     const report = await senders.stop();
-    const checked = await checkRecords(cluster, report);
+    const recordResult = await checkRecords(cluster, report);
     const measured = `${rounds} rounds on ${servers} servers, ${recoveryText(recoveries)}`;
-    return { ...checked, measured, violations: [...new Set(violations), ...checked.violations] };
+    return { ...recordResult, measured, violations: [...new Set(violations), ...recordResult.violations] };
   } finally {
     await senders.end();
     await cluster.end();

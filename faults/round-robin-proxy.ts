@@ -1,7 +1,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { type Address, requireLoopback } from '../attack/loopback.ts';
 
-/** A TCP proxy on loopback. It forwards each connection to the next server that can be reached, and closes it if there is none. */
+/** A TCP proxy on loopback. Forwards each connection to the next reachable server. If no server is reachable, closes the connection. */
 export class RoundRobinProxy implements Address {
   readonly host: string;
   readonly #servers: readonly Address[];
@@ -52,7 +52,7 @@ export class RoundRobinProxy implements Address {
     });
   }
 
-  /** Ignores errors of a connection, and remembers it until it is closed. */
+  /** Ignores errors of a connection, and remembers the connection until it is closed. */
   #track(socket: Socket): void {
     if (this.#sockets.has(socket)) return;
     this.#sockets.add(socket);

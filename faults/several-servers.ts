@@ -4,7 +4,7 @@ import { Cluster } from './cluster.ts';
 import { checkRecords, type Fault, type FaultResult, startSenders } from './fault.ts';
 
 const SENDERS = 8;
-/** How long all servers run before one is killed, and how long that one stays stopped. */
+/** How long all servers run before one is killed, and how long the killed server stays stopped. */
 const [UP_MS, DOWN_MS] = [1_500, 1_000];
 
 /** Servers on one database behind a proxy, killed one by one and started again. */
@@ -33,13 +33,13 @@ async function runServers(servers: number, seconds: number, onCitus: boolean): P
   try {
     const checks = await AccessChecks.start(cluster);
     const kills = await killInTurn(cluster, seconds).finally(() => checks.stop());
-    const checked = await checkRecords(cluster, await senders.stop());
+    const recordResult = await checkRecords(cluster, await senders.stop());
     const unchecked = Object.entries(checks.counts).filter(([, count]) => count === 0);
     return {
-      ...checked,
+      ...recordResult,
       measured: `${servers} servers: ${kills} kills, ${sum(Object.values(checks.counts))} access checks`,
       violations: [
-        ...checked.violations,
+        ...recordResult.violations,
         ...new Set(checks.violations),
         ...unchecked.map(([what]) => `no ${what} was checked on ${servers} servers`),
       ],

@@ -21,7 +21,7 @@ const CHECKS: [name: string, command: string, ...args: string[]][] = [
 /** The maximum output of a check. A check that writes more counts as failed. */
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Runs the checks, one after the other, and returns the names of the passed and the failed ones. Writes the output of failed checks to stderr. */
+/** Runs the checks one after the other, and writes the output of failed checks to stderr. Returns the names of the checks by result. */
 export async function runChecks(): Promise<{ passed: string[]; failed: string[] }> {
   const [passed, failed]: [string[], string[]] = [[], []];
   for (const [name, command, ...args] of CHECKS) {

@@ -71,7 +71,7 @@ test('make-secrets.sh creates secrets once, readable only by their owner, and th
 });
 
 /**
- * The exit code of the health check if `/readyz` responds with this status, or if no server listens (status undefined).
+ * Runs the health check while `/readyz` responds with this status, or while no server listens (status undefined). Returns the exit code.
  * @param environment variables besides the port.
  * @param address the address that the server listens on.
  */

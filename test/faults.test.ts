@@ -60,7 +60,7 @@ test('requests above the queue capacity get Retry-After, and no acknowledged rec
   }
 });
 
-/** Starts a server that responds with this status, or the result of this function, to every request. */
+/** Starts a server that responds to every request with this status, or with the status that this function returns. */
 async function startResponder(status: number | (() => number)): Promise<Server> {
   const statusNow = () => (typeof status === 'number' ? status : status());
   const server = createServer((socket: Socket) => {

@@ -38,8 +38,8 @@ interface Verdict {
 
 const folder = fileURLToPath(new URL('../examples/verify/hostile/', import.meta.url));
 const pathOf = (name: string): string => join(folder, name);
-const text = (name: string): string => readFileSync(pathOf(name), 'utf8');
-const { cases } = JSON.parse(text('manifest.json')) as { cases: Case[] };
+const readText = (name: string): string => readFileSync(pathOf(name), 'utf8');
+const { cases } = JSON.parse(readText('manifest.json')) as { cases: Case[] };
 const logs = cases.filter(({ kind }) => kind !== 'attestation' && kind !== 'decision');
 const documents = cases.filter(({ kind }) => kind === 'attestation' || kind === 'decision');
 const keyOf = ({ key = 'first.vkey' }: Case): string => pathOf(key);
@@ -73,9 +73,9 @@ function expectRemark({ remark }: Case, out: string): void {
   if (remark !== undefined) expect(out.includes('ledger.restore_accepted')).toBe(remark);
 }
 
-const expected = ({ verdict, row }: Case): Verdict => ({ verdict, row });
+const expectedVerdict = ({ verdict, row }: Case): Verdict => ({ verdict, row });
 /** The verdict, with the row only if the manifest has one. Otherwise a verifier may report any row or none. */
-const comparable = (each: Case, { verdict, row }: Verdict): Verdict => ({ verdict, row: each.row === null ? null : row });
+const comparableVerdict = (each: Case, { verdict, row }: Verdict): Verdict => ({ verdict, row: each.row === null ? null : row });
 
 describe('the verifiers in TypeScript', () => {
   test('the corpus has more than 120 exports and more than 60 other documents', () => {
@@ -93,7 +93,7 @@ describe('the verifiers in TypeScript', () => {
       ...exportOptions(each, '--tenant', '--key'),
     );
     const verdict = verdictOf(status, out, ({ first_bad: bad }: { first_bad?: { seq: number } }) => bad?.seq);
-    expect(comparable(each, verdict)).toEqual(expected(each));
+    expect(comparableVerdict(each, verdict)).toEqual(expectedVerdict(each));
     expectRemark(each, out);
   });
 
@@ -105,7 +105,7 @@ describe('the verifiers in TypeScript', () => {
       ...exportOptions(each, '--workspace', '--verify-key'),
     ]);
     const verdict = verdictOf(status, out, ({ seq }: { seq?: number }) => seq);
-    expect(comparable(each, verdict)).toEqual(expected(each));
+    expect(comparableVerdict(each, verdict)).toEqual(expectedVerdict(each));
     expectRemark(each, out);
   });
 
@@ -122,7 +122,7 @@ describe('the verifiers in TypeScript', () => {
   test.each(documents)('the client returns the verdict of the manifest for $name', async (each) => {
     const key = each.kind === 'decision' ? pathOf('decision.key') : keyOf(each);
     const { status } = await runCli(['verify', 'decision', pathOf(each.file), '--verify-key', key]);
-    expect(verdictOf(status, '{}', () => undefined)).toEqual(expected(each));
+    expect(verdictOf(status, '{}', () => undefined)).toEqual(expectedVerdict(each));
   });
 
   test.each(documents.filter(({ key }) => key?.endsWith('.jwks') !== true))(
@@ -130,9 +130,9 @@ describe('the verifiers in TypeScript', () => {
     (each) => {
       const fault =
         each.kind === 'decision'
-          ? hmacFault(text(each.file))
-          : attestationFault(text(each.file), readFileSync(keyOf(each), 'utf8'));
-      expect({ verdict: fault === undefined ? 'valid' : 'refused', row: null, fault }).toMatchObject(expected(each));
+          ? hmacFault(readText(each.file))
+          : attestationFault(readText(each.file), readFileSync(keyOf(each), 'utf8'));
+      expect({ verdict: fault === undefined ? 'valid' : 'refused', row: null, fault }).toMatchObject(expectedVerdict(each));
     },
   );
 });
@@ -148,5 +148,5 @@ function attestationFault(envelope: string, vkey: string): string | undefined {
 function hmacFault(decision: string): string | undefined {
   const read = parseLine(decision, 'the decision');
   if ('fault' in read) return read.fault;
-  return decisionFault(read.row as Record<string, unknown>, Buffer.from(text('decision.key'), 'hex'), digests);
+  return decisionFault(read.row as Record<string, unknown>, Buffer.from(readText('decision.key'), 'hex'), digests);
 }

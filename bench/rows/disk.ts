@@ -5,8 +5,8 @@ import { recordedRunRequests } from './recorded-runs.ts';
 import { CONNECTIONS } from './requests.ts';
 
 /**
- * Sends recorded agent runs, first over 64 connections and then over one. Compares the bytes that they use on disk, including indexes, with
- * the bytes of their bodies.
+ * Sends recorded agent runs, first over 64 connections and then over one. Compares the bytes that the runs use on disk, including indexes,
+ * with the bytes of their bodies.
  */
 export async function disk(
   environment: BenchEnvironment,

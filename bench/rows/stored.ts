@@ -3,7 +3,7 @@ import type { BenchEnvironment } from '../environment.ts';
 import { alternate, type RoundOptions, type Row } from '../rounds.ts';
 import { measuresOf } from './requests.ts';
 
-/** Compares work on a database with many rows with the same work on an almost empty one, alternately. Each has its own server. */
+/** Compares the same work on two databases, alternately: one with many rows, the other almost empty. Each has its own server. */
 export async function stored(
   almostEmpty: BenchEnvironment,
   filled: BenchEnvironment,

@@ -92,25 +92,25 @@ async function startNodes(programs: PostgresPrograms, settings: Record<string, s
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-citus-')));
   chmodSync(folder, 0o755);
   const account = process.geteuid?.() === 0 ? unprivilegedAccount() : currentAccount();
-  const started: StartedNode[] = [];
+  const startedNodes: StartedNode[] = [];
   // Also ends the nodes if this process exits without `stop`. SIGQUIT shuts them down immediately, because the data is not used again.
   process.once('exit', () => {
-    for (const { child } of started) child.kill('SIGQUIT');
+    for (const { child } of startedNodes) child.kill('SIGQUIT');
   });
   const stop = async () => {
-    await Promise.all(started.map(({ child }) => endProcess(child)));
+    await Promise.all(startedNodes.map(({ child }) => endProcess(child)));
     rmSync(folder, { recursive: true, force: true });
   };
   try {
     const [coordinator, ...workers] = await Promise.all(
       NODE_NAMES.map(async (name) => {
         const node = await StartedNode.create(programs, account, join(folder, name), settings);
-        started.push(node);
+        startedNodes.push(node);
         await node.untilReady();
         return node.address;
       }),
     );
-    const startedNode = (node: CitusNode) => started.find(({ address }) => address.port === node.port)!;
+    const startedNode = (node: CitusNode) => startedNodes.find(({ address }) => address.port === node.port)!;
     const pidOf = (node: CitusNode) => startedNode(node).child.pid;
     const crash = (node: CitusNode) => startedNode(node).crash();
     return { coordinator: coordinator!, workers, pidOf, crash, stop };
@@ -144,12 +144,12 @@ class StartedNode {
     if (process.geteuid?.() === 0) chownSync(folder, account.uid, account.gid);
     const options = { ...runAs(account), cwd: '/', env: postgresEnvironment, encoding: 'utf8' } as const;
     const data = join(folder, 'data');
-    const created = spawnSync(
+    const initdbResult = spawnSync(
       initdb,
       ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync'],
       options,
     );
-    if (created.status !== 0) throw new Error(`initdb failed: ${created.stderr}`);
+    if (initdbResult.status !== 0) throw new Error(`initdb failed: ${initdbResult.stderr}`);
     const port = await freePort('127.0.0.1');
     const log = join(folder, 'log');
     const args = Object.entries({ ...settings, port: String(port) }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);

@@ -93,7 +93,7 @@ function rejectedCallers(target: ContractTarget, { path, scope }: Endpoint, body
         const response = await fetch(target.url + path, { headers: { authorization: `Bearer ${target.key}` } });
         if (!(response.headers.get('allow') ?? '').includes('POST')) return 'Allow does not name POST';
         return expectError(
-          { ...response, status: response.status, headers: response.headers, body: await json(response) },
+          { ...response, status: response.status, headers: response.headers, body: await readJson(response) },
           405,
           'method_not_allowed',
         );
@@ -131,13 +131,13 @@ function rejectedBodies(send: Send, example: Json): Check[] {
 function rejectedMembers(send: Send, { request }: Endpoint, example: Json): Check[] {
   const required = new Set((request.required as string[] | undefined) ?? []);
   const members = Object.keys(example);
-  const unknown: Check = [
+  const unknownMember: Check = [
     'an unknown member is rejected, with its path',
     async () => expectIssue(await send({ ...example, no_such_member: 1 }), '/no_such_member'),
   ];
   return [
     // Some endpoints accept members that the contract does not define.
-    ...(request.additionalProperties === false ? [unknown] : []),
+    ...(request.additionalProperties === false ? [unknownMember] : []),
     ...members
       .filter((member) => required.has(member))
       .map(
@@ -193,7 +193,7 @@ function endpointsOf({ paths, components }: Json): Endpoint[] {
     ).content;
     const { schema, examples } = content['application/json']!;
     const name = /#\/components\/schemas\/(\w+)/.exec(JSON.stringify(schema))![1]!;
-    const ok = (operation.responses as Record<string, { content: Record<string, { schema: Json }> }>)['200']!;
+    const okResponse = (operation.responses as Record<string, { content: Record<string, { schema: Json }> }>)['200']!;
     const parameters = (operation.parameters as { name?: string; $ref?: string }[] | undefined) ?? [];
     return [
       {
@@ -202,7 +202,7 @@ function endpointsOf({ paths, components }: Json): Endpoint[] {
         isReplayable: JSON.stringify(parameters).includes('Idempotency-Key'),
         examples: Object.values(examples).map(({ value }) => value),
         request: schemas[name]!,
-        response: ok.content['application/json']!.schema,
+        response: okResponse.content['application/json']!.schema,
       },
     ];
   });
@@ -215,10 +215,10 @@ async function post({ url, key }: ContractTarget, path: string, body: unknown, h
     headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, ...headers },
     body: (isRaw ? body : JSON.stringify(body)) as NonNullable<RequestInit['body']>,
   });
-  return { status: response.status, headers: response.headers, body: await json(response) };
+  return { status: response.status, headers: response.headers, body: await readJson(response) };
 }
 
-const json = async (response: Response): Promise<Json> => (await response.json()) as Json;
+const readJson = async (response: Response): Promise<Json> => (await response.json()) as Json;
 
 const expectStatus = ({ status, body }: Reply, expected: number): string | undefined =>
   status === expected ? undefined : `status ${status} instead of ${expected}: ${JSON.stringify(body).slice(0, 200)}`;

@@ -21,9 +21,9 @@ export const bundle = (options) =>
     absWorkingDir: packageFolder,
     entryPoints: {
       main: 'src/main.ts',
-      // Runs as a separate process. The code that starts it expects the file in its own folder.
+      // Runs as a separate process. The file must be in the folder of the code that starts the process.
       keeper: '../embedded-database/src/keeper.ts',
-      // Runs as a worker thread, and is found in the same way.
+      // Runs as a worker thread. The file must be in the folder of the code that starts the thread.
       'body-worker': 'src/http/body-worker.ts',
     },
     bundle: true,

@@ -25,7 +25,7 @@ if (!copyPages()) {
     process.stderr.write('The pages of the portal are not built, so tests of these pages fail. Run scripts/build-portal.sh.\n');
 }
 
-/** Copies the built pages of the portal. Returns false if files were missing; then the folder has no pages. */
+/** Copies the built pages of the portal. If files are missing, removes the copy and returns false. */
 function copyPages() {
   try {
     cpSync(`${packageFolder}../portal/dist`, `${folder}portal`, { recursive: true });

@@ -22,10 +22,11 @@ describe('an entry whose actor names another sender', () => {
     async (actor) => {
       const body = { actor, action: 'promotion.allowed', subject: 'bot', recorded_by: actor, metadata: { recorded_by: actor } };
       const server = await scenario.server();
-      const claimed = await server.post(paths.audit, scenario.key, body);
-      const { recorded_by: _, ...allowed } = body;
+      const claimResponse = await server.post(paths.audit, scenario.key, body);
+      const { recorded_by: _, ...bodyWithoutClaim } = body;
       // The server either rejects or ignores the member `recorded_by` of a request, and never stores its value.
-      const response = claimed.status === 200 ? claimed : await server.post(paths.audit, scenario.key, allowed);
+      const response =
+        claimResponse.status === 200 ? claimResponse : await server.post(paths.audit, scenario.key, bodyWithoutClaim);
       expect(response.status).toBe(200);
       const lines = (await scenario.run('ledger', 'export', '--workspace', 'victim')).output.split('\n');
       const row = JSON.parse(lines.find((line) => line.includes(response.body.row_hash))!);
@@ -65,7 +66,7 @@ describe('a fork: two readers see different histories', () => {
   test('comparing the checkpoints reveals two signed roots of the same size', async () => {
     await fork();
     const file = await exportLedger('fork.ndjson');
-    const both = [
+    const bothCheckpoints = [
       '--checkpoint',
       scenario.auditorFile('second-audit'),
       '--checkpoint',
@@ -73,13 +74,16 @@ describe('a fork: two readers see different histories', () => {
       '--key',
       scenario.auditorFile('vkey'),
     ];
-    expect(await scenario.run('ledger', 'verify', '--file', file, ...both)).toEqual({
+    expect(await scenario.run('ledger', 'verify', '--file', file, ...bothCheckpoints)).toEqual({
       status: 1,
       output: expect.stringMatching(
         /forked: it and .*second-audit have the same size but different roots: the log was forked; both are signed/,
       ),
     });
-    expect(await scenario.python('ledger', file, ...both)).toMatchObject({ status: 1, output: expect.stringMatching(/forked/) });
+    expect(await scenario.python('ledger', file, ...bothCheckpoints)).toMatchObject({
+      status: 1,
+      output: expect.stringMatching(/forked/),
+    });
   });
 
   test('the forked ledger is valid in the database, but a kept checkpoint of the original history does not match it', async () => {

@@ -7,15 +7,15 @@ describe('the periodic comparison of the tables with the evidence log', () => {
   test("reports a changed row once in the server's log, and in /readyz, a metric and the overview until the row is restored", async () => {
     const lines: string[] = [];
     const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
-    const watching = await testServer({ checkpointSeconds: undefined, log });
-    const tenantId = await watching.workspace('watched');
-    const key = await watching.key(tenantId);
-    await watching.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 12 });
-    const viewer = await portalClient(watching, tenantId, 'viewer');
+    const watchingServer = await testServer({ checkpointSeconds: undefined, log });
+    const tenantId = await watchingServer.workspace('watched');
+    const key = await watchingServer.key(tenantId);
+    await watchingServer.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 12 });
+    const viewer = await portalClient(watchingServer, tenantId, 'viewer');
     const reportedFindings = async () => {
-      await watching.compareTables();
-      const { warnings = [] } = (await (await fetch(`${watching.url}/readyz`)).json()) as { warnings?: string[] };
-      const metrics = await (await fetch(`${watching.url}/metrics`)).text();
+      await watchingServer.compareTables();
+      const { warnings = [] } = (await (await fetch(`${watchingServer.url}/readyz`)).json()) as { warnings?: string[] };
+      const metrics = await (await fetch(`${watchingServer.url}/metrics`)).text();
       return {
         warnings: warnings.filter((warning) => warning.includes('evidence log')),
         metric: /^countersign_evidence_findings (\d+)$/m.exec(metrics)?.[1],
@@ -24,21 +24,22 @@ describe('the periodic comparison of the tables with the evidence log', () => {
     };
     const noFindings = { warnings: [], metric: '0', overview: [] };
     expect(await reportedFindings()).toEqual(noFindings);
-    const [{ id }] = (await watching.database.sql<{ id: string }>('SELECT id FROM countersign.agents')) as [{ id: string }];
-    await watching.database.sql(`UPDATE countersign.agents SET risk_level = 'high'`);
+    const [{ id }] = (await watchingServer.database.sql<{ id: string }>('SELECT id FROM countersign.agents')) as [{ id: string }];
+    await watchingServer.database.sql(`UPDATE countersign.agents SET risk_level = 'high'`);
     const row = { table: 'agents', id, fault: 'its risk level is high, the log says low' };
     expect(await reportedFindings()).toEqual({ warnings: [expect.stringContaining('agents')], metric: '1', overview: [row] });
     await reportedFindings();
     expect(lines.map((line) => JSON.parse(line)).filter(({ table }) => table === 'agents')).toEqual([
       expect.objectContaining({ ...row, tenantId, level: 50 }),
     ]);
-    await watching.database.sql(`INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), 'ghost')`, [
-      tenantId,
-    ]);
+    await watchingServer.database.sql(
+      `INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), 'ghost')`,
+      [tenantId],
+    );
     expect((await reportedFindings()).overview).toHaveLength(2);
-    await watching.database.sql(`DELETE FROM countersign.agents WHERE name = 'ghost'`);
-    await watching.database.sql(`UPDATE countersign.agents SET risk_level = 'low'`);
+    await watchingServer.database.sql(`DELETE FROM countersign.agents WHERE name = 'ghost'`);
+    await watchingServer.database.sql(`UPDATE countersign.agents SET risk_level = 'low'`);
     expect(await reportedFindings()).toEqual(noFindings);
-    await watching.stop();
+    await watchingServer.stop();
   });
 });

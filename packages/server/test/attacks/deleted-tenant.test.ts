@@ -44,11 +44,11 @@ test('`backup` and a server that has just started report a workspace whose row i
     status: 1,
     out: expect.stringContaining(`the row of tenants with the ID ${deletedId} is missing`),
   });
-  const other = capturedLog();
-  const started = await testServer({ database: server.database, log: other.log });
-  await started.compareTables();
-  expect(other.lines.some((line) => line.includes('"tenants"') && line.includes(deletedId))).toBe(true);
-  expect(await (await fetch(`${started.url}/readyz`)).text()).toContain('tenants');
+  const newLog = capturedLog();
+  const newServer = await testServer({ database: server.database, log: newLog.log });
+  await newServer.compareTables();
+  expect(newLog.lines.some((line) => line.includes('"tenants"') && line.includes(deletedId))).toBe(true);
+  expect(await (await fetch(`${newServer.url}/readyz`)).text()).toContain('tenants');
 });
 
 test('a server that has used a workspace reports it even if no row of tenants, log_heads and ingestion_keys has its ID', async () => {

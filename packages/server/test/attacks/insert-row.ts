@@ -9,14 +9,14 @@ const FORGED_SEAL = `'\\x01' || sha256('forged')`;
  *    row gets a forged seal.
  */
 export async function insertRow(database: TestDatabase, table: string, values: Readonly<Record<string, string>>): Promise<void> {
-  const [sealed] = await database.sql<{ found: boolean }>(
+  const [sealColumn] = await database.sql<{ found: boolean }>(
     `SELECT EXISTS (SELECT FROM information_schema.columns
       WHERE table_schema = 'countersign' AND table_name = $1 AND column_name = 'seal') AS found`,
     [table],
   );
-  const all = { ...values, ...(sealed!.found ? { seal: FORGED_SEAL } : {}) };
+  const allValues = { ...values, ...(sealColumn!.found ? { seal: FORGED_SEAL } : {}) };
   await database.sql(
-    `INSERT INTO countersign.${table} (${Object.keys(all).join(', ')}) VALUES (${Object.values(all).join(', ')})`,
+    `INSERT INTO countersign.${table} (${Object.keys(allValues).join(', ')}) VALUES (${Object.values(allValues).join(', ')})`,
   );
 }
 

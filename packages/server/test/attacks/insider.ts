@@ -53,10 +53,10 @@ export class Insider {
       log === undefined
         ? [`(SELECT DISTINCT tenant_id FROM before.${table})`, 'true']
         : [`before.${table}`, `mine.log = '${log}' AND theirs.log = '${log}'`];
-    const all = await this.#database.sql<{ name: string }>(
+    const tableColumns = await this.#database.sql<{ name: string }>(
       `SELECT attname AS name FROM pg_attribute WHERE attrelid = 'before.${table}'::regclass AND attnum > 0 ORDER BY attnum`,
     );
-    const values = all.map(({ name }) => `${columns.includes(name) ? 'theirs' : 'mine'}.${name}`);
+    const values = tableColumns.map(({ name }) => `${columns.includes(name) ? 'theirs' : 'mine'}.${name}`);
     await this.#database.sql(`DELETE FROM countersign.${table}${log === undefined ? '' : ` WHERE log = '${log}'`}`);
     await this.#database.sql(
       `INSERT INTO countersign.${table} SELECT ${values.join(', ')} FROM before.${table} AS mine

@@ -141,12 +141,12 @@ describe('the server accepts a key only as the key audit trail records it', () =
   test('revokes a key whose row was deleted while triggers and foreign keys were off', async () => {
     const ownServer = await testServer({ checkpointSeconds: undefined });
     const tenant = await ownServer.workspace();
-    const lost = await ownServer.key(tenant, ['audit']);
+    const deletedKey = await ownServer.key(tenant, ['audit']);
     await ownServer.database.sql(
-      `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM countersign.ingestion_keys WHERE prefix = '${prefixOf(lost)}'; COMMIT`,
+      `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM countersign.ingestion_keys WHERE prefix = '${prefixOf(deletedKey)}'; COMMIT`,
     );
-    await revokeKey(ownServer.open.pool, tenant, prefixOf(lost), 'operator');
-    await expect(revokeKey(ownServer.open.pool, tenant, prefixOf(lost), 'operator')).rejects.toThrow('was revoked');
+    await revokeKey(ownServer.open.pool, tenant, prefixOf(deletedKey), 'operator');
+    await expect(revokeKey(ownServer.open.pool, tenant, prefixOf(deletedKey), 'operator')).rejects.toThrow('was revoked');
   });
 
   test('rejects the old and the new secret of a rotated key whose row was changed to the old secret', async () => {

@@ -38,7 +38,7 @@ export class LedgerUnderAttack {
   readonly environment: Record<string, string>;
   tenantId = '';
   otherId = '';
-  /** The ID of the first decision of the first workspace that allowed a promotion. */
+  /** The ID of the first decision that allowed a promotion in the first workspace. */
   allowedId = '';
   insider!: Insider;
   key = '';

@@ -99,51 +99,51 @@ test('a server that refuses a fork still refuses it after the commit of a transa
 
 test('a server does not accept a key that another server has revoked, after the revocation was rolled back', async () => {
   const { sql } = first.database;
-  const other = await first.key(tenantId);
-  const use = () => first.post(paths.telemetry, other, { events: [{ trace_id: 'run', outcome: 'success' }] });
-  expect((await use()).status).toBe(200);
+  const otherKey = await first.key(tenantId);
+  const sendWithKey = () => first.post(paths.telemetry, otherKey, { events: [{ trace_id: 'run', outcome: 'success' }] });
+  expect((await sendWithKey()).status).toBe(200);
   await sign(first, 'keys');
   for (const table of ['key_events', 'ingestion_keys', 'log_heads', 'checkpoints']) {
     await sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
     await sql(`CREATE TABLE before.revoked_${table} AS SELECT * FROM countersign.${table} WHERE tenant_id = $1`, [tenantId]);
   }
-  await revokeKey(second.open.pool, tenantId, parseIngestionKey(other)!.prefix, 'operator');
+  await revokeKey(second.open.pool, tenantId, parseIngestionKey(otherKey)!.prefix, 'operator');
   await sign(second, 'keys');
   for (const table of ['checkpoints', 'log_heads', 'key_events', 'ingestion_keys']) {
     await sql(`DELETE FROM countersign.${table} WHERE tenant_id = $1`, [tenantId]);
     await sql(`INSERT INTO countersign.${table} SELECT * FROM before.revoked_${table}`);
   }
   await sleep(RECHECK_MS);
-  expect(errorOf(await use())).toEqual(REJECTED);
+  expect(errorOf(await sendWithKey())).toEqual(REJECTED);
 });
 
 test('a server accepts no key while the key audit trail contradicts the checkpoint of another server', async () => {
   const { sql } = first.database;
   const id = await stale.workspace('forked keys');
-  const other = await stale.key(id);
-  const use = () => stale.post(paths.audit, other, { actor: 'ci', action: 'deployed' });
+  const otherKey = await stale.key(id);
+  const sendWithKey = () => stale.post(paths.audit, otherKey, { actor: 'ci', action: 'deployed' });
   const signKeys = (server: TestServer) => makeCheckpoint(server.open.pool, id, server.open.signer.keys, { log: 'keys' });
-  expect((await use()).status).toBe(200);
+  expect((await sendWithKey()).status).toBe(200);
   for (const table of ['key_events', 'ingestion_keys', 'log_heads', 'checkpoints']) {
     await sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
     await sql(`CREATE TABLE before.forked_${table} AS SELECT * FROM countersign.${table} WHERE tenant_id = $1`, [id]);
   }
-  await revokeKey(second.open.pool, id, parseIngestionKey(other)!.prefix, 'operator');
+  await revokeKey(second.open.pool, id, parseIngestionKey(otherKey)!.prefix, 'operator');
   await signKeys(second);
   for (const table of ['checkpoints', 'log_heads', 'key_events', 'ingestion_keys']) {
     await sql(`DELETE FROM countersign.${table} WHERE tenant_id = $1`, [id]);
     await sql(`INSERT INTO countersign.${table} SELECT * FROM before.forked_${table}`);
   }
   for (let count = 0; count < 3; count += 1) await stale.key(id); // The fork now has more events than the checkpoint.
-  expect((await use()).status).toBe(200);
+  expect((await sendWithKey()).status).toBe(200);
   await expect(signKeys(stale)).rejects.toThrow(/it does not continue the \d+ rows known before/);
-  expect(errorOf(await use())).toEqual(REJECTED);
+  expect(errorOf(await sendWithKey())).toEqual(REJECTED);
 });
 
 test('a server continues a log after another server has appended to it and stored a checkpoint', async () => {
   const id = await first.workspace();
-  const own = await first.key(id);
-  const appendTo = (server: TestServer) => server.post(paths.audit, own, { actor: 'ci', action: 'deployed' });
+  const ownKey = await first.key(id);
+  const appendTo = (server: TestServer) => server.post(paths.audit, ownKey, { actor: 'ci', action: 'deployed' });
   const signFor = (server: TestServer) => makeCheckpoint(server.open.pool, id, server.open.signer.keys, { log: 'audit' });
   expect((await appendTo(first)).status).toBe(200);
   for (const entries of [3, 300]) {

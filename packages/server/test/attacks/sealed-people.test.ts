@@ -134,8 +134,11 @@ describe('the server accepts only one-time links that it made', () => {
       const moments = { created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` };
       await insertRow(server.database, 'one_time_links', { ...row, ...moments });
       expect((await openLink(token)).status).toBe(410);
-      const used = await new Browser(server).call('POST', '/links/reset-password', { token, password: 'chosen by the attacker' });
-      expect(used.status).toBe(410);
+      const response = await new Browser(server).call('POST', '/links/reset-password', {
+        token,
+        password: 'chosen by the attacker',
+      });
+      expect(response.status).toBe(410);
     }
     await expectReport(
       'one_time_links',
@@ -194,18 +197,18 @@ describe('the server accepts only memberships that it wrote', () => {
   });
 
   test('does not count an inserted admin when the last admin leaves', async () => {
-    const own = await server.workspace();
-    const last = await createPerson(server, { [own]: 'admin' });
+    const workspaceId = await server.workspace();
+    const lastAdmin = await createPerson(server, { [workspaceId]: 'admin' });
     const outsider = await createPerson(server);
     await insertRow(server.database, 'memberships', {
       ...{
-        tenant_id: textLiteral(own),
+        tenant_id: textLiteral(workspaceId),
         person_id: textLiteral(outsider.id),
         role: textLiteral('admin'),
         joined_at: 'clock_timestamp()',
       },
     });
-    expect((await last.browser.call('DELETE', `/workspaces/${own}/membership`)).status).toBe(409);
+    expect((await lastAdmin.browser.call('DELETE', `/workspaces/${workspaceId}/membership`)).status).toBe(409);
   });
 
   test('rejects a raised role when an act reads the role again in its transaction', async () => {

@@ -48,9 +48,9 @@ describe('a signing key that was inserted or changed outside the server', () => 
     expect((await jwks()).map((each) => each.kid)).toEqual(genuine);
     expect(lines.join('')).toContain(kid);
     expect(await warnings()).toContain(kid);
-    const shown = await command('signing-key', 'show');
-    expect(shown.out).not.toContain(kid);
-    expect(shown.err).toContain(kid);
+    const showResult = await command('signing-key', 'show');
+    expect(showResult.out).not.toContain(kid);
+    expect(showResult.err).toContain(kid);
     await sql('DELETE FROM countersign.signing_keys WHERE kid = $1', [kid]);
   });
 
@@ -63,9 +63,9 @@ describe('a signing key that was inserted or changed outside the server', () => 
     ]) {
       await sql(`UPDATE countersign.signing_keys SET ${set}`);
       expect((await readJwks()).status).toBe(500);
-      const shown = await command('signing-key', 'show');
-      expect([set, shown.status]).toEqual([set, 9]);
-      expect(shown.err).toMatch(/signing_keys/);
+      const showResult = await command('signing-key', 'show');
+      expect([set, showResult.status]).toEqual([set, 9]);
+      expect(showResult.err).toMatch(/signing_keys/);
       await sql('DELETE FROM countersign.signing_keys');
       const [row] = stored as Record<string, unknown>[];
       const columns = Object.keys(row!);
@@ -229,10 +229,10 @@ describe('an attacker without the master secret', () => {
     expect((await command('workspace', 'list')).status).toBe(0);
   });
 
-  test('cannot give the instance a new identity by deleting its row and signing keys; a command restores keys if the row exists', async () => {
+  test('cannot give the instance a new identity by deleting its row and all keys; a command restores keys if the row exists', async () => {
     const keys = async () =>
       (await server.database.sql<{ kid: string }>('SELECT kid FROM countersign.signing_keys')).map(({ kid }) => kid);
-    const listed = await keys();
+    const keysBefore = await keys();
     await sql('DELETE FROM countersign.instance');
     await sql('DELETE FROM countersign.signing_keys');
     expect(await command('workspace', 'list')).toMatchObject({
@@ -242,7 +242,7 @@ describe('an attacker without the master secret', () => {
     expect([await sql('SELECT id FROM countersign.instance'), await keys()]).toEqual([[], []]);
     await restoreTable('instance');
     expect((await command('workspace', 'list')).status).toBe(0);
-    expect(await keys()).toEqual(listed);
+    expect(await keys()).toEqual(keysBefore);
     await restoreTable('signing_keys');
   });
 

@@ -69,8 +69,8 @@ describe.each(['without a secret', 'with the master secret, but without the sign
       if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid = $1', [kid]);
       expect(await kids()).toEqual([genuine]);
       expect(lines.join('')).toContain(kid);
-      const shown = await runCommand(environmentOf(server), 'signing-key', 'show');
-      expect([shown.status, shown.out.includes(kid), shown.err.includes(kid)]).toEqual([0, false, true]);
+      const showResult = await runCommand(environmentOf(server), 'signing-key', 'show');
+      expect([showResult.status, showResult.out.includes(kid), showResult.err.includes(kid)]).toEqual([0, false, true]);
       const environment = {
         ...environmentOf(server),
         COUNTERSIGN_SIGNING_KEY: key.export({ type: 'pkcs8', format: 'pem' }).toString(),

@@ -291,18 +291,19 @@ describe('the trace log', () => {
     const lines: string[] = [];
     const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
     // A separate database: otherwise every verification would include the workspaces of the other tests.
-    const watching = await testServer({ checkpointSeconds: undefined, log });
-    const watched = await watching.workspace();
-    const watchedKey = await watching.key(watched, ['telemetry']);
+    const watchingServer = await testServer({ checkpointSeconds: undefined, log });
+    const watchedId = await watchingServer.workspace();
+    const watchedKey = await watchingServer.key(watchedId, ['telemetry']);
     const record = async (trace_id: string): Promise<string> =>
-      (await watching.post(paths.traces, watchedKey, { trace_id, agent_name: 'bot', outcome: 'failure', ...DETAILS })).body.id;
+      (await watchingServer.post(paths.traces, watchedKey, { trace_id, agent_name: 'bot', outcome: 'failure', ...DETAILS })).body
+        .id;
     const [id, other] = [await record('run-1'), await record('run-2')];
-    const viewer = await portalClient(watching, watched, 'viewer');
+    const viewer = await portalClient(watchingServer, watchedId, 'viewer');
     const rowsOfRun = async (trace: string) => (await viewer.getResult('runs.trace', { params: { trace } })).differing_rows;
     const observed = async () => {
-      await watching.verifyLogs();
-      const { warnings = [] } = (await (await fetch(`${watching.url}/readyz`)).json()) as { warnings?: string[] };
-      const metrics = await (await fetch(`${watching.url}/metrics`)).text();
+      await watchingServer.verifyLogs();
+      const { warnings = [] } = (await (await fetch(`${watchingServer.url}/readyz`)).json()) as { warnings?: string[] };
+      const metrics = await (await fetch(`${watchingServer.url}/metrics`)).text();
       const metric = /^countersign_trace_findings (\d+)$/m.exec(metrics)?.[1];
       return {
         metric,
@@ -314,7 +315,7 @@ describe('the trace log', () => {
     };
     const before = await observed();
     const setTokens = (tokens: number) =>
-      watching.database.sql('UPDATE countersign.traces SET total_tokens = $2 WHERE id = $1', [id, tokens]);
+      watchingServer.database.sql('UPDATE countersign.traces SET total_tokens = $2 WHERE id = $1', [id, tokens]);
     await setTokens(1);
     const changed = await observed();
     await observed();
@@ -322,10 +323,10 @@ describe('the trace log', () => {
     const row = { table: 'traces', id, fault: 'the column total_tokens is 1, its documents say 12' };
     expect(before).toMatchObject({ overview: [], ofRun: [], ofOtherRun: [] });
     expect(changed).toMatchObject({ overview: [row], ofRun: [row], ofOtherRun: [] });
-    expect(lines.map((line) => JSON.parse(line))).toEqual([expect.objectContaining({ ...row, tenantId: watched, level: 50 })]);
+    expect(lines.map((line) => JSON.parse(line))).toEqual([expect.objectContaining({ ...row, tenantId: watchedId, level: 50 })]);
     await setTokens(12);
     expect(await observed()).toEqual(before);
-    await watching.stop();
+    await watchingServer.stop();
   });
 
   test('verifyTraces returns at most 20 findings, even if the log itself is not valid', async () => {

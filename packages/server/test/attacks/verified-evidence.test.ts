@@ -176,22 +176,22 @@ test('`ledger verify --log all` verifies all five logs, names the broken one, an
   await check();
   const verify = (...more: string[]) =>
     runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', workspace, '--log', 'all', ...more);
-  const whole = await verify();
+  const validResult = await verify();
   // The triggers that this file disabled are reported as warnings.
-  const logs = whole.out.split('\n').filter((line) => !line.startsWith('warning'));
-  expect([whole.status, logs.map((line) => line.replace(/:.*/, ''))]).toEqual([
+  const logs = validResult.out.split('\n').filter((line) => !line.startsWith('warning'));
+  expect([validResult.status, logs.map((line) => line.replace(/:.*/, ''))]).toEqual([
     0,
     ['audit', 'decisions', 'evidence', 'keys', 'traces', ''],
   ]);
   await sql(`UPDATE countersign.agents SET risk_level = 'high' WHERE id = $AGENT`);
-  const broken = await verify('--json');
-  expect([broken.status, JSON.parse(broken.out)]).toEqual([
+  const brokenResult = await verify('--json');
+  expect([brokenResult.status, JSON.parse(brokenResult.out)]).toEqual([
     1,
     expect.objectContaining({
       result: 'broken',
       logs: expect.objectContaining({ audit: expect.objectContaining({ result: 'ok' }) }),
     }),
   ]);
-  expect(JSON.parse(broken.out).logs.evidence.not_met).toMatchObject({ source: 'the table agents' });
+  expect(JSON.parse(brokenResult.out).logs.evidence.not_met).toMatchObject({ source: 'the table agents' });
   expect((await verify('--head', 'audit;size=1')).status).toBe(2);
 });
