@@ -29,8 +29,8 @@ export interface AttackResult {
 
 /** One way to harm a server or its senders. */
 export interface Attack {
-  /** A description for the table. */
-  what: string;
+  /** A short description for the table. */
+  description: string;
   bounds: Bounds;
   /** A promise other than the bounds, in words. */
   promise?: string;

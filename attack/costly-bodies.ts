@@ -15,7 +15,8 @@ const makeBodies = (): [body: Buffer, headers: Record<string, string>][] => [
 
 /** Sends bodies that are costly to decompress or parse. They must not delay other senders. */
 export const costlyBodies: Attack = {
-  what: '4 senders of five costly bodies: 6 million objects, 1.8 million and 1 million member names, 200 MiB of spaces, deep nesting',
+  description:
+    '4 senders of five costly bodies: 6 million objects, 1.8 million and 1 million member names, 200 MiB of spaces, deep nesting',
   bounds: { victimSlowestMs: 300, memoryMiB: 1024 },
   promise: 'each body is rejected, or gets no response',
   run: async (target, { seconds }) => {

@@ -51,7 +51,7 @@ async function sendTraces(
  * more than half.
  */
 export const crowdingBodies: Attack = {
-  what: '512 senders that send traces of 282 KB and ignore Retry-After',
+  description: '512 senders that send traces of 282 KB and ignore Retry-After',
   bounds: { memoryMiB: 1024 },
   promise: `stores at least ${SHARE_MIN * 100} % as many traces per second as with senders that honor Retry-After`,
   run: async (target, { seconds }) => {

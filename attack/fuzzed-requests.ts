@@ -49,7 +49,7 @@ export class FuzzTally {
 
 /** Valid and mutated requests to random routes. Each must get a response, and no 5xx other than 503. */
 export const fuzzedRequests: Attack = {
-  what: `${SENDERS} senders of valid and mutated requests, generated from the OpenAPI document and the portal's routes`,
+  description: `${SENDERS} senders of valid and mutated requests, generated from the OpenAPI document and the portal's routes`,
   bounds: { victimP99Ms: 300, memoryMiB: 512 },
   promise: 'a response to each request, and no 5xx except 503',
   prepare,

@@ -6,7 +6,7 @@ const [ROUNDS_MIN, ROUNDS_MAX] = [4, 40];
 
 /** Acknowledged records survive a kill of the server or of the database. */
 export const killedProcesses: Attack = {
-  what: 'kill -9 of the server and of PostgreSQL in turn, while other senders write',
+  description: 'kill -9 of the server and of PostgreSQL in turn, while other senders write',
   bounds: {},
   promise: `the service recovers within ${RECOVERY_SECONDS_MAX} s, and no acknowledged record is lost`,
   run: async (target, { seconds }) => {

@@ -13,7 +13,7 @@ const bodyOf = (number: number): string => {
 
 /** Sends one trace in many submissions. The time of a submission must not grow with the length of its trace. */
 export const longTrace: Attack = {
-  what: `one trace in up to ${SUBMISSIONS_MAX.toLocaleString('en-US')} submissions of ${SPANS} spans`,
+  description: `one trace in up to ${SUBMISSIONS_MAX.toLocaleString('en-US')} submissions of ${SPANS} spans`,
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
   promise: `the last submissions take at most ${SLOWDOWN_MAX} times as long as the first`,
   run: async (target, { seconds }) => {

@@ -25,7 +25,7 @@ async function storeLargeEntries(target: Target): Promise<void> {
 
 /** Viewers of one workspace must not cause 503 responses in the portal of another workspace. */
 export const loopingViewers: Attack = {
-  what: `${VIEWERS} connections of one portal session that load lists and exports without pause`,
+  description: `${VIEWERS} connections of one portal session that load lists and exports without pause`,
   bounds: { memoryMiB: 1024 },
   promise: "each page of another workspace's portal returns 200",
   prepare: storeLargeEntries,

@@ -53,14 +53,14 @@ function sendUntilClosed(target: Address, text: string, endsAt: number): Promise
 
 /** Few connections that each send many requests. */
 export const pipelinedFlood: Attack = {
-  what: '20 connections, each with 1,700 GETs without a credential in one write',
+  description: '20 connections, each with 1,700 GETs without a credential in one write',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
   run: (target, { seconds }) => flood(target, 20, 1_700, seconds),
 };
 
 /** Many connections that each send few requests. */
 export const manyConnections: Attack = {
-  what: '512 connections, each with 64 GETs without a credential in one write',
+  description: '512 connections, each with 64 GETs without a credential in one write',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
   run: (target, { seconds }) => flood(target, 512, 64, seconds),
 };

@@ -58,7 +58,7 @@ async function measure(name: AttackName, attack: Attack, target: Target, options
   const measured = { p99, slowest, memoryMiB: peakBytes / MIB };
   return {
     name,
-    what: attack.what,
+    description: attack.description,
     bound: boundText(attack),
     measured: `p99 ${p99.toFixed(0)} ms, slowest ${slowest.toFixed(0)} ms, ${measured.memoryMiB.toFixed(0)} MiB; ${result.note}`,
     rejected: result.rejected + report.rejected,
@@ -85,8 +85,8 @@ function boundViolations(
   bounds: Bounds,
   { p99, slowest, memoryMiB }: { p99: number; slowest: number; memoryMiB: number },
 ): string[] {
-  const violationIfAbove = (what: string, value: number, bound: number | undefined, unit: string) =>
-    bound === undefined || value <= bound ? [] : [`${what} is ${value.toFixed(0)} ${unit}, above ${bound} ${unit}`];
+  const violationIfAbove = (measure: string, value: number, bound: number | undefined, unit: string) =>
+    bound === undefined || value <= bound ? [] : [`${measure} is ${value.toFixed(0)} ${unit}, above ${bound} ${unit}`];
   return [
     ...violationIfAbove('the p99 of the other senders', p99, bounds.victimP99Ms, 'ms'),
     ...violationIfAbove('the slowest request of the other senders', slowest, bounds.victimSlowestMs, 'ms'),
@@ -109,9 +109,9 @@ async function generalViolations(target: Target, report: VictimReport, lost: num
 async function run(options: Options): Promise<void> {
   const rows: Row[] = [];
   for (const name of options.only) {
-    process.stderr.write(`${name}: ${ATTACKS[name].what} ...\n`);
+    process.stderr.write(`${name}: ${ATTACKS[name].description} ...\n`);
     const row = await runAttack(name, options);
-    process.stderr.write(`  ${row.measured}\n${row.violations.map((what) => `  broken: ${what}\n`).join('')}`);
+    process.stderr.write(`  ${row.measured}\n${row.violations.map((violation) => `  broken: ${violation}\n`).join('')}`);
     rows.push(row);
   }
   process.stdout.write(`${table(rows)}\n`);

@@ -43,7 +43,7 @@ const resultOf = ({ opened, ended, rejected }: { opened: number; ended: number; 
 
 /** Senders that begin a request and send the rest one byte every 200 ms. */
 export const slowSenders: Attack = {
-  what: '500 connections that send a byte of a head or of a body every 200 ms',
+  description: '500 connections that send a byte of a head or of a body every 200 ms',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
   run: async (target, { seconds }) => {
     let turn = 0;
@@ -69,7 +69,8 @@ export const slowSenders: Attack = {
 
 /** Clients that send whole or partial requests or nothing, close their side of the connection, and wait. */
 export const halfOpenSockets: Attack = {
-  what: '500 connections that send nothing, part of a request, a whole one, or a whole one and part of the next, and then close their side',
+  description:
+    '500 connections that send nothing, part of a request, a whole one, or a whole one and part of the next, and then close their side',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
   run: async (target, { seconds }) => {
     const whole = httpText('GET', '/livez', {});
@@ -88,7 +89,7 @@ export const halfOpenSockets: Attack = {
 
 /** Heads below and above Node's size limit of 16 KiB. */
 export const headerFlood: Attack = {
-  what: '200 connections with heads of 15 KB, 20 KB, and of 900 and 5,000 headers',
+  description: '200 connections with heads of 15 KB, 20 KB, and of 900 and 5,000 headers',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
   run: async (target, { seconds }) => {
     const headWithHeaders = (count: number) =>

@@ -3,7 +3,7 @@ import type { AttackName } from './attacks.ts';
 /** The result of one attack. */
 export interface Row {
   name: AttackName;
-  what: string;
+  description: string;
   bound: string;
   measured: string;
   rejected: number;
@@ -15,9 +15,9 @@ export interface Row {
 /** The rows as the Markdown table of docs/reliability.md. */
 export function table(rows: readonly Row[]): string {
   const head = ['attack', 'description', 'bound', 'measured', 'rejected', 'lost', ''];
-  const lines = rows.map(({ name, what, bound, measured, rejected, lost, violations }) => [
+  const lines = rows.map(({ name, description, bound, measured, rejected, lost, violations }) => [
     `\`${name}\``,
-    what,
+    description,
     bound,
     measured,
     rejected.toLocaleString('en-US'),

@@ -39,7 +39,7 @@ async function storeDocument(target: Target): Promise<void> {
 
 /** Clients that request a document and never read the response. The server must not keep all responses in memory. */
 export const unreadDocuments: Attack = {
-  what: '300 connections that request a document of 19 MiB in the portal and do not read it',
+  description: '300 connections that request a document of 19 MiB in the portal and do not read it',
   bounds: { victimP99Ms: 300, memoryMiB: 1024 },
   promise: `no response is held in memory ${HELD_SECONDS_MAX} s after the attack (send timeout ${SEND_TIMEOUT_SECONDS} s)`,
   settings: { COUNTERSIGN_SEND_TIMEOUT_SECONDS: String(SEND_TIMEOUT_SECONDS) },

@@ -71,10 +71,10 @@ try {
       const measured: { plain: number; citus: number; coordinatorMs: number }[] = [];
       for (let round = 0; round <= rounds; round += 1) {
         const rateOfPlain = await measureRate(plain, work, tenants);
-        const before = coordinatorMs();
+        const startMs = coordinatorMs();
         const rateOfCitus = await measureRate(citus, work, tenants);
-        const perRequest = (coordinatorMs() - before) / (rateOfCitus * seconds);
-        measured.push({ plain: rateOfPlain, citus: rateOfCitus, coordinatorMs: perRequest });
+        const coordinatorMsPerRequest = (coordinatorMs() - startMs) / (rateOfCitus * seconds);
+        measured.push({ plain: rateOfPlain, citus: rateOfCitus, coordinatorMs: coordinatorMsPerRequest });
       }
       const countedRounds = measured.slice(1); // the first round warms up
       const ratios = countedRounds.map((each) => each.citus / each.plain);

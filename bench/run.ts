@@ -105,8 +105,8 @@ async function run(options: Options): Promise<void> {
   if (options.comparesWithKept) process.stdout.write(`\n${comparison(rows, newestRows(RESULTS, machine))}\n`);
   if (options.keepsResult) {
     const { rounds, seconds } = options;
-    const kept = { date: startedAt.toISOString(), commit, machine, loadAverage, rounds, seconds, rows: rows.map(keptRow) };
-    process.stdout.write(`result written to ${keepResult(RESULTS, kept)}\n`);
+    const keptResult = { date: startedAt.toISOString(), commit, machine, loadAverage, rounds, seconds, rows: rows.map(keptRow) };
+    process.stdout.write(`result written to ${keepResult(RESULTS, keptResult)}\n`);
   }
   if (rows.some((row) => targetStatus(row) === 'missed')) process.exitCode = 1;
 }

@@ -97,15 +97,15 @@ export class AccessChecks {
   }
 
   async #expectEverywhere(
-    what: keyof AccessChecks['counts'],
+    check: keyof AccessChecks['counts'],
     expected: number,
     request: (url: string) => Promise<number>,
   ): Promise<void> {
     for (const { url, port } of this.#cluster.running) {
       const status = await request(url);
-      if (status === expected) this.counts[what] += 1;
+      if (status === expected) this.counts[check] += 1;
       else if (!UNDECIDED_STATUSES.has(status))
-        this.violations.push(`${what}: status ${status} instead of ${expected} on port ${port}`);
+        this.violations.push(`${check}: status ${status} instead of ${expected} on port ${port}`);
     }
   }
 

@@ -27,8 +27,8 @@ export interface FaultResult {
 
 /** A failure that the service must survive. */
 export interface Fault {
-  /** A description for the table. */
-  what: string;
+  /** A short description for the table. */
+  description: string;
   /** The promise of this fault. `checkRecords` checks the promises that all faults share. */
   promise: string;
   /** Whether the fault can also be caused on Citus. */

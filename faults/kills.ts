@@ -12,7 +12,8 @@ const KILLS = ['the servers', 'the database', 'the database and the servers', 'o
 
 /** kill -9 of processes in turn, at random moments, while senders write. */
 export const kills: Fault = {
-  what: 'kill -9 in turn of the servers, of PostgreSQL, of both at once, and of one of several servers, while 8 senders write',
+  description:
+    'kill -9 in turn of the servers, of PostgreSQL, of both at once, and of one of several servers, while 8 senders write',
   promise: [
     `a record is acknowledged by every server within ${RECOVERY_SECONDS_MAX} s of a kill`,
     `and by a server that still runs within ${RUNNING_SERVER_SECONDS_MAX} s`,

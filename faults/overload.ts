@@ -23,7 +23,7 @@ const NORMAL_MS = 50;
 
 /** A load below the capacity of the servers, and then one above it. */
 export const overload: Fault = {
-  what: [
+  description: [
     `mixed records at ${STEADY_FACTOR * 100} % of the capacity`,
     `then at ${OVERLOAD_FACTOR * 100} % for ${OVERLOAD_TIME_SHARE * 100} % of that time`,
     `on up to ${CONNECTIONS_MAX.toLocaleString('en-US')} connections, with a queue of ${QUEUE_BYTES_MAX / MIB} MiB`,

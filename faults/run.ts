@@ -11,9 +11,9 @@ import { HELP, readOptions } from './options.ts';
 
 const HEAD = ['fault', 'description', 'promise', 'measured', 'acknowledged', 'lost', ''];
 
-const cellsOf = (name: FaultName, { what, promise }: Fault, result: FaultResult): string[] => [
+const cellsOf = (name: FaultName, { description, promise }: Fault, result: FaultResult): string[] => [
   `\`${name}\``,
-  what,
+  description,
   promise,
   result.measured,
   result.acknowledged.toLocaleString('en-US'),
@@ -28,13 +28,13 @@ async function run({ only, ...options }: FaultOptions & { only: readonly FaultNa
     const skipReason = fault.skipReason?.();
     if (skipReason !== undefined) {
       process.stderr.write(`${name}: not run, ${skipReason}\n`);
-      lines.push([`\`${name}\``, fault.what, fault.promise, `not run: ${skipReason}`, '', '', '']);
+      lines.push([`\`${name}\``, fault.description, fault.promise, `not run: ${skipReason}`, '', '', '']);
       process.exitCode ??= 2;
       continue;
     }
-    process.stderr.write(`${name}: ${fault.what} ...\n`);
+    process.stderr.write(`${name}: ${fault.description} ...\n`);
     const result = await Promise.race([fault.run(options), interruption]);
-    process.stderr.write(`  ${result.measured}\n${result.violations.map((what) => `  broken: ${what}\n`).join('')}`);
+    process.stderr.write(`  ${result.measured}\n${result.violations.map((violation) => `  broken: ${violation}\n`).join('')}`);
     lines.push(cellsOf(name, fault, result));
     if (result.violations.length > 0) process.exitCode = 1;
   }

@@ -9,7 +9,7 @@ const [UP_MS, DOWN_MS] = [1_500, 1_000];
 
 /** Servers on one database behind a proxy, killed one by one and started again. */
 export const severalServers: Fault = {
-  what: 'servers on one database behind a round-robin proxy, killed one by one and started again, while 8 senders write',
+  description: 'servers on one database behind a round-robin proxy, killed one by one and started again, while 8 senders write',
   promise: 'sign-in, sign-out, new keys, revoked keys and removed members take effect on every server at the next request',
   supportsCitus: true,
   run: async ({ seconds, servers, onCitus }) => {
@@ -41,7 +41,7 @@ async function runServers(servers: number, seconds: number, onCitus: boolean): P
       violations: [
         ...recordResult.violations,
         ...new Set(checks.violations),
-        ...unchecked.map(([what]) => `no ${what} was checked on ${servers} servers`),
+        ...unchecked.map(([check]) => `no ${check} was checked on ${servers} servers`),
       ],
     };
   } finally {

@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 chart=deploy/helm/countersign
-command -v helm >/dev/null || { echo "check-chart: helm is needed" >&2; exit 2; }
+command -v helm >/dev/null || { echo "check-chart: helm is not on the PATH: install it" >&2; exit 2; }
 all="--set ingress.enabled=true --set ingress.tlsSecret=tls --set publicUrl=https://countersign.example.com:8443
   --set memoryClaim=memory --set environment.COUNTERSIGN_LOG_LEVEL=debug --set networkPolicy.from[0].podSelector.matchLabels.app=proxy"
 none="--set migration.enabled=false --set podDisruptionBudget.enabled=false --set networkPolicy.enabled=false"

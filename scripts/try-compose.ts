@@ -76,8 +76,8 @@ async function tryCompose(): Promise<void> {
   compose('up', '--detach', '--wait');
   await checkKeptData(key, 'after a restart');
   compose('down');
-  const refused = await fetch(SERVER_URL).catch(() => undefined);
-  check('down removes the containers', refused === undefined && outputOf('docker', 'compose', 'ps', '--all', '--quiet') === '');
+  const response = await fetch(SERVER_URL).catch(() => undefined);
+  check('down removes the containers', response === undefined && outputOf('docker', 'compose', 'ps', '--all', '--quiet') === '');
   compose('up', '--detach', '--wait');
   await checkKeptData(key, 'after down and up');
   checkLogs(runInServer);

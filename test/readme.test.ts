@@ -45,39 +45,39 @@ describe('documentation', () => {
   });
 
   test('docs/commands.md lists every exit code', () => {
-    const listed = [...textOf('docs/commands.md').matchAll(/^\| (\d+) \| (.*) \|$/gm)].map(([, code, meaning]) => ({
+    const listedCodes = [...textOf('docs/commands.md').matchAll(/^\| (\d+) \| (.*) \|$/gm)].map(([, code, meaning]) => ({
       status: Number(code),
       meaning,
     }));
-    expect(listed).toEqual(Object.values(EXIT_CODES));
+    expect(listedCodes).toEqual(Object.values(EXIT_CODES));
   });
 
   test('docs/README.md lists every page of docs', () => {
     const pages = readdirSync(new URL('../docs/', import.meta.url)).filter(
       (name) => name.endsWith('.md') && name !== 'README.md',
     );
-    const listed = [...textOf('docs/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => name);
-    expect(listed.sort()).toEqual(pages.sort());
+    const listedPages = [...textOf('docs/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => name);
+    expect(listedPages.sort()).toEqual(pages.sort());
   });
 
   test('every relative link of README.md and docs/*.md points to an existing path', () => {
     const pages = paths.filter((path) => path === 'README.md' || /^docs\/[^/]+\.md$/.test(path));
-    const broken = pages.flatMap((path) =>
+    const brokenLinks = pages.flatMap((path) =>
       [...textOf(path).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]
         .filter(([, target]) => !existsSync(new URL(target!, new URL(`../${path}`, import.meta.url))))
         .map(([, target]) => `${path}: ${target}`),
     );
-    expect(broken).toEqual([]);
+    expect(brokenLinks).toEqual([]);
   });
 
   test('git ignores files that commands in README.md and in the READMEs of two examples create in the checkout', () => {
     const pages = ['README.md', 'examples/ci/README.md', 'examples/tau-bench/README.md'].map(textOf);
-    const written = pages.flatMap((page) =>
+    const writtenFiles = pages.flatMap((page) =>
       [...page.matchAll(/(?: > |--output |--attestation |curl -sSfLO \S+\/)([\w-]+\.\w+)/g)].map(([, name]) => name!),
     );
-    expect(written).toEqual(expect.arrayContaining(['trust.json', 'report.xml', 'decision.json', 'attestation.json']));
-    const ignored = textOf('.gitignore').split('\n');
-    expect(written.filter((name) => !ignored.includes(`/${name}`))).toEqual([]);
+    expect(writtenFiles).toEqual(expect.arrayContaining(['trust.json', 'report.xml', 'decision.json', 'attestation.json']));
+    const ignoredPaths = textOf('.gitignore').split('\n');
+    expect(writtenFiles.filter((name) => !ignoredPaths.includes(`/${name}`))).toEqual([]);
   });
 
   test.each([

@@ -35,17 +35,17 @@ describe('release', () => {
   const changelog = `# Changelog\n\n## Unreleased\n\n- later\n\n## [${version}] - 2026-12-01\n\n- this\n\n## 0.0.1\n\n- earlier\n`;
 
   test('requires a tag equal to the version of all packages and the chart, and a changelog section', () => {
-    const good = createCheckout('good', changelog);
-    expect(run(good, 'check-version.sh', `v${version}`)).toBe('');
-    expect(() => run(good, 'check-version.sh', 'v9.9.9')).toThrow(/the tag is 9\.9\.9/);
-    const without = createCheckout('without', '# Changelog\n\n## Unreleased\n');
-    expect(() => run(without, 'check-version.sh', `v${version}`)).toThrow(/CHANGELOG\.md has no version/);
-    const other = createCheckout('other', changelog);
+    const validCheckout = createCheckout('good', changelog);
+    expect(run(validCheckout, 'check-version.sh', `v${version}`)).toBe('');
+    expect(() => run(validCheckout, 'check-version.sh', 'v9.9.9')).toThrow(/the tag is 9\.9\.9/);
+    const checkoutWithoutSection = createCheckout('without', '# Changelog\n\n## Unreleased\n');
+    expect(() => run(checkoutWithoutSection, 'check-version.sh', `v${version}`)).toThrow(/CHANGELOG\.md has no version/);
+    const otherCheckout = createCheckout('other', changelog);
     writeFileSync(
-      join(other, chart, 'Chart.yaml'),
+      join(otherCheckout, chart, 'Chart.yaml'),
       textOf(`${chart}/Chart.yaml`).replace(/^appVersion: .*$/m, 'appVersion: 0.0.1'),
     );
-    expect(() => run(other, 'check-version.sh', `v${version}`)).toThrow(/appVersion of the Helm chart is 0\.0\.1/);
+    expect(() => run(otherCheckout, 'check-version.sh', `v${version}`)).toThrow(/appVersion of the Helm chart is 0\.0\.1/);
   });
 
   test('rejects a program that shows another version', () => {
@@ -84,20 +84,20 @@ describe('Helm chart', () => {
   });
 
   test('sets only variables that the server reads', () => {
-    const known = new Set<string>(Object.values(VARIABLES).map(({ name }) => name));
-    const named = [...templates.matchAll(/\b(COUNTERSIGN_[A-Z_]+|DATABASE_URL)\b/g)].map(([, name]) => name!);
-    expect(named.length).toBeGreaterThan(5);
-    expect(named.filter((name) => !known.has(name))).toEqual([]);
+    const knownVariables = new Set<string>(Object.values(VARIABLES).map(({ name }) => name));
+    const namedVariables = [...templates.matchAll(/\b(COUNTERSIGN_[A-Z_]+|DATABASE_URL)\b/g)].map(([, name]) => name!);
+    expect(namedVariables.length).toBeGreaterThan(5);
+    expect(namedVariables.filter((name) => !knownVariables.has(name))).toEqual([]);
   });
 
   test('uses only values that values.yaml contains', () => {
     const values = parse(textOf(`${chart}/values.yaml`));
-    const used = [...templates.matchAll(/\.Values\.([\w.]+)/g)].map(([, path]) => path!);
-    expect(used.length).toBeGreaterThan(10);
-    const unknown = used.filter(
+    const usedValues = [...templates.matchAll(/\.Values\.([\w.]+)/g)].map(([, path]) => path!);
+    expect(usedValues.length).toBeGreaterThan(10);
+    const unknownValues = usedValues.filter(
       (path) =>
         path.split('.').reduce((value: unknown, name) => (value as Record<string, unknown>)?.[name], values) === undefined,
     );
-    expect(unknown).toEqual([]);
+    expect(unknownValues).toEqual([]);
   });
 });

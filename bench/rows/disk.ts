@@ -20,9 +20,11 @@ export async function disk(
     const { latencies, perSecond } = await runLoad({ port: environment.port, connections, seconds, loadRequests });
     const after = await bytesPerTable(environment);
     const receivedBytes = meanBytes(loadRequests.map(({ request }) => bodyBytes(request)));
-    const stored = [...after].map(([name, bytes]) => [name, (bytes - (before.get(name) ?? 0)) / latencies.length] as const);
-    const storedBytes = stored.reduce((sum, [, bytes]) => sum + bytes, 0);
-    const parts = stored.filter(([, bytes]) => bytes >= 1).map(([name, bytes]) => `${name} ${Math.round(bytes)}`);
+    const storedPerTable = [...after].map(
+      ([name, bytes]) => [name, (bytes - (before.get(name) ?? 0)) / latencies.length] as const,
+    );
+    const storedBytes = storedPerTable.reduce((sum, [, bytes]) => sum + bytes, 0);
+    const parts = storedPerTable.filter(([, bytes]) => bytes >= 1).map(([name, bytes]) => `${name} ${Math.round(bytes)}`);
     const title = {
       work: `disk, recorded runs, ${connections} connections`,
       limit: 'bytes received',

@@ -18,7 +18,7 @@ const exportLedger = async (name: string) => {
 
 describe('an entry whose actor names another sender', () => {
   test.each(['promotion-gate', 'system:promotion-gate', 'operator', 'user:3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'])(
-    'recorded_by names the key that wrote the entry when actor is %s',
+    'recorded_by names the key that wrote the entry, even if actor is %s',
     async (actor) => {
       const body = { actor, action: 'promotion.allowed', subject: 'bot', recorded_by: actor, metadata: { recorded_by: actor } };
       const server = await scenario.server();

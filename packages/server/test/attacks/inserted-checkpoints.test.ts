@@ -123,7 +123,7 @@ describe('a checkpoint row that somebody inserted', () => {
   });
 });
 
-describe('COUNTERSIGN_CHECKPOINT_DIR', () => {
+describe('the folder COUNTERSIGN_CHECKPOINT_DIR', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'countersign-inserted-'));

@@ -78,11 +78,11 @@ describe('the server accepts a key only as the key audit trail records it', () =
   test.each([
     ['scopes', `scopes = '{evaluations}'`, /its scopes are evaluations, the trail says audit/],
     ['expiry', `expires_at = now() - interval '1 hour'`, /it expires at .*, the trail says null/],
-  ])('ignores a change of the %s in the row, and `ledger verify` reports it', async (_, set, why) => {
+  ])('ignores a change of the %s in the row, and `ledger verify` reports it', async (_, set, finding) => {
     await sql(`UPDATE countersign.ingestion_keys SET ${set} WHERE prefix = $1`, [prefixOf(key)]);
     expect(await statusesOnBothServers(key)).toEqual([200, 200]);
     expect(await statusesOnBothServers(key, 'evaluations')).toEqual([401, 401]);
-    expect(await verify()).toEqual([1, expect.stringMatching(why)]);
+    expect(await verify()).toEqual([1, expect.stringMatching(finding)]);
   });
 
   test('rejects a revoked key whose row was replaced by an older row, and refuses to rotate the key', async () => {

@@ -3,36 +3,36 @@ import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 /**
- * Attack H of docs/threat-model.md: the owner of the database removes its protections. Each entry has a statement of the attack, the
+ * Attack H of docs/threat-model.md: the owner of the database removes its protections. Each entry has the statement of an attack, the
  * statement that undoes it, and the expected finding and remedy.
  */
-const ACTS = [
+const ATTACKS = [
   {
-    act: 'ALTER TABLE countersign.decisions DISABLE TRIGGER append_only',
+    attack: 'ALTER TABLE countersign.decisions DISABLE TRIGGER append_only',
     undo: 'ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only',
     finding: /trigger decisions\.append_only is disabled/,
     remedy: /ALTER TABLE countersign\.decisions ENABLE ALWAYS TRIGGER append_only/,
   },
   {
-    act: 'CREATE RULE vanish AS ON INSERT TO countersign.incidents DO INSTEAD NOTHING',
+    attack: 'CREATE RULE vanish AS ON INSERT TO countersign.incidents DO INSTEAD NOTHING',
     undo: 'DROP RULE vanish ON countersign.incidents',
     finding: /rule incidents\.vanish is not part of this schema/,
     remedy: /DROP RULE "vanish" ON countersign\.incidents/,
   },
   {
-    act: `CREATE TRIGGER steer BEFORE INSERT ON countersign.evaluations FOR EACH ROW EXECUTE FUNCTION pg_catalog.suppress_redundant_updates_trigger()`,
+    attack: `CREATE TRIGGER steer BEFORE INSERT ON countersign.evaluations FOR EACH ROW EXECUTE FUNCTION pg_catalog.suppress_redundant_updates_trigger()`,
     undo: 'DROP TRIGGER steer ON countersign.evaluations',
     finding: /trigger evaluations\.steer is not part of this schema/,
     remedy: /DROP TRIGGER "steer" ON countersign\.evaluations/,
   },
   {
-    act: 'ALTER TABLE countersign.agents NO FORCE ROW LEVEL SECURITY',
+    attack: 'ALTER TABLE countersign.agents NO FORCE ROW LEVEL SECURITY',
     undo: 'ALTER TABLE countersign.agents FORCE ROW LEVEL SECURITY',
     finding: /table agents is .*forced f/,
     remedy: /restore a backup/,
   },
   {
-    act: 'ALTER TABLE countersign.sessions RENAME COLUMN expires_at TO expired_at',
+    attack: 'ALTER TABLE countersign.sessions RENAME COLUMN expires_at TO expired_at',
     undo: 'ALTER TABLE countersign.sessions RENAME COLUMN expired_at TO expires_at',
     finding: /column sessions\.expires_at is missing/,
     remedy: /restore a backup/,
@@ -58,10 +58,10 @@ describe('the comparison of the schema with the schema of the migrations', () =>
     expect(await verify()).toMatchObject({ status: 0, out: expect.not.stringContaining('schema') });
   });
 
-  test.each(ACTS)(
-    '`ledger verify` names the finding and the remedy for $act; /readyz and the metrics report the change until it is undone',
-    async ({ act, undo, finding, remedy }) => {
-      await server.database.sql(act);
+  test.each(ATTACKS)(
+    '`ledger verify` names the finding and the remedy for $attack; /readyz and the metrics report the change until it is undone',
+    async ({ attack, undo, finding, remedy }) => {
+      await server.database.sql(attack);
       await server.compareSchema();
       expect(await warnings()).toContain('the schema of the database was changed');
       expect(await metric()).toBeGreaterThan(0);
@@ -75,8 +75,8 @@ describe('the comparison of the schema with the schema of the migrations', () =>
   );
 
   test('is made before a server listens', async () => {
-    const { act, undo, finding } = ACTS[0]!;
-    await server.database.sql(act);
+    const { attack, undo, finding } = ATTACKS[0]!;
+    await server.database.sql(attack);
     const { url } = await testServer({ database: server.database, options: { comparesSchemaFirst: true } });
     await server.database.sql(undo);
     const { warnings: found } = (await (await fetch(`${url}/readyz`)).json()) as { warnings?: string[] };

@@ -57,7 +57,7 @@ describe('the page of an approval', () => {
     expect((await readApproval()).altered).toContain(fault);
   });
 
-  test('has a warning if the ledger has no entry for the approval, or the entry was changed with the row', async () => {
+  test('has a warning if the ledger has no entry for the approval, or the entry was changed together with the row', async () => {
     await decide('approved');
     await sql(`UPDATE countersign.audit_entries SET action = 'x' WHERE $T AND action = 'approval.approved'`);
     expect((await readApproval()).altered).toBe('the audit ledger has no entry for its current state');

@@ -106,11 +106,11 @@ describe('the trace log', () => {
     ['another trace_id', 'traces', `trace_id = 'run-2'`, /trace_id is not what the log says/],
     ['no agent', 'traces', 'agent_id = NULL', /agent_id is null, the log says/],
     ['another count of submissions', 'traces', 'submission_count = 0', /submission_count is 0, the log has submission 1/],
-  ])('`ledger verify` names a row with %s', async (_, table, set, why) => {
+  ])('`ledger verify` names a row with %s', async (_, table, set, finding) => {
     const { body } = await send('run-1');
     await sql(`UPDATE countersign.${table} SET ${set} WHERE tenant_id = $1`, [tenantId]);
     const [status, out] = await verify();
-    expect([status, out]).toEqual([1, expect.stringMatching(why)]);
+    expect([status, out]).toEqual([1, expect.stringMatching(finding)]);
     expect(out).toContain(`the row ${(body as { id: string }).id}, submission 1 differs from the log`);
   });
 
@@ -135,13 +135,13 @@ describe('the trace log', () => {
       `provisional_agent_name = 'x'`,
       /the column provisional_agent_name is "x", its documents say null/,
     ],
-  ])('`ledger verify` names the column %s when it differs from the documents', async (_, set, why) => {
+  ])('`ledger verify` names the column %s when it differs from the documents', async (_, set, finding) => {
     const { body } = await send('run-1', DETAILS);
     await send('run-2', DETAILS);
     expect(await verify()).toEqual([0, expect.stringMatching(/^valid: 2 entries/)]);
     await sql(`UPDATE countersign.traces SET ${set} WHERE tenant_id = $1 AND trace_id = 'run-1'`, [tenantId]);
     const [status, out] = await verify();
-    expect([status, out]).toEqual([1, expect.stringMatching(why)]);
+    expect([status, out]).toEqual([1, expect.stringMatching(finding)]);
     expect(out).toContain(`the table traces: the row ${(body as { id: string }).id} differs from the log`);
   });
 
@@ -224,7 +224,7 @@ describe('the trace log', () => {
       'prompt_tokens_reported = 2',
       /the sums of this trace differ/,
     ],
-  ])('`ledger verify` names a row with %s', async (_, table, set, why) => {
+  ])('`ledger verify` names a row with %s', async (_, table, set, finding) => {
     const { body } = await send('run-1', { spans: [step({ prompt_tokens: 5, cost_usd: 0.25 })] });
     await send('run-1', { spans: [step({ prompt_tokens: 7, cost_usd: 1e-7 }), step({ span_id: 'b ü "\\' })] });
     await send('run-2', { spans: [step({})] });
@@ -232,7 +232,7 @@ describe('the trace log', () => {
     const ofStep = table === 'merged_spans' ? `AND span_id = 'a'` : '';
     await sql(`UPDATE countersign.${table} SET ${set} WHERE tenant_id = $1 ${ofStep}`, [tenantId]);
     const [status, out] = await verify();
-    expect([status, out]).toEqual([1, expect.stringMatching(why)]);
+    expect([status, out]).toEqual([1, expect.stringMatching(finding)]);
     expect(out).toContain(`the table ${table}: the row ${(body as { id: string }).id} differs from the log`);
   });
 

@@ -63,11 +63,11 @@ describe('`ledger verify`', () => {
     ['in the status of the latest evaluation', 2, `status = 'failing'`, /status is "failing", the log says "passing"/],
     ['in the agent of an evaluation', 1, 'agent_id = NULL', /differs from the log: the row is gone/],
     ['in the sender of an evaluation', 2, `recorded_by = 'operator'`, /recorded_by is "operator"/],
-  ])('names a row that differs from the evidence log %s', async (_, index, set, why) => {
+  ])('names a row that differs from the evidence log %s', async (_, index, set, finding) => {
     const { id } = (await evaluations())[index]!;
     await sql(`UPDATE countersign.evaluations SET ${set} WHERE id = $1`, [id]);
     const [status, out] = await verify('evidence');
-    expect([status, out]).toEqual([1, expect.stringMatching(why)]);
+    expect([status, out]).toEqual([1, expect.stringMatching(finding)]);
     expect(out).toContain(id);
   });
 
@@ -132,9 +132,9 @@ describe('`ledger verify`', () => {
       `INSERT INTO countersign.recertifications (tenant_id, incident_id, agent_id, opened_at, opened_seq) SELECT tenant_id, gen_random_uuid(), id, now(), 1 FROM countersign.agents WHERE id = $AGENT`,
       /the table recertifications: .* it is open, and the log says/,
     ],
-  ])('names a row that differs from the evidence log %s', async (_, attack, why) => {
+  ])('names a row that differs from the evidence log %s', async (_, attack, finding) => {
     await sql(attack);
-    expect(await verify('evidence')).toEqual([1, expect.stringMatching(why)]);
+    expect(await verify('evidence')).toEqual([1, expect.stringMatching(finding)]);
   });
 
   test('reports a decision whose evidence differs from the log', async () => {

@@ -37,7 +37,7 @@ async function reportedFindings() {
 }
 
 interface Attack {
-  what: string;
+  description: string;
   /** The changed value: table, column and the condition that selects its row. */
   at: [table: string, column: string, condition: string];
   change: (value: string) => string;
@@ -46,25 +46,25 @@ interface Attack {
 
 const ATTACKS: Attack[] = [
   {
-    what: 'an entry of the audit ledger',
+    description: 'an entry of the audit ledger',
     at: ['audit_entries', 'document', 'seq = 2'],
     change: (document) => document.replace('deployed', 'reverted'),
     findings: [{ table: 'audit_entries', id: '2', fault: expect.stringContaining('row_hash') }],
   },
   {
-    what: 'the column actor of an entry',
+    description: 'the column actor of an entry',
     at: ['audit_entries', 'actor', 'seq = 1'],
     change: () => 'mallory',
     findings: [{ table: 'audit_entries', id: '1', fault: expect.stringContaining('actor') }],
   },
   {
-    what: 'the verdict of a decision',
+    description: 'the verdict of a decision',
     at: ['decisions', 'document', 'seq = 1'],
     change: (document) => document.replace('"allowed":true', '"allowed":false'),
     findings: [{ table: 'decisions', id: '1', fault: expect.stringContaining('response_sha256') }],
   },
   {
-    what: 'an event of the evidence log, on which a decision is based,',
+    description: 'an event of the evidence log, on which a decision is based,',
     at: ['evidence_events', 'document', 'seq = 2'],
     change: (document) => document.replace('"pass_rate":91', '"pass_rate":19'),
     findings: [
@@ -73,7 +73,7 @@ const ATTACKS: Attack[] = [
     ],
   },
   {
-    what: 'the name of a key in its table',
+    description: 'the name of a key in its table',
     at: ['ingestion_keys', 'name', `kind = 'live'`],
     change: () => 'other',
     findings: [
@@ -83,7 +83,7 @@ const ATTACKS: Attack[] = [
 ];
 
 describe('the periodic verification of the logs', () => {
-  test.each(ATTACKS)('reports a change of $what until the change is undone', async ({ at, change, findings }) => {
+  test.each(ATTACKS)('reports a change of $description until the change is undone', async ({ at, change, findings }) => {
     const [table, column, condition] = at;
     const where = `FROM countersign.${table} WHERE tenant_id = $1 AND ${condition}`;
     const [row] = await server.database.sql<{ value: string }>(`SELECT ${column}::text AS value ${where}`, [tenantId]);
