@@ -102,9 +102,9 @@ async function measure(url: URL, cookie: string): Promise<{ p50Ms: number; maxMs
   const { page } = await fetchPage(url.href, cookie);
   const urls = [url.href];
   if (page.next) {
-    const second = new URL(url);
-    second.searchParams.set('cursor', page.next);
-    urls.push(second.href);
+    const secondPage = new URL(url);
+    secondPage.searchParams.set('cursor', page.next);
+    urls.push(secondPage.href);
   }
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) for (const each of urls) times.push((await fetchPage(each, cookie)).ms);

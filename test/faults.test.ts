@@ -75,15 +75,15 @@ const addressOf = (server: Server) => ({ host: '127.0.0.1', port: (server.addres
 test('the time of a recovery counts from the fault until the last server acknowledges a record', async () => {
   const [working, failing] = [await startResponder(200), await startResponder(503)];
   const readyAt = performance.now() + 300;
-  const late = await startResponder(() => (performance.now() < readyAt ? 503 : 200));
+  const lateServer = await startResponder(() => (performance.now() < readyAt ? 503 : 200));
   const secondsAgo = (seconds: number) => performance.now() - seconds * 1000;
   const recovery = (servers: Server[], startedAt?: number) => waitForRecovery(servers.map(addressOf), 'key', startedAt);
   expect(await recovery([working, working])).toBeLessThan(RECOVERY_SECONDS_MAX);
-  expect(await recovery([late, working], readyAt - 300)).toBeGreaterThanOrEqual(0.3);
+  expect(await recovery([lateServer, working], readyAt - 300)).toBeGreaterThanOrEqual(0.3);
   expect(await recovery([working], secondsAgo(10))).toBeGreaterThan(10);
   expect(await recovery([working], secondsAgo(RECOVERY_SECONDS_MAX))).toBeUndefined();
   expect(await recovery([working, failing], secondsAgo(RECOVERY_SECONDS_MAX - 0.5))).toBeUndefined();
-  for (const server of [working, failing, late]) server.close();
+  for (const server of [working, failing, lateServer]) server.close();
 });
 
 describe('the round-robin proxy', () => {

@@ -171,11 +171,11 @@ function importsOf(file: string): Import[] {
 const filesOf = (folder: string): string[] => globSync(`${folder}/**/*.{ts,tsx}`, { cwd: root });
 
 /** The packages and modules that a file loads at run time, directly or through other files of this repository. */
-function loadedModules(file: string, seen = new Set<string>()): string[] {
-  if (seen.has(file)) return [];
-  seen.add(file);
+function loadedModules(file: string, visited = new Set<string>()): string[] {
+  if (visited.has(file)) return [];
+  visited.add(file);
   return importsOf(file).flatMap(({ target, isTypeOnly }) =>
-    isTypeOnly ? [] : target.startsWith('packages/') ? loadedModules(target, seen) : [target],
+    isTypeOnly ? [] : target.startsWith('packages/') ? loadedModules(target, visited) : [target],
   );
 }
 
@@ -184,12 +184,12 @@ function circularImports(folder: string): string[] {
   const edges = new Map(filesOf(folder).map((file) => [file, importsOf(file).map(({ target }) => target)]));
   const pathBack = (start: string): string[] | undefined => {
     const paths = [[start]];
-    const seen = new Set<string>();
+    const visited = new Set<string>();
     for (const path of paths) {
       for (const target of edges.get(path.at(-1)!) ?? []) {
         if (target === start) return path;
-        if (seen.has(target)) continue;
-        seen.add(target);
+        if (visited.has(target)) continue;
+        visited.add(target);
         paths.push([...path, target]);
       }
     }
@@ -202,7 +202,7 @@ describe('import rules of ARCHITECTURE.md', () => {
   test.each(TABLE)('$folder imports nothing that the table forbids', ({ folder, never, onlyFolders }) => {
     const files = filesOf(folder);
     expect(files.length).toBeGreaterThan(0);
-    const wrong = files
+    const violations = files
       .flatMap(importsOf)
       .filter(
         ({ target }) =>
@@ -210,50 +210,50 @@ describe('import rules of ARCHITECTURE.md', () => {
             typeof rule === 'string' ? target.startsWith(rule) : !target.startsWith('packages/') && rule.test(target),
           ) || isOutside(onlyFolders, target),
       );
-    expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
+    expect(violations.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
   });
 
   test.each(TYPE_ONLY_DRIVER)('%s imports the driver only for its types', (folder) => {
-    const wrong = filesOf(folder)
+    const violations = filesOf(folder)
       .flatMap(importsOf)
       .filter(({ target, isTypeOnly }) => target === 'pg' && !isTypeOnly);
-    expect(wrong.map(({ file }) => file)).toEqual([]);
+    expect(violations.map(({ file }) => file)).toEqual([]);
   });
 
   test('the only file directly in packages/server/src is main.ts, and only cli and app import app', () => {
     expect(globSync('packages/server/src/*.ts', { cwd: root })).toEqual(['packages/server/src/main.ts']);
-    const wrong = globSync('packages/server/src/*/**/*.ts', { cwd: root })
+    const violations = globSync('packages/server/src/*/**/*.ts', { cwd: root })
       .filter((file) => !/src\/(cli|app)\//.test(file))
       .flatMap(importsOf)
       .filter(({ target }) => target.startsWith('packages/server/src/app/'));
-    expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
+    expect(violations.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
   });
 
   test('the domain loads no module except node:crypto, and so no schema library', () => {
-    const wrong = filesOf('packages/core/src/domain').filter((file) =>
+    const violations = filesOf('packages/core/src/domain').filter((file) =>
       loadedModules(file).some((target) => target !== 'node:crypto'),
     );
-    expect(wrong).toEqual([]);
+    expect(violations).toEqual([]);
   });
 
   test('the pages import the contract and the routes only for their types, so browsers load no schemas', () => {
-    const wrong = filesOf('packages/portal/src')
+    const violations = filesOf('packages/portal/src')
       .flatMap(importsOf)
       .filter(({ target, isTypeOnly }) => /^packages\/core\/src\/(contract|portal)\//.test(target) && !isTypeOnly);
-    expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
+    expect(violations.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
   });
 
   test('the client library, without its command and its importers, loads no package except @noble/* and no Node module', () => {
     const library = filesOf('packages/client/src').filter((file) => !/src\/(cli|importers)\//.test(file));
-    const wrong = library.flatMap((file) => loadedModules(file).filter((target) => !target.startsWith('@noble/')));
-    expect(wrong).toEqual([]);
+    const violations = library.flatMap((file) => loadedModules(file).filter((target) => !target.startsWith('@noble/')));
+    expect(violations).toEqual([]);
   });
 
   test('core uses no clock, no randomness and no environment', () => {
-    const wrong = filesOf('packages/core/src').filter((file) =>
+    const violations = filesOf('packages/core/src').filter((file) =>
       /\bDate\.now\(|\bnew Date\(\)|Math\.random|process\.|randomUUID|randomBytes/.test(readFileSync(join(root, file), 'utf8')),
     );
-    expect(wrong).toEqual([]);
+    expect(violations).toEqual([]);
   });
 
   test("of the client's cli, only main.ts and terminal.ts use process.env and standard streams", () => {
@@ -265,15 +265,15 @@ describe('import rules of ARCHITECTURE.md', () => {
 
   test('the client library imports neither its command nor its importers', () => {
     const library = filesOf('packages/client/src').filter((file) => !/src\/(cli|importers)\//.test(file));
-    const wrong = library.flatMap(importsOf).filter(({ target }) => /packages\/client\/src\/(cli|importers)\//.test(target));
-    expect(wrong).toEqual([]);
+    const violations = library.flatMap(importsOf).filter(({ target }) => /packages\/client\/src\/(cli|importers)\//.test(target));
+    expect(violations).toEqual([]);
   });
 
   test('only config/config.ts of the server reads the environment', () => {
-    const wrong = filesOf('packages/server/src').filter(
+    const violations = filesOf('packages/server/src').filter(
       (file) => file !== 'packages/server/src/config/config.ts' && /process\.env/.test(readFileSync(join(root, file), 'utf8')),
     );
-    expect(wrong).toEqual([]);
+    expect(violations).toEqual([]);
   });
 
   test('the server depends on the same PostgreSQL packages as the embedded database that it bundles', () => {

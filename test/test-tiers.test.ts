@@ -8,14 +8,14 @@ import { filesOf, TEST_TIERS } from '../scripts/test-tiers.ts';
 const root = fileURLToPath(new URL('../', import.meta.url));
 
 /** The test files and harness files that a test file loads, including itself. */
-function loadedTestFiles(file: string, seen = new Set<string>()): Set<string> {
-  if (seen.has(file)) return seen;
-  seen.add(file);
+function loadedTestFiles(file: string, visited = new Set<string>()): Set<string> {
+  if (visited.has(file)) return visited;
+  visited.add(file);
   for (const [, target] of readFileSync(join(root, file), 'utf8').matchAll(/\bfrom '(\.[^']+)'/g)) {
     const path = join(dirname(file), target!);
-    if (!path.includes('/src/') && path.endsWith('.ts')) loadedTestFiles(path, seen);
+    if (!path.includes('/src/') && path.endsWith('.ts')) loadedTestFiles(path, visited);
   }
-  return seen;
+  return visited;
 }
 
 describe('test tiers', () => {

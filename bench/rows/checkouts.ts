@@ -31,12 +31,12 @@ export async function compareCheckouts(
     for (const kind of COMPARED_PARTS.filter((each) => only.includes(each))) {
       const work = servers === 1 ? kind : `${kind}, ${servers} servers`;
       const title = { work, limit: `the same in ${folder}`, unit: '/s', target: { required: 0.95, stretch: 1 } };
-      const own = withServerTime(ownMeasures[kind], ROOT);
-      const other = withServerTime(otherMeasures[kind], resolve(folder));
-      const row = await alternate(title, options, own.measure, other.measure);
+      const ownMeasure = withServerTime(ownMeasures[kind], ROOT);
+      const otherMeasure = withServerTime(otherMeasures[kind], resolve(folder));
+      const row = await alternate(title, options, ownMeasure.measure, otherMeasure.measure);
       rows.push({
         ...row,
-        note: `processor time of the servers per unit of work: ${timeText(own.medianUs(), other.medianUs())}`,
+        note: `processor time of the servers per unit of work: ${timeText(ownMeasure.medianUs(), otherMeasure.medianUs())}`,
       });
     }
     return rows;
@@ -58,5 +58,5 @@ async function environmentOf(folder: string): Promise<BenchEnvironment> {
 type CreateEnvironment = typeof createEnvironment;
 
 /** Two times per unit of work, and their ratio. */
-const timeText = (own: number, other: number): string =>
-  `${own.toFixed(1)} µs here, ${other.toFixed(1)} µs in the other checkout, ratio ${(own / other).toFixed(2)}`;
+const timeText = (ownUs: number, otherUs: number): string =>
+  `${ownUs.toFixed(1)} µs here, ${otherUs.toFixed(1)} µs in the other checkout, ratio ${(ownUs / otherUs).toFixed(2)}`;

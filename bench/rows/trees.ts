@@ -19,11 +19,11 @@ export async function trees(withTree: BenchEnvironment, withoutTree: BenchEnviro
   const appends = (environment: BenchEnvironment, path: string) =>
     requestRate(environment, [postRequest(path, environment.key, auditBody())]);
   // A difference of a few percent is visible only with many short rounds.
-  const short = { rounds: options.rounds * SHORT_ROUNDS, seconds: options.seconds / SHORT_ROUNDS };
+  const shortRounds = { rounds: options.rounds * SHORT_ROUNDS, seconds: options.seconds / SHORT_ROUNDS };
   return [
     await alternate(
       title,
-      short,
+      shortRounds,
       appends(withTree, LIMIT_PATHS.auditWithTree),
       appends(withoutTree, LIMIT_PATHS.auditWithoutTree),
     ),

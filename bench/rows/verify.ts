@@ -23,13 +23,13 @@ export async function verify({ database: { pool } }: BenchEnvironment, rows: num
     const tenantId = await createWorkspace(pool, 'verify');
     const path = join(folder, 'ledger.ndjson');
     const file = await open(path, 'w');
-    let last: ChainedRow[] = [];
+    let lastRows: ChainedRow[] = [];
     for await (const appended of fillLedger(pool, tenantId, rows)) {
       await file.write(appended.map(({ canonical, rowHash }) => `${canonical.slice(0, -1)},"row_hash":"${rowHash}"}\n`).join(''));
-      last = appended;
+      lastRows = appended;
     }
     await file.close();
-    const hashing = hashingOf(last);
+    const hashing = hashingOf(lastRows);
     const rateOf = async (verifyAll: () => Promise<ChainReport>): Promise<number> => {
       const startedAt = performance.now();
       const { entries, firstBad } = await verifyAll();
@@ -37,7 +37,7 @@ export async function verify({ database: { pool } }: BenchEnvironment, rows: num
       return (entries / (performance.now() - startedAt)) * 1000;
     };
     return [
-      await compareWithHashing(hashing, 'verifying rows in memory', () => rateInMemory(last)),
+      await compareWithHashing(hashing, 'verifying rows in memory', () => rateInMemory(lastRows)),
       await compareWithHashing(hashing, `verifying an export of ${rows} rows`, () =>
         rateOf(() => verifyExport(createReadStream(path), { digests, sha256 })),
       ),

@@ -84,17 +84,17 @@ describe('an altered decision', () => {
     async (member) => {
       const altered = { ...(await decisionAt(2)), [member]: OTHER_VALUES[member as keyof typeof OTHER_VALUES] };
       await putDecision(2, altered);
-      const first = await scenario.runChecks('decisions', 'workspace', 'file', 'python');
-      expect(first.workspace).toEqual(broken(/^broken at seq 2: response_sha256 is .* it was altered/));
-      expect(first.file).toEqual(broken(/^broken at seq 2: response_sha256 is .* the decision was altered/));
-      expect(first.python).toEqual(broken(/^broken at line 2/));
+      const afterChange = await scenario.runChecks('decisions', 'workspace', 'file', 'python');
+      expect(afterChange.workspace).toEqual(broken(/^broken at seq 2: response_sha256 is .* it was altered/));
+      expect(afterChange.file).toEqual(broken(/^broken at seq 2: response_sha256 is .* the decision was altered/));
+      expect(afterChange.python).toEqual(broken(/^broken at line 2/));
       await putDecision(2, withDigest(altered));
-      const second = await scenario.runChecks('decisions', 'workspace', 'file', 'python');
-      expect(second.workspace).toEqual(broken(/^broken at seq 2: the signature is not by this key/));
+      const afterRehash = await scenario.runChecks('decisions', 'workspace', 'file', 'python');
+      expect(afterRehash.workspace).toEqual(broken(/^broken at seq 2: the signature is not by this key/));
       // A tenant_id that differs from the tenant_id of the previous rows is detected without a kept checkpoint.
       const isOtherTenant = member === 'tenant_id';
-      expect(second.file).toEqual(broken(isOtherTenant ? OTHER_TENANT : /first-decisions: the first 6 rows make the root/));
-      expect(second.python).toEqual(
+      expect(afterRehash.file).toEqual(broken(isOtherTenant ? OTHER_TENANT : /first-decisions: the first 6 rows make the root/));
+      expect(afterRehash.python).toEqual(
         broken(isOtherTenant ? /^broken at line 2 .*belongs to tenant/ : /first-decisions.*does not match/),
       );
     },

@@ -105,20 +105,20 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
   });
 
   test('C: ignores swapped agent names, before and after an evaluation', async () => {
-    const good = agent;
+    const passingAgent = agent;
     await evaluate(99);
-    agent = `bad-${good}`;
+    agent = `bad-${passingAgent}`;
     await evaluate(12);
-    const bad = agent;
+    const failingAgent = agent;
     const swap = async () => {
-      await sql(`UPDATE countersign.agents SET name = 'swapping' WHERE name = $1`, [good]);
-      await sql('UPDATE countersign.agents SET name = $1 WHERE name = $2', [good, bad]);
-      await sql(`UPDATE countersign.agents SET name = $1 WHERE name = 'swapping'`, [bad]);
+      await sql(`UPDATE countersign.agents SET name = 'swapping' WHERE name = $1`, [passingAgent]);
+      await sql('UPDATE countersign.agents SET name = $1 WHERE name = $2', [passingAgent, failingAgent]);
+      await sql(`UPDATE countersign.agents SET name = $1 WHERE name = 'swapping'`, [failingAgent]);
     };
     await swap();
     expect(await requestDecisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
-    // According to the table, this evaluation of the good agent would belong to the bad agent.
-    await server.post(paths.evaluations, key, { name: 'nightly', agent_name: good, pass_rate: 98, status: 'passing' });
+    // According to the table, this evaluation of the passing agent would belong to the failing agent.
+    await server.post(paths.evaluations, key, { name: 'nightly', agent_name: passingAgent, pass_rate: 98, status: 'passing' });
     expect(await requestDecisions()).toEqual(onBothServers(200, false, 'pass_rate_below_threshold'));
   });
 

@@ -16,7 +16,7 @@ const sql = (statement: string, values: unknown[] = []) => scenario.insider.sql(
 
 /**
  * Expects that the outputs of the tools match `expected`, and that every tool with kept checkpoints exits with 1. `workspace` is the output
- * for the database without kept checkpoints.
+ * for the database without kept checkpoints, and `kept` the output with them.
  */
 async function expectDetected(expected: { workspace: RegExp; kept?: RegExp; file?: RegExp; python?: RegExp }): Promise<void> {
   const results = await scenario.runChecks('audit', ...CHECKS);
@@ -96,7 +96,7 @@ describe('a changed field of a row', () => {
 
   test('if the last row was changed, and its hash, the head and the tree were recomputed, the seal and a kept checkpoint reveal it', async () => {
     const entries = await scenario.insider.entries(scenario.tenantId);
-    await scenario.insider.rewriteLedger(scenario.tenantId, changed(entries, ROWS.second, { actor: 'ci:other' }));
+    await scenario.insider.rewriteLedger(scenario.tenantId, withChange(entries, ROWS.second, { actor: 'ci:other' }));
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
     await expectDetected({ workspace: NOT_SEALED, kept: /second-audit.*the log was rewritten/ });
   });
@@ -169,7 +169,7 @@ describe('removed, inserted and moved rows', () => {
     const entries = await scenario.insider.entries(scenario.tenantId);
     await scenario.insider.rewriteLedger(
       scenario.tenantId,
-      changed(entries, 150, { recorded_at: entries[148]!.recorded_at, actor: 'ci:earlier' }),
+      withChange(entries, 150, { recorded_at: entries[148]!.recorded_at, actor: 'ci:earlier' }),
     );
     await expectDetected({ workspace: /the stored checkpoint of size 330: .*the log was rewritten/, kept: /second-audit/ });
   });
@@ -217,12 +217,12 @@ describe('a truncated ledger', () => {
   });
 });
 
-const changed = (entries: readonly ForgedEntry[], seq: number, change: Partial<ForgedEntry>): ForgedEntry[] =>
+const withChange = (entries: readonly ForgedEntry[], seq: number, change: Partial<ForgedEntry>): ForgedEntry[] =>
   entries.map((entry, index) => (index === seq - 1 ? { ...entry, ...change } : entry));
 
 describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
   const rewrite = async (seq: number, change: Partial<ForgedEntry> = { actor: 'ci:innocent' }) =>
-    scenario.insider.rewriteLedger(scenario.tenantId, changed(await scenario.insider.entries(scenario.tenantId), seq, change));
+    scenario.insider.rewriteLedger(scenario.tenantId, withChange(await scenario.insider.entries(scenario.tenantId), seq, change));
 
   test('the latest stored checkpoint does not match, and the report names the largest checkpoint that matches', async () => {
     await rewrite(200);

@@ -27,8 +27,8 @@ const sendTrace = (key: string) =>
 async function reportedState(): Promise<unknown[]> {
   const [ready, metrics] = await Promise.all([fetch(`${server.url}/readyz`), fetch(`${server.url}/metrics`)]);
   const { warnings = [] } = (await ready.json()) as { warnings?: string[] };
-  const refused = warnings.filter((warning) => warning.startsWith('logs refused'));
-  return [refused.length, /^countersign_logs_refused (\d+)$/m.exec(await metrics.text())?.[1]];
+  const refusedWarnings = warnings.filter((warning) => warning.startsWith('logs refused'));
+  return [refusedWarnings.length, /^countersign_logs_refused (\d+)$/m.exec(await metrics.text())?.[1]];
 }
 
 test.each([

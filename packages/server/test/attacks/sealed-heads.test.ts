@@ -100,19 +100,19 @@ describe('if a head was not written by the server, the server appends, decides, 
   });
 
   test('/readyz and the metrics report the refused log until the head is restored', async () => {
-    const observed = await startFreshServer();
+    const observedServer = await startFreshServer();
     const reportedState = async () => {
-      const [ready, metrics] = await Promise.all([fetch(`${observed.url}/readyz`), fetch(`${observed.url}/metrics`)]);
+      const [ready, metrics] = await Promise.all([fetch(`${observedServer.url}/readyz`), fetch(`${observedServer.url}/metrics`)]);
       const { warnings = [] } = (await ready.json()) as { warnings?: string[] };
       // Warnings about the triggers that the insider disabled are left out.
-      const refused = warnings.filter((warning) => warning.startsWith('logs refused'));
-      return [ready.status, refused, /^countersign_logs_refused \d+$/m.exec(await metrics.text())?.[0]];
+      const refusedWarnings = warnings.filter((warning) => warning.startsWith('logs refused'));
+      return [ready.status, refusedWarnings, /^countersign_logs_refused \d+$/m.exec(await metrics.text())?.[0]];
     };
     await insider.sql(`UPDATE countersign.log_heads SET seal = '\\x01' || sha256('x') WHERE $T AND log = 'audit'`, tenantId);
-    await append(key, observed);
+    await append(key, observedServer);
     expect(await reportedState()).toEqual([200, [expect.stringMatching(/^logs refused: 1 /)], 'countersign_logs_refused 1']);
     await insider.undo();
-    expect((await append(key, observed)).status).toBe(200);
+    expect((await append(key, observedServer)).status).toBe(200);
     expect(await reportedState()).toEqual([200, [], 'countersign_logs_refused 0']);
   });
 

@@ -110,9 +110,9 @@ describe('the server signs in only accounts that it wrote', () => {
   });
 
   test('rejects an inserted account', async () => {
-    const made = { id: textLiteral(randomUUID()), email: textLiteral('inserted@example.com'), name: textLiteral('inserted') };
+    const account = { id: textLiteral(randomUUID()), email: textLiteral('inserted@example.com'), name: textLiteral('inserted') };
     const password = textLiteral(await hashPassword('chosen by the attacker'));
-    await insertRow(server.database, 'people', { ...made, password, password_changed_at: 'clock_timestamp()' });
+    await insertRow(server.database, 'people', { ...account, password, password_changed_at: 'clock_timestamp()' });
     expect((await signIn('inserted@example.com', 'chosen by the attacker')).status).toBe(401);
   });
 });
@@ -120,7 +120,7 @@ describe('the server signs in only accounts that it wrote', () => {
 describe('the server accepts only one-time links that it made', () => {
   test('rejects an inserted set-up link and an inserted password reset', async () => {
     const ids = [randomUUID(), randomUUID()];
-    for (const [index, made] of [
+    for (const [index, linkColumns] of [
       { purpose: textLiteral('set_up'), tenant_id: textLiteral(tenantId), role: textLiteral('admin') },
       { purpose: textLiteral('password_reset'), person_id: textLiteral(admin.id) },
     ].entries()) {
@@ -129,7 +129,7 @@ describe('the server accepts only one-time links that it made', () => {
         token_sha256: bytesLiteral(tokenSha256),
         id: textLiteral(ids[index]!),
         made_by: textLiteral('operator'),
-        ...made,
+        ...linkColumns,
       };
       const moments = { created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` };
       await insertRow(server.database, 'one_time_links', { ...row, ...moments });
@@ -154,8 +154,8 @@ describe('the server accepts only one-time links that it made', () => {
       `expires_at = expires_at + interval '1 day'`,
       `tenant_id = '${other}'`,
     ].entries()) {
-      const invited = { email: `invited-${index}@example.com`, role: 'viewer' as const };
-      const { id, path } = await inviteMember(server.open.pool, tenantId, invited, 'operator');
+      const invitation = { email: `invited-${index}@example.com`, role: 'viewer' as const };
+      const { id, path } = await inviteMember(server.open.pool, tenantId, invitation, 'operator');
       expect((await openLink(tokenOf(path))).status).toBe(200);
       await sql(`UPDATE countersign.one_time_links SET ${set} WHERE id = $1`, [id]);
       expect([set, (await openLink(tokenOf(path))).status]).toEqual([set, 410]);
@@ -191,9 +191,9 @@ describe('the server accepts only memberships that it wrote', () => {
     viewer = await createPerson(server, { [tenantId]: 'viewer' });
     await sql(`UPDATE countersign.memberships SET role = 'admin' WHERE person_id = $1`, [viewer.id]);
     expect((await membersOf(viewer.browser)).status).toBe(404);
-    const listed = (await membersOf(admin.browser)).body.items.map((item: { person_id: string }) => item.person_id);
-    expect(listed).toContain(admin.id);
-    expect(listed).not.toContain(viewer.id);
+    const listedIds = (await membersOf(admin.browser)).body.items.map((item: { person_id: string }) => item.person_id);
+    expect(listedIds).toContain(admin.id);
+    expect(listedIds).not.toContain(viewer.id);
   });
 
   test('does not count an inserted admin when the last admin leaves', async () => {
@@ -213,11 +213,11 @@ describe('the server accepts only memberships that it wrote', () => {
 
   test('rejects a raised role when an act reads the role again in its transaction', async () => {
     const { requireRoleStill } = await import('../../src/workspace/actor.ts');
-    const raised = await createPerson(server, { [tenantId]: 'viewer' });
-    await sql(`UPDATE countersign.memberships SET role = 'admin' WHERE person_id = $1`, [raised.id]);
+    const person = await createPerson(server, { [tenantId]: 'viewer' });
+    await sql(`UPDATE countersign.memberships SET role = 'admin' WHERE person_id = $1`, [person.id]);
     await expect(
-      inTenantTransaction(server.open.pool, tenantId, (tx) => requireRoleStill(tx, { personId: raised.id, role: 'admin' })),
+      inTenantTransaction(server.open.pool, tenantId, (tx) => requireRoleStill(tx, { personId: person.id, role: 'admin' })),
     ).rejects.toMatchObject({ name: 'RuleViolationError', message: 'you are no longer a member of this workspace' });
-    await expectReport('memberships', [{ personId: raised.id }]);
+    await expectReport('memberships', [{ personId: person.id }]);
   });
 });

@@ -39,13 +39,13 @@ describe('a signing key that was inserted or changed outside the server', () => 
   test("is not published if it was inserted, and the server's log, /readyz and `signing-key show` name it", async () => {
     const publicKey = new Uint8Array(32).fill(7);
     const { kid } = publicJwk(publicKey, sha256);
-    const genuine = (await jwks()).map((each) => each.kid);
+    const kidsBefore = (await jwks()).map((each) => each.kid);
     await insertRow(server.database, 'signing_keys', {
       kid: textLiteral(kid),
       public_key: bytesLiteral(publicKey),
       created_at: 'clock_timestamp()',
     });
-    expect((await jwks()).map((each) => each.kid)).toEqual(genuine);
+    expect((await jwks()).map((each) => each.kid)).toEqual(kidsBefore);
     expect(lines.join('')).toContain(kid);
     expect(await warnings()).toContain(kid);
     const showResult = await command('signing-key', 'show');
@@ -273,8 +273,8 @@ describe('a workspace whose name was changed in the database', () => {
     expect(refused.status).toBe(9);
     expect(refused.err).toMatch(/row of tenants is not valid/);
     expect(refused.err).toContain(one);
-    const listed = await command('workspace', 'list', '--json');
-    expect(JSON.parse(listed.out).map(({ name }: { name: string }) => name)).not.toContain('production');
+    const listResult = await command('workspace', 'list', '--json');
+    expect(JSON.parse(listResult.out).map(({ name }: { name: string }) => name)).not.toContain('production');
     const [membership] = (await admin.browser.call('GET', '/session')).body.memberships;
     expect(membership.workspace).toEqual({ id: two, name: two });
     const opened = await admin.callRoute('workspace.read');
@@ -332,9 +332,9 @@ describe('a response that is stored for an idempotency key, but not written by t
     });
     expect((await send('first')).status).toBe(200);
     await sql(`UPDATE countersign.idempotency_keys SET key = 'moved' WHERE tenant_id = $1 AND key = 'first'`, [tenantId]);
-    const [inserted, moved, good] = await Promise.all([send('inserted'), send('moved'), send('good')]);
-    for (const response of [inserted, moved]) expect(response).toMatchObject(refused);
-    expect(good!.status).toBe(200);
+    const [insertedResponse, movedResponse, goodResponse] = await Promise.all([send('inserted'), send('moved'), send('good')]);
+    for (const response of [insertedResponse, movedResponse]) expect(response).toMatchObject(refused);
+    expect(goodResponse!.status).toBe(200);
     expect(await entries()).toBe(before + 2);
   });
 });

@@ -81,8 +81,8 @@ describe('the page of an incident', () => {
   let incident = '';
   const readIncident = () => viewer.getResult('incidents.read', { params: { incident } });
   beforeEach(async () => {
-    const reported = { agent: 'bot', severity: 'high', description: 'it lied', recertify: true } as const;
-    incident = await openIncident(server.open.pool, tenantId, reported, 'operator');
+    const newIncident = { agent: 'bot', severity: 'high', description: 'it lied', recertify: true } as const;
+    incident = await openIncident(server.open.pool, tenantId, newIncident, 'operator');
   });
   const close = async () => {
     await evaluate();

@@ -71,10 +71,10 @@ describe('the trace log', () => {
     const [agent] = await server.database.sql<{ id: string }>('SELECT id FROM countersign.agents WHERE tenant_id = $1', [
       tenantId,
     ]);
-    const sent = (outcome: string) => JSON.stringify({ trace_id: 'run-1', agent_name: 'bot', outcome, spans: [] });
+    const sentBody = (outcome: string) => JSON.stringify({ trace_id: 'run-1', agent_name: 'bot', outcome, spans: [] });
     const submission = (number: number, outcome: string) => ({
       agent_id: agent!.id,
-      document_sha256: hash('sha256', sent(outcome), 'hex'),
+      document_sha256: hash('sha256', sentBody(outcome), 'hex'),
       export_sha256: null,
       id: (body as { id: string }).id,
       number,
@@ -150,8 +150,8 @@ describe('the trace log', () => {
     const ids = traces.map(({ body }) => (body as { id: string }).id).sort();
     expect(await verify()).toEqual([0, expect.stringMatching(/^valid: \d+ entries/)]);
     await sql('UPDATE countersign.traces SET latency_ms = 7 WHERE id = $1', [ids.at(-1)]);
-    const changed = `the table traces: the row ${ids.at(-1)} differs from the log: the column latency_ms is 7, its documents say null`;
-    expect(await verify()).toEqual([1, expect.stringContaining(changed)]);
+    const expectedFinding = `the table traces: the row ${ids.at(-1)} differs from the log: the column latency_ms is 7, its documents say null`;
+    expect(await verify()).toEqual([1, expect.stringContaining(expectedFinding)]);
     await sql('UPDATE countersign.traces SET latency_ms = NULL WHERE id = $1', [ids.at(-1)]);
 
     for (let number = 2; number <= 51; number += 1) await send(`run-0`, { detail: String(number) });
@@ -300,7 +300,7 @@ describe('the trace log', () => {
     const [id, other] = [await record('run-1'), await record('run-2')];
     const viewer = await portalClient(watchingServer, watchedId, 'viewer');
     const rowsOfRun = async (trace: string) => (await viewer.getResult('runs.trace', { params: { trace } })).differing_rows;
-    const observed = async () => {
+    const readReports = async () => {
       await watchingServer.verifyLogs();
       const { warnings = [] } = (await (await fetch(`${watchingServer.url}/readyz`)).json()) as { warnings?: string[] };
       const metrics = await (await fetch(`${watchingServer.url}/metrics`)).text();
@@ -313,19 +313,19 @@ describe('the trace log', () => {
         ofOtherRun: await rowsOfRun(other),
       };
     };
-    const before = await observed();
+    const before = await readReports();
     const setTokens = (tokens: number) =>
       watchingServer.database.sql('UPDATE countersign.traces SET total_tokens = $2 WHERE id = $1', [id, tokens]);
     await setTokens(1);
-    const changed = await observed();
-    await observed();
-    expect([before.metric, before.warnings, changed.metric, changed.warnings.length]).toEqual(['0', [], '1', 1]);
+    const afterChange = await readReports();
+    await readReports();
+    expect([before.metric, before.warnings, afterChange.metric, afterChange.warnings.length]).toEqual(['0', [], '1', 1]);
     const row = { table: 'traces', id, fault: 'the column total_tokens is 1, its documents say 12' };
     expect(before).toMatchObject({ overview: [], ofRun: [], ofOtherRun: [] });
-    expect(changed).toMatchObject({ overview: [row], ofRun: [row], ofOtherRun: [] });
+    expect(afterChange).toMatchObject({ overview: [row], ofRun: [row], ofOtherRun: [] });
     expect(lines.map((line) => JSON.parse(line))).toEqual([expect.objectContaining({ ...row, tenantId: watchedId, level: 50 })]);
     await setTokens(12);
-    expect(await observed()).toEqual(before);
+    expect(await readReports()).toEqual(before);
     await watchingServer.stop();
   });
 

@@ -85,8 +85,8 @@ const ATTACKS: Attack[] = [
 describe('the periodic verification of the logs', () => {
   test.each(ATTACKS)('reports a change of $description until the change is undone', async ({ at, change, findings }) => {
     const [table, column, condition] = at;
-    const where = `FROM countersign.${table} WHERE tenant_id = $1 AND ${condition}`;
-    const [row] = await server.database.sql<{ value: string }>(`SELECT ${column}::text AS value ${where}`, [tenantId]);
+    const fromClause = `FROM countersign.${table} WHERE tenant_id = $1 AND ${condition}`;
+    const [row] = await server.database.sql<{ value: string }>(`SELECT ${column}::text AS value ${fromClause}`, [tenantId]);
     const { value } = row!;
     const write = (to: string) =>
       server.database.sql(`UPDATE countersign.${table} SET ${column} = $2 WHERE tenant_id = $1 AND ${condition}`, [tenantId, to]);
