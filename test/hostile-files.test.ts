@@ -148,5 +148,5 @@ function attestationFault(envelope: string, vkey: string): string | undefined {
 function hmacFault(decision: string): string | undefined {
   const read = parseLine(decision, 'the decision');
   if ('fault' in read) return read.fault;
-  return decisionFault(read.row as Record<string, unknown>, Buffer.from(readText('decision.key'), 'hex'), digests);
+  return decisionFault(read.value as Record<string, unknown>, Buffer.from(readText('decision.key'), 'hex'), digests);
 }

@@ -65,11 +65,11 @@ export function verifyAttestation(
 type AttestedDecision = Parameters<typeof envelopeOfHeader>[0];
 
 function readDecision(decision: object | string | undefined): { expected: AttestedDecision | undefined } | { fault: string } {
-  const parsed = typeof decision === 'string' ? parseLine(decision, 'the decision') : { row: decision };
+  const parsed = typeof decision === 'string' ? parseLine(decision, 'the decision') : { value: decision };
   if ('fault' in parsed) return parsed;
-  if (parsed.row !== undefined && (typeof parsed.row !== 'object' || parsed.row === null || Array.isArray(parsed.row)))
+  if (parsed.value !== undefined && (typeof parsed.value !== 'object' || parsed.value === null || Array.isArray(parsed.value)))
     return { fault: 'the decision is not a JSON object' };
-  return { expected: parsed.row as AttestedDecision | undefined };
+  return { expected: parsed.value as AttestedDecision | undefined };
 }
 
 /** Whether a text is the header (`"KEYID";sig=:…:`). No JSON text of an envelope starts with a quotation mark. */

@@ -73,8 +73,7 @@ function readDecisionKey(key: unknown): Uint8Array {
 const bytesOfHex = (hex: string): Uint8Array => Uint8Array.from(hex.match(/../g)!, (byte) => Number.parseInt(byte, 16));
 
 function readText(text: string): { value: unknown } | { fault: string } {
-  const parsedLine = parseLine(text, 'it');
-  return 'fault' in parsedLine ? parsedLine : { value: parsedLine.row };
+  return parseLine(text, 'it');
 }
 
 /** The result of work on a decision's canonical form, or a fault if the decision has none. */

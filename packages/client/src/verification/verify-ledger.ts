@@ -90,7 +90,7 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
     throw new ConfigurationError('replay is only for exports of the decision log: log must be decisions');
   const replay = trust.replay === undefined ? undefined : new DecisionReplay(bytesOf(trust.replay), hashing.digests);
   const fromAudit = { corrections, restores: audit?.restores, auditTenantId: audit?.tenantId };
-  const expectation = { log, kept: heads, ...fromAudit, tenantId: uuidOf(trust.tenantId), replay };
+  const expectation = { log, keptHeads: heads, ...fromAudit, tenantId: uuidOf(trust.tenantId), replay };
   const { tenantId, entries, head, firstBad, contradiction } = await verifyExport(bytesOf(lines), hashing, expectation).catch(
     (error: unknown) => {
       throw error instanceof NotEvidenceError ? new ConfigurationError(error.message, { cause: error }) : error;

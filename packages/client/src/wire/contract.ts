@@ -429,7 +429,7 @@ export interface PromotionDecision {
   evidence_size: number;
   /** The harness in the request, in lower case; null if the request names none (any harness). */
   harness_id: string | null;
-  /** The maximum age of the evaluation that was used, in hours: the value in the request, or the default. */
+  /** The age limit of the check, in hours: the value in the request, or the default. */
   max_age_hours: number;
   /** The request's Countersign-Nonce; absent without one. */
   nonce?: string | undefined;

@@ -45,8 +45,7 @@ export function percentOf(part: number, whole: number): number {
   if (part >= whole) return 100;
   let percent = (part / whole) * 100;
   while (compareToShare(percent, part, whole) > 0n) percent = nextDouble(percent, -1n);
-  for (let above = nextDouble(percent, 1n); compareToShare(above, part, whole) <= 0n; above = nextDouble(above, 1n))
-    percent = above;
+  for (let next = nextDouble(percent, 1n); compareToShare(next, part, whole) <= 0n; next = nextDouble(next, 1n)) percent = next;
   return percent;
 }
 

@@ -39,12 +39,12 @@ export const EvaluationSuite = Type.Object(
 );
 export type EvaluationSuite = Static<typeof EvaluationSuite>;
 
-const { pass_rate: _, ...reported } = Evaluation.properties;
+const { pass_rate: _, ...otherProperties } = Evaluation.properties;
 
 /** Body of POST /api/v1/evaluations: an evaluation with details. */
 export const DetailedEvaluation = Type.Object(
   {
-    ...reported,
+    ...otherProperties,
     pass_rate: optional(
       percentage({
         description:

@@ -73,7 +73,7 @@ export const ERRORS = {
   },
   log_rewritten: {
     status: 500,
-    when: 'A stored log differs from what the server signed earlier, or a stored document was changed. Nothing was stored, signed or proven. `ledger verify` names the place.',
+    when: 'A stored log differs from what the server signed earlier, or a stored document was changed. Nothing was stored, signed or proven. `ledger verify` reports the difference.',
   },
   seal_broken: {
     status: 500,

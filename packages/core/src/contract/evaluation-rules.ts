@@ -67,7 +67,7 @@ function rateIssues({ pass_rate: rate, skipped_excluded: excluded }: Body, cases
   return [
     contradiction(
       '/pass_rate',
-      `pass_rate is ${rate}, but ${comparison}; the difference may be at most 0.1 percentage points. Correct one, or leave pass_rate out`,
+      `pass_rate is ${rate}, but ${comparison}; the difference may be at most 0.1 percentage points. Correct one of them, or leave pass_rate out`,
     ),
   ];
 }
@@ -100,8 +100,8 @@ function caseCountsOf(value: unknown): CaseCounts | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const cases = value as Record<string, unknown>;
   const parts = [cases.passed, cases.failed, cases.errored, cases.skipped];
-  const isCounts = isCount(cases.total) && parts.every((part) => part == null || isCount(part));
-  return isCounts ? (value as CaseCounts) : undefined;
+  const areCounts = isCount(cases.total) && parts.every((part) => part == null || isCount(part));
+  return areCounts ? (value as CaseCounts) : undefined;
 }
 
 const isCount = (value: unknown): boolean =>

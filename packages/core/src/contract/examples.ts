@@ -77,7 +77,7 @@ const event: TelemetryEvent = {
 const batch: TelemetryBatch = {
   events: [event, { trace_id: 'run-2026-11-20-0003', outcome: 'failure', agent_name: 'support-bot', error: 'timeout' }],
 };
-const ingested = (count: number): TelemetryAccepted => ({ ok: true, ingested: count });
+const telemetryAccepted = (count: number): TelemetryAccepted => ({ ok: true, ingested: count });
 
 const evaluation: Evaluation = {
   name: 'nightly-regression',
@@ -106,7 +106,7 @@ const detailedEvaluation: DetailedEvaluation = {
 };
 const detailedEvaluationAccepted: DetailedEvaluationAccepted = { ok: true, id: evaluationId, pass_rate: 92.5 };
 
-const entry: AuditEntry = {
+const auditEntry: AuditEntry = {
   actor: 'ci:deploy-prod',
   action: 'agent.promoted',
   subject: 'support-bot',
@@ -115,15 +115,15 @@ const entry: AuditEntry = {
   retention_until: '2033-12-31',
   metadata: { release: '2026.47', pipeline: 'https://ci.example.com/runs/7' },
 };
-const appended: AuditEntryAppended = {
+const entryAppended: AuditEntryAppended = {
   ok: true,
   id: '0198f1c2-9b20-7d66-9a31-7b2c3d4e5f60',
   row_hash: '5f2b6f5d0a2e4f6f1b1a6f0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c1d0e',
   prev_hash: null,
 };
 
-const check: PromotionCheck = { agent_name: 'support-bot', min_pass_rate: 90, max_age_hours: 24 };
-const allowed: PromotionDecision = {
+const promotionCheck: PromotionCheck = { agent_name: 'support-bot', min_pass_rate: 90, max_age_hours: 24 };
+const allowedDecision: PromotionDecision = {
   allowed: true,
   reason: 'all_conditions_met',
   message:
@@ -176,11 +176,11 @@ const allowed: PromotionDecision = {
 export const examples: Record<OperationId, Record<string, Example>> = {
   ingestTrace: { run: { summary: 'A run with a model call and a tool call', request: trace, response: traceAccepted } },
   ingestTelemetry: {
-    one: { summary: 'One event', request: event, response: ingested(1) },
-    batch: { summary: 'A batch', request: batch, response: ingested(2) },
+    one: { summary: 'One event', request: event, response: telemetryAccepted(1) },
+    batch: { summary: 'A batch', request: batch, response: telemetryAccepted(2) },
   },
   recordEvaluation: { passing: { summary: 'A passing evaluation', request: evaluation, response: evaluationAccepted } },
-  appendAuditEntry: { promoted: { summary: 'A promotion that a pipeline made', request: entry, response: appended } },
+  appendAuditEntry: { promoted: { summary: 'A promotion that a pipeline made', request: auditEntry, response: entryAppended } },
   recordDetailedEvaluation: {
     cases: {
       summary: 'A passing evaluation with its cases',
@@ -188,5 +188,7 @@ export const examples: Record<OperationId, Record<string, Example>> = {
       response: detailedEvaluationAccepted,
     },
   },
-  checkPromotion: { allowed: { summary: 'A stricter threshold than the default', request: check, response: allowed } },
+  checkPromotion: {
+    allowed: { summary: 'A stricter threshold than the default', request: promotionCheck, response: allowedDecision },
+  },
 };

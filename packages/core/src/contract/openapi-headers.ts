@@ -37,13 +37,13 @@ export const headersNamed = (names: readonly HeaderName[]): Node =>
   Object.fromEntries(names.map((name) => [name, HEADERS[name]]));
 
 /** Statuses of errors that can occur before a request counts against the rate limit of its key. */
-const UNCOUNTED: ReadonlySet<number> = new Set([400, 401, 405, 408, 421, 431]);
+const UNCOUNTED_STATUSES: ReadonlySet<number> = new Set([400, 401, 405, 408, 421, 431]);
 
 /** Returns the names of the headers of an error response. @param isCounted whether requests to this path count against a rate limit. */
 export function errorHeaders(status: number, isCounted: boolean): HeaderName[] {
   return [
     'X-Request-Id',
-    ...(isCounted && !UNCOUNTED.has(status) ? (['RateLimit', 'RateLimit-Policy'] as const) : []),
+    ...(isCounted && !UNCOUNTED_STATUSES.has(status) ? (['RateLimit', 'RateLimit-Policy'] as const) : []),
     ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
     ...(status === 405 ? (['Allow'] as const) : []),
     ...(status === 429 || status === 503 ? (['Retry-After'] as const) : []),

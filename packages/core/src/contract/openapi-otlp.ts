@@ -125,7 +125,7 @@ const contents = (json: Node): Node =>
   );
 
 /** Statuses of requests that do not reach an endpoint of OTLP. Their errors have the form that all other endpoints use. */
-const BEFORE_ENDPOINT: ReadonlySet<number> = new Set([405, 408, 431]);
+const STATUSES_BEFORE_ENDPOINT: ReadonlySet<number> = new Set([405, 408, 431]);
 
 /** One response for each status. Its description says when each of its errors occurs. */
 function errorResponses(codes: readonly ErrorCode[]): Node {
@@ -140,7 +140,7 @@ function errorResponses(codes: readonly ErrorCode[]): Node {
       {
         description: when.join('\n\n'),
         headers: headersNamed(errorHeaders(status, true)),
-        content: BEFORE_ENDPOINT.has(status)
+        content: STATUSES_BEFORE_ENDPOINT.has(status)
           ? { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
           : contents({ $ref: '#/components/schemas/OtlpStatus' }),
       },

@@ -12,10 +12,10 @@ import { TelemetryEvent } from './telemetry.ts';
 type Node = Record<string, unknown>;
 
 /** Endpoints that can append to the audit ledger. The promotion check does so if it blocks. */
-const APPENDING: ReadonlySet<OperationId> = new Set(['appendAuditEntry', 'checkPromotion']);
+const APPENDING_OPERATIONS: ReadonlySet<OperationId> = new Set(['appendAuditEntry', 'checkPromotion']);
 
 /** Endpoints that register agents by name. */
-const REGISTERING: ReadonlySet<OperationId> = new Set([
+const REGISTERING_OPERATIONS: ReadonlySet<OperationId> = new Set([
   'ingestTrace',
   'ingestTelemetry',
   'recordEvaluation',
@@ -127,7 +127,7 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
           'RateLimit-Policy',
           ...(id === 'appendAuditEntry' ? (['Countersign-Ledger-Seq'] as const) : []),
           ...(operation.replayable ? (['Idempotent-Replayed'] as const) : []),
-          ...(REGISTERING.has(id) ? (['Countersign-Warning'] as const) : []),
+          ...(REGISTERING_OPERATIONS.has(id) ? (['Countersign-Warning'] as const) : []),
           ...(id === 'checkPromotion' ? DECISION_HEADERS : []),
         ]),
         content: {
@@ -143,8 +143,8 @@ function canReturn(id: OperationId, code: ErrorCode): boolean {
   if (code === 'idempotency_key_reused') return operations[id].replayable;
   // Replayable endpoints read stored responses, and the promotion check reads decision keys. The rows of both are sealed.
   if (code === 'seal_broken') return operations[id].replayable || id === 'checkPromotion';
-  if (code === 'log_rewritten') return APPENDING.has(id) || REGISTERING.has(id);
-  if (code === 'evidence_broken') return REGISTERING.has(id);
+  if (code === 'log_rewritten') return APPENDING_OPERATIONS.has(id) || REGISTERING_OPERATIONS.has(id);
+  if (code === 'evidence_broken') return REGISTERING_OPERATIONS.has(id);
   return true;
 }
 

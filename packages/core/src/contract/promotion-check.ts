@@ -153,7 +153,7 @@ export const PromotionDecision = Type.Object(
     max_age_hours: count({
       minimum: 1,
       maximum: 8760,
-      description: 'The maximum age of the evaluation that was used, in hours: the value in the request, or the default.',
+      description: 'The age limit of the check, in hours: the value in the request, or the default.',
       examples: [24],
     }),
     nonce: Type.Optional(

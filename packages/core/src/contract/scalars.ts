@@ -163,7 +163,7 @@ export const objectOf = <T>(schema: TSchema & { static?: T }, { description }: F
 
 type JsonSchema = { type?: string | string[]; enum?: readonly unknown[] };
 
-/** An optional member. `null` means the same as leaving it out, so the schema allows null in the type and in an enumeration. */
+/** An optional member. `null` means the same as leaving the member out, so the schema allows null in the type and in an enumeration. */
 export function optional<T>(schema: ReturnType<typeof Type.Unsafe<T>>) {
   return Type.Optional(nullable(schema));
 }

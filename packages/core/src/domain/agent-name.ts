@@ -36,22 +36,22 @@ export function acceptableName(name: string): string {
 const PLAIN = /^[!-~](?:[ -~]*[!-~])?$/;
 
 /** The maximum number of positions in a message. */
-const PLACES_MAX = 5;
+const POSITIONS_MAX = 5;
 
 function invisibleProblems(name: string): NameProblem[] {
   const characters = invisibleCharacters(name);
   if (characters.length === 0) return [];
-  const places = characters.slice(0, PLACES_MAX).map(({ at, character }) => placeOf(name, at, character));
-  const more = characters.length > PLACES_MAX ? ` and ${characters.length - PLACES_MAX} more` : '';
-  return [{ code: 'invisible_character', message: `contains invisible characters: ${places.join(', ')}${more}` }];
+  const descriptions = characters.slice(0, POSITIONS_MAX).map(({ at, character }) => describeCharacter(name, at, character));
+  const more = characters.length > POSITIONS_MAX ? ` and ${characters.length - POSITIONS_MAX} more` : '';
+  return [{ code: 'invisible_character', message: `contains invisible characters: ${descriptions.join(', ')}${more}` }];
 }
 
 function whiteSpaceProblems(name: string): NameProblem[] {
   const characters = [...name];
   const ends: string[] = [];
-  if (isWhiteSpace(characters[0])) ends.push(placeOf(name, 0, characters[0]!));
+  if (isWhiteSpace(characters[0])) ends.push(describeCharacter(name, 0, characters[0]!));
   const last = characters.at(-1);
-  if (characters.length > 1 && isWhiteSpace(last)) ends.push(placeOf(name, name.length - last!.length, last!));
+  if (characters.length > 1 && isWhiteSpace(last)) ends.push(describeCharacter(name, name.length - last!.length, last!));
   if (ends.length === 0) return [];
   return [{ code: 'white_space_at_end', message: `begins or ends with white space: ${ends.join(', ')}` }];
 }
@@ -69,19 +69,19 @@ function normalizationProblems(name: string): NameProblem[] {
   return [{ code: 'not_normalized', message: `is not in Unicode NFC, first at ${place}` }];
 }
 
-/** A character's code point, its name if COMMON has it, and its position in code points, from 1. */
-const placeOf = (name: string, at: number, character: string): string =>
+/** Returns a character's code point, its name if COMMON_NAMES has it, and its position in code points, from 1. */
+const describeCharacter = (name: string, at: number, character: string): string =>
   `${codePoint(character)} at position ${[...name.slice(0, at)].length + 1}`;
 
-/** Describes a character by its code point, for example `U+200B ZERO WIDTH SPACE`. The name is added only if COMMON has it. */
+/** Describes a character by its code point, for example `U+200B ZERO WIDTH SPACE`. The name is added only if COMMON_NAMES has it. */
 export function codePoint(character: string): string {
   const hex = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
-  const commonName = COMMON.get(character);
+  const commonName = COMMON_NAMES.get(character);
   return `U+${hex}${commonName === undefined ? '' : ` ${commonName}`}`;
 }
 
 /** Names of characters that often come from copy and paste. */
-const COMMON: ReadonlyMap<string, string> = new Map([
+const COMMON_NAMES: ReadonlyMap<string, string> = new Map([
   [' ', 'SPACE'],
   ['\u00a0', 'NO-BREAK SPACE'],
   ['\u00ad', 'SOFT HYPHEN'],

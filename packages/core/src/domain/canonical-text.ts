@@ -1,4 +1,4 @@
-/** Returned instead of an end if there is no canonical value at the position. */
+/** Returned instead of the end of a value if no canonical value starts at the position. */
 export const NO_END = -1;
 
 const [QUOTE, COMMA, COLON, BACKSLASH, SPACE] = [0x22, 0x2c, 0x3a, 0x5c, 0x20];
@@ -95,8 +95,8 @@ export class CanonicalText {
     for (let last: string | undefined; ; ) {
       const nameEnd = text.charCodeAt(at) === QUOTE ? this.#endOfString(at) : NO_END;
       if (nameEnd === NO_END || text.charCodeAt(nameEnd) !== COLON) return NO_END;
-      const written = text.slice(at + 1, nameEnd - 1);
-      const name: string = written.includes('\\') ? JSON.parse(`"${written}"`) : written;
+      const escapedName = text.slice(at + 1, nameEnd - 1);
+      const name: string = escapedName.includes('\\') ? JSON.parse(`"${escapedName}"`) : escapedName;
       if (last !== undefined && last >= name) return NO_END;
       last = name;
       at = this.endOf(nameEnd + 1, depth);

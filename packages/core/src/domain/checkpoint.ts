@@ -21,7 +21,7 @@ export interface TreeHead {
   root: Uint8Array;
 }
 
-/** The origin of a tenant's log. The origin of the audit ledger names only the tenant; the others also name the log. */
+/** The origin of a tenant's log. The origin of the audit ledger names only the tenant; the origins of the other logs also name the log. */
 export const originOf = (tenantId: string, log: TreeLog): string => `countersign/${tenantId}${log === 'audit' ? '' : `/${log}`}`;
 
 /** The name of the instance's key in notes. */

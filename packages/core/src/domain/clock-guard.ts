@@ -46,8 +46,8 @@ export const JUMP_ACCEPTED_MS_MAX = 600_000;
 /** The maximum drift that the guard follows, as a fraction of the elapsed time. Linux slews a clock by at most 0.0005. */
 const DRIFT_MAX = 0.001;
 
-/** If the system clock moves further than this after a jump, that is a new jump. */
-const SAME_JUMP_MS = 1_000;
+/** If the system clock moves by more than this after a jump, the guard treats the movement as a new jump. */
+const JUMP_CHANGE_MAX_MS = 1_000;
 
 interface Jump {
   /** The system clock minus the monotonic clock since the jump. */
@@ -99,7 +99,7 @@ export class ClockGuard {
         this.#jump = undefined;
         this.#settlingSinceMs = steadyMs;
       }
-    } else if (this.#jump === undefined || Math.abs(offsetMs - this.#jump.offsetMs) > SAME_JUMP_MS) {
+    } else if (this.#jump === undefined || Math.abs(offsetMs - this.#jump.offsetMs) > JUMP_CHANGE_MAX_MS) {
       this.#jump = { offsetMs, agreedSinceMs: undefined };
     }
     return this.#fault(steadyMs);

@@ -16,7 +16,7 @@ const AGE_DIFFERENCE_MAX_HOURS = 0.0168;
 /** Age limits above and below every age. */
 const [ABOVE_EVERY_AGE, BELOW_EVERY_AGE] = [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER];
 
-/** The export from which decisions are computed again is of another log. This says nothing about the decisions. */
+/** The export from which decisions are computed again is the export of another log. It proves nothing about the decisions. */
 export class NotEvidenceError extends Error {
   override name = 'NotEvidenceError';
 
@@ -62,9 +62,9 @@ export class DecisionReplay {
       if (done === true)
         return `evidence_size is ${size}, but the export of the evidence log has only ${this.#state.size} events`;
       const parsed = line === undefined ? { fault: 'the line is too long, or not UTF-8' } : parseLine(line);
-      const log = seq === 1 && 'row' in parsed ? logOf(parsed.row) : undefined;
+      const log = seq === 1 && 'value' in parsed ? logOf(parsed.value) : undefined;
       if (log !== undefined && log !== 'evidence') throw new NotEvidenceError(log);
-      const read = 'fault' in parsed ? parsed : readEvidenceEvent(parsed.row, { seq, tenantId }, this.#digests);
+      const read = 'fault' in parsed ? parsed : readEvidenceEvent(parsed.value, { seq, tenantId }, this.#digests);
       const fault = 'fault' in read ? read.fault : applyEvent(this.#state, read.event);
       if (fault !== undefined) return `event ${seq} of the evidence log: ${fault}`;
     }
@@ -86,8 +86,8 @@ function replayFault(state: EvidenceState, decision: Record<string, unknown>, te
   if (requestFault !== undefined) return requestFault;
   if (agentId !== null && (typeof agentId !== 'string' || state.agent(agentId) === undefined))
     return `agent_id does not follow from the evidence log: no such agent is registered in its first ${state.size} events`;
-  const found = evidenceFor(state, decision);
-  if (found === undefined)
+  const evidence = evidenceFor(state, decision);
+  if (evidence === undefined)
     return (
       `evaluation_id does not follow from the evidence log: in its first ${state.size} events, ` +
       'the evaluation is not the latest one of its agent or harness'
@@ -95,7 +95,7 @@ function replayFault(state: EvidenceState, decision: Record<string, unknown>, te
   const document = evidenceDocument(
     tenantId,
     { agent_id: agentId, agent_name: null, harness_id: null, max_age_hours: 0, min_pass_rate: threshold },
-    { ...found, other_evaluations: [], read_at: String(timestamp).replace('Z', '000Z') },
+    { ...evidence, other_evaluations: [], read_at: String(timestamp).replace('Z', '000Z') },
     [],
   );
   return differenceFrom(decision, document) ?? inventedNameFault(state, decision);
@@ -103,11 +103,11 @@ function replayFault(state: EvidenceState, decision: Record<string, unknown>, te
 
 /** The fault if the message of a decision suggests a name that no registered agent has; undefined otherwise. */
 function inventedNameFault(state: EvidenceState, { message }: Record<string, unknown>): string | undefined {
-  const isKnown = (shown: string) =>
-    state.agentNamed(shown) !== undefined || [...state.agents()].some(({ name }) => showsName(shown, name));
-  const invented = suggestedNames(message).find((shown) => !isKnown(shown));
-  if (invented === undefined) return undefined;
-  return `its message suggests ${JSON.stringify(invented)}, but the evidence log has no agent with this name`;
+  const isKnown = (shownName: string) =>
+    state.agentNamed(shownName) !== undefined || [...state.agents()].some(({ name }) => showsName(shownName, name));
+  const inventedName = suggestedNames(message).find((shownName) => !isKnown(shownName));
+  if (inventedName === undefined) return undefined;
+  return `its message suggests ${JSON.stringify(inventedName)}, but the evidence log has no agent with this name`;
 }
 
 /** Why a decision does not state both parameters of its request; undefined if it does. */
@@ -130,21 +130,21 @@ function evidenceFor(state: EvidenceState, decision: Record<string, unknown>) {
   if (evaluationId === null) return { ...latest, evaluation: null, approval: null };
   if (latest.evaluation?.id === evaluationId) return latest;
   if (typeof harnessId !== 'string') return undefined;
-  const ofHarness = state.find({ ...agent, harness_id: harnessId }).evidence;
-  return ofHarness.evaluation?.id === evaluationId ? ofHarness : undefined;
+  const latestOfHarness = state.find({ ...agent, harness_id: harnessId }).evidence;
+  return latestOfHarness.evaluation?.id === evaluationId ? latestOfHarness : undefined;
 }
 
 /**
- * Returns undefined if the decision equals the verdict with one of its age limits. Otherwise returns how it differs from the verdict with
- * the first limit.
+ * Returns undefined if the decision equals the verdict with one of its age limits. Otherwise returns how the decision differs from the
+ * verdict with the first limit.
  */
 function differenceFrom(decision: Record<string, unknown>, document: EvidenceDocument): string | undefined {
   // The request is an input here, so it is not compared.
   const { harness_id: _harness, max_age_hours: _limit, ...verdict } = decision;
-  const [first, ...others] = ageLimitsOf(decision).map((limit) =>
+  const [firstDifference, ...otherDifferences] = ageLimitsOf(decision).map((limit) =>
     verdictDifference(verdict, { ...document, asked: { ...document.asked, max_age_hours: limit } }, isSameAge),
   );
-  return others.includes(undefined) ? undefined : first;
+  return otherDifferences.includes(undefined) ? undefined : firstDifference;
 }
 
 /**

@@ -4,7 +4,7 @@ import { NESTING_MAX } from './chain-report.ts';
 const [QUOTE, BRACE, LETTER_N] = [0x22, 0x7b, 0x6e];
 
 /** The members whose values are read, in canonical order. For each: the first character of its value, and whether null is allowed. */
-const READ = [
+const MEMBERS = [
   { name: 'action', first: QUOTE, nullable: false },
   { name: 'actor', first: QUOTE, nullable: false },
   { name: 'agent_id', first: QUOTE, nullable: true },
@@ -19,7 +19,7 @@ const READ = [
   { name: 'trace_id', first: QUOTE, nullable: true },
 ] as const;
 
-type Member = (typeof READ)[number]['name'];
+type Member = (typeof MEMBERS)[number]['name'];
 
 /** The values of the next row that are known before it is read. */
 export interface ExpectedRow {
@@ -36,9 +36,9 @@ export interface ExpectedRow {
 export class EntryText {
   readonly #reader = new CanonicalText();
   /** The text that must precede the value of each member. */
-  readonly #prefixes = READ.map(({ name }, place) => `${place === 0 ? '{' : ','}"${name}":`);
-  readonly #starts = READ.map(() => 0);
-  readonly #ends = READ.map(() => 0);
+  readonly #prefixes = MEMBERS.map(({ name }, index) => `${index === 0 ? '{' : ','}"${name}":`);
+  readonly #starts = MEMBERS.map(() => 0);
+  readonly #ends = MEMBERS.map(() => 0);
   #tenant = { id: '', json: '' };
 
   /**
@@ -49,26 +49,26 @@ export class EntryText {
     if (!this.#reader.open(text)) return NO_END;
     this.#expect(known);
     let at = from;
-    for (let place = 0; place < READ.length; place += 1) {
-      const prefix = this.#prefixes[place]!;
+    for (let index = 0; index < MEMBERS.length; index += 1) {
+      const prefix = this.#prefixes[index]!;
       // For a text that matches, indexOf is twice as fast as startsWith. A text that does not match is searched once and rejected.
       if (text.indexOf(prefix, at) !== at) return NO_END;
       at += prefix.length;
-      this.#starts[place] = at;
-      const { first, nullable } = READ[place]!;
+      this.#starts[index] = at;
+      const { first, nullable } = MEMBERS[index]!;
       const char = text.charCodeAt(at);
       if (char !== first && !(nullable && char === LETTER_N)) return NO_END;
       at = this.#reader.endOf(at, NESTING_MAX - 1);
       if (at === NO_END) return NO_END;
-      this.#ends[place] = at;
+      this.#ends[index] = at;
     }
     return text.startsWith(VERSION, at) ? at + VERSION.length : NO_END;
   }
 
   /** The value of a member of the entry that was read last. Not for `metadata`, whose value is not a string. */
   value(member: Member): string | null {
-    const place = PLACE[member];
-    const raw = this.#reader.text.slice(this.#starts[place]!, this.#ends[place]!);
+    const index = MEMBER_INDEX[member];
+    const raw = this.#reader.text.slice(this.#starts[index]!, this.#ends[index]!);
     if (raw === 'null') return null;
     return raw.includes('\\') ? JSON.parse(raw) : raw.slice(1, -1);
   }
@@ -76,11 +76,11 @@ export class EntryText {
   /** Known members are compared as part of the text that precedes the next member. */
   #expect({ seq, prevHash, tenantId }: ExpectedRow): void {
     if (this.#tenant.id !== tenantId) this.#tenant = { id: tenantId, json: JSON.stringify(tenantId) };
-    this.#prefixes[PLACE.rationale] = `,"prev_hash":${prevHash === null ? 'null' : `"${prevHash}"`},"rationale":`;
-    this.#prefixes[PLACE.subject] = `,"seq":${seq},"subject":`;
-    this.#prefixes[PLACE.trace_id] = `,"tenant_id":${this.#tenant.json},"trace_id":`;
+    this.#prefixes[MEMBER_INDEX.rationale] = `,"prev_hash":${prevHash === null ? 'null' : `"${prevHash}"`},"rationale":`;
+    this.#prefixes[MEMBER_INDEX.subject] = `,"seq":${seq},"subject":`;
+    this.#prefixes[MEMBER_INDEX.trace_id] = `,"tenant_id":${this.#tenant.json},"trace_id":`;
   }
 }
 
 const VERSION = ',"version":1';
-const PLACE = Object.fromEntries(READ.map(({ name }, place) => [name, place])) as Record<Member, number>;
+const MEMBER_INDEX = Object.fromEntries(MEMBERS.map(({ name }, index) => [name, index])) as Record<Member, number>;

@@ -71,17 +71,17 @@ export interface EvidenceDocument extends EvidenceInput {
 export const evidenceDocument = (
   tenantId: string,
   asked: EvidenceQuestion,
-  read: EvidenceInput,
+  facts: EvidenceInput,
   similarNames: readonly string[],
 ): EvidenceDocument => ({
-  agent: read.agent,
-  approval: read.approval,
+  agent: facts.agent,
+  approval: facts.approval,
   asked,
-  evaluation: read.evaluation,
-  open_recertifications: read.open_recertifications,
-  other_evaluations: read.other_evaluations,
+  evaluation: facts.evaluation,
+  open_recertifications: facts.open_recertifications,
+  other_evaluations: facts.other_evaluations,
   policy: POLICY,
-  read_at: read.read_at,
+  read_at: facts.read_at,
   similar_names: similarNames,
   tenant_id: tenantId,
   version: 1,
@@ -148,38 +148,38 @@ export const agentLabelOf = ({ agent, asked }: Pick<EvidenceDocument, 'agent' | 
   agent?.name ?? asked.agent_name ?? asked.agent_id ?? '';
 
 /** Returns the input of decidePromotion: the facts, and the ages of the evaluations. */
-export function evidenceOf(read: EvidenceInput & { similar_names?: readonly string[] }): Evidence {
-  const { agent, approval } = read;
-  const nowMicros = microsOf(read.read_at);
+export function evidenceOf(facts: EvidenceInput & { similar_names?: readonly string[] }): Evidence {
+  const { agent, approval } = facts;
+  const nowMicros = microsOf(facts.read_at);
   return {
     agent: agent === null ? null : { id: agent.id, name: agent.name, isHighRisk: agent.risk_level !== 'low' },
-    evaluation: agent === null || read.evaluation === null ? null : decidedEvaluation(read.evaluation, agent.name, nowMicros),
+    evaluation: agent === null || facts.evaluation === null ? null : decidedEvaluation(facts.evaluation, agent.name, nowMicros),
     approval: approval?.status ?? null,
     isApprovalInFuture: approval !== null && !(microsOf(approval.decided_at) <= nowMicros + CLOCKS_APART_MICROS),
-    openRecertifications: read.open_recertifications,
-    others: read.other_evaluations.map(({ name, suite, status, pass_rate, ...times }) => {
+    openRecertifications: facts.open_recertifications,
+    others: facts.other_evaluations.map(({ name, suite, status, pass_rate, ...times }) => {
       return { name, suite, status, pass_rate, ageHours: ageHours(times, nowMicros) };
     }),
-    ...(read.similar_names === undefined ? {} : { similarNames: read.similar_names }),
+    ...(facts.similar_names === undefined ? {} : { similarNames: facts.similar_names }),
   };
 }
 
 /** The tolerated difference between the clocks of two nodes. If an approval is further in the future, a clock was wrong. */
 const CLOCKS_APART_MICROS = 5_000_000;
 
-function decidedEvaluation(read: EvidenceEvaluation, agentName: string, nowMicros: number): Evidence['evaluation'] {
+function decidedEvaluation(evaluation: EvidenceEvaluation, agentName: string, nowMicros: number): Evidence['evaluation'] {
   return {
-    id: read.id,
-    name: read.name,
-    status: read.status,
-    pass_rate: read.pass_rate,
-    category: read.category,
-    harness_id: read.harness_id,
-    recorded_at: inMilliseconds(read.recorded_at),
-    recorded_by: read.recorded_by,
+    id: evaluation.id,
+    name: evaluation.name,
+    status: evaluation.status,
+    pass_rate: evaluation.pass_rate,
+    category: evaluation.category,
+    harness_id: evaluation.harness_id,
+    recorded_at: cutToMilliseconds(evaluation.recorded_at),
+    recorded_by: evaluation.recorded_by,
     agent_name: agentName,
-    ...(read.evaluated_at === null ? {} : { evaluated_at: inMilliseconds(read.evaluated_at) }),
-    ageHours: ageHours(read, nowMicros),
+    ...(evaluation.evaluated_at === null ? {} : { evaluated_at: cutToMilliseconds(evaluation.evaluated_at) }),
+    ageHours: ageHours(evaluation, nowMicros),
   };
 }
 
@@ -197,7 +197,7 @@ function ageHours(times: { recorded_at: string; evaluated_at: string | null }, n
 }
 
 /** Microseconds since 1970 of a time with six fraction digits. The number is exact, because it is below 2^53 until the year 2255. */
-const microsOf = (instant: string): number => Date.parse(inMilliseconds(instant)) * 1000 + Number(instant.slice(23, 26));
+const microsOf = (instant: string): number => Date.parse(cutToMilliseconds(instant)) * 1000 + Number(instant.slice(23, 26));
 
 /** Cuts `2026-11-20T09:30:00.123456Z` to milliseconds, the form of times in decisions. */
-const inMilliseconds = (instant: string): string => `${instant.slice(0, 23)}Z`;
+const cutToMilliseconds = (instant: string): string => `${instant.slice(0, 23)}Z`;

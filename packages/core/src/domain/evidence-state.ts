@@ -115,8 +115,8 @@ export class EvidenceState {
   /** The evaluation with this ID; undefined if promotion checks cannot use it (see `usableEvaluations`). */
   usableEvaluation(evaluationId: string): KnownEvaluation | undefined {
     for (const agent of this.#agents.values()) {
-      const found = usableEvaluations(agent).find(({ id }) => id === evaluationId);
-      if (found !== undefined) return found;
+      const evaluation = usableEvaluations(agent).find(({ id }) => id === evaluationId);
+      if (evaluation !== undefined) return evaluation;
     }
     return undefined;
   }
@@ -135,9 +135,10 @@ export class EvidenceState {
 
   /** Applies the next event. Throws EventConflictError if it contradicts the earlier events. */
   apply(event: EvidenceEvent): void {
-    if (event.seq !== this.#size + 1) throw new EventConflictError(`event ${event.seq} follows event ${this.#size}`);
+    if (event.seq !== this.#size + 1)
+      throw new EventConflictError(`event ${event.seq} follows event ${this.#size}: an event is missing or repeated`);
     if (event.action === 'agent.registered') this.#register(event);
-    else this.#change(this.#known(event), event);
+    else this.#change(this.#agentOf(event), event);
     this.#size += 1;
   }
 
@@ -167,7 +168,7 @@ export class EvidenceState {
     this.#byName.set(name, agent);
   }
 
-  #known({ agent_id: id }: EvidenceEvent): AgentState {
+  #agentOf({ agent_id: id }: EvidenceEvent): AgentState {
     const agent = this.#agents.get(id);
     if (agent === undefined) throw new EventConflictError(`agent ${id} is not registered`);
     return agent;

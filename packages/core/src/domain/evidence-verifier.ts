@@ -19,12 +19,13 @@ export function evidenceFault(
   text: string,
   digests: Pick<Digests, 'sha256Hex'>,
 ): string | undefined {
-  const { evidence_sha256: named } = decision;
-  if (named === undefined) return 'the decision names no evidence, because an older version of the service signed the decision';
+  const { evidence_sha256: statedDigest } = decision;
+  if (statedDigest === undefined)
+    return 'the decision names no evidence, because an older version of the service signed the decision';
   const computed = digests.sha256Hex(text);
-  if (named !== computed)
+  if (statedDigest !== computed)
     return (
-      `evidence_sha256 is ${JSON.stringify(named)}, but the evidence hashes to ${computed}: ` +
+      `evidence_sha256 is ${JSON.stringify(statedDigest)}, but the evidence hashes to ${computed}: ` +
       'it was altered, or it belongs to another decision'
     );
   const document = readEvidence(text);
@@ -40,7 +41,7 @@ export function readEvidence(text: string): { value: EvidenceDocument } | { faul
     return { fault: `the evidence has version ${JSON.stringify(value.version)}; this verifier supports only 1` };
   if (value.policy !== POLICY)
     return { fault: `the evidence is for the policy ${JSON.stringify(value.policy)}; this verifier supports only ${POLICY}` };
-  const invalid = invalidMember(value, DOCUMENT);
+  const invalid = invalidMember(value, DOCUMENT_MEMBERS);
   if (invalid !== undefined) return { fault: `the member ${invalid} of the evidence is missing, malformed or unknown` };
   if (canonicalText(value) !== text) return { fault: 'the evidence is not canonical JSON (RFC 8785)' };
   return { value: value as unknown as EvidenceDocument };
@@ -69,8 +70,8 @@ export function verdictDifference(
     const [signedText, computedText] = [canonicalText(signed[name]), canonicalText(value)];
     if (signedText !== computedText)
       return (
-        `${name} does not follow from the evidence: the signed value is ${shortened(signedText)}, ` +
-        `but the evidence gives ${shortened(computedText)}`
+        `${name} does not follow from the evidence: the signed value is ${shorten(signedText)}, ` +
+        `but the evidence gives ${shorten(computedText)}`
       );
   }
   return undefined;
@@ -82,7 +83,7 @@ const withoutMessage = (check: unknown): unknown => {
   return rest;
 };
 
-const shortened = (text: string | undefined): string =>
+const shorten = (text: string | undefined): string =>
   text === undefined ? 'nothing' : text.length > 200 ? `${text.slice(0, 200)}…` : text;
 
 function canonicalText(value: unknown): string | undefined {
@@ -131,7 +132,7 @@ function invalidMember(value: Record<string, unknown>, tests: Record<string, Tes
   );
 }
 
-const RECORDED = {
+const EVALUATION_MEMBERS = {
   evaluated_at: orNull(isInstant),
   name: isText,
   pass_rate: orNull(isNumber),
@@ -140,7 +141,7 @@ const RECORDED = {
 };
 
 /** The members of an evidence document, version 1. */
-const DOCUMENT: Record<string, Test> = {
+const DOCUMENT_MEMBERS: Record<string, Test> = {
   agent: orNull(objectOf({ id: isText, name: isText, risk_level: isText })),
   approval: orNull(objectOf({ decided_at: isInstant, status: isText })),
   asked: objectOf({
@@ -151,10 +152,10 @@ const DOCUMENT: Record<string, Test> = {
     min_pass_rate: isNumber,
   }),
   evaluation: orNull(
-    objectOf({ ...RECORDED, category: orNull(isText), harness_id: orNull(isText), id: isText, recorded_by: isText }),
+    objectOf({ ...EVALUATION_MEMBERS, category: orNull(isText), harness_id: orNull(isText), id: isText, recorded_by: isText }),
   ),
   open_recertifications: isNumber,
-  other_evaluations: listOf(objectOf({ ...RECORDED, suite: orNull(isText) })),
+  other_evaluations: listOf(objectOf({ ...EVALUATION_MEMBERS, suite: orNull(isText) })),
   policy: isText,
   read_at: isInstant,
   similar_names: listOf(isText),

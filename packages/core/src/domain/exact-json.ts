@@ -18,8 +18,8 @@ export function inexactnessOf(text: string, numbers: ReadonlySet<string> = NONE)
 }
 
 /**
- * The first value of a JSON text that differs after parsing and writing it again: a repeated member, an integer that no double represents,
- * or a number outside the range of doubles. Lone surrogates, minus zero and rounded fractions do not count as differences.
+ * The first part of a JSON text that changes when the text is parsed and written again: a repeated member, an integer that no double
+ * represents, or a number outside the range of doubles. Lone surrogates, minus zero and rounded fractions do not count as differences.
  *
  * @param text JSON that JSON.parse has accepted.
  */

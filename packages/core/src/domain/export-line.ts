@@ -2,15 +2,15 @@ import { NESTING_MAX } from './chain-report.ts';
 import { inexactnessOf } from './exact-json.ts';
 
 /**
- * Parses a line of an export, or a signed document. Returns the value as `row`, or the fault. The text is untrusted. Deeper nesting than
+ * Parses a line of an export, or a signed document. Returns the value, or the fault. The text is untrusted. Deeper nesting than
  * NESTING_MAX, repeated members, inexact numbers and lone surrogates are faults.
- * @param what the name of the text, for the fault.
+ * @param textName the name of the text, for the fault.
  */
-export function parseLine(text: string, what = 'the line'): { row: unknown } | { fault: string } {
-  if (isTextNestedDeeperThan(text, NESTING_MAX)) return { fault: `${what} is nested deeper than ${NESTING_MAX}` };
-  const parsed = parse(text, what);
+export function parseLine(text: string, textName = 'the line'): { value: unknown } | { fault: string } {
+  if (isTextNestedDeeperThan(text, NESTING_MAX)) return { fault: `${textName} is nested deeper than ${NESTING_MAX}` };
+  const parsed = parse(text, textName);
   if ('fault' in parsed) return parsed;
-  if (isKnownExact(parsed.row, text)) return parsed;
+  if (isKnownExact(parsed.value, text)) return parsed;
   // JSON parsers differ on which of two members with the same name they keep, and on inexact numbers. So they could read different values
   // from one hashed text.
   const [inexact] = inexactnessOf(text);
@@ -24,7 +24,7 @@ export function parseLine(text: string, what = 'the line'): { row: unknown } | {
  * Whether JSON.stringify of the value gives the same text. If so, parsing lost nothing, and no scan is needed. This is true of most lines
  * that this service wrote. A text that may contain half of a surrogate pair is always scanned.
  */
-const isKnownExact = (row: unknown, text: string): boolean => JSON.stringify(row) === text && !text.includes('\\ud');
+const isKnownExact = (value: unknown, text: string): boolean => JSON.stringify(value) === text && !text.includes('\\ud');
 
 /** This decoder keeps a byte order mark, so JSON.parse rejects a text that starts with one. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -38,12 +38,12 @@ export function decodeUtf8(line: Uint8Array): string | undefined {
   }
 }
 
-function parse(text: string, what: string): { row: unknown } | { fault: string } {
-  if (text.trim() === '') return { fault: `${what} is empty` };
+function parse(text: string, textName: string): { value: unknown } | { fault: string } {
+  if (text.trim() === '') return { fault: `${textName} is empty` };
   try {
-    return { row: JSON.parse(text) };
+    return { value: JSON.parse(text) };
   } catch (error) {
-    return { fault: `${what} is not JSON: ${(error as Error).message}` };
+    return { fault: `${textName} is not JSON: ${(error as Error).message}` };
   }
 }
 

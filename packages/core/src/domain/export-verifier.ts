@@ -21,7 +21,7 @@ export interface ExportExpectation {
   /** By default the audit ledger. */
   log?: TreeLog;
   /** Heads that the rows must match. */
-  kept?: readonly KeptHead[];
+  keptHeads?: readonly KeptHead[];
   /** The corrections of the clock in the audit ledger (ChainReport.corrections); undefined if the ledger was not supplied. */
   corrections?: readonly ClockCorrection[] | undefined;
   /** The accepted restores in the audit ledger (ChainReport.restores). Not used for an export of the audit ledger, which contains them. */
@@ -40,10 +40,19 @@ export interface ExportExpectation {
 export async function verifyExport(
   bytes: AsyncIterable<Uint8Array>,
   { digests, sha256 }: Hashing,
-  { log = 'audit', kept = [], corrections, restores = [], auditTenantId, tenantId, replay, progress }: ExportExpectation = {},
+  {
+    log = 'audit',
+    keptHeads = [],
+    corrections,
+    restores = [],
+    auditTenantId,
+    tenantId,
+    replay,
+    progress,
+  }: ExportExpectation = {},
 ): Promise<ChainReport> {
   const verifier = rowVerifierOf(log, digests, corrections, tenantId);
-  const tree = new TreeVerifier(sha256, kept);
+  const tree = new TreeVerifier(sha256, keptHeads);
   let entries = 0;
   const report = (outcome: Pick<ChainReport, 'firstBad' | 'contradiction'>): ChainReport => {
     const corrected = verifier.corrections.length === 0 ? {} : { corrections: verifier.corrections };
@@ -56,19 +65,19 @@ export async function verifyExport(
       let reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : faultOf(line, verifier, seq);
       if (reason === undefined && replay !== undefined && line !== 'too long') reason = await replay.fault(decisionIn(line));
       if (reason !== undefined) return report({ firstBad: (seq === 1 && otherLogFault(line, log)) || { seq, reason } });
-      // The tree costs two more hashes per row, and is only needed with kept heads.
-      if (kept.length > 0) tree.append(bytesOfHex(verifier.head!));
+      // The tree costs two more hashes per row. It is only needed to compare kept heads.
+      if (keptHeads.length > 0) tree.append(bytesOfHex(verifier.head!));
       entries = seq;
       progress?.(seq);
     }
   }
   const contradiction =
-    otherTenant(verifier.tenantId, auditTenantId) ?? tree.end(log, verifier.tenantId, verifier.restores ?? restores);
+    tenantContradiction(verifier.tenantId, auditTenantId) ?? tree.end(log, verifier.tenantId, verifier.restores ?? restores);
   return report({ firstBad: undefined, contradiction });
 }
 
 /** The contradiction if the rows and the supplied audit ledger name different tenants; undefined otherwise. */
-function otherTenant(tenantId: string | undefined, auditTenantId: string | undefined): Contradiction | undefined {
+function tenantContradiction(tenantId: string | undefined, auditTenantId: string | undefined): Contradiction | undefined {
   if (tenantId === undefined || auditTenantId === undefined || tenantId === auditTenantId) return undefined;
   const reason = `the ledger belongs to tenant ${auditTenantId}, but this log belongs to tenant ${tenantId}`;
   return { source: 'the audit ledger', size: 0, reason };
@@ -78,7 +87,7 @@ function otherTenant(tenantId: string | undefined, auditTenantId: string | undef
 function otherLogFault(line: Uint8Array | 'too long', log: TreeLog): FirstBad | undefined {
   const text = line === 'too long' ? undefined : decodeUtf8(line);
   const parsed = text === undefined ? undefined : parseLine(text);
-  const actualLog = parsed !== undefined && 'row' in parsed ? logOf(parsed.row) : undefined;
+  const actualLog = parsed !== undefined && 'value' in parsed ? logOf(parsed.value) : undefined;
   if (actualLog === undefined || actualLog === log) return undefined;
   return { seq: 1, reason: `this is an export of the log ${actualLog}, not of ${log}: give --log ${actualLog}`, misfit: true };
 }
@@ -88,7 +97,7 @@ function faultOf(line: Uint8Array, verifier: RowVerifier, seq: number): string |
   if (text === undefined) return 'the line is not UTF-8';
   if (verifier.tryLine(text)) return undefined;
   const parsed = parseLine(text);
-  return 'fault' in parsed ? parsed.fault : verifier.next(parsed.row, seq);
+  return 'fault' in parsed ? parsed.fault : verifier.next(parsed.value, seq);
 }
 
 /** Returns the decision in a valid line of an export of decisions. */

@@ -34,9 +34,9 @@ export function exceededBound(
       if (values > valuesMax) return 'valuesMax';
     } else if (byte === COLON) {
       const bit = 1 << (lastStringHash & 7);
-      const place = (lastStringHash >>> 3) % foundNames.length;
-      if ((foundNames[place]! & bit) !== 0) continue;
-      foundNames[place]! |= bit;
+      const byteIndex = (lastStringHash >>> 3) % foundNames.length;
+      if ((foundNames[byteIndex]! & bit) !== 0) continue;
+      foundNames[byteIndex]! |= bit;
       names += 1;
       if (names > namesMax) return 'namesMax';
     }

@@ -45,7 +45,8 @@ export class KeyState {
 
   /** Applies the next event. Throws EventConflictError if it contradicts the earlier events. */
   apply(event: KeyEvent): void {
-    if (event.seq !== this.#size + 1) throw new EventConflictError(`event ${event.seq} follows event ${this.#size}`);
+    if (event.seq !== this.#size + 1)
+      throw new EventConflictError(`event ${event.seq} follows event ${this.#size}: an event is missing or repeated`);
     const known = this.#byPrefix.get(event.prefix);
     if (event.action === 'minted' ? known !== undefined : known === undefined || known.isRevoked || known.id !== event.key_id)
       throw new EventConflictError(`the event ${event.action} contradicts the earlier events of key ${event.prefix}`);

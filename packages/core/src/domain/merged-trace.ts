@@ -68,25 +68,25 @@ export class MergedTrace {
 
   /** Merges the next submission. */
   add({ document, isPartial, receivedAt }: StoredSubmission): void {
-    const known = this.#columns;
+    const earlier = this.#columns;
     const supplied = suppliedUsage(document);
     const { outcome, outcomeRank } = outcomeOf(document, isPartial);
-    const replacesOutcome = known === undefined || outcomeRank >= known.outcomeRank;
-    const submission = (known?.submissionCount ?? 0) + 1;
+    const replacesOutcome = earlier === undefined || outcomeRank >= earlier.outcomeRank;
+    const submission = (earlier?.submissionCount ?? 0) + 1;
     this.#mergeSpans(document.spans ?? [], submission);
     this.#columns = {
-      outcome: replacesOutcome ? outcome : known.outcome,
-      outcomeRank: replacesOutcome ? outcomeRank : known.outcomeRank,
-      sessionId: document.session_id ?? known?.sessionId ?? null,
-      externalUserId: document.external_user_id ?? known?.externalUserId ?? null,
-      latencyMs: document.latency_ms ?? known?.latencyMs ?? null,
-      hasError: known?.hasError === true || hasError(document, isPartial),
-      startedAt: instantOf(document.started_at) ?? known?.startedAt ?? null,
-      endedAt: instantOf(document.ended_at) ?? known?.endedAt ?? null,
-      supplied: known === undefined ? supplied : mergedUsage(supplied, known.supplied),
+      outcome: replacesOutcome ? outcome : earlier.outcome,
+      outcomeRank: replacesOutcome ? outcomeRank : earlier.outcomeRank,
+      sessionId: document.session_id ?? earlier?.sessionId ?? null,
+      externalUserId: document.external_user_id ?? earlier?.externalUserId ?? null,
+      latencyMs: document.latency_ms ?? earlier?.latencyMs ?? null,
+      hasError: earlier?.hasError === true || hasError(document, isPartial),
+      startedAt: instantOf(document.started_at) ?? earlier?.startedAt ?? null,
+      endedAt: instantOf(document.ended_at) ?? earlier?.endedAt ?? null,
+      supplied: earlier === undefined ? supplied : mergedUsage(supplied, earlier.supplied),
       submissionCount: submission,
-      receivedAt: known?.receivedAt ?? receivedAt,
-      lastSpanAt: isPartial ? receivedAt : (known?.lastSpanAt ?? null),
+      receivedAt: earlier?.receivedAt ?? receivedAt,
+      lastSpanAt: isPartial ? receivedAt : (earlier?.lastSpanAt ?? null),
     };
   }
 
@@ -100,10 +100,10 @@ export class MergedTrace {
     }
     for (const [spanId, span] of sentSpans) {
       if (!reportsCall(span)) continue;
-      for (const below of this.#callsBelow.get(spanId) ?? []) {
-        const stored = this.#spans.get(below)!;
-        if (stored.parentOfCall !== spanId || sentSpans.has(below)) continue;
-        this.#spans.set(below, { submission: stored.submission, parentOfCall: spanId });
+      for (const callId of this.#callsBelow.get(spanId) ?? []) {
+        const stored = this.#spans.get(callId)!;
+        if (stored.parentOfCall !== spanId || sentSpans.has(callId)) continue;
+        this.#spans.set(callId, { submission: stored.submission, parentOfCall: spanId });
       }
     }
     for (const [spanId, span] of sentSpans) {

@@ -6,8 +6,8 @@ export interface LeafRange {
   end: number;
 }
 
-/** The place of a complete subtree: its root is the node at `index` from the left on `level`. The leaves are level 0. */
-export interface NodePlace {
+/** The position of a complete subtree: its root is the node at `index` from the left on `level`. The leaves are level 0. */
+export interface NodePosition {
   level: number;
   index: number;
 }
@@ -63,19 +63,19 @@ export function consistencyRanges(first: number, second: number): LeafRange[] {
 }
 
 /** Divides a range of a proof into complete subtrees, from left to right. Ranges of proofs are aligned, so the sizes decrease. */
-export function completeSubtrees({ start, end }: LeafRange): NodePlace[] {
-  const places: NodePlace[] = [];
+export function completeSubtrees({ start, end }: LeafRange): NodePosition[] {
+  const positions: NodePosition[] = [];
   for (let at = start; at < end; ) {
     let level = 0;
     while (at % 2 ** (level + 1) === 0 && at + 2 ** (level + 1) <= end) level += 1;
-    places.push({ level, index: at / 2 ** level });
+    positions.push({ level, index: at / 2 ** level });
     at += 2 ** level;
   }
-  return places;
+  return positions;
 }
 
 /** Computes the hash of a range from the hashes of its complete subtrees. */
-export const rangeHash = (range: LeafRange, hashOf: (place: NodePlace) => Uint8Array, sha256: Sha256): Uint8Array =>
+export const rangeHash = (range: LeafRange, hashOf: (position: NodePosition) => Uint8Array, sha256: Sha256): Uint8Array =>
   foldRight(completeSubtrees(range).map(hashOf), sha256);
 
 /**
@@ -124,19 +124,19 @@ export function rootsOfConsistency(
   if (seed === undefined) return undefined;
   let [node, last] = [first - 1, second - 1];
   while (node % 2 === 1) [node, last] = [Math.floor(node / 2), Math.floor(last / 2)];
-  let [old, fresh] = [seed, seed];
+  let [computedFirst, computedSecond] = [seed, seed];
   for (const hash of path) {
     if (last === 0) return undefined;
     if (node % 2 === 1 || node === last) {
-      old = nodeHash(hash, old, sha256);
-      fresh = nodeHash(hash, fresh, sha256);
+      computedFirst = nodeHash(hash, computedFirst, sha256);
+      computedSecond = nodeHash(hash, computedSecond, sha256);
       while (node % 2 === 0 && node !== 0) [node, last] = [node / 2, Math.floor(last / 2)];
     } else {
-      fresh = nodeHash(fresh, hash, sha256);
+      computedSecond = nodeHash(computedSecond, hash, sha256);
     }
     [node, last] = [Math.floor(node / 2), Math.floor(last / 2)];
   }
-  return last === 0 ? { first: old, second: fresh } : undefined;
+  return last === 0 ? { first: computedFirst, second: computedSecond } : undefined;
 }
 
 /** The largest power of two that is smaller than n, for n of 2 and more. */

@@ -70,8 +70,8 @@ export class Frontier {
 
   /** @throws RangeError if a tree of `size` leaves has another number of roots */
   constructor(sha256: Sha256, size = 0, roots: readonly Uint8Array[] = []) {
-    if (roots.length !== bitsSet(size))
-      throw new RangeError(`a tree of ${size} leaves has ${bitsSet(size)} complete subtrees, got ${roots.length}`);
+    if (roots.length !== countSetBits(size))
+      throw new RangeError(`a tree of ${size} leaves has ${countSetBits(size)} complete subtrees, got ${roots.length}`);
     this.#sha256 = sha256;
     this.size = size;
     this.#roots = [...roots];
@@ -82,14 +82,14 @@ export class Frontier {
     return this.#roots;
   }
 
-  /** Appends one leaf by its data. @param completed is called for each inner node that the new leaf completes. */
-  append(data: Uint8Array, completed?: (node: TreeNode) => void): void {
+  /** Appends one leaf by its data. @param onNodeCompleted is called for each inner node that the new leaf completes. */
+  append(data: Uint8Array, onNodeCompleted?: (node: TreeNode) => void): void {
     let hash = leafHash(data, this.#sha256);
     let index = this.size;
     for (let level = 1; index % 2 === 1; level += 1) {
       hash = nodeHash(this.#roots.pop()!, hash, this.#sha256);
       index = (index - 1) / 2;
-      completed?.({ level, index, hash });
+      onNodeCompleted?.({ level, index, hash });
     }
     this.#roots.push(hash);
     this.size += 1;
@@ -106,11 +106,11 @@ export class Frontier {
 export function foldRight(hashes: readonly Uint8Array[], sha256: Sha256): Uint8Array {
   let hash = hashes.at(-1);
   if (hash === undefined) throw new RangeError('there are no roots to combine');
-  for (let place = hashes.length - 2; place >= 0; place -= 1) hash = nodeHash(hashes[place]!, hash, sha256);
+  for (let index = hashes.length - 2; index >= 0; index -= 1) hash = nodeHash(hashes[index]!, hash, sha256);
   return hash;
 }
 
-function bitsSet(size: number): number {
+function countSetBits(size: number): number {
   let count = 0;
   for (let rest = size; rest > 0; rest = Math.floor(rest / 2)) count += rest % 2;
   return count;

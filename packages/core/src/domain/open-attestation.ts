@@ -19,8 +19,8 @@ const SIGNATURES_MAX = 100;
  * or round the number without an error.
  */
 export function readEnvelope(text: string): { envelope: unknown } | { fault: string } {
-  const read = parseLine(text, 'the envelope');
-  return 'fault' in read ? read : { envelope: read.row };
+  const parsed = parseLine(text, 'the envelope');
+  return 'fault' in parsed ? parsed : { envelope: parsed.value };
 }
 
 /**
@@ -38,11 +38,11 @@ export function openAttestation(
 ): { decision: Record<string, unknown>; keyid: string } | { fault: string } {
   const { payload: encoded, payloadType, signatures } = isObject(envelope) ? envelope : {};
   const payload = typeof encoded === 'string' ? fromBase64(encoded) : undefined;
-  const signed = signaturesOf(signatures);
-  if (payload === undefined || payloadType !== PAYLOAD_TYPE || signed === undefined)
+  const dsseSignatures = signaturesOf(signatures);
+  if (payload === undefined || payloadType !== PAYLOAD_TYPE || dsseSignatures === undefined)
     return { fault: 'it is not a DSSE envelope of an in-toto statement' };
   const message = preAuthenticationEncoding(PAYLOAD_TYPE, payload);
-  const signers = keys.filter((key) => hasSigned(key, message, signed, verify));
+  const signers = keys.filter((key) => hasSigned(key, message, dsseSignatures, verify));
   if (signers.length === 0) return { fault: UNKNOWN_SIGNER };
   const statement = statementIn(payload);
   if ('fault' in statement) return statement;
@@ -72,12 +72,12 @@ interface DsseSignature {
 /** The signatures; undefined if there are none or too many, or if one is malformed. Other readers could accept a malformed signature. */
 function signaturesOf(value: unknown): DsseSignature[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > SIGNATURES_MAX) return undefined;
-  const read = value.map((signature): DsseSignature | undefined => {
+  const parsed = value.map((signature): DsseSignature | undefined => {
     const { keyid, sig: encoded } = isObject(signature) ? signature : {};
     const sig = typeof encoded === 'string' ? fromBase64(encoded) : undefined;
     return sig === undefined || !(keyid === undefined || typeof keyid === 'string') ? undefined : { sig };
   });
-  return read.every((each) => each !== undefined) ? read : undefined;
+  return parsed.every((each) => each !== undefined) ? parsed : undefined;
 }
 
 /** Whether the key made one of the signatures. `keyid` is a hint that anyone can change, so every signature is tried. */
@@ -91,10 +91,10 @@ const hasSigned = (
 /** Returns the decision in a payload, as `predicate`, or the fault. Only the types of the statement and the predicate are verified. */
 function statementIn(payload: Uint8Array): { predicate: Record<string, unknown> } | { fault: string } {
   const text = decodeUtf8(payload);
-  const read = text === undefined ? undefined : parseLine(text, 'the payload');
-  if (read === undefined) return { fault: 'the payload is not UTF-8' };
-  if ('fault' in read) return read;
-  const statement = isObject(read.row) ? read.row : {};
+  const parsed = text === undefined ? undefined : parseLine(text, 'the payload');
+  if (parsed === undefined) return { fault: 'the payload is not UTF-8' };
+  if ('fault' in parsed) return parsed;
+  const statement = isObject(parsed.value) ? parsed.value : {};
   const { _type: type, predicateType, predicate } = statement;
   if (type !== STATEMENT_TYPE || predicateType !== PREDICATE_TYPE || !isObject(predicate))
     return { fault: 'the payload is not a statement about a promotion decision' };

@@ -287,8 +287,8 @@ const failedCheck = (condition: Condition, reason: Reason, message: string): Con
  */
 export function roundedHours(hours: number): number {
   const nearest = Math.round(Math.abs(hours) * 10_000);
-  const away = nearest / 10_000 < Math.abs(hours) ? nearest + 1 : nearest;
-  return (Math.sign(hours) * away) / 10_000;
+  const roundedUp = nearest / 10_000 < Math.abs(hours) ? nearest + 1 : nearest;
+  return (Math.sign(hours) * roundedUp) / 10_000;
 }
 
 const hours = (count: number): string => `${count} ${count === 1 ? 'hour' : 'hours'}`;

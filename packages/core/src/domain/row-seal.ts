@@ -41,20 +41,20 @@ export function rowSealMessage({ table, tenantId, version, values }: SealedRow):
   return message.subarray(0, at);
 }
 
-function writeLength(length: number, into: Uint8Array, at: number): void {
-  for (let index = 0; index < 4; index += 1) into[at + index] = length >>> (24 - 8 * index);
+function writeLength(length: number, target: Uint8Array, at: number): void {
+  for (let index = 0; index < 4; index += 1) target[at + index] = length >>> (24 - 8 * index);
 }
 
 /** Writes a value, and returns its length in bytes. ASCII is written directly, because a call of the encoder takes a microsecond. */
-function writeValue(value: string | Uint8Array, into: Uint8Array, at: number): number {
+function writeValue(value: string | Uint8Array, target: Uint8Array, at: number): number {
   if (typeof value !== 'string') {
-    into.set(value, at);
+    target.set(value, at);
     return value.length;
   }
   for (let index = 0; index < value.length; index += 1) {
     const code = value.charCodeAt(index);
-    if (code > 0x7f) return utf8.encodeInto(value, into.subarray(at)).written;
-    into[at + index] = code;
+    if (code > 0x7f) return utf8.encodeInto(value, target.subarray(at)).written;
+    target[at + index] = code;
   }
   return value.length;
 }

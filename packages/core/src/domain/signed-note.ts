@@ -67,11 +67,11 @@ function signatureLine(text: string, signer: NoteSigner, sha256: Sha256): string
 export function addSignatures(note: string, signers: readonly NoteSigner[], sha256: Sha256): string {
   const text = noteText(note);
   const lines = note.slice(text.length + 1).split('\n');
-  const signed = signers.map((signer) => ({ signer, line: signatureLine(text, signer, sha256) }));
+  const newSignatures = signers.map((signer) => ({ signer, line: signatureLine(text, signer, sha256) }));
   const keptLines = lines
     .filter((line) => SIGNATURE_LINE.test(line))
-    .map((line) => signed.find(({ signer }) => isSignatureOf(line, signer, sha256))?.line ?? `${line}\n`);
-  return `${text}\n${[...new Set([...keptLines, ...signed.map(({ line }) => line)])].join('')}`;
+    .map((line) => newSignatures.find(({ signer }) => isSignatureOf(line, signer, sha256))?.line ?? `${line}\n`);
+  return `${text}\n${[...new Set([...keptLines, ...newSignatures.map(({ line }) => line)])].join('')}`;
 }
 
 /** The signed text of a note; empty if the note has no blank line. */

@@ -73,8 +73,8 @@ export function successionFault(key: ListedKey, predecessor: NoteKey, { sha256, 
 }
 
 /** Returns the fault of the first key that is listed twice, or not signed by its predecessor in the list; undefined if there is none. */
-export function listedSuccessionFault(listed: readonly unknown[], checks: SuccessionChecks): string | undefined {
-  const keys = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
+export function listedSuccessionFault(jwks: readonly unknown[], checks: SuccessionChecks): string | undefined {
+  const keys = jwks.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
   const repeated = keys.find(({ kid }, index) => keys.findIndex((key) => key.kid === kid) !== index);
   if (repeated !== undefined) return `the key ${repeated.kid} is listed twice`;
   for (const key of keys) {
@@ -95,17 +95,17 @@ export interface SuccessionResult {
 
 /**
  * Finds the keys of a list that a chain of signatures proves. If a key is listed several times, each element is checked by itself.
- * @param known the keys that the reader trusts.
- * @param listed JWKs, untrusted. Elements that readListedKey cannot read are ignored.
+ * @param trustedKeys the keys that the reader trusts.
+ * @param jwks JWKs, untrusted. Elements that readListedKey cannot read are ignored.
  */
 export function followSuccessors(
-  known: readonly NoteKey[],
-  listed: readonly unknown[],
+  trustedKeys: readonly NoteKey[],
+  jwks: readonly unknown[],
   checks: SuccessionChecks,
 ): SuccessionResult {
-  const accepted = new Map(known.map((key) => [publicJwk(key.publicKey, checks.sha256).kid, key]));
-  const read = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
-  const remaining = new Set(read.filter(({ kid }) => !accepted.has(kid)));
+  const accepted = new Map(trustedKeys.map((key) => [publicJwk(key.publicKey, checks.sha256).kid, key]));
+  const listedKeys = jwks.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
+  const remaining = new Set(listedKeys.filter(({ kid }) => !accepted.has(kid)));
   const proven: ListedKey[] = [];
   const unproven: SuccessionResult['unproven'] = [];
   for (let next = nextOf(remaining, accepted); next !== undefined; next = nextOf(remaining, accepted)) {

@@ -12,7 +12,7 @@ const PRIME_TAIL = `${'ff'.repeat(30)}7f`;
 
 /**
  * Whether an Ed25519 public key of 32 bytes must be rejected, because it is a point of small order or is not encoded canonically
- * (docs/formats.md, "Signing keys"). False for another length.
+ * (docs/formats.md, "Signing keys"). False for a key of another length.
  */
 export function isUnacceptablePublicKey(publicKey: Uint8Array): boolean {
   if (publicKey.length !== 32) return false;

@@ -20,18 +20,18 @@ export function suggestedNames(message: unknown): string[] {
 const endOf = (message: string): string => [...message.slice(-2 * SEARCHED_LENGTH)].slice(-SEARCHED_LENGTH).join('');
 
 /**
- * Whether a message can show a known name as `shown`. Messages write ' for ", shorten long names and leave out invisible characters. Any
+ * Whether a message can show `knownName` as `shownName`. Messages write ' for ", shorten long names and leave out invisible characters. Any
  * character beyond ASCII may be left out, because versions of Unicode differ in which characters are invisible.
  */
-export function showsName(shown: string, known: string): boolean {
-  const visible = [...shown];
+export function showsName(shownName: string, knownName: string): boolean {
+  const visible = [...shownName];
   const isShortened = visible.length === SHOWN_LENGTH_MAX && visible.at(-1) === '…';
-  const wanted = isShortened ? visible.slice(0, -1) : visible;
+  const expected = isShortened ? visible.slice(0, -1) : visible;
   let at = 0;
-  for (const character of known.replaceAll('"', "'")) {
-    if (isShortened && at === wanted.length) return true;
-    if (character === wanted[at]) at += 1;
+  for (const character of knownName.replaceAll('"', "'")) {
+    if (isShortened && at === expected.length) return true;
+    if (character === expected[at]) at += 1;
     else if (character >= ' ' && character <= '~') return false;
   }
-  return at === wanted.length;
+  return at === expected.length;
 }

@@ -90,29 +90,29 @@ const isCount: Form = (value) => Number.isSafeInteger(value) && (value as number
 
 const isNonEmpty: Form = (value) => Array.isArray(value) && value.length > 0;
 
-const EVENT_HEADER = {
+const COMMON_MEMBERS = {
   version: (value) => value === 1,
   tenant_id: isUuid,
   seq: isCount,
   recorded_at: isInstant,
 } satisfies Record<string, Form>;
 
-const RECORDED: Readonly<Record<keyof TraceEvent, Form>> = {
-  ...EVENT_HEADER,
+const TRACE_EVENT_MEMBERS: Readonly<Record<keyof TraceEvent, Form>> = {
+  ...COMMON_MEMBERS,
   received_at: isInstant,
   action: (value) => value === 'traces.recorded',
   submissions: isNonEmpty,
 };
 
-const DROPPED: Readonly<Record<keyof TraceDropEvent, Form>> = {
-  ...EVENT_HEADER,
+const DROP_EVENT_MEMBERS: Readonly<Record<keyof TraceDropEvent, Form>> = {
+  ...COMMON_MEMBERS,
   action: (value) => value === 'traces.dropped',
   reason: (value) => value === 'retention' || value === 'erasure',
   traces: isNonEmpty,
   exports: (value) => Array.isArray(value) && value.every(isHash),
 };
 
-const SUBMISSION: Readonly<Record<keyof TraceSubmission, Form>> = {
+const SUBMISSION_MEMBERS: Readonly<Record<keyof TraceSubmission, Form>> = {
   agent_id: orNull(isUuid),
   document_sha256: isHash,
   export_sha256: orNull(isHash),
@@ -122,21 +122,23 @@ const SUBMISSION: Readonly<Record<keyof TraceSubmission, Form>> = {
   trace_id: (value) => typeof value === 'string',
 };
 
-const DROPPED_TRACE: Readonly<Record<keyof DroppedTrace, Form>> = { id: isUuid, submissions: isCount };
+const DROPPED_TRACE_MEMBERS: Readonly<Record<keyof DroppedTrace, Form>> = { id: isUuid, submissions: isCount };
 
 function eventFault(value: unknown): string | undefined {
   if (!isObject(value)) return 'the event is not an object';
   if (value.version !== 1) return `version ${JSON.stringify(value.version)} is not known to this verifier`;
   if (value.action === 'traces.dropped')
-    return memberFault(value, DROPPED, 'the event') ?? elementFault(value.traces, DROPPED_TRACE, 'trace');
-  return memberFault(value, RECORDED, 'the event') ?? elementFault(value.submissions, SUBMISSION, 'submission');
+    return memberFault(value, DROP_EVENT_MEMBERS, 'the event') ?? elementFault(value.traces, DROPPED_TRACE_MEMBERS, 'trace');
+  return (
+    memberFault(value, TRACE_EVENT_MEMBERS, 'the event') ?? elementFault(value.submissions, SUBMISSION_MEMBERS, 'submission')
+  );
 }
 
 /** The fault of the first malformed element of an array; undefined if there is none. */
 function elementFault(elements: unknown, forms: Readonly<Record<string, Form>>, kind: string): string | undefined {
-  for (const [place, element] of (elements as unknown[]).entries()) {
-    const what = `${kind} ${place + 1}`;
-    const fault = isObject(element) ? memberFault(element, forms, what) : `${what} is not an object`;
+  for (const [index, element] of (elements as unknown[]).entries()) {
+    const elementName = `${kind} ${index + 1}`;
+    const fault = isObject(element) ? memberFault(element, forms, elementName) : `${elementName} is not an object`;
     if (fault !== undefined) return fault;
   }
   return undefined;
@@ -146,13 +148,13 @@ function elementFault(elements: unknown, forms: Readonly<Record<string, Form>>, 
 function memberFault(
   object: Readonly<Record<string, unknown>>,
   forms: Readonly<Record<string, Form>>,
-  what: string,
+  objectName: string,
 ): string | undefined {
   const unknown = Object.keys(object).find((name) => !Object.hasOwn(forms, name));
-  if (unknown !== undefined) return `${JSON.stringify(unknown)} is not a member of ${what}`;
+  if (unknown !== undefined) return `${JSON.stringify(unknown)} is not a member of ${objectName}`;
   for (const [name, isOfForm] of Object.entries(forms)) {
-    if (!Object.hasOwn(object, name)) return `the member ${name} of ${what} is missing`;
-    if (!isOfForm(object[name])) return `the member ${name} of ${what} is malformed`;
+    if (!Object.hasOwn(object, name)) return `the member ${name} of ${objectName} is missing`;
+    if (!isOfForm(object[name])) return `the member ${name} of ${objectName} is malformed`;
   }
   return undefined;
 }

@@ -45,9 +45,9 @@ export class TreeVerifier {
     this.#compare();
   }
 
-  /** Appends the leaf data of the next row. @param completed is called for each inner node that the new leaf completes. */
-  append(leafData: Uint8Array, completed?: (node: TreeNode) => void): void {
-    this.#tree.append(leafData, completed);
+  /** Appends the leaf data of the next row. @param onNodeCompleted is called for each inner node that the new leaf completes. */
+  append(leafData: Uint8Array, onNodeCompleted?: (node: TreeNode) => void): void {
+    this.#tree.append(leafData, onNodeCompleted);
     this.#compare();
   }
 
@@ -63,10 +63,10 @@ export class TreeVerifier {
    * @param restores the accepted restores in the audit ledger, which can explain a head that does not match.
    */
   end(log: TreeLog, tenantId: string | undefined, restores: readonly AcceptedRestore[] = []): Contradiction | undefined {
-    const otherLog = this.#otherLog(log, tenantId);
+    const otherLog = this.#otherLogContradiction(log, tenantId);
     if (otherLog !== undefined) return otherLog;
     const head = this.#firstContradiction === undefined ? this.#pending.at(-1) : this.#firstHead;
-    const contradiction = this.#firstContradiction ?? this.#cutOff();
+    const contradiction = this.#firstContradiction ?? this.#truncation();
     if (contradiction === undefined || head === undefined) return contradiction;
     return { ...contradiction, reason: contradiction.reason + restoreRemark(head, log, restores) };
   }
@@ -85,18 +85,18 @@ export class TreeVerifier {
     this.#largestMatching = matching ?? this.#largestMatching;
   }
 
-  #mismatchReason({ size, root: kept }: KeptHead, root: Uint8Array): string {
+  #mismatchReason({ size, root: keptRoot }: KeptHead, root: Uint8Array): string {
     const matching = this.#largestMatching;
     const intact =
       matching === undefined || matching.size === 0 ? '' : `; the first ${matching.size} rows match ${matching.source}`;
     return (
-      `the first ${size} rows make the root ${toBase64(root)}, but this head has the root ${toBase64(kept)}: ` +
+      `the first ${size} rows make the root ${toBase64(root)}, but this head has the root ${toBase64(keptRoot)}: ` +
       `the log was rewritten, or this head belongs to another log${intact}`
     );
   }
 
   /** The contradiction if a head is larger than the tree; undefined otherwise. */
-  #cutOff(): Contradiction | undefined {
+  #truncation(): Contradiction | undefined {
     const head = this.#pending.at(-1);
     if (head === undefined) return undefined;
     const reason =
@@ -106,7 +106,7 @@ export class TreeVerifier {
   }
 
   /** The contradiction if a signed head belongs to another log; undefined otherwise. */
-  #otherLog(log: TreeLog, tenantId: string | undefined): Contradiction | undefined {
+  #otherLogContradiction(log: TreeLog, tenantId: string | undefined): Contradiction | undefined {
     const kind = log === 'audit' ? /^countersign\/[^/]+$/ : new RegExp(`^countersign/[^/]+/${log}$`);
     const origins = [...this.#signedOrigins.values()];
     const ownOrigin = tenantId === undefined ? origins.find((origin) => kind.test(origin)) : originOf(tenantId, log);
@@ -121,17 +121,17 @@ export class TreeVerifier {
 
 /** The contradiction between two heads with the same origin and size, but different roots. It proves a fork if both are signed. */
 function forkIn(heads: readonly KeptHead[]): Contradiction | undefined {
-  for (const [place, { source, origin, size, root }] of heads.entries()) {
+  for (const [index, { source, origin, size, root }] of heads.entries()) {
     const other = heads
-      .slice(0, place)
+      .slice(0, index)
       .find((earlier) => earlier.origin === origin && earlier.size === size && !sameBytes(earlier.root, root));
     if (other !== undefined) {
-      const rest =
+      const ending =
         origin === undefined ? ', or these heads belong to different logs' : '; both are signed, keep them as evidence';
       return {
         source,
         size,
-        reason: `it and ${other.source} have the same size but different roots: the log was forked${rest}`,
+        reason: `it and ${other.source} have the same size but different roots: the log was forked${ending}`,
       };
     }
   }

@@ -43,7 +43,7 @@ export interface TrustFileKey {
 /** Whether a text is a trust file and not a JWKS: it has the member `version`. Its other members are not checked. */
 export const isTrustFile = (text: string): boolean => {
   const parsed = parseLine(text);
-  return 'row' in parsed && typeof parsed.row === 'object' && parsed.row !== null && 'version' in parsed.row;
+  return 'value' in parsed && typeof parsed.value === 'object' && parsed.value !== null && 'version' in parsed.value;
 };
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -53,7 +53,7 @@ export function readTrustFile(text: string, checks: SuccessionChecks): TrustFile
   if (text.trim() === '') return { fault: 'is not a trust file: it is empty' };
   const parsed = parseLine(text, 'it');
   if ('fault' in parsed) return { fault: `is not a trust file: ${parsed.fault}` };
-  const value = parsed.row;
+  const value = parsed.value;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { fault: 'is not a trust file: it is not a JSON object' };
   const { version, workspace, keys, successors } = value as Record<string, unknown>;
@@ -104,13 +104,13 @@ function readKeys(
   checks: SuccessionChecks,
 ): TrustFileContent | { fault: string } {
   if (!Array.isArray(jwks) || jwks.length === 0) return { fault: 'is not a trust file: it has no key in `keys`' };
-  const found = trustedKeys(JSON.stringify({ keys: jwks }), checks.sha256);
-  if (found === undefined || found.length !== jwks.length)
+  const noteKeys = trustedKeys(JSON.stringify({ keys: jwks }), checks.sha256);
+  if (noteKeys === undefined || noteKeys.length !== jwks.length)
     return { fault: 'is not a trust file: `keys` contains an element that is not an Ed25519 JWK with `note_key`' };
   const fault = listedSuccessionFault(jwks, checks);
   if (fault !== undefined) return { fault: `contradicts itself: ${fault}` };
   const retirements = new Map(jwks.map((jwk: { x?: unknown; retired_at?: unknown }) => [jwk.x, jwk.retired_at]));
-  const keys = found.map((noteKey): TrustFileKey => {
+  const keys = noteKeys.map((noteKey): TrustFileKey => {
     const x = toBase64Url(noteKey.publicKey);
     const retiredAt = retirements.get(x);
     return { noteKey, x, retiredAt: retiredAt === undefined ? undefined : String(retiredAt) };

@@ -22,7 +22,7 @@ const keysOfLines = (text: string, sha256: Sha256): (NoteKey | undefined)[] =>
 
 function keysOfJwks(text: string, sha256: Sha256): (NoteKey | undefined)[] {
   const parsed = parseLine(text);
-  const keys = 'row' in parsed ? memberOf(parsed.row, 'keys') : undefined;
+  const keys = 'value' in parsed ? memberOf(parsed.value, 'keys') : undefined;
   if (!Array.isArray(keys) || !keys.every(isObject)) return [];
   const isEd25519 = (jwk: unknown) => memberOf(jwk, 'kty') === 'OKP' && memberOf(jwk, 'crv') === 'Ed25519';
   return keys.filter(isEd25519).map((jwk) => keyOfJwk(jwk, sha256));

@@ -93,14 +93,14 @@ export const suppliedUsage = (reported: ReportedUsage): Usage => ({
   costUsd: reported.cost_usd == null ? null : plainDecimal(reported.cost_usd),
 });
 
-/** Merges newly supplied usage into the earlier usage. New prompt and completion tokens without a total remove the earlier total. */
-export function mergedUsage(sent: Usage, earlier: Usage): Usage {
-  const derivesTotal = sent.promptTokens !== null && sent.completionTokens !== null;
+/** Merges newly supplied usage into the earlier usage. If the new usage has prompt and completion tokens, but no total, the earlier total is removed. */
+export function mergedUsage(newUsage: Usage, earlier: Usage): Usage {
+  const derivesTotal = newUsage.promptTokens !== null && newUsage.completionTokens !== null;
   return {
-    promptTokens: sent.promptTokens ?? earlier.promptTokens,
-    completionTokens: sent.completionTokens ?? earlier.completionTokens,
-    totalTokens: sent.totalTokens ?? (derivesTotal ? null : earlier.totalTokens),
-    costUsd: sent.costUsd ?? earlier.costUsd,
+    promptTokens: newUsage.promptTokens ?? earlier.promptTokens,
+    completionTokens: newUsage.completionTokens ?? earlier.completionTokens,
+    totalTokens: newUsage.totalTokens ?? (derivesTotal ? null : earlier.totalTokens),
+    costUsd: newUsage.costUsd ?? earlier.costUsd,
   };
 }
 

@@ -42,10 +42,10 @@ export function errorOf(value: Value | undefined): string | undefined {
   return text.length <= TEXT_LENGTH_MAX ? text : text.slice(0, TEXT_LENGTH_MAX).toWellFormed();
 }
 
-const anyValue = (value: Value | undefined): Value | undefined => (value === null || value === '' ? undefined : value);
+const nonEmptyValue = (value: Value | undefined): Value | undefined => (value === null || value === '' ? undefined : value);
 
 /** The conversion of values for each field. It returns undefined if the field rejects the value. */
-export const ACCEPTED: Readonly<Record<Field, (value: Value | undefined) => Value | undefined>> = {
+export const FIELD_CONVERSIONS: Readonly<Record<Field, (value: Value | undefined) => Value | undefined>> = {
   name: labelOf,
   model: labelOf,
   provider: labelOf,
@@ -53,10 +53,10 @@ export const ACCEPTED: Readonly<Record<Field, (value: Value | undefined) => Valu
   completion_tokens: tokensOf,
   total_tokens: tokensOf,
   cost_usd: costOf,
-  input: anyValue,
-  output: anyValue,
-  tool_arguments: anyValue,
-  tool_result: anyValue,
+  input: nonEmptyValue,
+  output: nonEmptyValue,
+  tool_arguments: nonEmptyValue,
+  tool_result: nonEmptyValue,
   agent_name: agentNameOf,
   session_id: labelOf,
   external_user_id: labelOf,

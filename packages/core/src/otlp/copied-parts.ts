@@ -1,9 +1,9 @@
 import { type Attributes, MalformedExportError, type SpanRecord } from './records.ts';
 
 /** The maximum size of the copies, in characters of JSON for each byte of the body of an export. */
-const COPIED_PER_BYTE_MAX = 64;
+const COPIED_CHARACTERS_PER_BYTE_MAX = 64;
 /** Copies of up to this many characters are always accepted. */
-const ACCEPTED_CHARACTERS = 1024 * 1024;
+const ALWAYS_ACCEPTED_CHARACTERS_MAX = 1024 * 1024;
 /** Copies of more characters than this are never accepted. */
 const COPIED_CHARACTERS_MAX = 64 * 1024 * 1024;
 
@@ -16,7 +16,10 @@ const COPIED_CHARACTERS_MAX = 64 * 1024 * 1024;
  * @throws MalformedExportError if the copies are too large.
  */
 export function requireFewCopies(records: SpanRecord[], bodyBytes: number): SpanRecord[] {
-  const charactersMax = Math.min(COPIED_CHARACTERS_MAX, Math.max(ACCEPTED_CHARACTERS, bodyBytes * COPIED_PER_BYTE_MAX));
+  const charactersMax = Math.min(
+    COPIED_CHARACTERS_MAX,
+    Math.max(ALWAYS_ACCEPTED_CHARACTERS_MAX, bodyBytes * COPIED_CHARACTERS_PER_BYTE_MAX),
+  );
   const tracesOf = new Map<Attributes, Set<string>>();
   const sizes = new Map<Attributes | string, number>();
   let characters = 0;

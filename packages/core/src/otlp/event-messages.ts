@@ -21,13 +21,13 @@ const ROLES: Readonly<Record<string, Message['role']>> = {
   'gen_ai.choice': 'assistant',
 };
 
-/** The event whose attributes or body contain the conversation of a call. Some senders use an event for each attribute. */
-const DETAILS = 'gen_ai.client.inference.operation.details';
+/** The name of the event whose attributes or body contain the conversation of a call. Some senders use an event for each attribute. */
+const DETAILS_EVENT = 'gen_ai.client.inference.operation.details';
 
 /** Whether an event contains messages. */
-export const isContentEvent = (name: string): boolean => name === DETAILS || Object.hasOwn(ROLES, name);
+export const isContentEvent = (name: string): boolean => name === DETAILS_EVENT || Object.hasOwn(ROLES, name);
 
-/** The messages of events, in their order. If DETAILS events contain a conversation, only the messages of that conversation. */
+/** The messages of events, in their order. If events named DETAILS_EVENT contain a conversation, only the messages of that conversation. */
 export const messagesOfEvents = (events: readonly ContentEvent[]): Message[] => parsingWithinLimit(() => readMessages(events));
 
 function readMessages(events: readonly ContentEvent[]): Message[] {
@@ -36,13 +36,13 @@ function readMessages(events: readonly ContentEvent[]): Message[] {
 }
 
 /**
- * The members of all DETAILS events. If a name repeats, the first event takes precedence; within one event, the attributes take precedence
+ * The members of all events named DETAILS_EVENT. If a name repeats, the first event takes precedence; within one event, the attributes take precedence
  * over the body.
  */
 function membersOfDetails(events: readonly ContentEvent[]): Attributes {
   const members: Attributes = new Map();
   for (const { name, attributes, body } of events) {
-    if (name !== DETAILS) continue;
+    if (name !== DETAILS_EVENT) continue;
     for (const [member, value] of [...attributes, ...(isObject(body) ? Object.entries(body) : [])])
       if (!members.has(member)) members.set(member, value);
   }
@@ -55,8 +55,8 @@ function messagesOf({ name, attributes, body }: ContentEvent): Message[] {
   const message: Record<string, Value> = isObject(nested) ? nested : fields;
   const content = message.content ?? (isObject(nested) ? null : nested) ?? (typeof body === 'string' ? body : null);
   const role = ROLES[name]!;
-  const ofBlocks = converseMessages(content, role);
-  if (ofBlocks !== undefined) return ofBlocks;
+  const blockMessages = converseMessages(content, role);
+  if (blockMessages !== undefined) return blockMessages;
   const toolCalls = fromJson(message.tool_calls ?? null);
   return [plainMessage({ ...message, content, tool_calls: toolCalls }, role)];
 }

@@ -9,20 +9,20 @@ export interface ExportCounts {
 }
 
 /** Counts of zero. */
-export const noCounts = (): ExportCounts => ({ records: 0, values: 0 });
+export const zeroCounts = (): ExportCounts => ({ records: 0, values: 0 });
 
 const LIMITS = { records: RECORDS_MAX, values: VALUES_MAX } as const satisfies ExportCounts;
-const NAMES = {
+const KIND_NAMES = {
   records: 'spans, events, links, log records or data points',
   values: 'attributes, list elements or bodies of log records',
 } as const;
 
 /** Adds a number to a count. Returns whether the count is still within its limit. */
-export function addToCount(counts: ExportCounts, what: keyof ExportCounts, number = 1): boolean {
-  counts[what] += number;
-  return counts[what] <= LIMITS[what];
+export function addToCount(counts: ExportCounts, kind: keyof ExportCounts, number = 1): boolean {
+  counts[kind] += number;
+  return counts[kind] <= LIMITS[kind];
 }
 
 /** The message for a body above a limit: what is wrong, and what to do. */
-export const tooManyMessage = (what: keyof ExportCounts): string =>
-  `the body has more than ${LIMITS[what]} ${NAMES[what]}; send less at once`;
+export const tooManyMessage = (kind: keyof ExportCounts): string =>
+  `the body has more than ${LIMITS[kind]} ${KIND_NAMES[kind]}; send less at once`;

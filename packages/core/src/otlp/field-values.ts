@@ -1,4 +1,4 @@
-import { ACCEPTED } from './accepted-values.ts';
+import { FIELD_CONVERSIONS } from './accepted-values.ts';
 import { RULES } from './conventions/all.ts';
 import type { Field, SpanKind } from './conventions/convention.ts';
 import { fromJson, parsedJson } from './conventions/json-text.ts';
@@ -18,7 +18,7 @@ export function valueOfField(field: Field, attributes: Attributes, kind?: SpanKi
         if (found !== undefined) return { name: `${name}.${found.name}`, value: found.value };
         continue;
       }
-      const value = ACCEPTED[field](attributes.get(name));
+      const value = FIELD_CONVERSIONS[field](attributes.get(name));
       if (value !== undefined) return { name, value: rule.isJson ? parsedJson(value) : value };
     }
   }
@@ -29,7 +29,7 @@ function acceptedMember(field: Field, object: Value | undefined, names: readonly
   const members = fromJson(object ?? null);
   if (!isObject(members)) return undefined;
   for (const name of names) {
-    const value = ACCEPTED[field](members[name]);
+    const value = FIELD_CONVERSIONS[field](members[name]);
     if (value !== undefined) return { name, value };
   }
   return undefined;

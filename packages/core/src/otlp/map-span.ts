@@ -1,7 +1,7 @@
 import type { Span } from '../contract/trace.ts';
 import { errorOf, labelOf } from './accepted-values.ts';
 import { CONVENTIONS, KIND_ORDER } from './conventions/all.ts';
-import type { Field, KindMatch, ReadDocuments, ReadMessages } from './conventions/convention.ts';
+import type { DocumentsWithSource, Field, KindMatch, MessagesWithSource } from './conventions/convention.ts';
 import { fromJson } from './conventions/json-text.ts';
 import { messagesOfEvents } from './event-messages.ts';
 import { valueOfField } from './field-values.ts';
@@ -81,7 +81,7 @@ function assignTimes(span: Span, { start, end }: SpanRecord): void {
 }
 
 /** The conversation in the attributes, by the first convention that finds one; otherwise from the events of the span. */
-function conversationOf(record: SpanRecord): ReadMessages | undefined {
+function conversationOf(record: SpanRecord): MessagesWithSource | undefined {
   for (const { messagesOf } of CONVENTIONS) {
     const found = messagesOf?.(record.attributes);
     if (found !== undefined) return found;
@@ -92,7 +92,7 @@ function conversationOf(record: SpanRecord): ReadMessages | undefined {
 }
 
 /** The documents that a retrieval found, by the first convention that lists them. */
-function documentsOf({ attributes }: SpanRecord): ReadDocuments | undefined {
+function documentsOf({ attributes }: SpanRecord): DocumentsWithSource | undefined {
   for (const convention of CONVENTIONS) {
     const found = convention.documentsOf?.(attributes);
     if (found !== undefined) return found;
@@ -120,13 +120,13 @@ export function spanError(record: SpanRecord): string | undefined {
 const SPAN_KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
 
 /** The flags of an ordinary member, to define `__proto__`: an assignment would set the prototype instead of a member. */
-const OWN_MEMBER = { enumerable: true, configurable: true, writable: true } as const;
+const MEMBER_FLAGS = { enumerable: true, configurable: true, writable: true } as const;
 
 function metadataOf(record: SpanRecord, usedNames: ReadonlySet<string>, isUnnamed: boolean): Record<string, unknown> {
   const metadata: Record<string, unknown> = {};
   for (const [name, value] of record.attributes) {
     if (usedNames.has(name)) continue;
-    if (name === '__proto__') Object.defineProperty(metadata, name, { value, ...OWN_MEMBER });
+    if (name === '__proto__') Object.defineProperty(metadata, name, { value, ...MEMBER_FLAGS });
     else metadata[name] = value;
   }
   const { kind, scope, events, links } = record;

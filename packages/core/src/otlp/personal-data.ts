@@ -14,7 +14,7 @@ export function removePersonalIds(
   records: readonly (SpanRecord | LogRecord)[],
   isPersonal: (text: string) => boolean,
 ): Set<string> {
-  const found = new Set<string>();
+  const personalIds = new Set<string>();
   const searched = new Set<Attributes>();
   for (const { attributes, resource } of records) {
     for (const each of [attributes, resource]) {
@@ -23,13 +23,13 @@ export function removePersonalIds(
       for (const name of USER_IDS) {
         for (const value of valuesOf(each, name)) {
           if (typeof value !== 'string' || !isPersonal(value)) continue;
-          found.add(value);
+          personalIds.add(value);
           if (value === each.get(name)) each.delete(name);
         }
       }
     }
   }
-  return found;
+  return personalIds;
 }
 
 const ASTERISK = 0x2a;
@@ -56,19 +56,19 @@ export function blankInProtobuf(signal: Signal, body: Uint8Array, texts: Readonl
  * again, because this could change its numbers.
  */
 export function blankInJson(body: string, texts: ReadonlySet<string>): string {
-  let blanked = '';
-  let copied = 0;
+  let result = '';
+  let copiedEnd = 0;
   for (let start = body.indexOf('"'); start !== -1; ) {
     const end = stringEnd(body, start);
     const literal = body.slice(start, end);
     const text: string = literal.includes('\\') ? JSON.parse(literal) : literal.slice(1, -1);
     if (texts.has(text.toWellFormed()) && !isMemberName(body, end)) {
-      blanked += `${body.slice(copied, start)}"${'*'.repeat(text.length)}"`;
-      copied = end;
+      result += `${body.slice(copiedEnd, start)}"${'*'.repeat(text.length)}"`;
+      copiedEnd = end;
     }
     start = body.indexOf('"', end);
   }
-  return blanked + body.slice(copied);
+  return result + body.slice(copiedEnd);
 }
 
 /** Whether the string that ends at `end` is the name of a member. */

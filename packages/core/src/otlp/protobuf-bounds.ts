@@ -1,4 +1,4 @@
-import { addToCount, type ExportCounts, noCounts, tooManyMessage } from './export-counts.ts';
+import { addToCount, type ExportCounts, tooManyMessage, zeroCounts } from './export-counts.ts';
 import { DEPTH_MAX, MalformedExportError } from './records.ts';
 
 /** A message type: its message fields by number, and the count that it increases. */
@@ -45,7 +45,7 @@ export type Signal = keyof typeof REQUESTS;
  * @returns `counts`.
  * @throws MalformedExportError if the body is not protobuf, is nested too deeply, or contains too many records or values.
  */
-export function countProtobuf(signal: Signal, bytes: Uint8Array, counts = noCounts()): ExportCounts {
+export function countProtobuf(signal: Signal, bytes: Uint8Array, counts = zeroCounts()): ExportCounts {
   walk(bytes, REQUESTS[signal], { at: 0, end: bytes.length, depth: 0 }, counts);
   return counts;
 }

@@ -1,4 +1,4 @@
-import { addToCount, type ExportCounts, noCounts, tooManyMessage } from './export-counts.ts';
+import { addToCount, type ExportCounts, tooManyMessage, zeroCounts } from './export-counts.ts';
 import {
   type Attributes,
   hasRemoteParent,
@@ -15,7 +15,7 @@ type Json = Record<string, unknown>;
  * The spans of a parsed OTLP/JSON body, in order. Unknown members are ignored. Throws MalformedExportError.
  * @param counts the counts so far. The counts of this body are added to them.
  */
-export function readJsonSpans(body: unknown, counts = noCounts()): SpanRecord[] {
+export function readJsonSpans(body: unknown, counts = zeroCounts()): SpanRecord[] {
   const records: SpanRecord[] = [];
   forEachRecord(body, { members: ['resourceSpans', 'scopeSpans', 'spans'], counts }, (span, place) => {
     countRecord(place.counts, place.at);
@@ -25,7 +25,7 @@ export function readJsonSpans(body: unknown, counts = noCounts()): SpanRecord[] 
 }
 
 /** The log records of a parsed OTLP/JSON body, in order. Unknown members, errors and `counts` are handled as in `readJsonSpans`. */
-export function readJsonLogs(body: unknown, counts = noCounts()): LogRecord[] {
+export function readJsonLogs(body: unknown, counts = zeroCounts()): LogRecord[] {
   const records: LogRecord[] = [];
   forEachRecord(body, { members: ['resourceLogs', 'scopeLogs', 'logRecords'], counts }, (record, { at, resource }) => {
     countRecord(counts, at);
@@ -46,7 +46,7 @@ export function readJsonLogs(body: unknown, counts = noCounts()): LogRecord[] {
 
 /** The number of data points in a parsed OTLP/JSON body. Throws MalformedExportError. */
 export function countJsonPoints(body: unknown): number {
-  const counts = noCounts();
+  const counts = zeroCounts();
   forEachRecord(body, { members: ['resourceMetrics', 'scopeMetrics', 'metrics'], counts }, (metric, { at }) => {
     for (const name of ['gauge', 'sum', 'histogram', 'exponentialHistogram', 'summary']) {
       const data = (metric[name] as Json | null | undefined)?.dataPoints;
@@ -57,7 +57,7 @@ export function countJsonPoints(body: unknown): number {
 }
 
 /** Where a record is in its body, and the counts of the whole body so far. */
-interface RecordPlace {
+interface RecordContext {
   /** A JSON Pointer. */
   at: string;
   resource: Attributes;
@@ -70,7 +70,7 @@ interface RecordPlace {
 function forEachRecord(
   body: unknown,
   { members: [ofResource, ofScope, ofRecord], counts }: { members: [string, string, string]; counts: ExportCounts },
-  visit: (record: Json, place: RecordPlace) => void,
+  visit: (record: Json, place: RecordContext) => void,
 ): void {
   const groups = listOf(objectOf(body, ''), ofResource, '');
   for (const [group, at] of groups) {
@@ -95,7 +95,7 @@ function countValue(counts: ExportCounts, at: string): void {
   if (!addToCount(counts, 'values')) throw new MalformedExportError(tooManyMessage('values'), at);
 }
 
-function spanRecord(span: Json, { at, resource, scope, counts }: RecordPlace): SpanRecord {
+function spanRecord(span: Json, { at, resource, scope, counts }: RecordContext): SpanRecord {
   const status = objectOf(span.status ?? {}, `${at}/status`);
   return {
     traceId: hexId(span.traceId, 32),
@@ -161,7 +161,7 @@ function anyValueOf(value: unknown, at: string, counts: ExportCounts): Value {
   return Object.fromEntries(attributesOf(list.values, `${at}/kvlistValue/values`, counts));
 }
 
-/** Counts and reads an AnyValue in a list, or the body of a log record. The value of an attribute is not counted: the attribute is. */
+/** Counts and reads an AnyValue in a list, or the body of a log record. The value of an attribute is not counted, because the attribute is counted. */
 function countedValueOf(value: unknown, at: string, counts: ExportCounts): Value {
   countValue(counts, at);
   return anyValueOf(value, at, counts);

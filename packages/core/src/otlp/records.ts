@@ -75,7 +75,7 @@ export interface LogRecord {
   /** As in SpanRecord. Each ID is empty if it is missing or not valid. */
   traceId: string;
   spanId: string;
-  /** When it happened, or else when it was observed: nanoseconds since 1970. Undefined if neither was sent. */
+  /** When the event happened, or else when it was observed: nanoseconds since 1970. Undefined if neither time was sent. */
   time: bigint | undefined;
   /** Empty when not sent. */
   eventName: string;

@@ -152,10 +152,10 @@ export class WireReader {
     }
     const bytes = this.#bytes;
     const hash = length + bytes[this.at]! * 7 + bytes[end - 1]! * 31 + bytes[(this.at + end) >> 1]! * 131;
-    const known = names[hash % NAMES_MAX];
-    if (known !== undefined && this.#isAt(known.bytes, length)) {
+    const cached = names[hash % NAMES_MAX];
+    if (cached !== undefined && this.#isAt(cached.bytes, length)) {
       this.at = end;
-      return known.text;
+      return cached.text;
     }
     const decoded = { bytes: bytes.slice(this.at, end), text: '' };
     this.at = start;

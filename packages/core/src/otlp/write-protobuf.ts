@@ -10,7 +10,7 @@ interface ExportResponse {
   partialSuccess?: Readonly<Record<string, string>>;
 }
 
-const REJECTED: Readonly<Record<Signal, string>> = {
+const REJECTED_MEMBERS: Readonly<Record<Signal, string>> = {
   traces: 'rejectedSpans',
   logs: 'rejectedLogRecords',
   metrics: 'rejectedDataPoints',
@@ -21,7 +21,7 @@ export function encodeExportResponse(signal: Signal, { partialSuccess }: ExportR
   const writer = protobuf.Writer.create();
   if (partialSuccess === undefined) return writer.finish();
   writer.uint32(tag(1, LENGTH_DELIMITED)).fork();
-  const rejected = Number(partialSuccess[REJECTED[signal]] ?? 0);
+  const rejected = Number(partialSuccess[REJECTED_MEMBERS[signal]] ?? 0);
   if (rejected > 0) writer.uint32(tag(1, VARINT)).int64(rejected);
   const message = partialSuccess.errorMessage ?? '';
   if (message !== '') writer.uint32(tag(2, LENGTH_DELIMITED)).string(message);

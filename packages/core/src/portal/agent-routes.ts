@@ -3,7 +3,7 @@ import { EVALUATION_STATUSES } from '../contract/evaluation.ts';
 import { amount, count, dateTime, flag, label, nullable, oneOf, optional, percentage, uuid } from '../contract/scalars.ts';
 import { AgentSummary, APPROVAL_STATUSES, EvaluationSummary, RISK_LEVELS, Standing } from './agent-facts.ts';
 import { ledgerText } from './ledger-text.ts';
-import { filter, page, pageQuery, percentText, WORKSPACE, wholeText } from './listing.ts';
+import { filter, page, pageQuery, percentText, WORKSPACE, wholeNumberText } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 
 /** One agent with the data of its page. */
@@ -61,7 +61,7 @@ export type PromotionPreview = Static<typeof PromotionPreview>;
 const SEEN_NAME = Type.Optional(
   label({
     description:
-      'The name of the agent that the person saw. If the evidence log has another one, the request is rejected and nothing is recorded.',
+      'The name of the agent that the person saw. If the evidence log has another name, the request is rejected and nothing is recorded.',
   }),
 );
 
@@ -138,7 +138,7 @@ export const agentRoutes = {
     query: Type.Object(
       {
         min_pass_rate: Type.Optional(percentText('The required pass rate, in percent; default 80.')),
-        max_age_hours: Type.Optional(wholeText('The maximum age of the evaluation in hours, 1 to 8760; default 72.')),
+        max_age_hours: Type.Optional(wholeNumberText('The maximum age of the evaluation in hours, 1 to 8760; default 72.')),
         harness_id: filter.uuid('Use only evaluations of this harness.'),
       },
       { additionalProperties: false },

@@ -120,7 +120,7 @@ export const DecisionOnEvaluation = Type.Object(
 );
 
 /** The state of an approval after an action. */
-export const ApprovalStanding = Type.Object({
+export const ApprovalState = Type.Object({
   status: oneOf(APPROVAL_STATUSES, { description: 'The state now.' }),
 });
 
@@ -154,7 +154,7 @@ export const approvalRoutes = {
     compressed: true,
     summary: 'Approves one evaluation of a high-risk agent; recorded in the ledger as approval.approved.',
     body: DecisionOnEvaluation,
-    response: ApprovalStanding,
+    response: ApprovalState,
   },
   'approvals.reject': {
     method: 'POST',
@@ -164,7 +164,7 @@ export const approvalRoutes = {
     usesReserve: true,
     summary: 'Rejects one evaluation of a high-risk agent permanently; recorded in the ledger as approval.rejected.',
     body: DecisionOnEvaluation,
-    response: ApprovalStanding,
+    response: ApprovalState,
   },
   'approvals.withdraw': {
     method: 'POST',
@@ -176,6 +176,6 @@ export const approvalRoutes = {
       'Withdraws an approval that no allowed decision has used, so that the approval is pending again. Recorded in the ledger as ' +
       'approval.withdrawn.',
     body: DecisionOnEvaluation,
-    response: ApprovalStanding,
+    response: ApprovalState,
   },
 } as const satisfies Record<string, PortalRoute>;

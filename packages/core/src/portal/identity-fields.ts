@@ -72,7 +72,7 @@ export const Session = Type.Object({
 });
 
 /** The response to every sign-in. It also sets the session cookie. */
-export const SignedIn = Type.Object({
+export const SignInResponse = Type.Object({
   ...Session.properties,
   workspace_id: nullable(
     uuid({

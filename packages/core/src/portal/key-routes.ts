@@ -34,7 +34,7 @@ export type Key = Static<typeof Key>;
 export const KeyName = Type.Object({ name: label({ description: 'The current name of the key.' }) });
 
 /** The text of a key. Only this response contains it. */
-export const KeyShownOnce = Type.Object({
+export const KeyText = Type.Object({
   key: unboundedText({ description: 'The whole key, shown only once.' }),
   prefix: label({ description: 'Twelve hex digits.' }),
 });
@@ -114,7 +114,7 @@ export const keyRoutes = {
     compressed: false,
     summary: 'Mints a key and returns its text, only once; recorded in the key audit trail as minted.',
     body: NewKey,
-    response: KeyShownOnce,
+    response: KeyText,
   },
   'keys.rotate': {
     method: 'POST',
@@ -125,7 +125,7 @@ export const keyRoutes = {
     summary:
       'Gives a key a new secret and returns the new text of the key, only once. The old secret is invalid from the next request on. ' +
       'Recorded in the key audit trail as rotated.',
-    response: KeyShownOnce,
+    response: KeyText,
   },
   'keys.revoke': {
     method: 'POST',

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { count, dateTime, label, nullable, oneOf, text, unboundedText, uuid } from '../contract/scalars.ts';
 import { agentOrNone } from './agent-facts.ts';
 import { DifferingRow } from './differing-row.ts';
-import { filter, page, pageQuery, WORKSPACE, wholeText } from './listing.ts';
+import { filter, page, pageQuery, WORKSPACE, wholeNumberText } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 
 /** The logs of a workspace. Each has a tree and checkpoints. */
@@ -149,8 +149,8 @@ export const ledgerRoutes = {
       'A stream: the entries from one number to another, both included, as NDJSON, for download and for the verification in the browser.',
     query: Type.Object(
       {
-        from: Type.Optional(wholeText('Number of the first entry; default 1.')),
-        to: Type.Optional(wholeText('Number of the last entry; default the last entry.')),
+        from: Type.Optional(wholeNumberText('Number of the first entry; default 1.')),
+        to: Type.Optional(wholeNumberText('Number of the last entry; default the last entry.')),
       },
       { additionalProperties: false },
     ),
@@ -190,8 +190,8 @@ export const ledgerRoutes = {
     summary: 'The proof that an earlier tree is a prefix of a later one.',
     query: Type.Object(
       {
-        first: wholeText('The number of rows of the earlier tree.'),
-        second: Type.Optional(wholeText('The number of rows of the later tree; default all rows.')),
+        first: wholeNumberText('The number of rows of the earlier tree.'),
+        second: Type.Optional(wholeNumberText('The number of rows of the later tree; default all rows.')),
       },
       { additionalProperties: false },
     ),

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { dateTime, label, nullable, oneOf } from '../contract/scalars.ts';
-import { emailAddress, linkToken, newPassword, personName, role, SignedIn, WorkspaceName } from './identity-fields.ts';
+import { emailAddress, linkToken, newPassword, personName, role, SignInResponse, WorkspaceName } from './identity-fields.ts';
 import type { PortalRoute } from './route.ts';
 
 /** The purposes of a one-time link. */
@@ -62,7 +62,7 @@ export const linkRoutes = {
           'A person with an account must send the email address and the password of the account. Anyone else must send a name.',
       },
     ),
-    response: SignedIn,
+    response: SignInResponse,
   },
   'links.accept_invitation': {
     method: 'POST',
@@ -74,7 +74,7 @@ export const linkRoutes = {
       { token: linkToken(), name: Type.Optional(personName()), password: newPassword() },
       { additionalProperties: false },
     ),
-    response: SignedIn,
+    response: SignInResponse,
   },
   'links.reset_password': {
     method: 'POST',
@@ -84,7 +84,7 @@ export const linkRoutes = {
     usesReserve: true,
     summary: 'Set a new password: all sessions of the person end, and a new one starts',
     body: Type.Object({ token: linkToken(), password: newPassword() }, { additionalProperties: false }),
-    response: SignedIn,
+    response: SignInResponse,
   },
   'links.sign_in': {
     method: 'POST',
@@ -94,6 +94,6 @@ export const linkRoutes = {
     usesReserve: true,
     summary: 'Sign in by a one-time link',
     body: Type.Object({ token: linkToken() }, { additionalProperties: false }),
-    response: SignedIn,
+    response: SignInResponse,
   },
 } as const satisfies Record<string, PortalRoute>;

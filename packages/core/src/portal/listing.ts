@@ -9,7 +9,7 @@ export const PAGE_ITEMS_DEFAULT = 50;
 export const PAGE_ITEMS_MAX = 200;
 
 /** A query parameter that is a whole number of at most 16 digits. */
-export const wholeText = (description: string) =>
+export const wholeNumberText = (description: string) =>
   Type.Unsafe<string>({ type: 'string', pattern: '^(0|[1-9]\\d{0,15})$', 'x-means': 'be a whole number', description });
 
 /** A query parameter that is a number from 0 to 100, with at most 6 decimals. */

@@ -5,13 +5,13 @@ import {
   newPassword,
   personName,
   Session as SessionSchema,
-  SignedIn as SignedInSchema,
+  SignInResponse as SignInResponseSchema,
   typedPassword,
 } from './identity-fields.ts';
 import type { PortalRoute } from './route.ts';
 
 export type Session = Static<typeof SessionSchema>;
-export type SignedIn = Static<typeof SignedInSchema>;
+export type SignInResponse = Static<typeof SignInResponseSchema>;
 
 /** One of a person's sessions, as the person sees it. */
 const ListedSession = Type.Object({
@@ -36,7 +36,7 @@ export const sessionRoutes = {
     usesReserve: true,
     summary: 'Sign in with email address and password',
     body: Type.Object({ email: emailAddress(), password: typedPassword() }, { additionalProperties: false }),
-    response: SignedInSchema,
+    response: SignInResponseSchema,
   },
   'session.show': {
     method: 'GET',
@@ -89,6 +89,6 @@ export const sessionRoutes = {
     usesReserve: true,
     summary: 'Change the password of the caller: all sessions end, and a new one starts',
     body: Type.Object({ current_password: typedPassword(), new_password: newPassword() }, { additionalProperties: false }),
-    response: SignedInSchema,
+    response: SignInResponseSchema,
   },
 } as const satisfies Record<string, PortalRoute>;

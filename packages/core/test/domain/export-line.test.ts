@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parseLine } from '../../src/domain/export-line.ts';
 
 test.each([
-  ['{"a":1,"b":[{"a":1.5}]}', { row: { a: 1, b: [{ a: 1.5 }] } }],
+  ['{"a":1,"b":[{"a":1.5}]}', { value: { a: 1, b: [{ a: 1.5 }] } }],
   ['{"a":1,"a":2}', { fault: '"a" is given twice (at /a)' }],
   ['{"a; b":1,"a; b":2}', { fault: '"a; b" is given twice (at /a; b)' }],
   ['{"a":[0,-0]}', { fault: '-0 has no exact value as a JSON number (at /a/1)' }],

@@ -130,9 +130,9 @@ describe('export of the audit ledger', () => {
   test('contradicts a kept head when its tail was cut off', async () => {
     const tree = new Frontier(sha256);
     for (const { rowHash } of rows) tree.append(Buffer.from(rowHash, 'hex'));
-    const kept = [{ source: 'kept', size: 5, root: tree.root() }];
-    expect((await verify(lines.join(''), { kept })).contradiction).toBeUndefined();
-    expect((await verify(lines.slice(0, 4).join(''), { kept })).contradiction).toMatchObject({ source: 'kept', size: 5 });
+    const keptHeads = [{ source: 'kept', size: 5, root: tree.root() }];
+    expect((await verify(lines.join(''), { keptHeads })).contradiction).toBeUndefined();
+    expect((await verify(lines.slice(0, 4).join(''), { keptHeads })).contradiction).toMatchObject({ source: 'kept', size: 5 });
   });
 
   test('reports each row to `progress`', async () => {

@@ -27,8 +27,8 @@ const keptHeadAt = (size: number) => {
 
 describe('export of the key audit trail', () => {
   test('is valid, names its tenant and agrees with its checkpoints', async () => {
-    const kept = events.map((_, index) => keptHeadAt(index + 1));
-    const report = await verify(events, { kept });
+    const keptHeads = events.map((_, index) => keptHeadAt(index + 1));
+    const report = await verify(events, { keptHeads });
     expect(report).toEqual({
       tenantId: golden.tenant_id,
       entries: 3,
@@ -42,7 +42,7 @@ describe('export of the key audit trail', () => {
     const altered = events.with(1, { ...events[1]!, name: 'another name' });
     expect(await verify(altered)).toMatchObject({ entries: 3, firstBad: undefined, contradiction: undefined });
     for (const rows of [altered, events.slice(0, 2)]) {
-      const { firstBad, contradiction } = await verify(rows, { kept: [keptHeadAt(3)] });
+      const { firstBad, contradiction } = await verify(rows, { keptHeads: [keptHeadAt(3)] });
       expect([firstBad, contradiction?.source]).toEqual([undefined, 'kept']);
     }
   });

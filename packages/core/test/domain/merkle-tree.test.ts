@@ -5,7 +5,7 @@ import {
   consistencyRanges,
   inclusionRanges,
   type LeafRange,
-  type NodePlace,
+  type NodePosition,
   rangeHash,
   rootOfInclusion,
   rootsOfConsistency,
@@ -31,7 +31,7 @@ function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
 /** A tree of `size` leaves, with the hashes of its ranges. */
 function tree(size: number) {
   const leaves = Array.from({ length: size }, (_, index) => leafHash(leafData(index), sha256));
-  const hashOf = ({ level, index }: NodePlace) => naiveRoot(leaves.slice(index * 2 ** level, (index + 1) * 2 ** level));
+  const hashOf = ({ level, index }: NodePosition) => naiveRoot(leaves.slice(index * 2 ** level, (index + 1) * 2 ** level));
   return {
     leaves,
     root: (first = size) => naiveRoot(leaves.slice(0, first)),

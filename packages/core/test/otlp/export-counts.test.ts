@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ExportCounts, noCounts } from '../../src/otlp/export-counts.ts';
+import { type ExportCounts, zeroCounts } from '../../src/otlp/export-counts.ts';
 import { countProtobuf } from '../../src/otlp/protobuf-bounds.ts';
 import { readJsonLogs, readJsonSpans } from '../../src/otlp/read-json.ts';
 import { MalformedExportError, VALUES_MAX } from '../../src/otlp/records.ts';
@@ -34,7 +34,7 @@ const createLogCounters: CreateCounters = (request) => {
 
 /** Returns the counts that a reader adds. Also checks that the reader accepts as many values as the limit, and not one more. */
 function countsOf(count: (counts: ExportCounts) => void): ExportCounts {
-  const counts = noCounts();
+  const counts = zeroCounts();
   count(counts);
   const valuesBefore = VALUES_MAX - counts.values;
   count({ records: 0, values: valuesBefore });

@@ -101,9 +101,9 @@ function hmacFinding(decision: Record<string, unknown>, key: Uint8Array): Findin
 function readDocument(document: string): { decision: Record<string, unknown> } | { fault: string } {
   const parsed = parseLine(document, 'the document');
   if ('fault' in parsed) return parsed;
-  const { row } = parsed;
-  const isObject = typeof row === 'object' && row !== null && !Array.isArray(row);
-  return isObject ? { decision: row as Record<string, unknown> } : { fault: 'the document is not a JSON object' };
+  const { value } = parsed;
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? { decision: value as Record<string, unknown> } : { fault: 'the document is not a JSON object' };
 }
 
 /** The bytes of a decision key from its 64 hex digits; undefined for any other text. */

@@ -45,7 +45,7 @@ export async function verifyChain(
   for await (const line of lines) {
     const seq = verifier.head.seq + 1;
     const parsed = parseLine(line);
-    const fault = 'fault' in parsed ? { seq, reason: parsed.fault } : verifier.next(parsed.row);
+    const fault = 'fault' in parsed ? { seq, reason: parsed.fault } : verifier.next(parsed.value);
     if (fault !== undefined) return invalid(fault.seq, fault.reason);
     tree.append(hexToBytes(verifier.head.rowHash ?? ''));
     if (!('fault' in note) && note.head.size === tree.size && !sameBytes(tree.root(), note.head.root))

@@ -240,7 +240,7 @@ function openMetrics(parts: {
       isClockUnsafe: () => database.clock.fault() !== undefined,
       refusedLogs: () => countRefusedLogs(database.pool),
       preparingBodies: () => workers.length,
-      preparedBodies: () => workers.done,
+      preparedBodies: () => workers.finishedCount,
       connections,
       brokenSeals: () => broken.counts,
       evidenceFindings: () => watches.evidence.findings.count,

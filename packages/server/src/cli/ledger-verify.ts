@@ -187,7 +187,7 @@ async function reportOnLog(
   expectedTenant(tenantId, expectation.keysTenantId);
   // A stored checkpoint may be signed by any of the instance's keys, even a retired one. --key applies only to the user's checkpoints.
   const keys = noteKeysOf(signer.instanceId, await listSigningKeys(pool));
-  return verifyKnownLog(pool, secrets.masterSecret, { tenantId, log }, { keys, kept: expectation.heads, progress });
+  return verifyKnownLog(pool, secrets.masterSecret, { tenantId, log }, { keys, keptHeads: expectation.heads, progress });
 }
 
 async function reportOnFile(file: string, options: LogOptions, progress: OnRows): Promise<ChainReport> {
@@ -197,7 +197,7 @@ async function reportOnFile(file: string, options: LogOptions, progress: OnRows)
   const auditFacts = audit === undefined ? {} : await readAuditFacts(audit);
   if ('contradiction' in auditFacts) return contradictionReport(auditFacts);
   const tenantId = expectedTenant(options.tenant, expectation.keysTenantId);
-  const expected = { log, ...auditFacts, tenantId, kept: expectation.heads, progress };
+  const expected = { log, ...auditFacts, tenantId, keptHeads: expectation.heads, progress };
   const verifyFile = (decisionReplay?: DecisionReplay) =>
     withInputFile(file, (bytes) => verifyExport(bytes, { digests, sha256 }, { ...expected, replay: decisionReplay }));
   if (replay === undefined) return verifyFile();

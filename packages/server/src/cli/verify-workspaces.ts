@@ -28,18 +28,18 @@ export async function verifyWorkspaces(
     for (const log of LOG_NAMES) {
       const head = logs[log];
       const source = `the head in the backup of ${madeAt}`;
-      const kept =
+      const keptHeads =
         head === undefined || head.size === 0 ? [] : [{ source, size: head.size, root: fromBase64(head.root) ?? NO_ROOT }];
       const onRows = progress === undefined ? undefined : (rows: number) => progress(summary.rows + rows);
       const report = await verifyLog(
         database.pool,
         database.secrets.masterSecret,
         { tenantId: id, log },
-        { keys, kept, progress: onRows },
+        { keys, keptHeads, progress: onRows },
       );
       summary.logs += 1;
       summary.rows += report.entries;
-      if (!isValid(report)) summary.faults.push(`workspace ${id}, log ${log}: ${sentenceOf(report, kept.length, true)}`);
+      if (!isValid(report)) summary.faults.push(`workspace ${id}, log ${log}: ${sentenceOf(report, keptHeads.length, true)}`);
     }
   }
   return summary;

@@ -66,19 +66,19 @@ export function buildApp(parts: AppParts): FastifyInstance {
 }
 
 /** Option of GET routes that also support HEAD, which monitors and proxies use. */
-const WITH_HEAD = { exposeHeadRoute: true } as const;
+const HEAD_OPTIONS = { exposeHeadRoute: true } as const;
 
 /** Options of the routes for probes. Requests to these routes may have any host name. */
-const PROBE = { ...WITH_HEAD, config: { anyHost: true } } as const;
+const PROBE_OPTIONS = { ...HEAD_OPTIONS, config: { anyHost: true } } as const;
 
 /** Registers the probes: whether the process is alive, and whether it is ready. */
 function registerProbes(app: FastifyInstance, { readiness, warnings }: Pick<AppParts, 'readiness' | 'warnings'>): void {
-  app.get('/livez', PROBE, async () => ({ status: 'ok' }));
-  app.get('/readyz', PROBE, async (_request, reply) => {
+  app.get('/livez', PROBE_OPTIONS, async () => ({ status: 'ok' }));
+  app.get('/readyz', PROBE_OPTIONS, async (_request, reply) => {
     const reason = await readiness.reason();
     if (reason !== undefined) return reply.code(503).header('retry-after', '1').send({ status: 'not ready', reason });
-    const found = warnings();
-    return found.length === 0 ? { status: 'ready' } : { status: 'ready', warnings: found };
+    const currentWarnings = warnings();
+    return currentWarnings.length === 0 ? { status: 'ready' } : { status: 'ready', warnings: currentWarnings };
   });
   rejectOtherMethods(app, ['/livez', '/readyz'], ['GET', 'HEAD']);
 }
@@ -91,7 +91,7 @@ function registerDocs(app: FastifyInstance): void {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'",
   });
-  app.get('/openapi.json', WITH_HEAD, async (request, reply) => contract.send(request, reply));
-  app.get('/docs', WITH_HEAD, async (request, reply) => page.send(request, reply));
+  app.get('/openapi.json', HEAD_OPTIONS, async (request, reply) => contract.send(request, reply));
+  app.get('/docs', HEAD_OPTIONS, async (request, reply) => page.send(request, reply));
   rejectOtherMethods(app, ['/openapi.json', '/docs'], ['GET', 'HEAD']);
 }

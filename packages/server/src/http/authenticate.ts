@@ -21,7 +21,7 @@ const NO_SECRET = Buffer.alloc(32);
  * If reading a body takes longer than this, the key of its request is checked again. Checking every key again would cost a lookup per
  * request.
  */
-const LATE_MS = 1_000;
+const LATE_BODY_MS_MIN = 1_000;
 
 /** Resolves keys to principals. A key's row is read for every request, and must match the key audit trail. */
 export class Authenticator {
@@ -44,12 +44,13 @@ export class Authenticator {
     const key = parseIngestionKey(sentKey(headers.authorization, headers['x-service-key'] as string | undefined) ?? '');
     if (key === undefined) throw unauthorized();
     const record = await this.#lookups.find(key.prefix);
-    const isSame = timingSafeEqual(hash('sha256', key.secret, 'buffer'), record?.secretSha256 ?? NO_SECRET);
-    const verification = record === undefined || !isSame ? undefined : verifyKey(this.#pool, record);
-    const known = verification instanceof Promise ? await verification.catch(asUnavailable) : verification;
-    if (record === undefined || known === undefined || known.kind !== key.kind || this.#isInactive(known)) throw unauthorized();
+    const isSameSecret = timingSafeEqual(hash('sha256', key.secret, 'buffer'), record?.secretSha256 ?? NO_SECRET);
+    const verification = record === undefined || !isSameSecret ? undefined : verifyKey(this.#pool, record);
+    const validKey = verification instanceof Promise ? await verification.catch(asUnavailable) : verification;
+    if (record === undefined || validKey === undefined || validKey.kind !== key.kind || this.#isInactive(validKey))
+      throw unauthorized();
     this.#noteUse(record);
-    const scopes = known.scopes as KeyScope[];
+    const scopes = validKey.scopes as KeyScope[];
     if (!scopes.includes(scope)) throw insufficientScope(scope);
     return { tenantId: record.tenantId, keyId: record.keyId, prefix: record.prefix, scopes };
   }
@@ -60,7 +61,7 @@ export class Authenticator {
    * @param since the time of the first check, by `performance.now()`.
    */
   async authenticateAgain(headers: IncomingHttpHeaders, scope: KeyScope, since: number): Promise<void> {
-    if (performance.now() - since > LATE_MS) await this.authenticate(headers, scope);
+    if (performance.now() - since > LATE_BODY_MS_MIN) await this.authenticate(headers, scope);
   }
 
   /** Whether a key is revoked or expired. A jump of the clock neither expires a key nor makes an expired key valid. */

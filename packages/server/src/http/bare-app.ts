@@ -56,9 +56,9 @@ export function buildBareApp({ connections, log, tls, checkRequest, noteEarlyRej
   handleConnectAndExpect(httpServer(app));
   deferContinue(httpServer(app));
   connections.watch(httpServer(app), tls !== undefined);
-  const connected = tls === undefined ? 'connection' : 'secureConnection';
-  if (noteEarlyRejection !== undefined) noteEarlyRejections(httpServer(app), connected, noteEarlyRejection);
-  paceRequests(httpServer(app), connected, (missing) =>
+  const connectionEvent = tls === undefined ? 'connection' : 'secureConnection';
+  if (noteEarlyRejection !== undefined) noteEarlyRejections(httpServer(app), connectionEvent, noteEarlyRejection);
+  paceRequests(httpServer(app), connectionEvent, (missing) =>
     log.warn({ missing, node: process.version }, 'requests are not paced: this version of Node is not supported'),
   );
 

@@ -1,6 +1,6 @@
 import type { Admission } from '../database/admission.ts';
 
-/** The memory of one request body, reserved in the admission of bodies. */
+/** The memory that is reserved for one request body. */
 export interface BodyReservation {
   /** Extends the reservation to this many bytes of the body in total, or throws 503. */
   cover(bytes: number): void;
@@ -25,7 +25,7 @@ export function reserveDeclared(admission: Admission, tenantId: string, bytes: n
 }
 
 /** The smallest first reservation for a body of unknown length. */
-const FIRST_STEP_BYTES = 64 * 1024;
+const FIRST_RESERVATION_BYTES_MIN = 64 * 1024;
 /** The assumed ratio of decompressed to compressed bytes. */
 const EXPECTED_EXPANSION = 8;
 
@@ -40,7 +40,7 @@ export function reserveGrowing(
   tenantId: string,
   { bytesMax, compressedBytes = 0 }: { bytesMax: number; compressedBytes?: number | undefined },
 ): BodyReservation {
-  let reserved = Math.min(bytesMax, Math.max(FIRST_STEP_BYTES, compressedBytes * EXPECTED_EXPANSION));
+  let reserved = Math.min(bytesMax, Math.max(FIRST_RESERVATION_BYTES_MIN, compressedBytes * EXPECTED_EXPANSION));
   admission.enterGrowing(tenantId, reserved, 0);
   return {
     cover: (bytes) => {

@@ -11,7 +11,7 @@ const workerFile = new URL(`./body-worker${extname(import.meta.url)}`, import.me
 
 /** The maximum number of queued bodies, in total and of one tenant. `Admission` limits their bytes. */
 const WAITING_MAX = 1024;
-const WAITING_OF_ONE_MAX = 768;
+const WAITING_PER_TENANT_MAX = 768;
 /** The maximum number of bodies that the worker has at once. With two, it has the next body when it finishes one. */
 const IN_PROGRESS_MAX = 2;
 
@@ -33,7 +33,7 @@ interface QueuedTask {
  */
 export class BodyWorkers {
   /** Bodies prepared or rejected by the worker since the start. */
-  done = 0;
+  finishedCount = 0;
   readonly #heapMb: number;
   readonly #file: URL;
   readonly #queues = new Map<string, QueuedTask[]>();
@@ -42,7 +42,7 @@ export class BodyWorkers {
   #worker: Worker | undefined;
   #isClosed = false;
 
-  /** @param file the code of the thread; tests pass one that exits. */
+  /** @param file the code of the thread; tests pass code that exits. */
   constructor({ heapMb = WORKER_HEAP_MB, file = workerFile }: { heapMb?: number; file?: URL } = {}) {
     this.#heapMb = heapMb;
     this.#file = file;
@@ -58,24 +58,25 @@ export class BodyWorkers {
    * after `close`. Rejects with the error of the preparation, or with 503 if the worker exits.
    */
   prepare(operation: OperationId, { document, ...request }: IngestRequest): Promise<PreparationResult> {
-    return this.#enqueue(request.principal.tenantId, { operation, request, document: ownBytes(document) });
+    return this.#enqueue(request.principal.tenantId, { operation, request, document: withOwnBuffer(document) });
   }
 
   /** Prepares an OpenTelemetry export, as `prepare` does. */
   prepareExport({ document, ...request }: ExportRequest): Promise<PreparationResult<PreparedExport>> {
-    const task = { operation: 'export' as const, request, document: ownBytes(document) };
+    const task = { operation: 'export' as const, request, document: withOwnBuffer(document) };
     return this.#enqueue(request.principal.tenantId, task) as Promise<PreparationResult<PreparedExport>>;
   }
 
   #enqueue(tenantId: string, task: BodyTask): Promise<PreparationResult> {
     const queue = this.#queues.get(tenantId) ?? [];
     if (this.#isClosed) throw unavailable('the server is stopping');
-    if (this.#waiting >= WAITING_MAX || queue.length >= WAITING_OF_ONE_MAX) throw unavailable('too many large bodies are queued');
+    if (this.#waiting >= WAITING_MAX || queue.length >= WAITING_PER_TENANT_MAX)
+      throw unavailable('too many large bodies are queued');
     return new Promise((resolve, reject) => {
       queue.push({ task, resolve, reject });
       this.#queues.set(tenantId, queue);
       this.#waiting += 1;
-      this.#feed();
+      this.#sendToWorker();
     });
   }
 
@@ -91,7 +92,7 @@ export class BodyWorkers {
   }
 
   /** Sends queued bodies to the worker, from each tenant in turn. */
-  #feed(): void {
+  #sendToWorker(): void {
     while (this.#inProgress.length < IN_PROGRESS_MAX) {
       const [entry] = this.#queues;
       if (entry === undefined) return;
@@ -120,8 +121,8 @@ export class BodyWorkers {
   /** Passes on a result. The worker prepares bodies in order, so the result belongs to the oldest body in progress. */
   #settle(result: BodyResult): void {
     const finished = this.#inProgress.shift();
-    this.done += 1;
-    this.#feed();
+    this.finishedCount += 1;
+    this.#sendToWorker();
     if (finished === undefined) return;
     if ('rejection' in result) {
       const { code, issues, headers } = result.rejection;
@@ -136,12 +137,12 @@ export class BodyWorkers {
     const unfinished = this.#inProgress;
     this.#inProgress = [];
     for (const { reject } of unfinished) reject(unavailable(failure ?? 'the worker thread for large bodies has exited'));
-    if (!this.#isClosed) this.#feed();
+    if (!this.#isClosed) this.#sendToWorker();
   }
 }
 
-/** The bytes in their own memory, because transferring moves the whole underlying buffer. */
-function ownBytes(document: Buffer): Uint8Array<ArrayBuffer> {
+/** Returns the bytes in a buffer that contains nothing else, because a transfer moves the whole buffer. Copies them if necessary. */
+function withOwnBuffer(document: Buffer): Uint8Array<ArrayBuffer> {
   if (document.byteLength === document.buffer.byteLength && document.buffer instanceof ArrayBuffer)
     return document as Buffer<ArrayBuffer>;
   return new Uint8Array(document);

@@ -13,22 +13,22 @@ export function docsPage(document: Json): string {
     tag,
     operations: operations.filter(({ tags }: Json) => tags.includes(tag.name)),
   }));
-  const readings = entries.flatMap(([path, { get }]) => (get === undefined ? [] : [{ path, ...get }]));
+  const readEndpoints = entries.flatMap(([path, { get }]) => (get === undefined ? [] : [{ path, ...get }]));
   const schemas = Object.entries<Json>(document.components.schemas);
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>${escaped(document.info.title)} ${document.info.version}</title><style>${STYLE}</style></head><body>
-<nav><h1>${escaped(document.info.title)}</h1><p>version ${document.info.version} · <a href="/openapi.json">openapi.json</a></p>
+<title>${escapeHtml(document.info.title)} ${document.info.version}</title><style>${STYLE}</style></head><body>
+<nav><h1>${escapeHtml(document.info.title)}</h1><p>version ${document.info.version} · <a href="/openapi.json">openapi.json</a></p>
 ${sections.map(({ tag, operations }: Json) => `<h2>${tag.name}</h2>${linksTo(operations)}`).join('')}
-<h2>Reading</h2>${linksTo(readings)}
+<h2>Reading</h2>${linksTo(readEndpoints)}
 <h2>Schemas</h2><ul>${schemas.map(([name]) => `<li><a href="#schema-${name}">${name}</a></li>`).join('')}</ul></nav>
-<main><p class="lead">${escaped(document.info.description)}</p>
+<main><p class="lead">${escapeHtml(document.info.description)}</p>
 <p>Send the key as <code>Authorization: Bearer &lt;key&gt;</code>, or as <code>X-Service-Key</code>. Bodies under <code>/api/</code> are JSON.</p>
 ${sections.map(({ tag, operations }: Json) => `<h2>${tag.name}</h2>${paragraphs(tag.description)}${operations.map(operationSection).join('')}`).join('')}<h2>Reading</h2><p>For auditors and automation, with a read token (<code>Authorization: Bearer aa_read_…</code>): it can read, but not write.</p>
-${readings.map(readingSection).join('')}<h2>Schemas</h2>${schemas.map(([name, schema]) => schemaSection(name, schema)).join('')}</main></body></html>`;
+${readEndpoints.map(readEndpointSection).join('')}<h2>Schemas</h2>${schemas.map(([name, schema]) => schemaSection(name, schema)).join('')}</main></body></html>`;
 }
 
 const linksTo = (endpoints: readonly Json[]): string =>
-  `<ul>${endpoints.map(({ operationId, path }) => `<li><a href="#${operationId}">${escaped(path)}</a></li>`).join('')}</ul>`;
+  `<ul>${endpoints.map(({ operationId, path }) => `<li><a href="#${operationId}">${escapeHtml(path)}</a></li>`).join('')}</ul>`;
 
 function operationSection({ operationId, path, summary, description, parameters = [], requestBody, responses }: Json): string {
   const { schema, examples = {} } = requestBody.content['application/json'];
@@ -39,8 +39,8 @@ function operationSection({ operationId, path, summary, description, parameters 
     types.length === 1
       ? ''
       : ` Sent as ${types.map((type) => `<code>${type}</code>`).join(' or ')}; the response has the same type.`;
-  return `<section id="${operationId}"><h3><span class="method">POST</span> ${escaped(path)}</h3><p>${escaped(summary)}.</p>${paragraphs(description)}
-<p>Body: ${(schema.anyOf ?? [schema]).map(({ allOf: [of] = [], ...alone }: Json) => typeOf(of ?? alone)).join(' or ')}. Response: ${typeOf(response.schema)}.${mediaTypeNote}</p>${exampleSections.join('')}
+  return `<section id="${operationId}"><h3><span class="method">POST</span> ${escapeHtml(path)}</h3><p>${escapeHtml(summary)}.</p>${paragraphs(description)}
+<p>Body: ${(schema.anyOf ?? [schema]).map(({ allOf: [reference] = [], ...schema }: Json) => typeOf(reference ?? schema)).join(' or ')}. Response: ${typeOf(response.schema)}.${mediaTypeNote}</p>${exampleSections.join('')}
 ${parameters.length === 0 ? '' : `<h4>Request headers</h4>${parameterTable(parameters)}`}${responseHeaders(responses)}
 <details><summary>Errors</summary><table><tbody>${Object.entries<Json>(responses)
     .filter(([status]) => status !== '200')
@@ -48,9 +48,9 @@ ${parameters.length === 0 ? '' : `<h4>Request headers</h4>${parameterTable(param
     .join('')}</tbody></table></details></section>`;
 }
 
-function readingSection({ operationId, path, summary, description, parameters = [], responses }: Json): string {
+function readEndpointSection({ operationId, path, summary, description, parameters = [], responses }: Json): string {
   const table = parameters.length === 0 ? '' : parameterTable(parameters);
-  return `<section id="${operationId}"><h3><span class="method">GET</span> ${escaped(path)}</h3><p>${escaped(summary)}.</p>${paragraphs(description)}
+  return `<section id="${operationId}"><h3><span class="method">GET</span> ${escapeHtml(path)}</h3><p>${escapeHtml(summary)}.</p>${paragraphs(description)}
 ${table}<p>Response: ${Object.keys(responses[200].content).join(' or ')}.</p>${responseHeaders(responses)}</section>`;
 }
 
@@ -69,11 +69,11 @@ function responseHeaders(responses: Json): string {
 }
 
 function exampleSection(path: string, request: Json, response: Json): string {
-  return `<h4>${escaped(request.summary)}</h4>${pre(`POST ${path}\n${JSON.stringify(request.value, null, 2)}`)}${pre(`200\n${JSON.stringify(response.value, null, 2)}`)}`;
+  return `<h4>${escapeHtml(request.summary)}</h4>${pre(`POST ${path}\n${JSON.stringify(request.value, null, 2)}`)}${pre(`200\n${JSON.stringify(response.value, null, 2)}`)}`;
 }
 
 function schemaSection(name: string, schema: Json): string {
-  return `<section id="schema-${name}"><h3>${name}</h3><p>${escaped(schema.description ?? '')}</p><div class="wide"><table><thead><tr><th>member</th><th>type</th><th>meaning</th></tr></thead><tbody>${memberRows(schema)}</tbody></table></div></section>`;
+  return `<section id="schema-${name}"><h3>${name}</h3><p>${escapeHtml(schema.description ?? '')}</p><div class="wide"><table><thead><tr><th>member</th><th>type</th><th>meaning</th></tr></thead><tbody>${memberRows(schema)}</tbody></table></div></section>`;
 }
 
 /** The rows of an object's members. The members of a nested object follow it, with its name as prefix. */
@@ -82,7 +82,7 @@ function memberRows({ properties = {}, required = [] }: Json, prefix = ''): stri
     .map(([member, property]) => {
       const isRequired = required.includes(member);
       const type = `${typeOf(property)}${canBeNull(property, isRequired || prefix !== '') ? ' or null' : ''}`;
-      return `<tr><th scope="row"><code>${prefix}${member}</code></th><td>${type}${isRequired ? ' <b>required</b>' : ''}</td><td>${escaped(property.description ?? '')}${bounds(property)}</td></tr>${memberRows(property, `${prefix}${member}.`)}`;
+      return `<tr><th scope="row"><code>${prefix}${member}</code></th><td>${type}${isRequired ? ' <b>required</b>' : ''}</td><td>${escapeHtml(property.description ?? '')}${bounds(property)}</td></tr>${memberRows(property, `${prefix}${member}.`)}`;
     })
     .join('');
 }
@@ -118,16 +118,16 @@ function bounds(schema: Json): string {
     schema.maxLength !== undefined && `at most ${schema.maxLength} characters`,
     schema.maxItems !== undefined && `at most ${schema.maxItems} items`,
   ].filter(Boolean);
-  return rules.length === 0 ? '' : ` <small>${escaped(rules.join(', '))}</small>`;
+  return rules.length === 0 ? '' : ` <small>${escapeHtml(rules.join(', '))}</small>`;
 }
 
 const paragraphs = (text: string): string =>
   text
     .split('\n\n')
-    .map((paragraph) => `<p>${escaped(paragraph).replace(/`([^`]+)`/g, '<code>$1</code>')}</p>`)
+    .map((paragraph) => `<p>${escapeHtml(paragraph).replace(/`([^`]+)`/g, '<code>$1</code>')}</p>`)
     .join('');
-const pre = (text: string): string => `<pre tabindex="0">${escaped(text)}</pre>`;
-const escaped = (text: string): string =>
+const pre = (text: string): string => `<pre tabindex="0">${escapeHtml(text)}</pre>`;
+const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
 const STYLE = `:root{color-scheme:light dark;--line:light-dark(#d8dee6,#333b46);--soft:light-dark(#f4f6f9,#1a1f26);--link:light-dark(#0b5cad,#7db8ff)}

@@ -88,16 +88,16 @@ export function handleConnectAndExpect(server: Server): void {
 }
 
 /** Connections that are being closed after a parser error. Their further input is ignored. */
-const ending = new WeakSet<Duplex>();
+const closingConnections = new WeakSet<Duplex>();
 
 /** Responds to errors of the HTTP parser: malformed requests, headers that are too large, requests that do not arrive in time. */
 export function respondToClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !(socket.writable || ending.has(socket))) {
+  if (error.code === 'ECONNRESET' || !(socket.writable || closingConnections.has(socket))) {
     socket.destroy();
     return;
   }
-  if (ending.has(socket)) return; // The parser reports further input as an error. Closing at once would lose earlier responses.
-  ending.add(socket);
+  if (closingConnections.has(socket)) return; // The parser reports further input as an error. Closing at once would lose earlier responses.
+  closingConnections.add(socket);
   const code: ErrorCode =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? 'headers_too_large'
@@ -117,7 +117,7 @@ export function respondToClientError(error: Error & { code?: string }, socket: S
 function sendInOrder(socket: Duplex, apiError: ApiError): void {
   const response = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
   if (response?.req.complete) response.once('close', () => sendInOrder(socket, apiError));
-  else if (response?.headersSent) response.once('close', () => closeInTime(socket));
+  else if (response?.headersSent) response.once('close', () => closeWithTimeout(socket));
   else sendOnSocket(socket, apiError);
 }
 
@@ -141,10 +141,10 @@ export function sendOnSocket(socket: Duplex, apiError: ApiError): void {
     socket.write(`HTTP/1.1 ${apiError.status} ${STATUS_CODES[apiError.status]}\r\n${lines.join('')}\r\n${body}`);
     noteRejection(socket, apiError, requestId);
   }
-  closeInTime(socket);
+  closeWithTimeout(socket);
 }
 
-function closeInTime(socket: Duplex, timeoutMs = CLOSING_MS_MAX): void {
+function closeWithTimeout(socket: Duplex, timeoutMs = CLOSING_MS_MAX): void {
   socket.end();
   const timer = setTimeout(() => socket.destroy(), timeoutMs).unref();
   socket.once('close', () => clearTimeout(timer));
@@ -154,7 +154,8 @@ function closeInTime(socket: Duplex, timeoutMs = CLOSING_MS_MAX): void {
 const LINGER_BYTES_MAX = 64 * 1024 * 1024;
 const LINGER_MS_MAX = 10_000;
 /**
- * The maximum number of connections that stay open for discarding. Others are closed after the response, which their senders may not receive.
+ * The maximum number of connections that stay open for discarding. Further connections are closed right after the response, so their
+ * senders may not receive it.
  */
 const LINGERING_MAX = 256;
 
@@ -169,7 +170,7 @@ export function drainBody({ raw }: FastifyRequest): void {
   const { socket } = raw;
   // Node calls `destroySoon` after it has written a response with `Connection: close`. That would end both directions while the sender
   // still writes.
-  if (lingering < LINGERING_MAX) socket.destroySoon = () => closeInTime(socket, LINGER_MS_MAX);
+  if (lingering < LINGERING_MAX) socket.destroySoon = () => closeWithTimeout(socket, LINGER_MS_MAX);
   lingering += 1;
   let bytes = 0;
   const deadline = setTimeout(() => raw.destroy(), LINGER_MS_MAX).unref();

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 
-/** The function that sends `100 Continue`, for each request that expects it. */
-const expecting = new WeakMap<IncomingMessage, () => void>();
+/** For each request that expects `100 Continue`: the function that sends it. */
+const continueSenders = new WeakMap<IncomingMessage, () => void>();
 
 /**
  * Makes a server send `100 Continue` (RFC 9110, section 10.1.1) only when `sendContinue` is called. So a request can be rejected before its
@@ -10,13 +10,13 @@ const expecting = new WeakMap<IncomingMessage, () => void>();
  */
 export function deferContinue(server: Server): void {
   server.on('checkContinue', (request, response) => {
-    expecting.set(request, () => response.writeContinue());
+    continueSenders.set(request, () => response.writeContinue());
     server.emit('request', request, response);
   });
 }
 
 /** Sends `100 Continue` if the sender expects it and has not received it yet. */
 export function sendContinue(request: IncomingMessage): void {
-  expecting.get(request)?.();
-  expecting.delete(request);
+  continueSenders.get(request)?.();
+  continueSenders.delete(request);
 }

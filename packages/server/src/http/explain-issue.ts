@@ -40,7 +40,7 @@ export function explain(error: ErrorObject, member: string): { code: IssueCode; 
     case 'maxLength':
       return {
         code: 'too_long',
-        message: `${member} must have at most ${params.limit} characters, got ${codePoints(String(data))}`,
+        message: `${member} must have at most ${params.limit} characters, got ${countCodePoints(String(data))}`,
       };
     case 'minItems':
       return { code: 'too_few_items', message: `${member} must have at least ${params.limit} item, got ${lengthOf(data)}` };
@@ -65,7 +65,7 @@ export function explain(error: ErrorObject, member: string): { code: IssueCode; 
   }
 }
 
-/** The issue for an unknown member. The message suggests the known member with the most similar name, if there is one. */
+/** The issue for an unknown member. The message suggests the known member with the most similar name, if a name is similar enough. */
 export const unknownMember = (member: string, known: readonly string[]): { code: IssueCode; message: string } => ({
   code: 'unknown_member',
   message: `${valueText(member)} is not a member of this object${didYouMean(member, known)}`,
@@ -121,7 +121,7 @@ function valueText(value: unknown): string {
 }
 
 /** Counts the code points of a text without building a list, because the text may have megabytes. */
-function codePoints(text: string): number {
+function countCodePoints(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;
   return count;

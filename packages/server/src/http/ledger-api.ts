@@ -28,7 +28,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
  * For responses to requests with a read token. Caches may store a response to a request with `X-Service-Key` unless a header forbids it
  * (RFC 9111, section 3), and the same URL returns different records for each workspace.
  */
-const PRIVATE = { 'cache-control': 'no-store' };
+const PRIVATE_HEADERS = { 'cache-control': 'no-store' };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -49,7 +49,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
   const get = (url: ReadEndpointPath, handler: ReadHandler) => {
     unregistered.delete(url);
     app.get(url, { config: { endpoint: url.replace('/api/ledger', 'ledger') } }, async (request, reply) => {
-      void reply.headers(PRIVATE);
+      void reply.headers(PRIVATE_HEADERS);
       const principal = await authenticator.authenticate(request.headers, 'read');
       void reply.headers(rateLimit?.take(principal.keyId, performance.now()) ?? {});
       rejectUnknownQuery(request, url);
@@ -162,5 +162,5 @@ function wholeNumber(text: string, minimum: number): number | undefined {
   return /^\d{1,16}$/.test(text) && Number.isSafeInteger(number) && number >= minimum ? number : undefined;
 }
 
-const badQuery = (name: string, what: string): ApiError =>
-  validationFailed({ path: '', code: 'bad_query', message: `the query parameter ${name} ${what}` });
+const badQuery = (name: string, fault: string): ApiError =>
+  validationFailed({ path: '', code: 'bad_query', message: `the query parameter ${name} ${fault}` });

@@ -7,7 +7,7 @@ const WATCHED_BYTES_MIN = 64 * 1024;
 export const BYTES_PER_SECOND_MIN = 16 * 1024;
 export const GRACE_PERIOD_MS = 10_000;
 
-const CHECK_MS = 2_000;
+const CHECK_INTERVAL_MS = 2_000;
 
 /**
  * Responds 408 if a large body arrives too slowly, because it reserves memory for its whole declared length.
@@ -26,7 +26,7 @@ export function enforceMinimumRate(request: IncomingMessage, declaredBytes: numb
     if (socket.bytesRead - bytesBefore >= (elapsedMs / 1000) * BYTES_PER_SECOND_MIN) return;
     clearInterval(timer);
     respondToClientError(Object.assign(new Error('the body arrives too slowly'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);
-  }, CHECK_MS);
+  }, CHECK_INTERVAL_MS);
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -27,8 +27,8 @@ export class KnownPaths {
 
   /** The error for a request that has no route: 405 if its path is known, otherwise 404. */
   rejectionOf({ raw }: FastifyRequest, reply: FastifyReply): ApiError {
-    const known = this.#router.find('GET', raw.url ?? '/')?.store as MethodRejection | undefined;
-    return known === undefined ? new ApiError('not_found') : methodNotAllowed(known, reply);
+    const rejection = this.#router.find('GET', raw.url ?? '/')?.store as MethodRejection | undefined;
+    return rejection === undefined ? new ApiError('not_found') : methodNotAllowed(rejection, reply);
   }
 }
 

@@ -9,7 +9,7 @@ import type { MediaType } from '../otlp/export.ts';
 import { asApiError, drainBody, noteError } from './error-reply.ts';
 import { mediaTypeOf } from './read-body.ts';
 
-/** The media type of an export; undefined if it is not one of OTLP. */
+/** The media type of an export; undefined if OTLP does not define it. */
 export function exportMediaType({ raw }: FastifyRequest): MediaType | undefined {
   const type = mediaTypeOf(raw);
   return OTLP_MEDIA_TYPES.find((each) => each === type);

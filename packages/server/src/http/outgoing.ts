@@ -139,9 +139,9 @@ export class OutgoingResponse implements ResponseMemory {
   }
 }
 
-async function* allChunks(read: string[], reading: AsyncIterator<string>): AsyncGenerator<Buffer> {
+async function* allChunks(firstPages: string[], reading: AsyncIterator<string>): AsyncGenerator<Buffer> {
   try {
-    for (const page of read.splice(0)) yield* chunksOf(Buffer.from(page));
+    for (const page of firstPages.splice(0)) yield* chunksOf(Buffer.from(page));
     for (let page = await reading.next(); page.done !== true; page = await reading.next())
       yield* chunksOf(Buffer.from(page.value));
   } finally {

@@ -26,7 +26,7 @@ export class RateLimit {
   take(keyId: string, now: number): Record<string, string> {
     let window = this.#windows.get(keyId);
     if (window === undefined || now - window.startedAt >= WINDOW_MS) {
-      if (this.#windows.size >= 10_000) this.#forgetPast(now);
+      if (this.#windows.size >= 10_000) this.#removeEndedWindows(now);
       window = { startedAt: now, used: 0 };
       this.#windows.set(keyId, window);
     }
@@ -41,7 +41,7 @@ export class RateLimit {
     return headers(this.#perMinute - window.used);
   }
 
-  #forgetPast(now: number): void {
+  #removeEndedWindows(now: number): void {
     for (const [keyId, { startedAt }] of this.#windows) if (now - startedAt >= WINDOW_MS) this.#windows.delete(keyId);
   }
 }

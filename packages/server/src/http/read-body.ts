@@ -82,7 +82,7 @@ export async function readBody(
     return { document: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bodyBytes), leave: reservation.release };
   } catch (error) {
     reservation.release();
-    // A sender that disconnected gets no response. The log and the metrics count its request as a bad one.
+    // A sender that disconnected gets no response. The log and the metrics count its request as a bad request.
     throw error instanceof ApiError || !request.destroyed || request.complete
       ? closeIfUnread(request, error)
       : new ApiError('bad_request');
@@ -156,7 +156,7 @@ const tooLarge = (bytesMax: number): ApiError =>
  */
 const EXPANSION_MAX = 300;
 /** The ratio is not limited for bodies that are at most this large after decompression. */
-const EXPANDED_FREELY_BYTES = 1024 * 1024;
+const UNLIMITED_EXPANSION_BYTES_MAX = 1024 * 1024;
 
 const expandsTooMuch = (bytesMax: number): ApiError =>
   new ApiError('payload_too_large', [
@@ -197,7 +197,7 @@ async function* decompressed(
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > EXPANDED_FREELY_BYTES && bytes > EXPANSION_MAX * stream.bytesWritten) throw expandsTooMuch(bytesMax);
+      if (bytes > UNLIMITED_EXPANSION_BYTES_MAX && bytes > EXPANSION_MAX * stream.bytesWritten) throw expandsTooMuch(bytesMax);
       yield chunk;
     }
     // Node reads all gzip streams of a body, but only the first deflate stream: it ignores further bytes.

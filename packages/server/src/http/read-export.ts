@@ -19,18 +19,18 @@ interface Reader<Record> {
   json: (body: unknown, bytes: Uint8Array) => Record[];
 }
 
-const SPANS: Reader<SpanRecord> = {
+const SPAN_READER: Reader<SpanRecord> = {
   protobuf: (bytes) => requireFewCopies(readProtobufSpans(bytes), bytes.length),
   json: (body, bytes) => requireFewCopies(readJsonSpans(body), bytes.length),
 };
 
 /** Reads the spans of a body. User IDs that are personal data are removed from the spans, and overwritten in the body that is stored. */
-export const readSpans = (request: ExportRequest): ReadExport<SpanRecord> => readRecords(request, SPANS);
+export const readSpans = (request: ExportRequest): ReadExport<SpanRecord> => readRecords(request, SPAN_READER);
 
-const LOGS: Reader<LogRecord> = { protobuf: readProtobufLogs, json: (body) => readJsonLogs(body) };
+const LOG_READER: Reader<LogRecord> = { protobuf: readProtobufLogs, json: (body) => readJsonLogs(body) };
 
 /** Reads the log records of a body, as `readSpans` does. */
-export const readLogs = (request: ExportRequest): ReadExport<LogRecord> => readRecords(request, LOGS);
+export const readLogs = (request: ExportRequest): ReadExport<LogRecord> => readRecords(request, LOG_READER);
 
 /** The number of data points in a body of metrics. `missing` is the same as in ReadExport. */
 export function countPoints({ mediaType, document }: ExportRequest): { points: number; missing?: string } {
@@ -74,7 +74,7 @@ function readJsonBody(document: Buffer): unknown {
 }
 
 /** The member of a JSON body that contains the records, by signal. */
-const LISTS: Readonly<Record<Signal, string>> = {
+const RECORD_LISTS: Readonly<Record<Signal, string>> = {
   traces: 'resourceSpans',
   logs: 'resourceLogs',
   metrics: 'resourceMetrics',
@@ -86,10 +86,10 @@ const LISTS: Readonly<Record<Signal, string>> = {
  */
 function missingList(signal: Signal, body: unknown): { missing?: string } {
   const members = Object.keys(body as object);
-  if (members.length === 0 || members.includes(LISTS[signal])) return {};
-  const other = (Object.keys(LISTS) as Signal[]).find((each) => members.includes(LISTS[each]));
-  const remedy = other === undefined ? '' : ` Send ${LISTS[other]} to ${OTLP_OPERATIONS[other].path}.`;
-  return { missing: `The body has no ${LISTS[signal]}, so nothing was stored.${remedy}` };
+  if (members.length === 0 || members.includes(RECORD_LISTS[signal])) return {};
+  const other = (Object.keys(RECORD_LISTS) as Signal[]).find((each) => members.includes(RECORD_LISTS[each]));
+  const remedy = other === undefined ? '' : ` Send ${RECORD_LISTS[other]} to ${OTLP_OPERATIONS[other].path}.`;
+  return { missing: `The body has no ${RECORD_LISTS[signal]}, so nothing was stored.${remedy}` };
 }
 
 /** Runs a reader. Throws 400 `invalid_export` instead of a MalformedExportError. */

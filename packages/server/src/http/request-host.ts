@@ -67,8 +67,8 @@ const nameOf = (host: string): string =>
  */
 const localAddress = (address: string | undefined): string | undefined => address?.replace(/^::ffff:/, '');
 
-const badHost = (what: string): ApiError =>
-  new ApiError('bad_request', [{ path: '', code: 'bad_header', message: `Host ${what}; send it once, as name or name:port` }]);
+const badHost = (fault: string): ApiError =>
+  new ApiError('bad_request', [{ path: '', code: 'bad_header', message: `Host ${fault}; send it once, as name or name:port` }]);
 
 const wrongHost = (name: string, allowedName: string): ApiError =>
   new ApiError('wrong_host', [

@@ -41,8 +41,8 @@ const options = {
   formats,
   keywords: ['x-means', 'x-pattern', 'x-schema'],
 };
-const firstError = new Ajv({ ...options });
-const allErrors = new Ajv({ ...options, allErrors: true, verbose: true });
+const firstErrorAjv = new Ajv({ ...options });
+const allErrorsAjv = new Ajv({ ...options, allErrors: true, verbose: true });
 
 /**
  * Creates a function that parses and validates the bodies of one operation. That function returns the typed body, or throws an ApiError
@@ -84,7 +84,7 @@ function validatorOf(schema: TSchema): ValidateFunction {
   if (validator === undefined) {
     // The $id is removed, because Ajv may already know it as the name of a part of another schema.
     const { $id: _, ...unnamed } = schema as TSchema & { $id?: string };
-    validator = firstError.compile(unnamed);
+    validator = firstErrorAjv.compile(unnamed);
     validators.set(schema, validator);
   }
   return validator;
@@ -165,7 +165,7 @@ function shallowValidator(schema: ObjectSchema): ValidateFunction {
       Object.entries(schema.properties ?? {}).map(([name, member]) => [name, withoutContent(member)]),
     );
     const { $id: _, additionalProperties: __, ...rest } = schema as ObjectSchema & { $id?: string };
-    validator = allErrors.compile({ ...rest, properties });
+    validator = allErrorsAjv.compile({ ...rest, properties });
     shallowValidators.set(schema, validator);
   }
   return validator;
@@ -173,8 +173,8 @@ function shallowValidator(schema: ObjectSchema): ValidateFunction {
 
 /** A member's schema without the schema of its items or members. */
 const withoutContent = (member: TSchema): object =>
-  Object.fromEntries(Object.entries(member).filter(([keyword]) => !OF_CONTENT.has(keyword)));
-const OF_CONTENT = new Set(['items', 'properties', 'required', 'additionalProperties']);
+  Object.fromEntries(Object.entries(member).filter(([keyword]) => !CONTENT_KEYWORDS.has(keyword)));
+const CONTENT_KEYWORDS = new Set(['items', 'properties', 'required', 'additionalProperties']);
 
 function issueOf(error: ErrorObject, at: Steps): Issue {
   const steps = [...at, ...error.instancePath.split('/').slice(1).map(unescapeStep)];

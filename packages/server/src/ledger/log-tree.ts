@@ -3,7 +3,7 @@ import {
   consistencyRanges,
   inclusionRanges,
   type LeafRange,
-  type NodePlace,
+  type NodePosition,
   rangeHash,
   rootOfInclusion,
   rootsOfConsistency,
@@ -124,7 +124,7 @@ export async function isExtension(tx: Transaction, log: LogName, first: TreeRoot
 async function hashesOf(tx: Transaction, log: LogName, ranges: readonly LeafRange[]): Promise<Uint8Array[]> {
   const places = ranges.flatMap(completeSubtrees);
   const runs = await Promise.all(runsBelow(places).map((run) => readRun(tx, log, run)));
-  const nodeAt = (place: NodePlace) => {
+  const nodeAt = (place: NodePosition) => {
     const below = storedBelow(place);
     const { first, hashes } = runs.find((run) => coversRun(run, below))!;
     return completeRoot(hashes.subarray((below.first - first) * HASH_BYTES, (below.end - first) * HASH_BYTES), sha256);
@@ -142,7 +142,7 @@ const coversRun = (run: Run, { level, first, end }: Run): boolean => run.level =
 const GAP_MAX = 2 ** STORED_LEVEL_STEP;
 
 /** The runs to read for the nodes at these places. Runs with a gap of at most GAP_MAX between them are joined. */
-function runsBelow(places: readonly NodePlace[]): Run[] {
+function runsBelow(places: readonly NodePosition[]): Run[] {
   const runs: Run[] = [];
   for (const next of places.map(storedBelow).sort((one, other) => one.level - other.level || one.first - other.first)) {
     const last = runs.at(-1);

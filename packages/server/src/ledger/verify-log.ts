@@ -58,7 +58,7 @@ export async function verifyKnownLog(
     pool,
     masterSecret,
     { tenantId, log },
-    { ...options, kept: [...(options.kept ?? []), ...known] },
+    { ...options, keptHeads: [...(options.keptHeads ?? []), ...known] },
   );
   const { contradiction } = report;
   if (contradiction?.source !== KNOWN_HEAD) return report;

@@ -21,7 +21,7 @@ export interface WalkOptions {
   /** The keys of the stored checkpoints; without them, the signatures are not checked. */
   keys?: readonly NoteKey[] | undefined;
   /** Heads that were stored outside the database. They are compared with the log. */
-  kept?: readonly KeptHead[];
+  keptHeads?: readonly KeptHead[];
   /** Called after each page with the number of rows that were checked until then. */
   progress?: ((rows: number) => void) | undefined;
   /** Awaited after each page, to limit the load on the database. */
@@ -47,14 +47,14 @@ export interface LogRows<Row> {
 const ROWS_BETWEEN_READS = 64;
 
 /**
- * Verifies a log in the database: each row, the head, the stored tree, every stored checkpoint, and the heads in `kept`. It checks the rows
+ * Verifies a log in the database: each row, the head, the stored tree, every stored checkpoint, and the heads in `keptHeads`. It checks the rows
  * that existed at the start, and stops at the first row with a fault. It keeps no transaction open, so it can run while the server is busy.
  */
 export async function walkLog<Row extends { seq: number }>(
   pool: Pool,
   tenantId: string,
   { log, isChained, read, check }: LogRows<Row>,
-  { keys, kept = [], progress, pause }: WalkOptions = {},
+  { keys, keptHeads = [], progress, pause }: WalkOptions = {},
 ): Promise<ChainReport> {
   const stored = await StoredCheckpoints.open(pool, { tenantId, log, keys });
   // The corrections are read after the extent, so that they include every correction before its last row.
@@ -63,7 +63,7 @@ export async function walkLog<Row extends { seq: number }>(
     corrections: await readCorrections(tx),
   }));
   const times = new RowTimes(log, corrections);
-  const tree = new TreeVerifier(sha256, kept);
+  const tree = new TreeVerifier(sha256, keptHeads);
   addFrontier(tree, extent);
   const leaf = Buffer.alloc(HASH_BYTES);
   const walked = { seq: 0, hash: null as string | null };

@@ -1,5 +1,5 @@
 import type { PortalRoute } from '@countersign/core/portal/route';
-import type { Session, SignedIn } from '@countersign/core/portal/session-routes';
+import type { Session, SignInResponse } from '@countersign/core/portal/session-routes';
 import type { Pool } from 'pg';
 import { inPersonTransaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
@@ -19,7 +19,7 @@ export async function signInResponse(
   { parts, sessionToken }: Pick<HandlerRequest<PortalRoute>, 'parts' | 'sessionToken'>,
   token: string,
   workspaceId: string | null = null,
-): Promise<Reply<SignedIn>> {
+): Promise<Reply<SignInResponse>> {
   const { pool, cookie } = parts;
   try {
     const session = await findSession(pool, hashOfToken(token)!);

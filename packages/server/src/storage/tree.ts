@@ -1,4 +1,4 @@
-import type { NodePlace } from '@countersign/core/domain/merkle-proof';
+import type { NodePosition } from '@countersign/core/domain/merkle-proof';
 import type { TreeNode } from '@countersign/core/domain/merkle-tree';
 import { digestArray, int4Array, int8Array } from '../database/binary-array.ts';
 import { withRowCountCheckOfArray } from '../database/stored-rows.ts';
@@ -135,7 +135,7 @@ export const insertCheckpoint = async (
 ): Promise<boolean> => (await tx.run(INSERT_CHECKPOINT, [tx.tenantId, log, size, Buffer.from(root), note])).length === 1;
 
 /** The level and the range of the stored nodes, or leaves (level 0), from which the node at a position is computed. `end` is excluded. */
-export function storedBelow({ level, index }: NodePlace): { level: number; first: number; end: number } {
+export function storedBelow({ level, index }: NodePosition): { level: number; first: number; end: number } {
   const base = level - (level % STORED_LEVEL_STEP);
   const width = 2 ** (level - base);
   return { level: base, first: index * width, end: (index + 1) * width };

@@ -50,20 +50,20 @@ export interface Convention {
   /** The kind of a span; undefined if the convention does not determine it. */
   kindOf(span: SpanRecord): KindMatch | undefined;
   /** The conversation in the attributes of a span, and the attributes that it was read from; undefined if there is none. */
-  messagesOf?(attributes: Attributes): ReadMessages | undefined;
+  messagesOf?(attributes: Attributes): MessagesWithSource | undefined;
   /** The documents that a retrieval found, for conventions in which each document has its own attributes; undefined if there are none. */
-  documentsOf?(attributes: Attributes): ReadDocuments | undefined;
+  documentsOf?(attributes: Attributes): DocumentsWithSource | undefined;
 }
 
 /** Documents and their source. */
-export interface ReadDocuments {
+export interface DocumentsWithSource {
   documents: Value[];
   /** Names of the attributes that the documents were read from. */
   sourceNames: readonly string[];
 }
 
 /** A conversation and its source. */
-export interface ReadMessages {
+export interface MessagesWithSource {
   messages: Message[];
   /** Names of the attributes that the conversation was read from. */
   sourceNames: readonly string[];

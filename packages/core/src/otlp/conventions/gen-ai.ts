@@ -1,9 +1,9 @@
 import type { Attributes } from '../records.ts';
-import type { Convention, KindMatch, ReadMessages, SpanKind } from './convention.ts';
+import type { Convention, KindMatch, MessagesWithSource, SpanKind } from './convention.ts';
 import { messagesOfList, systemInstructions } from './messages.ts';
 
-const SPANS = 'https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-spans.md';
-const AGENTS = 'https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-agent-spans.md';
+const SPANS_SPEC = 'https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-spans.md';
+const AGENTS_SPEC = 'https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-agent-spans.md';
 
 const OPERATION = 'gen_ai.operation.name';
 const OPERATIONS: Readonly<Record<string, SpanKind>> = {
@@ -38,28 +38,33 @@ export const genAi: Convention = {
   },
   messagesOf: readGenAiMessages,
   rules: [
-    { field: 'name', from: ['gen_ai.tool.name', 'tool.name'], kinds: ['tool'], source: AGENTS },
-    { field: 'model', from: ['gen_ai.response.model', 'gen_ai.request.model'], source: SPANS },
-    { field: 'provider', from: ['gen_ai.provider.name'], source: SPANS },
-    { field: 'prompt_tokens', from: ['gen_ai.usage.input_tokens'], source: SPANS },
-    { field: 'completion_tokens', from: ['gen_ai.usage.output_tokens'], source: SPANS },
-    { field: 'input', from: ['gen_ai.retrieval.query.text'], kinds: ['retrieval'], source: SPANS },
-    { field: 'output', from: ['gen_ai.retrieval.documents'], kinds: ['retrieval'], source: SPANS },
-    { field: 'tool_arguments', from: ['gen_ai.tool.call.arguments'], kinds: ['tool'], source: AGENTS },
-    { field: 'tool_result', from: ['gen_ai.tool.call.result', 'gen_ai.tool.call.response'], kinds: ['tool'], source: AGENTS },
-    { field: 'agent_name', from: ['gen_ai.main_agent.name', 'gen_ai.agent.name'], source: AGENTS },
-    { field: 'session_id', from: ['gen_ai.conversation.id'], source: SPANS },
-    { field: 'external_user_id', from: ['user.id', 'enduser.id'], source: SPANS },
+    { field: 'name', from: ['gen_ai.tool.name', 'tool.name'], kinds: ['tool'], source: AGENTS_SPEC },
+    { field: 'model', from: ['gen_ai.response.model', 'gen_ai.request.model'], source: SPANS_SPEC },
+    { field: 'provider', from: ['gen_ai.provider.name'], source: SPANS_SPEC },
+    { field: 'prompt_tokens', from: ['gen_ai.usage.input_tokens'], source: SPANS_SPEC },
+    { field: 'completion_tokens', from: ['gen_ai.usage.output_tokens'], source: SPANS_SPEC },
+    { field: 'input', from: ['gen_ai.retrieval.query.text'], kinds: ['retrieval'], source: SPANS_SPEC },
+    { field: 'output', from: ['gen_ai.retrieval.documents'], kinds: ['retrieval'], source: SPANS_SPEC },
+    { field: 'tool_arguments', from: ['gen_ai.tool.call.arguments'], kinds: ['tool'], source: AGENTS_SPEC },
+    {
+      field: 'tool_result',
+      from: ['gen_ai.tool.call.result', 'gen_ai.tool.call.response'],
+      kinds: ['tool'],
+      source: AGENTS_SPEC,
+    },
+    { field: 'agent_name', from: ['gen_ai.main_agent.name', 'gen_ai.agent.name'], source: AGENTS_SPEC },
+    { field: 'session_id', from: ['gen_ai.conversation.id'], source: SPANS_SPEC },
+    { field: 'external_user_id', from: ['user.id', 'enduser.id'], source: SPANS_SPEC },
   ],
 };
 
 /** The conversation in `gen_ai.input.messages` and related attributes of a span, event or log record; undefined if there is none. */
-export function readGenAiMessages(attributes: Attributes): ReadMessages | undefined {
-  const read = [
+export function readGenAiMessages(attributes: Attributes): MessagesWithSource | undefined {
+  const parts = [
     { name: SYSTEM, messages: systemInstructions(attributes.get(SYSTEM)) },
     { name: INPUT, messages: messagesOfList(attributes.get(INPUT), 'user') },
     { name: OUTPUT, messages: messagesOfList(attributes.get(OUTPUT), 'assistant') },
   ].filter(({ messages }) => messages.length > 0);
-  if (read.length === 0) return undefined;
-  return { messages: read.flatMap(({ messages }) => messages), sourceNames: read.map(({ name }) => name) };
+  if (parts.length === 0) return undefined;
+  return { messages: parts.flatMap(({ messages }) => messages), sourceNames: parts.map(({ name }) => name) };
 }

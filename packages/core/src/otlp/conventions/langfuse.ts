@@ -1,6 +1,6 @@
 import type { Message } from '../../contract/message.ts';
 import type { Attributes } from '../records.ts';
-import type { Convention, KindMatch, ReadMessages, SpanKind } from './convention.ts';
+import type { Convention, KindMatch, MessagesWithSource, SpanKind } from './convention.ts';
 import { fromJson } from './json-text.ts';
 import { isObject, plainMessage } from './messages.ts';
 
@@ -48,14 +48,14 @@ export const langfuse: Convention = {
 };
 
 /** Reads the input and output of a generation if they are messages. */
-function readMessages(attributes: Attributes): ReadMessages | undefined {
+function readMessages(attributes: Attributes): MessagesWithSource | undefined {
   if (attributes.get(TYPE) !== 'generation') return undefined;
-  const read = [
+  const parts = [
     { name: INPUT, messages: messagesIn(attributes, INPUT, 'user') },
     { name: OUTPUT, messages: messagesIn(attributes, OUTPUT, 'assistant') },
   ].filter(({ messages }) => messages.length > 0);
-  if (read.length === 0) return undefined;
-  return { messages: read.flatMap(({ messages }) => messages), sourceNames: read.map(({ name }) => name) };
+  if (parts.length === 0) return undefined;
+  return { messages: parts.flatMap(({ messages }) => messages), sourceNames: parts.map(({ name }) => name) };
 }
 
 /** The messages in an attribute, which contains one message, a list, or an object with a list `messages`. Empty for other values. */

@@ -17,7 +17,7 @@ const ROLES: ReadonlyMap<string, Message['role']> = new Map([
   ['function', 'tool'],
 ]);
 
-/** The contract's role for a role of a message; `fallback` if it is missing or unknown. */
+/** The role of the contract that corresponds to the role of a message; `fallback` if the role is missing or unknown. */
 export const roleOf = (role: Value | undefined, fallback: Message['role']): Message['role'] =>
   (typeof role === 'string' ? (ROLES.get(role) ?? ROLES.get(role.toLowerCase())) : undefined) ?? fallback;
 

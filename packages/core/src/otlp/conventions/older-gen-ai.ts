@@ -1,14 +1,14 @@
 import type { Message } from '../../contract/message.ts';
 import type { Attributes } from '../records.ts';
-import type { Convention, KindMatch, ReadMessages } from './convention.ts';
+import type { Convention, KindMatch, MessagesWithSource } from './convention.ts';
 import { branch, items, leaf, subtree, type Tree } from './indexed.ts';
 import { fromJson } from './json-text.ts';
 import { plainMessage, roleOf, toolCall } from './messages.ts';
 
-const RENAMED = 'https://github.com/open-telemetry/semantic-conventions/blob/v1.36.0/docs/registry/attributes/gen-ai.md';
+const RENAMED_SPEC = 'https://github.com/open-telemetry/semantic-conventions/blob/v1.36.0/docs/registry/attributes/gen-ai.md';
 
-const LITELLM = 'https://github.com/BerriAI/litellm/blob/main/litellm/integrations/opentelemetry.py';
-const PYDANTIC_AI = 'https://github.com/pydantic/pydantic-ai/blob/main/pydantic_ai_slim/pydantic_ai/models/instrumented.py';
+const LITELLM_CODE = 'https://github.com/BerriAI/litellm/blob/main/litellm/integrations/opentelemetry.py';
+const PYDANTIC_AI_CODE = 'https://github.com/pydantic/pydantic-ai/blob/main/pydantic_ai_slim/pydantic_ai/models/instrumented.py';
 
 /** Names that some senders use: former names of `gen_ai.*` attributes, and names for the cost, which GenAI does not define. */
 export const olderGenAi: Convention = {
@@ -18,16 +18,16 @@ export const olderGenAi: Convention = {
   },
   messagesOf: readIndexedMessages,
   rules: [
-    { field: 'provider', from: ['gen_ai.system'], source: RENAMED },
-    { field: 'prompt_tokens', from: ['gen_ai.usage.prompt_tokens'], source: RENAMED },
-    { field: 'completion_tokens', from: ['gen_ai.usage.completion_tokens'], source: RENAMED },
-    { field: 'cost_usd', from: ['gen_ai.cost.total_cost'], source: LITELLM },
-    { field: 'cost_usd', from: ['operation.cost'], source: PYDANTIC_AI },
+    { field: 'provider', from: ['gen_ai.system'], source: RENAMED_SPEC },
+    { field: 'prompt_tokens', from: ['gen_ai.usage.prompt_tokens'], source: RENAMED_SPEC },
+    { field: 'completion_tokens', from: ['gen_ai.usage.completion_tokens'], source: RENAMED_SPEC },
+    { field: 'cost_usd', from: ['gen_ai.cost.total_cost'], source: LITELLM_CODE },
+    { field: 'cost_usd', from: ['operation.cost'], source: PYDANTIC_AI_CODE },
   ],
 };
 
 /** Reads `gen_ai.prompt.N.*` and `gen_ai.completion.N.*`. The content of a message may be JSON text. */
-function readIndexedMessages(attributes: Attributes): ReadMessages | undefined {
+function readIndexedMessages(attributes: Attributes): MessagesWithSource | undefined {
   const prompt = subtree(attributes, 'gen_ai.prompt');
   const completion = subtree(attributes, 'gen_ai.completion');
   const messages = [

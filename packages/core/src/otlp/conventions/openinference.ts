@@ -1,6 +1,6 @@
 import type { Message } from '../../contract/message.ts';
 import type { Attributes, Value } from '../records.ts';
-import type { Convention, KindMatch, ReadDocuments, ReadMessages, SpanKind } from './convention.ts';
+import type { Convention, DocumentsWithSource, KindMatch, MessagesWithSource, SpanKind } from './convention.ts';
 import { branch, items, leaf, subtree, type Tree } from './indexed.ts';
 import { fromJson } from './json-text.ts';
 import { contentOf, plainMessage, toolCall } from './messages.ts';
@@ -56,7 +56,7 @@ export const openInference: Convention = {
 };
 
 /** Reads `llm.input_messages.N.message.*` and `llm.output_messages.N.message.*`. */
-function readMessages(attributes: Attributes): ReadMessages | undefined {
+function readMessages(attributes: Attributes): MessagesWithSource | undefined {
   const input = subtree(attributes, 'llm.input_messages');
   const output = subtree(attributes, 'llm.output_messages');
   const messages = [
@@ -71,7 +71,7 @@ const DOCUMENTS = ['retrieval.documents', 'reranker.output_documents'] as const;
 const DOCUMENT_MEMBERS = ['id', 'content', 'score', 'metadata'] as const;
 
 /** Reads `retrieval.documents.N.document.*`, or if there are none `reranker.output_documents.N.document.*`. */
-function readDocuments(attributes: Attributes): ReadDocuments | undefined {
+function readDocuments(attributes: Attributes): DocumentsWithSource | undefined {
   for (const prefix of DOCUMENTS) {
     const { tree, names } = subtree(attributes, prefix);
     const documents = items(tree).map((each) => documentOf(branch(each, 'document') ?? new Map()));

@@ -1,6 +1,6 @@
 import type { Message } from '../../contract/message.ts';
 import type { Attributes, Value } from '../records.ts';
-import type { Convention, KindMatch, ReadMessages } from './convention.ts';
+import type { Convention, KindMatch, MessagesWithSource } from './convention.ts';
 import { fromJson } from './json-text.ts';
 import { isObject, plainMessage, toolCall } from './messages.ts';
 
@@ -38,7 +38,7 @@ export const vercelAi: Convention = {
   ],
 };
 
-function readMessages(attributes: Attributes): ReadMessages | undefined {
+function readMessages(attributes: Attributes): MessagesWithSource | undefined {
   if (!attributes.has(PROMPT)) return undefined;
   const prompt = fromJson(attributes.get(PROMPT)!);
   const messages: Message[] = (Array.isArray(prompt) ? prompt : []).flatMap(messagesOf);

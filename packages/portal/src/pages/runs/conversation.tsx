@@ -82,5 +82,5 @@ function callArguments(call: unknown): string {
   const value = toolFunction?.arguments ?? argumentText ?? input ?? call;
   if (typeof value !== 'string') return JSON.stringify(value, null, 2) ?? '';
   const parsed = parseLine(value);
-  return 'fault' in parsed ? value : JSON.stringify(parsed.row, null, 2);
+  return 'fault' in parsed ? value : JSON.stringify(parsed.value, null, 2);
 }
