@@ -247,7 +247,7 @@ export interface DetailedEvaluation {
   severity_threshold?: number | null | undefined;
   /** Share of passed cases, in percent; by default computed from cases. If both are sent, they may differ by at most 0.1 percentage points, and the lower one counts. Without cases.passed, pass_rate may be at most 0.1 percentage points above the share of scored cases. */
   pass_rate?: number | null | undefined;
-  /** When the evaluation ran, by its sender's clock. The age counts from this time or the time of recording, whichever is earlier. RFC 3339 with up to 9 fraction digits, in the years 1 to 9999 in UTC; without an offset it is UTC. */
+  /** When the evaluation ran, by its sender's clock. The evaluation's age counts from this time or the time of recording, whichever is earlier. RFC 3339 with up to 9 fraction digits, in the years 1 to 9999 in UTC; without an offset it is UTC. */
   evaluated_at?: string | null | undefined;
   /** The counts of cases by outcome. */
   cases?: CaseCounts | null | undefined;

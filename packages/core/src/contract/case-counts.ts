@@ -49,7 +49,7 @@ export function percentOf(part: number, whole: number): number {
   return percent;
 }
 
-/** Whether a percentage is above the exact share by more than 0.1 percentage points: reported rates are rounded. */
+/** Whether a percentage is above the exact share by more than 0.1 percentage points, the tolerance for rounded rates. */
 export const isAboveShare = (percent: number, part: number, whole: number): boolean =>
   compareToShare(percent, part, whole) * 10n > BigInt(whole) * powerOf(percent);
 
@@ -63,7 +63,7 @@ function compareToShare(percent: number, part: number, whole: number): bigint {
   return digits * BigInt(whole) - 100n * BigInt(part) * 10n ** BigInt(scale);
 }
 
-/** 10^scale of a percentage's decimal. */
+/** Returns 10^scale of the decimal that a percentage prints as. */
 const powerOf = (percent: number): bigint => 10n ** BigInt(decimalOf(percent).scale);
 
 /** The decimal that a number from 0 to 100 prints as: digits / 10^scale. */

@@ -57,7 +57,8 @@ export const DetailedEvaluation = Type.Object(
     evaluated_at: optional(
       sentDateTime({
         description:
-          "When the evaluation ran, by its sender's clock. The age counts from this time or the time of recording, whichever is earlier.",
+          "When the evaluation ran, by its sender's clock. The evaluation's age counts from this time or the time of recording, " +
+          'whichever is earlier.',
       }),
     ),
     cases: optional(objectOf<CaseCounts>(CaseCounts, { description: 'The counts of cases by outcome.' })),

@@ -188,8 +188,8 @@ const idempotencyKey: Node = {
   required: false,
   description:
     'Makes retries safe: for 24 hours after a request was accepted, the same key with the same body returns its response again. ' +
-    'Choose a key that others cannot guess, such as a random UUID: a sender with another ingestion key of the workspace ' +
-    'could use it first.',
+    'Choose a value that others cannot guess, such as a random UUID: a sender with another ingestion key of the workspace ' +
+    'could use the same value first.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
 };
 

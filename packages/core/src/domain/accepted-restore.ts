@@ -65,10 +65,10 @@ export function restoreRemark(head: NamedHead, log: TreeLog, restores: readonly 
   const restore = matching.find(isAbandonedHead) ?? matching[0];
   if (restore === undefined) return '';
   const { abandoned, restored } = restore.logs[log]!;
-  const which = isAbandonedHead(restore) ? 'is the abandoned head' : 'may be a head of the abandoned rows';
+  const description = isAbandonedHead(restore) ? 'is the abandoned head' : 'may be a head of the abandoned rows';
   return (
     `; row ${restore.seq} of the audit ledger (${RESTORE_ACCEPTED}) says that an operator restored an older state: the log had ` +
-    `${abandoned.size} rows and continued after row ${restored.size}. The head that does not match ${which}: ` +
+    `${abandoned.size} rows and continued after row ${restored.size}. The head that does not match ${description}: ` +
     'ask the operator what the abandoned rows contained'
   );
 }

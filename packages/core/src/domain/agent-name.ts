@@ -13,27 +13,27 @@ export interface NameProblem {
  * So different names look different, except for those that name-skeleton.ts compares: look-alike letters, widths, and runs of white space.
  */
 export function agentNameProblems(name: string): NameProblem[] {
-  if (PLAIN.test(name)) return [];
+  if (PLAIN_NAME.test(name)) return [];
   return [...invisibleProblems(name), ...whiteSpaceProblems(name), ...normalizationProblems(name)];
 }
 
 /** Whether a name has faults. Faster than `agentNameProblems` for long names of joined emoji (see `hasInvisibleOutsideEmoji`). */
 export function hasNameProblem(name: string): boolean {
-  if (PLAIN.test(name)) return false;
+  if (PLAIN_NAME.test(name)) return false;
   return name !== name.normalize('NFC') || /^\p{White_Space}|\p{White_Space}$/u.test(name) || hasInvisibleOutsideEmoji(name);
 }
 
 /** Returns the name without its faults: in NFC, without invisible characters or white space at its ends. The result may be empty. */
 export function acceptableName(name: string): string {
-  const visible = invisibleCharacters(name).reduceRight((text, { at, character }) => {
+  const visibleName = invisibleCharacters(name).reduceRight((text, { at, character }) => {
     return text.slice(0, at) + text.slice(at + character.length);
   }, name);
-  const accepted = visible.normalize('NFC').replace(/^\p{White_Space}+|\p{White_Space}+$/gu, '');
+  const accepted = visibleName.normalize('NFC').replace(/^\p{White_Space}+|\p{White_Space}+$/gu, '');
   return accepted === name || agentNameProblems(accepted).length === 0 ? accepted : acceptableName(accepted);
 }
 
 /** Printable ASCII without spaces at its ends is always valid. */
-const PLAIN = /^[!-~](?:[ -~]*[!-~])?$/;
+const PLAIN_NAME = /^[!-~](?:[ -~]*[!-~])?$/;
 
 /** The maximum number of positions in a message. */
 const POSITIONS_MAX = 5;
@@ -42,8 +42,8 @@ function invisibleProblems(name: string): NameProblem[] {
   const characters = invisibleCharacters(name);
   if (characters.length === 0) return [];
   const descriptions = characters.slice(0, POSITIONS_MAX).map(({ at, character }) => describeCharacter(name, at, character));
-  const more = characters.length > POSITIONS_MAX ? ` and ${characters.length - POSITIONS_MAX} more` : '';
-  return [{ code: 'invisible_character', message: `contains invisible characters: ${descriptions.join(', ')}${more}` }];
+  const moreText = characters.length > POSITIONS_MAX ? ` and ${characters.length - POSITIONS_MAX} more` : '';
+  return [{ code: 'invisible_character', message: `contains invisible characters: ${descriptions.join(', ')}${moreText}` }];
 }
 
 function whiteSpaceProblems(name: string): NameProblem[] {
@@ -65,8 +65,8 @@ function normalizationProblems(name: string): NameProblem[] {
   const characters = [...name];
   const position = characters.findIndex((character, index) => character !== expected[index]);
   const index = position === -1 ? expected.length : position;
-  const place = `${codePoint(characters[index]!)} at position ${index + 1}`;
-  return [{ code: 'not_normalized', message: `is not in Unicode NFC, first at ${place}` }];
+  const firstDifference = `${codePoint(characters[index]!)} at position ${index + 1}`;
+  return [{ code: 'not_normalized', message: `is not in Unicode NFC, first at ${firstDifference}` }];
 }
 
 /** Returns a character's code point, its name if COMMON_NAMES has it, and its position in code points, from 1. */

@@ -76,13 +76,13 @@ function write(value: unknown, writeMember: (value: unknown) => string = write):
 }
 
 /** Printable ASCII without quotation marks and backslashes. Such a text needs no escapes. */
-const PLAIN = /^[ !#-[\]-~]*$/;
+const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
 /** For longer texts isWellFormed and JSON.stringify are faster than the regular expression. */
 const PLAIN_LENGTH_MAX = 100;
 
 /** JSON.stringify escapes exactly as RFC 8785, section 3.2.2.2 requires, except for lone surrogates. */
 function canonicalString(text: string): string {
-  if (text.length <= PLAIN_LENGTH_MAX && PLAIN.test(text)) return `"${text}"`;
+  if (text.length <= PLAIN_LENGTH_MAX && PLAIN_TEXT.test(text)) return `"${text}"`;
   if (!text.isWellFormed()) throw new NotCanonicalError('a lone surrogate has no UTF-8 form');
   return JSON.stringify(text);
 }

@@ -16,7 +16,7 @@ const AGE_DIFFERENCE_MAX_HOURS = 0.0168;
 /** Age limits above and below every age. */
 const [ABOVE_EVERY_AGE, BELOW_EVERY_AGE] = [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER];
 
-/** The export from which decisions are computed again is the export of another log. It proves nothing about the decisions. */
+/** The export from which decisions are computed again is the export of another log. So it proves nothing about the decisions. */
 export class NotEvidenceError extends Error {
   override name = 'NotEvidenceError';
 
@@ -64,8 +64,8 @@ export class DecisionReplay {
       const parsed = line === undefined ? { fault: 'the line is too long, or not UTF-8' } : parseLine(line);
       const log = seq === 1 && 'value' in parsed ? logOf(parsed.value) : undefined;
       if (log !== undefined && log !== 'evidence') throw new NotEvidenceError(log);
-      const read = 'fault' in parsed ? parsed : readEvidenceEvent(parsed.value, { seq, tenantId }, this.#digests);
-      const fault = 'fault' in read ? read.fault : applyEvent(this.#state, read.event);
+      const result = 'fault' in parsed ? parsed : readEvidenceEvent(parsed.value, { seq, tenantId }, this.#digests);
+      const fault = 'fault' in result ? result.fault : applyEvent(this.#state, result.event);
       if (fault !== undefined) return `event ${seq} of the evidence log: ${fault}`;
     }
     return undefined;

@@ -18,8 +18,8 @@ export interface SignedText {
 }
 
 /**
- * Writes and signs decisions with the same verdict. The text of the shared members is written only once, so writing and
- * signing a batch of equal decisions takes a third of the time (docs/performance.md). The decisions are the same as with `signDecision`.
+ * Writes and signs decisions with the same verdict. The text of the shared members is written only once. So a batch of such decisions
+ * takes a third of the time that `signDecision` needs (docs/performance.md). The decisions are the same.
  */
 export class DecisionText {
   /** The canonical text of the shared members, divided at the own members. */

@@ -43,11 +43,11 @@ export class EntryText {
 
   /**
    * Reads an entry that starts at `from`. Returns the end of its last member; the caller checks the text after it. Returns NO_END unless
-   * all members have the expected names, types and canonical form, and the members in `known` have the expected values.
+   * all members have the expected names, types and canonical form, and the values in `expected` match.
    */
-  read(text: string, from: number, known: ExpectedRow): number {
+  read(text: string, from: number, expected: ExpectedRow): number {
     if (!this.#reader.open(text)) return NO_END;
-    this.#expect(known);
+    this.#expect(expected);
     let at = from;
     for (let index = 0; index < MEMBERS.length; index += 1) {
       const prefix = this.#prefixes[index]!;
@@ -73,7 +73,7 @@ export class EntryText {
     return raw.includes('\\') ? JSON.parse(raw) : raw.slice(1, -1);
   }
 
-  /** Known members are compared as part of the text that precedes the next member. */
+  /** Puts the expected members into the text that must precede the next member. So comparing this text compares them. */
   #expect({ seq, prevHash, tenantId }: ExpectedRow): void {
     if (this.#tenant.id !== tenantId) this.#tenant = { id: tenantId, json: JSON.stringify(tenantId) };
     this.#prefixes[MEMBER_INDEX.rationale] = `,"prev_hash":${prevHash === null ? 'null' : `"${prevHash}"`},"rationale":`;

@@ -10,7 +10,7 @@ export interface EvidenceInput {
   agent: { id: string; name: string; risk_level: string } | null;
   /** An approver's decision about `evaluation`; null if there is none. */
   approval: { decided_at: string; status: 'approved' | 'rejected' } | null;
-  /** The agent's latest evaluation, or its latest by the requested harness, whatever its status. */
+  /** The agent's latest evaluation, whatever its status. If the request names a harness, only evaluations by this harness count. */
   evaluation: EvidenceEvaluation | null;
   open_recertifications: number;
   /**

@@ -98,7 +98,7 @@ const isFlag: Form = (value) => typeof value === 'boolean';
 const isUuidList: Form = (value) => Array.isArray(value) && value.every(isUuid);
 
 /** The members of every event. */
-const COMMON: Readonly<Record<string, Form>> = {
+const COMMON_MEMBERS: Readonly<Record<string, Form>> = {
   version: (value) => value === 1,
   tenant_id: isUuid,
   seq: (value) => Number.isSafeInteger(value),
@@ -131,7 +131,7 @@ const MEMBERS: Readonly<Record<EvidenceEvent['action'], Readonly<Record<string, 
 
 /** All members of each action. */
 const ALL_MEMBERS = new Map(
-  Object.entries(MEMBERS).map(([action, members]) => [action, new Map(Object.entries({ ...COMMON, ...members }))]),
+  Object.entries(MEMBERS).map(([action, members]) => [action, new Map(Object.entries({ ...COMMON_MEMBERS, ...members }))]),
 );
 
 /** The actions that an event may have. */

@@ -11,7 +11,7 @@ import { ISSUES_MAX, jsonPointer } from '../contract/json-pointer.ts';
  *   (docs/decisions/0003). Elsewhere it is an issue, because the hashed text would lose the sign.
  * @returns the issues in the order of the text. The scan stops at ISSUES_MAX issues, but the last string can add one more.
  */
-export function inexactnessOf(text: string, numbers: ReadonlySet<string> = NONE): Issue[] {
+export function inexactnessOf(text: string, numbers: ReadonlySet<string> = NO_NUMBERS): Issue[] {
   const scan = new Scan(text, { numbers, isLenient: false });
   scan.run();
   return scan.issues;
@@ -24,19 +24,19 @@ export function inexactnessOf(text: string, numbers: ReadonlySet<string> = NONE)
  * @param text JSON that JSON.parse has accepted.
  */
 export function firstChangeByParsing(text: string): Issue | undefined {
-  const scan = new Scan(text, { numbers: NONE, isLenient: true });
+  const scan = new Scan(text, { numbers: NO_NUMBERS, isLenient: true });
   scan.run();
   return scan.issues[0];
 }
 
 /** The first member of a JSON text that an object has twice; undefined if there is none. @param text JSON that JSON.parse has accepted. */
 export function firstRepeatedMember(text: string): Issue | undefined {
-  const scan = new Scan(text, { numbers: NONE, isLenient: true, ignoresNumbers: true });
+  const scan = new Scan(text, { numbers: NO_NUMBERS, isLenient: true, ignoresNumbers: true });
   scan.run();
   return scan.issues[0];
 }
 
-const NONE: ReadonlySet<string> = new Set();
+const NO_NUMBERS: ReadonlySet<string> = new Set();
 
 /** Replaces minus zero by zero, so that its sign is not stored, shown or signed. */
 export const unsignedZero = (number: number): number => (number === 0 ? 0 : number);

@@ -68,11 +68,11 @@ function isTextNestedDeeperThan(text: string, max: number): boolean {
 
 /** Whether a text has more than `max` opening brackets, including those in strings. If not, its nesting is within the limit. */
 function hasMoreOpeningBrackets(text: string, max: number): boolean {
-  let opened = 0;
+  let openingCount = 0;
   for (const bracket of ['{', '[']) {
     for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
-      opened += 1;
-      if (opened > max) return true;
+      openingCount += 1;
+      if (openingCount > max) return true;
     }
   }
   return false;

@@ -27,8 +27,8 @@ export const formatIngestionKey = ({ kind, prefix, secret }: IngestionKey): stri
 
 /** Parses a prefix as people enter it: twelve hex digits, with or without `aa_live_` or `aa_read_`. Undefined if it is malformed. */
 export function parseKeyPrefix(text: string): string | undefined {
-  const bare = text.replace(/^aa_(live|read)_/, '');
-  return /^[0-9a-f]{12}$/.test(bare) ? bare : undefined;
+  const prefix = text.replace(/^aa_(live|read)_/, '');
+  return /^[0-9a-f]{12}$/.test(prefix) ? prefix : undefined;
 }
 
 /**

@@ -47,8 +47,12 @@ export class KeyState {
   apply(event: KeyEvent): void {
     if (event.seq !== this.#size + 1)
       throw new EventConflictError(`event ${event.seq} follows event ${this.#size}: an event is missing or repeated`);
-    const known = this.#byPrefix.get(event.prefix);
-    if (event.action === 'minted' ? known !== undefined : known === undefined || known.isRevoked || known.id !== event.key_id)
+    const knownKey = this.#byPrefix.get(event.prefix);
+    if (
+      event.action === 'minted'
+        ? knownKey !== undefined
+        : knownKey === undefined || knownKey.isRevoked || knownKey.id !== event.key_id
+    )
       throw new EventConflictError(`the event ${event.action} contradicts the earlier events of key ${event.prefix}`);
     this.#byPrefix.set(event.prefix, {
       id: event.key_id,

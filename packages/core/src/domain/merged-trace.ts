@@ -101,9 +101,9 @@ export class MergedTrace {
     for (const [spanId, span] of sentSpans) {
       if (!reportsCall(span)) continue;
       for (const callId of this.#callsBelow.get(spanId) ?? []) {
-        const stored = this.#spans.get(callId)!;
-        if (stored.parentOfCall !== spanId || sentSpans.has(callId)) continue;
-        this.#spans.set(callId, { submission: stored.submission, parentOfCall: spanId });
+        const storedSpan = this.#spans.get(callId)!;
+        if (storedSpan.parentOfCall !== spanId || sentSpans.has(callId)) continue;
+        this.#spans.set(callId, { submission: storedSpan.submission, parentOfCall: spanId });
       }
     }
     for (const [spanId, span] of sentSpans) {

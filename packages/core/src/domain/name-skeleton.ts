@@ -19,8 +19,8 @@ export interface NameSkeletons {
  * invisible characters, which old names may have, are ignored.
  */
 export function nameSkeletons(name: string): NameSkeletons {
-  const visible = name.replace(/\p{Default_Ignorable_Code_Point}/gu, '');
-  const trimmed = visible.replace(/\p{White_Space}+/gu, ' ').replace(/^ | $/g, '');
+  const visibleName = name.replace(/\p{Default_Ignorable_Code_Point}/gu, '');
+  const trimmed = visibleName.replace(/\p{White_Space}+/gu, ' ').replace(/^ | $/g, '');
   return { asWritten: skeleton(foldCase(skeleton(trimmed))), caseless: skeleton(foldCase(trimmed)) };
 }
 

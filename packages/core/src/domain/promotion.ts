@@ -14,7 +14,10 @@ export const POLICY = 'recent-passing-evaluation/v1';
 /** The facts about the agent that a promotion check depends on, all read at the same time. */
 export interface Evidence {
   agent: { id: string; name: string; isHighRisk: boolean } | null;
-  /** The agent's latest evaluation, or its latest by the requested harness, whatever its status, with its age by the database's clock. */
+  /**
+   * The agent's latest evaluation, whatever its status, with its age by the database's clock. If the request names a harness, only
+   * evaluations by this harness count.
+   */
   evaluation: (DecidedEvaluation & { ageHours: number }) | null;
   /** For an unknown agent: names of known agents that are similar to the requested one. */
   similarNames?: readonly string[];
@@ -95,8 +98,8 @@ function allowedMessage({ evaluation, others }: Evidence, { agentLabel }: Promot
   const { name, pass_rate: rate, ageHours } = evaluation;
   const basis = `the decision rests on ${quote(name)} (${rate} %, ${agoInWords(ageHours)})`;
   if (others.length === 0) return `${allowed}, and ${basis}.`;
-  const named = others.slice(0, OTHERS_MAX).map(otherInWords).join('; ');
-  return `${allowed}, and ${basis}. Other suites of this agent: ${named}${others.length > OTHERS_MAX ? '; and more' : ''}.`;
+  const otherTexts = others.slice(0, OTHERS_MAX).map(otherInWords).join('; ');
+  return `${allowed}, and ${basis}. Other suites of this agent: ${otherTexts}${others.length > OTHERS_MAX ? '; and more' : ''}.`;
 }
 
 function otherInWords({ name, suite, status, pass_rate: rate, ageHours }: OtherEvaluation): string {
@@ -108,8 +111,8 @@ const QUOTED_LENGTH_MAX = 60;
 
 /** A name in a message: quoted, shortened, and without characters of the categories C, Zl and Zp, such as direction overrides. */
 function quote(name: string): string {
-  const plain = [...name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').replaceAll('"', "'")];
-  return `"${plain.length > QUOTED_LENGTH_MAX ? `${plain.slice(0, QUOTED_LENGTH_MAX - 1).join('')}…` : plain.join('')}"`;
+  const characters = [...name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').replaceAll('"', "'")];
+  return `"${characters.length > QUOTED_LENGTH_MAX ? `${characters.slice(0, QUOTED_LENGTH_MAX - 1).join('')}…` : characters.join('')}"`;
 }
 
 /** An age rounded down to whole minutes, hours or days, such as `3 hours ago`. */
@@ -166,7 +169,7 @@ function recentPassingCheck(
   );
 }
 
-/** The message for an unknown ID. It does not suggest an evaluation, because one with only this ID would be rejected. */
+/** The message for an unknown ID. It does not suggest an evaluation, because an evaluation with only this ID would be rejected. */
 const unknownIdMessage = (id: string): string =>
   `No agent with the ID ${id} is known here; check the ID and the workspace of the key, or send agent_name.`;
 
@@ -183,8 +186,8 @@ function unknownAgentMessage(requested: string, similar: readonly string[]): str
 }
 
 /** The first difference of two names that look alike, in words; empty if both characters are ASCII, or one name starts with the other. */
-function differenceInWords(requested: string, known: string): string {
-  const [a, b] = [[...requested], [...known]];
+function differenceInWords(requestedName: string, knownName: string): string {
+  const [a, b] = [[...requestedName], [...knownName]];
   const index = a.findIndex((character, at) => character !== b[at]);
   const [first, second] = [a[index], b[index]];
   if (first === undefined || second === undefined || (first <= '\x7f' && second <= '\x7f')) return '';
@@ -211,7 +214,7 @@ function passRateCheck({ evaluation }: Evidence, { agentLabel, minPassRate }: Pr
   return passedCheck(condition, `The pass rate is ${rate} %, and ${minPassRate} % is required.`);
 }
 
-/** The text before and after the requested agent, in the third condition of a decision about an unknown agent. */
+/** The text before and after the requested agent, in the message of the third condition of a decision about an unknown agent. */
 const UNKNOWN_RISK = { before: 'The risk level of ', after: ' is not known.' };
 
 /** Returns the name or ID that was requested, from a decision about an unknown agent; null for a known agent. */

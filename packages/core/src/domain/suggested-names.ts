@@ -24,9 +24,9 @@ const endOf = (message: string): string => [...message.slice(-2 * SEARCHED_LENGT
  * character beyond ASCII may be left out, because versions of Unicode differ in which characters are invisible.
  */
 export function showsName(shownName: string, knownName: string): boolean {
-  const visible = [...shownName];
-  const isShortened = visible.length === SHOWN_LENGTH_MAX && visible.at(-1) === '…';
-  const expected = isShortened ? visible.slice(0, -1) : visible;
+  const shownCharacters = [...shownName];
+  const isShortened = shownCharacters.length === SHOWN_LENGTH_MAX && shownCharacters.at(-1) === '…';
+  const expected = isShortened ? shownCharacters.slice(0, -1) : shownCharacters;
   let at = 0;
   for (const character of knownName.replaceAll('"', "'")) {
     if (isShortened && at === expected.length) return true;

@@ -25,7 +25,7 @@ export class TreeVerifier {
   #largestMatching: KeptHead | undefined;
   #firstContradiction: Contradiction | undefined;
   /** The head that the first contradiction is about, if any. */
-  #firstHead: KeptHead | undefined;
+  #contradictingHead: KeptHead | undefined;
 
   constructor(sha256: Sha256, heads: readonly KeptHead[] = []) {
     this.#tree = new Frontier(sha256);
@@ -53,7 +53,7 @@ export class TreeVerifier {
 
   /** Records a contradiction. Only the first one is reported. @param head the head that it is about; undefined if there is none. */
   contradict(contradiction: Contradiction, head?: KeptHead): void {
-    if (this.#firstContradiction === undefined) this.#firstHead = head;
+    if (this.#firstContradiction === undefined) this.#contradictingHead = head;
     this.#firstContradiction ??= contradiction;
   }
 
@@ -65,7 +65,7 @@ export class TreeVerifier {
   end(log: TreeLog, tenantId: string | undefined, restores: readonly AcceptedRestore[] = []): Contradiction | undefined {
     const otherLog = this.#otherLogContradiction(log, tenantId);
     if (otherLog !== undefined) return otherLog;
-    const head = this.#firstContradiction === undefined ? this.#pending.at(-1) : this.#firstHead;
+    const head = this.#firstContradiction === undefined ? this.#pending.at(-1) : this.#contradictingHead;
     const contradiction = this.#firstContradiction ?? this.#truncation();
     if (contradiction === undefined || head === undefined) return contradiction;
     return { ...contradiction, reason: contradiction.reason + restoreRemark(head, log, restores) };
@@ -122,16 +122,16 @@ export class TreeVerifier {
 /** The contradiction between two heads with the same origin and size, but different roots. It proves a fork if both are signed. */
 function forkIn(heads: readonly KeptHead[]): Contradiction | undefined {
   for (const [index, { source, origin, size, root }] of heads.entries()) {
-    const other = heads
+    const otherHead = heads
       .slice(0, index)
       .find((earlier) => earlier.origin === origin && earlier.size === size && !sameBytes(earlier.root, root));
-    if (other !== undefined) {
+    if (otherHead !== undefined) {
       const ending =
         origin === undefined ? ', or these heads belong to different logs' : '; both are signed, keep them as evidence';
       return {
         source,
         size,
-        reason: `it and ${other.source} have the same size but different roots: the log was forked${ending}`,
+        reason: `it and ${otherHead.source} have the same size but different roots: the log was forked${ending}`,
       };
     }
   }

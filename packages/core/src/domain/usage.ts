@@ -93,7 +93,10 @@ export const suppliedUsage = (reported: ReportedUsage): Usage => ({
   costUsd: reported.cost_usd == null ? null : plainDecimal(reported.cost_usd),
 });
 
-/** Merges newly supplied usage into the earlier usage. If the new usage has prompt and completion tokens, but no total, the earlier total is removed. */
+/**
+ * Merges newly supplied usage into the earlier usage. If the new usage has prompt and completion tokens, but no total, the earlier total is
+ * removed.
+ */
 export function mergedUsage(newUsage: Usage, earlier: Usage): Usage {
   const derivesTotal = newUsage.promptTokens !== null && newUsage.completionTokens !== null;
   return {

@@ -8,9 +8,9 @@ const ALWAYS_ACCEPTED_CHARACTERS_MAX = 1024 * 1024;
 const COPIED_CHARACTERS_MAX = 64 * 1024 * 1024;
 
 /**
- * Limits the size of copies. An export contains the attributes of a resource once, but mapping copies them into each of its traces. It also
- * copies the name of a scope into each of its spans. Without a limit, a body of a megabyte could become gigabytes. Small bodies
- * are mapped on the main thread of the server, so their limit is lower.
+ * Limits the size of copies. An export contains the attributes of a resource once, but mapping copies them into each of its traces. Mapping
+ * also copies the name of a scope into each of its spans. Without a limit, a body of a megabyte could become gigabytes. Small bodies are
+ * mapped on the main thread of the server, so their limit is lower.
  * @param bodyBytes the size of the body of the export.
  * @returns the records.
  * @throws MalformedExportError if the copies are too large.

@@ -31,13 +31,13 @@ export const isContentEvent = (name: string): boolean => name === DETAILS_EVENT 
 export const messagesOfEvents = (events: readonly ContentEvent[]): Message[] => parsingWithinLimit(() => readMessages(events));
 
 function readMessages(events: readonly ContentEvent[]): Message[] {
-  const read = readGenAiMessages(membersOfDetails(events));
-  return read?.messages ?? events.flatMap((event) => (Object.hasOwn(ROLES, event.name) ? messagesOf(event) : []));
+  const conversation = readGenAiMessages(membersOfDetails(events));
+  return conversation?.messages ?? events.flatMap((event) => (Object.hasOwn(ROLES, event.name) ? messagesOf(event) : []));
 }
 
 /**
- * The members of all events named DETAILS_EVENT. If a name repeats, the first event takes precedence; within one event, the attributes take precedence
- * over the body.
+ * The members of all events named DETAILS_EVENT. If a name repeats, the first event takes precedence; within one event, the attributes take
+ * precedence over the body.
  */
 function membersOfDetails(events: readonly ContentEvent[]): Attributes {
   const members: Attributes = new Map();

@@ -14,8 +14,8 @@ export function valueOfField(field: Field, attributes: Attributes, kind?: SpanKi
     if (rule.kinds !== undefined && (kind === undefined || !rule.kinds.includes(kind))) continue;
     for (const name of rule.from) {
       if (rule.members !== undefined) {
-        const found = acceptedMember(field, attributes.get(name), rule.members);
-        if (found !== undefined) return { name: `${name}.${found.name}`, value: found.value };
+        const member = acceptedMember(field, attributes.get(name), rule.members);
+        if (member !== undefined) return { name: `${name}.${member.name}`, value: member.value };
         continue;
       }
       const value = FIELD_CONVERSIONS[field](attributes.get(name));

@@ -32,10 +32,10 @@ export function kindOfSpan(span: SpanRecord): KindMatch {
 export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsParent = false): Span {
   const usedNames = new Set<string>();
   const read = (field: Field): Value | undefined => {
-    const found = valueOfField(field, record.attributes, match.kind);
-    if (found === undefined || usedNames.has(found.name)) return undefined;
-    usedNames.add(found.name);
-    return found.value;
+    const fieldValue = valueOfField(field, record.attributes, match.kind);
+    if (fieldValue === undefined || usedNames.has(fieldValue.name)) return undefined;
+    usedNames.add(fieldValue.name);
+    return fieldValue.value;
   };
   const name = (match.kind === 'tool' ? read('name') : undefined) ?? labelOf(record.name);
   const conversation = conversationOf(record);
@@ -83,8 +83,8 @@ function assignTimes(span: Span, { start, end }: SpanRecord): void {
 /** The conversation in the attributes, by the first convention that finds one; otherwise from the events of the span. */
 function conversationOf(record: SpanRecord): MessagesWithSource | undefined {
   for (const { messagesOf } of CONVENTIONS) {
-    const found = messagesOf?.(record.attributes);
-    if (found !== undefined) return found;
+    const conversation = messagesOf?.(record.attributes);
+    if (conversation !== undefined) return conversation;
   }
   if (record.events.length === 0) return undefined;
   const messages = messagesOfEvents(record.events.map(({ name, attributes }) => ({ name, attributes, body: null })));
@@ -94,8 +94,8 @@ function conversationOf(record: SpanRecord): MessagesWithSource | undefined {
 /** The documents that a retrieval found, by the first convention that lists them. */
 function documentsOf({ attributes }: SpanRecord): DocumentsWithSource | undefined {
   for (const convention of CONVENTIONS) {
-    const found = convention.documentsOf?.(attributes);
-    if (found !== undefined) return found;
+    const documents = convention.documentsOf?.(attributes);
+    if (documents !== undefined) return documents;
   }
   return undefined;
 }

@@ -78,8 +78,8 @@ function callsWithUsage(records: readonly SpanRecord[], matches: readonly KindMa
 
 /**
  * Marks the model calls with tokens whose parent may report the same call: the parent is a model call with tokens, or is not in this
- * export. In the first case, `mapSpan` has removed the tokens of the span. The mark then still shows that the span reports a call, which
- * matters for calls below it in other exports.
+ * export. If the parent is in this export, `mapSpan` has removed the tokens of the span. The mark still shows that the span reports a call.
+ * This matters for the children of the span in other exports.
  */
 function markCallsBelowOthers(spans: readonly Span[], calls: ReadonlySet<string>): void {
   const ids = new Set(spans.map(({ span_id }) => span_id));
@@ -120,8 +120,8 @@ function agentOf(
 /** The first agent name in the spans, otherwise the service name of the first span; null if there is neither. */
 function provisionalName(records: readonly SpanRecord[]): string | null {
   for (const { attributes } of records) {
-    const found = valueOfField('agent_name', attributes);
-    if (found !== undefined) return found.value as string;
+    const agentName = valueOfField('agent_name', attributes);
+    if (agentName !== undefined) return agentName.value as string;
   }
   return records[0] === undefined ? null : (serviceName(records[0].resource) ?? null);
 }
@@ -135,11 +135,11 @@ function serviceName(resource: Attributes): string | undefined {
 /** The first value of a field in the spans, otherwise in the resource of the first span. */
 function firstValueOf(field: 'session_id' | 'external_user_id', records: readonly SpanRecord[]): string | undefined {
   for (const { attributes } of records) {
-    const found = valueOfField(field, attributes);
-    if (found !== undefined) return found.value as string;
+    const fieldValue = valueOfField(field, attributes);
+    if (fieldValue !== undefined) return fieldValue.value as string;
   }
-  const found = records[0] === undefined ? undefined : valueOfField(field, records[0].resource);
-  return found?.value as string | undefined;
+  const resourceValue = records[0] === undefined ? undefined : valueOfField(field, records[0].resource);
+  return resourceValue?.value as string | undefined;
 }
 
 /** The span that started first. Spans without a start time count as the last. */

@@ -56,7 +56,7 @@ export function countJsonPoints(body: unknown): number {
   return counts.records;
 }
 
-/** Where a record is in its body, and the counts of the whole body so far. */
+/** The position of a record in its body, its resource and scope, and the counts of the whole body so far. */
 interface RecordContext {
   /** A JSON Pointer. */
   at: string;
@@ -77,10 +77,10 @@ function forEachRecord(
     const { attributes } = objectOf(group.resource ?? {}, `${at}/resource`);
     const resource = attributesOf(attributes, `${at}/resource/attributes`, counts);
     for (const [inScope, atScope] of listOf(group, ofScope, at)) {
-      const inner = objectOf(inScope.scope ?? {}, `${atScope}/scope`);
-      const scope = text(inner.name, `${atScope}/scope/name`);
+      const scopeMembers = objectOf(inScope.scope ?? {}, `${atScope}/scope`);
+      const scope = text(scopeMembers.name, `${atScope}/scope/name`);
       // No record contains the attributes of its scope. They are read only to count them, as the reader of protobuf does.
-      attributesOf(inner.attributes, `${atScope}/scope/attributes`, counts);
+      attributesOf(scopeMembers.attributes, `${atScope}/scope/attributes`, counts);
       for (const [record, atRecord] of listOf(inScope, ofRecord, atScope))
         visit(record, { at: atRecord, resource, scope, counts });
     }
@@ -161,7 +161,10 @@ function anyValueOf(value: unknown, at: string, counts: ExportCounts): Value {
   return Object.fromEntries(attributesOf(list.values, `${at}/kvlistValue/values`, counts));
 }
 
-/** Counts and reads an AnyValue in a list, or the body of a log record. The value of an attribute is not counted, because the attribute is counted. */
+/**
+ * Counts and reads an AnyValue in a list, or the body of a log record. The value of an attribute is not counted, because the attribute is
+ * counted.
+ */
 function countedValueOf(value: unknown, at: string, counts: ExportCounts): Value {
   countValue(counts, at);
   return anyValueOf(value, at, counts);
@@ -169,9 +172,9 @@ function countedValueOf(value: unknown, at: string, counts: ExportCounts): Value
 
 function listOf(parent: Json, name: string, at: string): [Json, string][] {
   const list = parent[name] ?? [];
-  const place = name === 'pairs' ? at : `${at}/${name}`;
-  if (!Array.isArray(list)) throw malformedError('must be an array', place);
-  return list.map((each, index) => [objectOf(each, `${place}/${index}`), `${place}/${index}`]);
+  const pointer = name === 'pairs' ? at : `${at}/${name}`;
+  if (!Array.isArray(list)) throw malformedError('must be an array', pointer);
+  return list.map((each, index) => [objectOf(each, `${pointer}/${index}`), `${pointer}/${index}`]);
 }
 
 function objectOf(value: unknown, at: string): Json {

@@ -199,8 +199,8 @@ export class WireReader {
       value |= BigInt(byte & 0x7f) << shift;
       if (byte < 0x80) break;
     }
-    const signed = BigInt.asIntN(64, value);
-    const number = Number(signed);
-    return Number.isSafeInteger(number) ? number : String(signed);
+    const signedValue = BigInt.asIntN(64, value);
+    const number = Number(signedValue);
+    return Number.isSafeInteger(number) ? number : String(signedValue);
   }
 }

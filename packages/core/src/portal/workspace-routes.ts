@@ -18,20 +18,20 @@ export const WorkspaceFacts = Type.Object({
 });
 export type WorkspaceFacts = Static<typeof WorkspaceFacts>;
 
-const keptDays = (what: string) =>
-  nullable(count({ minimum: 1, maximum: RETENTION_DAYS_MAX, description: `Days for which ${what} are kept; null: forever.` }));
+const retentionDays = (records: string) =>
+  nullable(count({ minimum: 1, maximum: RETENTION_DAYS_MAX, description: `Days for which ${records} are kept; null: forever.` }));
 
 /** A period, and for how many days the runs that arrive in it are kept. */
 const RetentionPeriod = Type.Object({
   since: dateTime({ description: 'Start of the period, which lasts until the next one starts.' }),
-  trace_days: keptDays('traces, OpenTelemetry exports and log records'),
-  telemetry_days: keptDays('telemetry events'),
+  trace_days: retentionDays('traces, OpenTelemetry exports and log records'),
+  telemetry_days: retentionDays('telemetry events'),
 });
 
 /** For how many days runs are kept. */
 export const RetentionFacts = Type.Object({
-  trace_days: keptDays('traces, OpenTelemetry exports and log records that are received now'),
-  telemetry_days: keptDays('telemetry events that are received now'),
+  trace_days: retentionDays('traces, OpenTelemetry exports and log records that are received now'),
+  telemetry_days: retentionDays('telemetry events that are received now'),
   confirm_below: count({ description: 'A change to fewer days than this must be confirmed.' }),
   periods: Type.Array(RetentionPeriod, {
     description: 'All periods, oldest first. What was received before the first one is kept forever.',
@@ -150,8 +150,8 @@ export const workspaceRoutes = {
       'retention.changed.',
     body: Type.Object(
       {
-        trace_days: Type.Optional(keptDays('traces, OpenTelemetry exports and log records')),
-        telemetry_days: Type.Optional(keptDays('telemetry events')),
+        trace_days: Type.Optional(retentionDays('traces, OpenTelemetry exports and log records')),
+        telemetry_days: Type.Optional(retentionDays('telemetry events')),
         confirm_short: Type.Optional(
           flag({ description: `Must be true if a change sets fewer than ${SHORT_RETENTION_DAYS} days.` }),
         ),

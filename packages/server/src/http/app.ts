@@ -14,7 +14,7 @@ import { type PublicApi, registerPublicApi } from './public-api.ts';
 import { hostCheck } from './request-host.ts';
 import { ResponseLog } from './response-log.ts';
 
-/** What the application consists of, and its settings. */
+/** The parts and the settings of the application. */
 export interface AppParts {
   api: PublicApi;
   connections: Connections;

@@ -105,7 +105,7 @@ const insufficientScope = (scope: KeyScope): ApiError =>
 interface Lookup {
   prefixes: Set<string>;
   /** Maps each prefix to the result of its part of the lookup. A result maps the prefixes of the found keys to these keys. */
-  found: Promise<ReadonlyMap<string, Promise<ReadonlyMap<string, KeyRecord>>>>;
+  results: Promise<ReadonlyMap<string, Promise<ReadonlyMap<string, KeyRecord>>>>;
 }
 
 /** Looks up the keys with these prefixes, in parts that do not wait for each other: several on Citus, otherwise one. */
@@ -124,25 +124,25 @@ class KeyLookups {
   async find(prefix: string): Promise<KeyRecord | undefined> {
     this.#next ??= this.#prepare();
     this.#next.prefixes.add(prefix);
-    const parts = await this.#next.found;
+    const parts = await this.#next.results;
     return (await parts.get(prefix))?.get(prefix);
   }
 
   #prepare(): Lookup {
     const prefixes = new Set<string>();
     const endOfTurn = new Promise<void>((resolve) => setImmediate(resolve));
-    const found = endOfTurn.then(() => {
+    const results = endOfTurn.then(() => {
       this.#next = undefined; // Later calls must not get a result that was read before them.
       return this.#read(prefixes);
     });
-    return { prefixes, found };
+    return { prefixes, results };
   }
 
   #read(prefixes: ReadonlySet<string>): ReadonlyMap<string, Promise<ReadonlyMap<string, KeyRecord>>> {
     const parts = new Map<string, Promise<ReadonlyMap<string, KeyRecord>>>();
     for (const part of this.#findKeys([...prefixes])) {
-      const found = part.found.then((keys) => new Map(keys.map((key) => [key.prefix, key])), asUnavailable);
-      for (const prefix of part.prefixes) parts.set(prefix, found);
+      const result = part.found.then((keys) => new Map(keys.map((key) => [key.prefix, key])), asUnavailable);
+      for (const prefix of part.prefixes) parts.set(prefix, result);
     }
     return parts;
   }

@@ -2,7 +2,9 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { preferredEncoding } from './accept-encoding.ts';
 
-/** The codings in order of preference. At the levels in FAST_OPTIONS, brotli takes half the time of gzip, with results a few percent larger. */
+/**
+ * The codings in order of preference. At the levels in FAST_OPTIONS, brotli takes half the time of gzip, with results a few percent larger.
+ */
 const ENCODINGS = ['br', 'gzip'] as const;
 export type ContentEncoding = (typeof ENCODINGS)[number];
 

@@ -18,7 +18,7 @@ export interface ConnectionLimits {
  * The maximum number of rejected connections that stay open for a short time, so that the client can read the reason. Further ones are
  * closed at once.
  */
-const REFUSED_MAX = 256;
+const LINGERING_MAX = 256;
 
 /** Node's internal counters of a socket: the bytes written to it, and those that the operating system has not accepted yet. */
 type SocketWithHandle = Socket & { _handle?: { bytesWritten?: number; writeQueueSize?: number } | null };
@@ -51,7 +51,7 @@ export class Connections {
   }
 
   /**
-   * Manages a server's connections.
+   * Limits the connections of a server, and closes connections whose client does not read.
    * @param isTls whether the server uses TLS: a rejected connection is then closed without a response.
    */
   watch(server: Server, isTls: boolean): void {
@@ -86,7 +86,7 @@ export class Connections {
 
   #refuse(socket: Socket, isTls: boolean): void {
     this.refused += 1;
-    if (isTls || this.#lingering >= REFUSED_MAX) {
+    if (isTls || this.#lingering >= LINGERING_MAX) {
       socket.destroy();
       return;
     }

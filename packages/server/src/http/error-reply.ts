@@ -111,8 +111,9 @@ export function respondToClientError(error: Error & { code?: string }, socket: S
 
 /**
  * Writes the response to the bare socket after the responses to earlier requests, because responses keep the order of requests (RFC 9112,
- * section 9.3.2). Otherwise the sender of an earlier, stored record could read the error as its rejection. The response that is being sent is in an
- * internal property of Node, which Node's own error handler reads too. Tracking responses here would cost time on every valid request.
+ * section 9.3.2). Otherwise the sender of an earlier, stored record could read the error as its rejection. The response that is being sent
+ * is in an internal property of Node, which Node's own error handler reads too. Tracking responses here would cost time on every valid
+ * request.
  */
 function sendInOrder(socket: Duplex, apiError: ApiError): void {
   const response = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;

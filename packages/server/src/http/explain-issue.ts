@@ -5,7 +5,7 @@ import { PERSON_NAME_RULE } from '../people/person-name.ts';
 /**
  * Returns the code and the message of the issue for an Ajv error.
  * @param error must come from an Ajv instance with `verbose`, because the message needs `data` and `parentSchema`.
- * @param member the name by which the message refers to the place of the error.
+ * @param member the name of the faulty member, for the message.
  */
 export function explain(error: ErrorObject, member: string): { code: IssueCode; message: string } {
   const { keyword, params, data, parentSchema } = error;
@@ -66,9 +66,9 @@ export function explain(error: ErrorObject, member: string): { code: IssueCode; 
 }
 
 /** The issue for an unknown member. The message suggests the known member with the most similar name, if a name is similar enough. */
-export const unknownMember = (member: string, known: readonly string[]): { code: IssueCode; message: string } => ({
+export const unknownMember = (member: string, knownMembers: readonly string[]): { code: IssueCode; message: string } => ({
   code: 'unknown_member',
-  message: `${valueText(member)} is not a member of this object${didYouMean(member, known)}`,
+  message: `${valueText(member)} is not a member of this object${didYouMean(member, knownMembers)}`,
 });
 
 const FORMAT_REMEDIES: Record<string, string> = {
@@ -130,9 +130,9 @@ function countCodePoints(text: string): number {
 const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
 
 /** Suggests the known member with the most similar name; empty if no name is similar enough. */
-function didYouMean(member: string, known: readonly string[]): string {
+function didYouMean(member: string, knownMembers: readonly string[]): string {
   if (member.length > 64) return '';
-  const [nearest] = known
+  const [nearest] = knownMembers
     .map((name) => ({ name, distance: editDistance(member.toLowerCase(), name) }))
     .sort((left, right) => left.distance - right.distance);
   return nearest !== undefined && nearest.distance <= Math.max(2, member.length / 3) ? `; did you mean ${nearest.name}?` : '';

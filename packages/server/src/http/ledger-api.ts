@@ -141,10 +141,10 @@ function seqOf({ params }: FastifyRequest): number {
 
 /** Rejects unknown parameters. If a misspelled one were ignored, the response could contain another range than requested. */
 function rejectUnknownQuery({ query }: FastifyRequest, url: ReadEndpointPath): void {
-  const known = READ_ENDPOINTS[url].parameters.filter((each) => each.in === 'query').map(({ name }) => name);
-  const unknown = Object.keys(query as object).find((name) => !known.includes(name));
-  if (unknown !== undefined)
-    throw badQuery(unknown, `is unknown; this endpoint accepts ${known.join(' and ') || 'no query parameters'}`);
+  const knownNames = READ_ENDPOINTS[url].parameters.filter((each) => each.in === 'query').map(({ name }) => name);
+  const unknownName = Object.keys(query as object).find((name) => !knownNames.includes(name));
+  if (unknownName !== undefined)
+    throw badQuery(unknownName, `is unknown; this endpoint accepts ${knownNames.join(' and ') || 'no query parameters'}`);
 }
 
 /** A whole number from the query string; undefined if absent. */

@@ -11,8 +11,8 @@ import { hostCheck } from './request-host.ts';
 export type MetricsAccess = 'absent' | 'open' | { readonly token: string };
 
 /**
- * The access to /metrics on the main listener: none if the metrics have their own port, otherwise with the token if there is one. Without
- * a token, there is no access if other machines can reach the listener (`isPublic`). Otherwise access is open.
+ * Returns the access to /metrics on the main listener. There is none if the metrics have their own port. If there is a token, it is
+ * required. Without a token, access is open, but only if no other machine can reach the listener (`isPublic`).
  */
 export function metricsAccess(settings: {
   port: number | undefined;

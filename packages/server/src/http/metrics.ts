@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { sharedResult } from './shared-result.ts';
 
 /** The maximum age of the text of /metrics, in milliseconds. */
-const RENDER_MS = 1000;
+const TEXT_AGE_MS_MAX = 1000;
 
 /** The sources of the gauges. */
 export interface MetricSources {
@@ -77,7 +77,7 @@ export class Metrics {
    * @param sources are read while the metrics are rendered.
    * @param renderMs the maximum age of the text, in milliseconds.
    */
-  constructor(sources: MetricSources, renderMs = RENDER_MS) {
+  constructor(sources: MetricSources, renderMs = TEXT_AGE_MS_MAX) {
     this.render = sharedResult(renderMs, () => this.registry.metrics());
     collectDefaultMetrics({ register: this.registry });
     this.#gauge('countersign_queue_bytes', 'Bytes that wait for their commit.', sources.queuedBytes);
@@ -147,7 +147,7 @@ export class Metrics {
     );
   }
 
-  #brokenSeals(read: MetricSources['brokenSeals']): void {
+  #brokenSeals(readCounts: MetricSources['brokenSeals']): void {
     new Counter({
       name: 'countersign_broken_seals_total',
       help: 'Reads of rows that were changed outside the server, by table.',
@@ -155,31 +155,31 @@ export class Metrics {
       registers: [this.registry],
       collect() {
         this.reset();
-        for (const [table, count] of read()) this.inc({ table }, count);
+        for (const [table, count] of readCounts()) this.inc({ table }, count);
       },
     });
   }
 
   /** A counter whose total is stored elsewhere. */
-  #counter(name: string, help: string, read: () => number): void {
+  #counter(name: string, help: string, readValue: () => number): void {
     new Counter({
       name,
       help,
       registers: [this.registry],
       collect() {
         this.reset();
-        this.inc(read());
+        this.inc(readValue());
       },
     });
   }
 
-  #gauge(name: string, help: string, read: () => number): void {
+  #gauge(name: string, help: string, readValue: () => number): void {
     new Gauge({
       name,
       help,
       registers: [this.registry],
       collect() {
-        this.set(read());
+        this.set(readValue());
       },
     });
   }

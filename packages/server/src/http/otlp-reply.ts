@@ -56,7 +56,7 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
   internal_error: "The service failed. Nothing was stored. The server's log has the reason under the ID in X-Request-Id.",
 };
 
-/** The message of an error, for the log of the sender: all issues with their places, or the sentence for the code. */
+/** The message of an error, for the log of the sender: all issues with their paths, or the sentence for the code. */
 function messageOf({ code, issues }: ApiError): string {
   const messages = issues.map(({ path, message }) => (path === '' || message.startsWith(path) ? message : `${path}: ${message}`));
   return messages.length > 0 ? messages.join('; ') : (MESSAGES[code] ?? code.replaceAll('_', ' '));

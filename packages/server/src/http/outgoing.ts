@@ -46,7 +46,7 @@ export class OutgoingResponse implements ResponseMemory {
   readonly #admission: Admission;
   readonly #reply: FastifyReply;
   readonly #tenantId: string;
-  #reserved = 0;
+  #reservedBytes = 0;
   #isWatched = false;
 
   constructor(admission: Admission, reply: FastifyReply, tenantId: string) {
@@ -91,7 +91,7 @@ export class OutgoingResponse implements ResponseMemory {
       const [first, second] = [await reading.next(), await reading.next()];
       const page = first.done === true ? '' : first.value;
       if (second.done === true) return this.send(page);
-      if (!this.#isGone()) this.#setReserved(Math.max(PAGES_BYTES, this.#reserved));
+      if (!this.#isGone()) this.#setReserved(Math.max(PAGES_BYTES, this.#reservedBytes));
       return this.#reply.send(Readable.from(allChunks([page, second.value], reading), { objectMode: false }));
     } catch (error) {
       await reading.return?.();
@@ -105,15 +105,15 @@ export class OutgoingResponse implements ResponseMemory {
   }
 
   #setReserved(bytes: number): void {
-    const counted = bytes < COUNTED_BYTES_MIN ? 0 : bytes;
-    if (counted > this.#reserved) {
+    const countedBytes = bytes < COUNTED_BYTES_MIN ? 0 : bytes;
+    if (countedBytes > this.#reservedBytes) {
       // The old reservation is released first. If it was the tenant's only one, the new reservation may then have any size
       // (Admission.enter), so a tenant's only response can grow.
       this.#release();
-      this.#admission.enter(this.#tenantId, counted);
-    } else if (counted < this.#reserved) this.#admission.leave(this.#tenantId, this.#reserved - counted);
-    this.#reserved = counted;
-    if (counted > 0) this.#watch();
+      this.#admission.enter(this.#tenantId, countedBytes);
+    } else if (countedBytes < this.#reservedBytes) this.#admission.leave(this.#tenantId, this.#reservedBytes - countedBytes);
+    this.#reservedBytes = countedBytes;
+    if (countedBytes > 0) this.#watch();
   }
 
   #watch(): void {
@@ -134,8 +134,8 @@ export class OutgoingResponse implements ResponseMemory {
   }
 
   #release(): void {
-    if (this.#reserved > 0) this.#admission.leave(this.#tenantId, this.#reserved);
-    this.#reserved = 0;
+    if (this.#reservedBytes > 0) this.#admission.leave(this.#tenantId, this.#reservedBytes);
+    this.#reservedBytes = 0;
   }
 }
 

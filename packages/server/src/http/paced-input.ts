@@ -159,11 +159,11 @@ class PacedInput {
     const end = this.#waiting.length > 0 || this.#startableRequests === 0 ? 0 : endOfHeads(bytes, this.#startableRequests);
     if (end > 0) this.#parse(end < bytes.length ? bytes.subarray(0, end) : bytes);
     if (end === bytes.length || !this.#isOpen) return;
-    const rest = Buffer.allocUnsafeSlow(bytes.length - end); // The buffer is reused by the next read.
-    bytes.copy(rest, 0, end);
-    this.#waiting.push(rest);
+    const remainder = Buffer.allocUnsafeSlow(bytes.length - end); // The buffer is reused by the next read.
+    bytes.copy(remainder, 0, end);
+    this.#waiting.push(remainder);
     this.#socket.pause();
-    this.#waitingBytes.add(this, rest.byteLength);
+    this.#waitingBytes.add(this, remainder.byteLength);
     this.#scheduleNext();
   }
 
@@ -217,7 +217,7 @@ class Turns {
 /** The index after the first `count` occurrences of END_OF_HEAD, or the length of the bytes if they contain fewer. */
 function endOfHeads(bytes: Buffer, count: number): number {
   let end = 0;
-  for (let found = 0; found < count; found += 1) {
+  for (let headCount = 0; headCount < count; headCount += 1) {
     const at = bytes.indexOf(END_OF_HEAD, end);
     if (at === -1) return bytes.length;
     end = at + END_OF_HEAD.length;

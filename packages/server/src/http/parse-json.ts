@@ -28,11 +28,11 @@ export function parseJson(document: Buffer, bounds: JsonBounds): { text: string;
 function checkBounds(document: Buffer, bounds: JsonBounds): void {
   const exceeded = exceededBound(document, bounds, SEED);
   if (exceeded === undefined) return;
-  const what = exceeded === 'valuesMax' ? 'JSON values' : 'different member names';
+  const limitedItems = exceeded === 'valuesMax' ? 'JSON values' : 'different member names';
   throw validationFailed({
     path: '',
     code: exceeded === 'valuesMax' ? 'too_many_values' : 'too_many_names',
-    message: `the body has more than ${bounds[exceeded]} ${what}; send less at once, or long data as a string`,
+    message: `the body has more than ${bounds[exceeded]} ${limitedItems}; send less at once, or long data as a string`,
   });
 }
 

@@ -1,8 +1,8 @@
 import { LABEL_LENGTH_MAX } from '@countersign/core/contract/scalars';
 
 /**
- * An email address anywhere in a text, also with the ideographic full stop of IDNA (RFC 3490, section 3.1). One character before the @ is
- * enough; with more, a long text would take quadratic time.
+ * An email address anywhere in a text, also with the ideographic full stop of IDNA (RFC 3490, section 3.1). The expression
+ * matches only one character before the @, because matching more would take quadratic time on a long text.
  */
 const CONTAINS_EMAIL = /[^\s@<>]@[^\s@<>]+[.\u3002][^\s@<>]/;
 /** A telephone number: a +, six or more digits of any script, and optionally an extension or parameters (RFC 3966, section 3). */

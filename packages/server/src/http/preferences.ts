@@ -10,6 +10,6 @@ const QUOTED = /"(?:[^"\\]|\\.)+"/g;
  */
 export function isPreferred(preference: string, prefer: string | undefined): boolean {
   if (prefer === undefined) return false;
-  const bare = prefer.replace(QUOTED, 'quoted').replaceAll('""', '').toLowerCase();
-  return bare.split(',').some((each) => each.split(';', 1)[0]!.trim().replace(/\s*=$/, '') === preference);
+  const unquoted = prefer.replace(QUOTED, 'quoted').replaceAll('""', '').toLowerCase();
+  return unquoted.split(',').some((each) => each.split(';', 1)[0]!.trim().replace(/\s*=$/, '') === preference);
 }

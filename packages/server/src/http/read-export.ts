@@ -87,8 +87,8 @@ const RECORD_LISTS: Readonly<Record<Signal, string>> = {
 function missingList(signal: Signal, body: unknown): { missing?: string } {
   const members = Object.keys(body as object);
   if (members.length === 0 || members.includes(RECORD_LISTS[signal])) return {};
-  const other = (Object.keys(RECORD_LISTS) as Signal[]).find((each) => members.includes(RECORD_LISTS[each]));
-  const remedy = other === undefined ? '' : ` Send ${RECORD_LISTS[other]} to ${OTLP_OPERATIONS[other].path}.`;
+  const otherSignal = (Object.keys(RECORD_LISTS) as Signal[]).find((each) => members.includes(RECORD_LISTS[each]));
+  const remedy = otherSignal === undefined ? '' : ` Send ${RECORD_LISTS[otherSignal]} to ${OTLP_OPERATIONS[otherSignal].path}.`;
   return { missing: `The body has no ${RECORD_LISTS[signal]}, so nothing was stored.${remedy}` };
 }
 
@@ -98,8 +98,8 @@ function readOrReject<T>(read: () => T): T {
     return read();
   } catch (error) {
     if (error instanceof MalformedExportError) {
-      const at = error.place.startsWith('byte') ? ` (${error.place})` : '';
-      throw notOtlp(error.message + at, error.place.startsWith('/') ? error.place : '');
+      const position = error.place.startsWith('byte') ? ` (${error.place})` : '';
+      throw notOtlp(error.message + position, error.place.startsWith('/') ? error.place : '');
     }
     throw error;
   }

@@ -4,7 +4,7 @@ import type { EarlyRejection } from './error-reply.ts';
 /** The counts are logged at most once per period, with one line for each code. */
 const PERIOD_MS = 1_000;
 
-/** The rejections with one code since the last line. */
+/** The rejections with one code since the counts were last logged. */
 interface RejectionCount {
   count: number;
   status: number;
@@ -17,7 +17,8 @@ interface RejectionCount {
 
 /**
  * Logs each response: one with status 500 at level warn, all others at level debug. Rejections with other statuses are also counted by
- * code. The counts are logged once a second at level info or warn, so that thousands of bad requests per second do not fill the disk.
+ * code. The counts are logged at most once a second, at level info or warn, so that thousands of bad requests per second do not fill the
+ * disk.
  */
 export class ResponseLog {
   readonly #log: FastifyBaseLogger;
@@ -52,9 +53,9 @@ export class ResponseLog {
   }
 
   #count(code: string, first: Omit<RejectionCount, 'count'>): void {
-    const counted = this.#counted.get(code);
-    if (counted === undefined) this.#counted.set(code, { count: 1, ...first });
-    else counted.count += 1;
+    const rejectionCount = this.#counted.get(code);
+    if (rejectionCount === undefined) this.#counted.set(code, { count: 1, ...first });
+    else rejectionCount.count += 1;
     this.#timer ??= setTimeout(() => this.flush(), PERIOD_MS).unref();
   }
 

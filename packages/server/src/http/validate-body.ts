@@ -179,18 +179,18 @@ const CONTENT_KEYWORDS = new Set(['items', 'properties', 'required', 'additional
 function issueOf(error: ErrorObject, at: Steps): Issue {
   const steps = [...at, ...error.instancePath.split('/').slice(1).map(unescapeStep)];
   const { missingProperty: member } = error.params as { missingProperty?: string };
-  const place = member === undefined ? steps : [...steps, member];
-  return issueAt(place, explain(error, memberName(place)));
+  const issueSteps = member === undefined ? steps : [...steps, member];
+  return issueAt(issueSteps, explain(error, memberName(issueSteps)));
 }
 
 /** The name of a place in messages: `kind`, `spans[3]`, or `the body`. */
-function memberName(place: Steps): string {
-  const last = place.at(-1);
-  return typeof last === 'number' ? `${place.at(-2)}[${last}]` : (last ?? 'the body');
+function memberName(steps: Steps): string {
+  const last = steps.at(-1);
+  return typeof last === 'number' ? `${steps.at(-2)}[${last}]` : (last ?? 'the body');
 }
 
-const issueAt = (place: Steps, { code, message }: { code: IssueCode; message: string }): Issue => ({
-  path: jsonPointer(place).toWellFormed(),
+const issueAt = (steps: Steps, { code, message }: { code: IssueCode; message: string }): Issue => ({
+  path: jsonPointer(steps).toWellFormed(),
   code,
   message: message.toWellFormed(),
 });

@@ -47,8 +47,9 @@ export interface LogRows<Row> {
 const ROWS_BETWEEN_READS = 64;
 
 /**
- * Verifies a log in the database: each row, the head, the stored tree, every stored checkpoint, and the heads in `keptHeads`. It checks the rows
- * that existed at the start, and stops at the first row with a fault. It keeps no transaction open, so it can run while the server is busy.
+ * Verifies a log in the database: each row, the head, the stored tree, every stored checkpoint, and the heads in `keptHeads`. It checks the
+ * rows that existed at the start, and stops at the first row with a fault. It keeps no transaction open, so it can run while the server is
+ * busy.
  */
 export async function walkLog<Row extends { seq: number }>(
   pool: Pool,

@@ -5,7 +5,7 @@ import type { Attributes, SpanRecord, Value } from '../records.ts';
 /** The kind of a step. */
 export type SpanKind = Span['kind'];
 
-/** The fields of a step or of its trace that rules map. */
+/** The fields of a step or of its trace to which rules map attributes. */
 export type Field =
   | 'name'
   | 'model'

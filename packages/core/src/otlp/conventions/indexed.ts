@@ -51,14 +51,14 @@ export function items(tree: Tree | Value | undefined): Tree[] {
 
 /** The subtree at a path; undefined if there is none. */
 export function branch(tree: Tree, ...path: string[]): Tree | undefined {
-  let at: Tree | Value | undefined = tree;
-  for (const segment of path) at = at instanceof Map ? at.get(segment) : undefined;
-  return at instanceof Map ? at : undefined;
+  let node: Tree | Value | undefined = tree;
+  for (const segment of path) node = node instanceof Map ? node.get(segment) : undefined;
+  return node instanceof Map ? node : undefined;
 }
 
 /** The value at a path; undefined if there is none, or if there is a subtree. */
 export function leaf(tree: Tree | undefined, ...path: string[]): Value | undefined {
-  let at: Tree | Value | undefined = tree;
-  for (const segment of path) at = at instanceof Map ? at.get(segment) : undefined;
-  return at instanceof Map ? undefined : at;
+  let node: Tree | Value | undefined = tree;
+  for (const segment of path) node = node instanceof Map ? node.get(segment) : undefined;
+  return node instanceof Map ? undefined : node;
 }

@@ -65,11 +65,12 @@ function messagesOfMessage(message: Members, fallback: Message['role']): Message
   const parts = message.parts ?? message.content ?? [];
   if (!Array.isArray(parts)) return [plainMessage(message, fallback)];
   const role = roleOf(message.role, fallback);
-  const named: Pick<Message, 'role' | 'name'> =
+  const roleAndName: Pick<Message, 'role' | 'name'> =
     typeof message.name === 'string' && message.name !== '' ? { role, name: message.name } : { role };
-  const [only] = parts;
+  const [onlyPart] = parts;
   // Most messages have one part, which is text.
-  if (parts.length === 1 && isObject(only) && only.type === 'text') return [Object.assign(named, { content: textOfPart(only) })];
+  if (parts.length === 1 && isObject(onlyPart) && onlyPart.type === 'text')
+    return [Object.assign(roleAndName, { content: textOfPart(onlyPart) })];
   const content: Value[] = [];
   const calls: Value[] = [];
   const results: Message[] = [];
@@ -83,7 +84,7 @@ function messagesOfMessage(message: Members, fallback: Message['role']): Message
     else content.push(part);
   }
   if (content.length === 0 && calls.length === 0) return results;
-  return [{ ...named, ...contentOf(content), ...(calls.length > 0 ? { tool_calls: calls } : {}) }, ...results];
+  return [{ ...roleAndName, ...contentOf(content), ...(calls.length > 0 ? { tool_calls: calls } : {}) }, ...results];
 }
 
 const textOfPart = (part: Members): string => textOf(part.content ?? part.text ?? '');

@@ -5,14 +5,14 @@ const SPEC =
 
 const KIND = 'traceloop.span.kind';
 const KINDS: Readonly<Record<string, SpanKind>> = { agent: 'agent', workflow: 'agent', tool: 'tool', task: 'other' };
-const REQUEST = 'llm.request.type';
+const REQUEST_TYPE = 'llm.request.type';
 
 /** OpenLLMetry, the conventions of Traceloop. */
 export const openLlmetry: Convention = {
   kindOf({ attributes }): KindMatch | undefined {
     const kind = attributes.get(KIND);
     if (typeof kind === 'string' && Object.hasOwn(KINDS, kind)) return { kind: KINDS[kind]! };
-    const request = attributes.get(REQUEST);
+    const request = attributes.get(REQUEST_TYPE);
     if (request === 'chat' || request === 'completion') return { kind: 'llm' };
     if (request === 'embedding') return { kind: 'other', isEmbedding: true };
     return request === 'rerank' ? { kind: 'retrieval' } : undefined;

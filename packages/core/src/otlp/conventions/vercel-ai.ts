@@ -57,11 +57,17 @@ function messagesOf(message: Value): Message[] {
   if (!isObject(message) || !Array.isArray(message.content)) return [plainMessage(message, 'user')];
   const calls = message.content.filter((part) => isObject(part) && part.type === 'tool-call').map(callOf);
   const results = message.content.filter((part) => isObject(part) && part.type === 'tool-result').map(resultOf);
-  const rest = message.content.filter((part) => !isObject(part) || (part.type !== 'tool-call' && part.type !== 'tool-result'));
-  const [only] = rest;
-  const content = rest.length === 1 && isObject(only) && typeof only.text === 'string' ? only.text : rest;
-  if (rest.length === 0 && calls.length === 0) return results;
-  return [plainMessage({ ...message, content: rest.length === 0 ? null : content, tool_calls: calls }, 'user'), ...results];
+  const contentParts = message.content.filter(
+    (part) => !isObject(part) || (part.type !== 'tool-call' && part.type !== 'tool-result'),
+  );
+  const [onlyPart] = contentParts;
+  const content =
+    contentParts.length === 1 && isObject(onlyPart) && typeof onlyPart.text === 'string' ? onlyPart.text : contentParts;
+  if (contentParts.length === 0 && calls.length === 0) return results;
+  return [
+    plainMessage({ ...message, content: contentParts.length === 0 ? null : content, tool_calls: calls }, 'user'),
+    ...results,
+  ];
 }
 
 function callOf(part: Value): Value {
