@@ -32,7 +32,7 @@ const COMPRESSED_BYTES_MIN = 600;
  * Writes a `.br` and a `.gz` copy next to each script, style sheet, HTML file and SVG image of at least COMPRESSED_BYTES_MIN bytes. The
  * server sends these copies, so no request waits for compression.
  */
-function compressed(): Plugin {
+function compressedCopies(): Plugin {
   let folder = '';
   return {
     name: 'countersign:compressed',
@@ -53,7 +53,7 @@ function compressed(): Plugin {
 }
 
 export default defineConfig({
-  plugins: [react(), portalRoutes(), compressed()],
+  plugins: [react(), portalRoutes(), compressedCopies()],
   worker: { format: 'es' },
   build: {
     target: 'es2024',

@@ -28,11 +28,11 @@ setSignedOutHandler((problem) => {
 
 const runWhenIdle = (act: () => void) => ('requestIdleCallback' in window ? requestIdleCallback(act) : setTimeout(act, 1_000));
 /** Whether the person asked the browser to save data. Firefox and Safari do not report this. */
-const savesData = (navigator as { connection?: { saveData?: boolean } }).connection?.saveData === true;
+const isDataSaverOn = (navigator as { connection?: { saveData?: boolean } }).connection?.saveData === true;
 // Preloads all pages when the first one is shown and the browser is idle, unless the browser's data saver is on.
 const stopWaiting = router.subscribe('onRendered', () => {
   stopWaiting();
-  if (!savesData) runWhenIdle(() => void preloadPages());
+  if (!isDataSaverOn) runWhenIdle(() => void preloadPages());
 });
 
 setDisplayedPersonReader(() => queryClient.getQueryData(sessionQuery.queryKey)?.person.id);

@@ -9,7 +9,7 @@ import { PersonFrame, WorkspaceFrame } from './shell/workspace-frame.tsx';
 import { Toasts } from './toasts/toasts.tsx';
 
 /** Returns only the search parameters that are strings. The filters of lists expect strings. */
-const stringParameters = (search: Record<string, unknown>): Record<string, string> =>
+const pickStringParameters = (search: Record<string, unknown>): Record<string, string> =>
   Object.fromEntries(Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 
 const root = createRootRoute({
@@ -33,7 +33,7 @@ const home = createRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: stringParameters,
+  validateSearch: pickStringParameters,
   component: lazyPage(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
 });
 const link = createRoute({
@@ -58,96 +58,96 @@ const workspace = createRoute({
 
 /**
  * A page of a workspace. Its code loads on the first visit, or earlier if preloadPages loads it. The page of another workspace or record
- * starts anew, so that it shows no input, result or previous data of the page before it.
+ * is mounted anew, so that it shows no input, result or data of the previous page.
  */
-const page = <const P extends string>(path: P, component: ReturnType<typeof lazyPage>) =>
+const createPage = <const P extends string>(path: P, component: ReturnType<typeof lazyPage>) =>
   createRoute({
     getParentRoute: () => workspace,
     path,
-    validateSearch: stringParameters,
+    validateSearch: pickStringParameters,
     remountDeps: ({ params }) => params,
     component,
     pendingComponent: PageSkeleton,
   });
 
 const pages = [
-  page(
+  createPage(
     '/',
     lazyPage(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
   ),
-  page(
+  createPage(
     'agents',
     lazyPage(() => import('./pages/agents/agents-page.tsx'), 'AgentsPage'),
   ),
-  page(
+  createPage(
     'agents/$agent',
     lazyPage(() => import('./pages/agents/agent-page.tsx'), 'AgentPage'),
   ),
-  page(
+  createPage(
     'runs',
     lazyPage(() => import('./pages/runs/runs-page.tsx'), 'RunsPage'),
   ),
-  page(
+  createPage(
     'runs/traces/$trace',
     lazyPage(() => import('./pages/runs/trace-page.tsx'), 'TracePage'),
   ),
-  page(
+  createPage(
     'runs/events/$submission/$ordinal',
     lazyPage(() => import('./pages/runs/event-page.tsx'), 'EventPage'),
   ),
-  page(
+  createPage(
     'evaluations',
     lazyPage(() => import('./pages/evaluations/evaluations-page.tsx'), 'EvaluationsPage'),
   ),
-  page(
+  createPage(
     'evaluations/$evaluation',
     lazyPage(() => import('./pages/evaluations/evaluation-page.tsx'), 'EvaluationPage'),
   ),
-  page(
+  createPage(
     'decisions',
     lazyPage(() => import('./pages/decisions/decisions-page.tsx'), 'DecisionsPage'),
   ),
-  page(
+  createPage(
     'decisions/$decision',
     lazyPage(() => import('./pages/decisions/decision-page.tsx'), 'DecisionPage'),
   ),
-  page(
+  createPage(
     'ledger',
     lazyPage(() => import('./pages/ledger/ledger-page.tsx'), 'LedgerPage'),
   ),
-  page(
+  createPage(
     'ledger/$seq',
     lazyPage(() => import('./pages/ledger/entry-page.tsx'), 'EntryPage'),
   ),
-  page(
+  createPage(
     'approvals',
     lazyPage(() => import('./pages/approvals/approvals-page.tsx'), 'ApprovalsPage'),
   ),
-  page(
+  createPage(
     'approvals/$evaluation',
     lazyPage(() => import('./pages/approvals/approval-page.tsx'), 'ApprovalPage'),
   ),
-  page(
+  createPage(
     'incidents',
     lazyPage(() => import('./pages/incidents/incidents-page.tsx'), 'IncidentsPage'),
   ),
-  page(
+  createPage(
     'incidents/$incident',
     lazyPage(() => import('./pages/incidents/incident-page.tsx'), 'IncidentPage'),
   ),
-  page(
+  createPage(
     'keys',
     lazyPage(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
   ),
-  page(
+  createPage(
     'members',
     lazyPage(() => import('./pages/members/members-page.tsx'), 'MembersPage'),
   ),
-  page(
+  createPage(
     'signing',
     lazyPage(() => import('./pages/signing/signing-page.tsx'), 'SigningPage'),
   ),
-  page(
+  createPage(
     'settings',
     lazyPage(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
   ),

@@ -81,7 +81,7 @@ async function waitForTransitions(page: Page): Promise<void> {
 }
 
 /** The serious and critical violations that axe-core finds on the page, one text for each element. */
-async function violations(page: Page, rules: Rules = 'all'): Promise<string[]> {
+async function findViolations(page: Page, rules: Rules = 'all'): Promise<string[]> {
   await waitForTransitions(page);
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
   const runOnly = rules === 'all' ? {} : { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } };
@@ -105,10 +105,10 @@ test('every page for a signed-in person fits on a phone, follows the content sec
     await page.emulateMedia({ colorScheme: 'light' });
     await page.goto(path.startsWith('/') ? path : `/w/${workspace.id}/${path}`);
     await waitUntilLoaded(page);
-    const light = await violations(page);
+    const light = await findViolations(page);
     await page.emulateMedia({ colorScheme: 'dark' });
     await expect.poll(() => page.locator('html').getAttribute('data-mantine-color-scheme')).toBe('dark');
-    const dark = await violations(page, 'colors');
+    const dark = await findViolations(page, 'colors');
     await page.setViewportSize(PHONE);
     const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
     if (width > PHONE.width) found.push(`${name}: ${width} pixels wide on a phone`);
@@ -128,13 +128,13 @@ describe.each(['light', 'dark'] as const)('axe-core finds no serious violation i
     const { page } = await workspace.visit('admin', 'keys', { colorScheme, width: 390 });
     await waitUntilLoaded(page);
     await page.getByRole('button', { name: 'Open the menu' }).click();
-    expect(await violations(page)).toEqual([]);
+    expect(await findViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Close the menu' }).click();
     await page.getByRole('button', { name: 'Mint key', exact: true }).click();
     await page.getByRole('dialog').waitFor();
     await page.getByRole('button', { name: 'Mint', exact: true }).click();
     await page.getByText(/Must not be empty/).waitFor();
-    expect(await violations(page)).toEqual([]);
+    expect(await findViolations(page)).toEqual([]);
     // A laptop window at 200 % zoom: the page frame must not cover the dialog.
     await page.setViewportSize({ width: 640, height: 400 });
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
@@ -148,19 +148,19 @@ describe.each(['light', 'dark'] as const)('axe-core finds no serious violation i
       .first()
       .click();
     await page.getByRole('menuitem', { name: 'Revoke' }).waitFor();
-    expect(await violations(page, 'colors')).toEqual([]);
+    expect(await findViolations(page, 'colors')).toEqual([]);
   });
 
   test('on the sign-in page', async () => {
     const { page } = await openWindow({ baseURL: workspace.server.url, colorScheme });
     await page.goto('/sign-in');
     await waitUntilLoaded(page);
-    expect(await violations(page)).toEqual([]);
+    expect(await findViolations(page)).toEqual([]);
   });
 });
 
 /** The names of the page's animations that take more than a millisecond. */
-const longAnimations = (page: Page): Promise<string[]> =>
+const findLongAnimations = (page: Page): Promise<string[]> =>
   page.evaluate(`document.getAnimations()
     .filter(({ effect }) => effect.getComputedTiming().activeDuration > 1)
     .map((animation) => animation.animationName ?? animation.transitionProperty)`);
@@ -170,12 +170,12 @@ test('with reduced motion, the loading screen and the placeholders of a list and
   await page.route('**/assets/index-*.js', () => undefined);
   await page.goto(`/w/${workspace.id}/`, { waitUntil: 'commit' });
   await page.locator('.loading-screen').waitFor();
-  expect(await longAnimations(page)).toEqual([]);
+  expect(await findLongAnimations(page)).toEqual([]);
   await page.unroute('**/assets/index-*.js');
   await page.route('**/api/portal/workspaces/*/**', () => undefined);
   for (const path of ['agents', pages.agent]) {
     await page.goto(`/w/${workspace.id}/${path}`);
     await page.getByRole('status', { name: 'Loading' }).first().waitFor();
-    expect(await longAnimations(page), path).toEqual([]);
+    expect(await findLongAnimations(page), path).toEqual([]);
   }
 });

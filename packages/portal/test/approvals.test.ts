@@ -149,7 +149,7 @@ test('the page of an agent links to the list of all its approvals, which include
   expect(pageErrors).toEqual([]);
 });
 
-test('the page of an evaluation that was approved before any promotion check names no requester', async () => {
+test('the page of an approval names no requester if the evaluation was approved before any promotion check', async () => {
   const workspace = await newWorkspace();
   await createHighRiskAgent(workspace, 'support-bot');
   const [evaluation] = await workspace.server.database.sql<{ id: string }>(

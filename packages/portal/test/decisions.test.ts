@@ -13,7 +13,7 @@ const READ_MUTATION_RESULTS = `(() => {
   return JSON.stringify(mutations.map(({ state }) => state.data ?? null));
 })()`;
 
-test('the page of a decision verifies the hash, attestation, evidence and (with the key) HMAC, and rejects an altered copy', async () => {
+test('the page of a decision verifies the hash, attestation, evidence and, with the key, HMAC, and rejects an altered copy', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   const decision = await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -78,7 +78,7 @@ test('the page of a decision reports a column that was altered in the database',
   await page.getByText('The column allowed is true, but the hashed text says false.', { exact: false }).waitFor();
 });
 
-test('a decision is verified with the current keys, even if an earlier page had other keys', async () => {
+test('a decision is verified with the current keys, even if an earlier page loaded other keys', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   for (const _each of [1, 2]) await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });

@@ -130,14 +130,14 @@ test('the page of an evaluation shows its reported cases, time, suite, failures,
   const { page, pageErrors } = await workspace.visit('viewer', `evaluations/${id}`);
   await page.getByRole('heading', { name: 'nightly', level: 1 }).waitFor();
   const fact = (name: string) => page.locator('dl > div', { has: page.getByText(name, { exact: true }) }).locator('dd');
-  const shown = {
+  const expectedFacts = {
     Cases: '37 of 42 passed, 2 failed, 1 errored, 2 skipped (not counted)',
     Completeness: 'partial',
     Suite: 'safety 2026.4',
     'Highest severity': '3',
     'Blocking failures': 'refuses to reveal card numbers',
   };
-  for (const [name, text] of Object.entries(shown)) expect([name, await fact(name).innerText()]).toEqual([name, text]);
+  for (const [name, text] of Object.entries(expectedFacts)) expect([name, await fact(name).innerText()]).toEqual([name, text]);
   expect(await fact('Evaluated').locator('time').getAttribute('datetime')).toBe('2026-01-02T03:04:05.000Z');
   expect(await page.getByRole('link', { name: 'https://ci.example.com/runs/7' }).getAttribute('rel')).toBe('noopener noreferrer');
   await page.getByRole('button', { name: "Copy the artifact's digest" }).click();

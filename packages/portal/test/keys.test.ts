@@ -12,8 +12,8 @@ async function runInShell(line: string): Promise<{ ok?: boolean; error?: string 
   return JSON.parse(stdout);
 }
 
-const shownKey = (page: Page) => page.getByRole('group', { name: 'key', exact: true }).innerText();
-const shownLine = (page: Page) => page.getByRole('group', { name: 'curl command' }).innerText();
+const readKey = (page: Page) => page.getByRole('group', { name: 'key', exact: true }).innerText();
+const readCommand = (page: Page) => page.getByRole('group', { name: 'curl command' }).innerText();
 
 /** Chooses an action from the menu of the key ci-deploy. */
 async function chooseAction(page: Page, name: string): Promise<void> {
@@ -33,7 +33,7 @@ test('the new secret of a rotated key is shown before the lists are loaded again
   await chooseAction(page, 'Rotate');
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
   await page.getByText('The old secret no longer works.').waitFor();
-  expect(await shownKey(page)).toMatch(/^aa_live_/);
+  expect(await readKey(page)).toMatch(/^aa_live_/);
 });
 
 test('the form for scopes does not restore a scope that another admin has removed meanwhile', async () => {
@@ -67,11 +67,11 @@ test('an admin mints and rotates a key, changes its scopes and revokes it, with 
   await page.getByLabel('Expires').fill('2999-01-01T00:00');
   await page.getByRole('button', { name: 'Mint', exact: true }).click();
 
-  const first = await shownKey(page);
+  const first = await readKey(page);
   expect(first).toMatch(/^aa_live_[0-9a-f]{12}/);
   await page.getByRole('button', { name: 'Copy key' }).click();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(first);
-  const line = await shownLine(page);
+  const line = await readCommand(page);
   expect(await runInShell(line)).toMatchObject({ ok: true });
   await page.getByRole('button', { name: 'I have copied it' }).click();
   expect(await page.getByText(first).count()).toBe(0);
@@ -79,10 +79,10 @@ test('an admin mints and rotates a key, changes its scopes and revokes it, with 
   await chooseAction(page, 'Rotate');
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
   await page.getByText('The old secret no longer works.').waitFor();
-  const second = await shownKey(page);
+  const second = await readKey(page);
   expect(second).not.toBe(first);
   expect(await runInShell(line)).toMatchObject({ error: 'unauthorized' });
-  const secondLine = await shownLine(page);
+  const secondLine = await readCommand(page);
   expect(await runInShell(secondLine)).toMatchObject({ ok: true });
   await page.getByRole('button', { name: 'I have copied it' }).click();
 

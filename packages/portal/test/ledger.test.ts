@@ -48,7 +48,7 @@ test('the page of an entry reports altered columns and a deleted next entry', as
   expect(await page.getByText('Last entry, no next entry yet').count()).toBe(0);
 });
 
-test('the browser verifies with the current keys of the server, even if its cache has older keys', async () => {
+test('the browser verifies with the current keys of the server, even if the cache of the browser has older keys', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci', action: 'agent.promoted' });
   const { page } = await workspace.visit('viewer', 'ledger');

@@ -70,7 +70,7 @@ test('after leaving a workspace, a person sees their other workspace and a messa
   expect(pageErrors).toEqual([]);
 });
 
-test('leaving the only workspace ends the session, and the dialog says so', async () => {
+test('leaving the only workspace ends the session, and the dialog warns about this', async () => {
   const workspace = await newWorkspace();
   await createPerson(workspace.server, { [workspace.id]: 'admin' });
   const { page, email, pageErrors } = await workspace.visit('admin', 'members');

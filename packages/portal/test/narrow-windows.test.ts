@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 
 /** The tables that are wider than their panel, each with both widths. */
-const cutTables = (page: Page): Promise<string[]> =>
+const findCutOffTables = (page: Page): Promise<string[]> =>
   page.evaluate(`Array.from(document.querySelectorAll('main table[aria-label]'))
     .filter((table) => table.scrollWidth > table.parentElement.clientWidth)
     .map((table) => table.getAttribute('aria-label') + ': ' + table.scrollWidth + ' of ' + table.parentElement.clientWidth)`);
@@ -49,7 +49,7 @@ test.each(['', 'agents', 'runs', 'evaluations', 'approvals', 'decisions', 'ledge
     await page.getByRole('cell').first().waitFor();
     for (const width of [1280, 1200, 1100, 1024, 1001, 900, 768]) {
       await page.setViewportSize({ width, height: 860 });
-      expect(await cutTables(page), `at ${width} pixels`).toEqual([]);
+      expect(await findCutOffTables(page), `at ${width} pixels`).toEqual([]);
     }
   },
 );

@@ -10,8 +10,8 @@ test.each([
   // The day 47 hours ago can be the day before yesterday, so the text is not "yesterday".
   [-47 * 3600, '1 day ago'],
   [54 * 86_400, 'in 1 mo.'],
-])('shows the offset of %i seconds from now as %j, without rounding up to the next unit', (seconds, shown) => {
-  expect(formatRelativeTime(new Date(seconds * 1000).toISOString(), 0)).toBe(shown);
+])('shows the offset of %i seconds from now as %j, without rounding up to the next unit', (seconds, text) => {
+  expect(formatRelativeTime(new Date(seconds * 1000).toISOString(), 0)).toBe(text);
 });
 
 test.each([
@@ -23,7 +23,7 @@ test.each([
   [79.999, '79.999 %'],
   [79.99999, '79.9999 %'],
   [null, '–'],
-])('shows a pass rate of %j as %j, rounded down', (rate, shown) => expect(formatPercent(rate)).toBe(shown));
+])('shows a pass rate of %j as %j, rounded down', (rate, text) => expect(formatPercent(rate)).toBe(text));
 
 test.each([
   [999.4, '999 ms'],
@@ -36,7 +36,7 @@ test.each([
   [3_599_600, '1 h 0 min'],
   [7_199_999, '2 h 0 min'],
   [7_850_000, '2 h 11 min'],
-])('shows %j milliseconds as %j, never with 60 seconds or 60 minutes', (ms, shown) => expect(formatDuration(ms)).toBe(shown));
+])('shows %j milliseconds as %j, never with 60 seconds or 60 minutes', (ms, text) => expect(formatDuration(ms)).toBe(text));
 
 test.each([
   [0, '$0'],
@@ -45,7 +45,7 @@ test.each([
   [1_000, '$1K'],
   [1_500, '$1.5K'],
   [20_000_000, '$20M'],
-])('shows %j dollars as %j on the axis of a chart', (value, shown) => expect(formatShortDollars(value)).toBe(shown));
+])('shows %j dollars as %j on the axis of a chart', (value, text) => expect(formatShortDollars(value)).toBe(text));
 
 test.each([
   [-0.001, 'in the future'],
@@ -53,10 +53,10 @@ test.each([
   [0.5, '30 min'],
   [1.25, '1.3 hours'],
   [60, '2.5 days'],
-])('shows an age of %j hours as %j', (hours, shown) => expect(formatAge(hours)).toBe(shown));
+])('shows an age of %j hours as %j', (hours, text) => expect(formatAge(hours)).toBe(text));
 
 test.each([
   [0, '0 entries'],
   [1, '1 entry'],
   [12_480, '12,480 entries'],
-])('shows a count of %j with its noun as %j', (count, shown) => expect(formatCountOf(count, 'entry', 'entries')).toBe(shown));
+])('shows a count of %j with its noun as %j', (count, text) => expect(formatCountOf(count, 'entry', 'entries')).toBe(text));

@@ -65,7 +65,7 @@ test('a page of one workspace shows no input, result or data of another workspac
   expect(pageErrors).toEqual([]);
 });
 
-test('the page of one record keeps neither the criteria nor the decision key that a person entered for another record', async () => {
+test('a page keeps neither the criteria of another agent nor the decision key that was loaded for another decision', async () => {
   const workspace = await newWorkspace();
   const agents = ['support-bot', 'Support-Bot'];
   for (const agent_name of agents) {

@@ -50,7 +50,7 @@ test.each([{}, { error: 7 }, null])(
   },
 );
 
-test('a connection that breaks while a response is read is a lost connection', async () => {
+test('a connection that breaks while a response is read is reported as lost', async () => {
   const body = new ReadableStream({ start: (controller) => controller.error(new TypeError('network error')) });
   await expect(readBody(new Response(body))).rejects.toMatchObject({ kind: 'lost', code: 'no_response' });
   expect(connection.isLost()).toBe(true);
@@ -59,12 +59,12 @@ test('a connection that breaks while a response is read is a lost connection', a
 test.each([
   ['a working', true],
   ['a lost', false],
-])('an aborted read rejects with the error of the abort, and %s connection stays as it was', async (_what, responded) => {
-  recordConnection(responded);
+])('an aborted read rejects with the error of the abort, and %s connection stays as it was', async (_what, hasResponded) => {
+  recordConnection(hasResponded);
   const abortError = new DOMException('aborted', 'AbortError');
   const body = new ReadableStream({ start: (controller) => controller.error(abortError) });
   await expect(readBody(new Response(body), AbortSignal.abort())).rejects.toBe(abortError);
-  expect(connection.isLost()).toBe(!responded);
+  expect(connection.isLost()).toBe(!hasResponded);
 });
 
 test('a successful response that is not JSON is a retryable problem of the server, with the request ID', async () => {

@@ -13,8 +13,8 @@ test("the page of a decision shows the exact times of the decision and its evide
   for (const time of times) expect(time).toMatch(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d GMT\+5:30 \((just now|1 min\. ago)\)$/);
 });
 
-/** Whether each of these parts of the page is visible now, by name. */
-const VISIBLE = `Object.fromEntries(Object.entries({
+/** A script that returns, by name, whether each of these parts of the page is visible. */
+const READ_VISIBILITY = `Object.fromEntries(Object.entries({
   navigation: 'nav[aria-label="Workspace"], #navigation',
   menu: 'button[aria-controls="navigation"]',
   buttons: 'main button, main a[download]',
@@ -29,7 +29,7 @@ test('a printed decision has light colors and the complete signed document, with
   const { page } = await workspace.visit('admin', `decisions/${decision_id}`, { colorScheme: 'dark' });
   await page.getByText('Verified: the decision is unaltered').waitFor();
   await page.emulateMedia({ media: 'print' });
-  expect(await page.evaluate(VISIBLE)).toEqual({
+  expect(await page.evaluate(READ_VISIBILITY)).toEqual({
     navigation: false,
     menu: false,
     buttons: false,

@@ -34,7 +34,7 @@ test('a field that was not changed does not overwrite the period that another ad
   await main.getByText('Kept for 3650 days').waitFor();
 });
 
-test('a viewer sees how long runs are kept and cannot change it', async () => {
+test('a viewer sees how long runs are kept and cannot change the periods', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer', 'settings');
   await page.getByRole('main').getByText('Kept forever').first().waitFor();

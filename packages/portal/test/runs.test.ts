@@ -4,7 +4,7 @@ import { newWorkspace, paths } from './harness.ts';
 /** On a busy machine, the default timeout of a poll is too short. */
 const BUSY = { timeout: 20_000 };
 
-const STEPS = 500;
+const STEP_COUNT = 500;
 /** From this index on, each step is a child of the previous one. */
 const DEEP_FROM = 480;
 const RIGHT_TO_LEFT = 'البحث عن الطلب في قاعدة البيانات ثم الرد على العميل';
@@ -22,11 +22,11 @@ const longRun = () => ({
   trace_id: 'long-run',
   agent_name: 'support-bot',
   started_at: '2026-11-20T09:30:00.000Z',
-  spans: Array.from({ length: STEPS }, (_each, index) => ({
+  spans: Array.from({ length: STEP_COUNT }, (_each, index) => ({
     span_id: `s${index}`,
     ...(index === 0 ? {} : { parent_span_id: parentOf(index) }),
     kind: index === 0 ? 'agent' : index % 3 === 0 ? 'tool' : 'llm',
-    name: index === STEPS - 2 ? RIGHT_TO_LEFT : `step ${index}`,
+    name: index === STEP_COUNT - 2 ? RIGHT_TO_LEFT : `step ${index}`,
     started_at: new Date(Date.UTC(2026, 10, 20, 9, 30, 0, index * 10)).toISOString(),
     latency_ms: 8,
     ...(index === 1
@@ -60,17 +60,20 @@ test('the tree of a run of 500 steps renders fewer than 60 rows and can be read,
   await page.getByRole('treeitem', { name: /step 499/, selected: true }).waitFor();
   expect(await tree.getByRole('treeitem').count()).toBeLessThan(60);
   /** The visible width of a step's name, and how far it extends beyond the right edge of its row, in pixels. */
-  const boxOf = async (text: string) => {
+  const measureName = async (text: string) => {
     const name = tree.getByText(text, { exact: true });
-    const [own, row] = await Promise.all([name.boundingBox(), name.locator('..').boundingBox()]);
-    if (own === null || row === null) throw new Error(`${text} is not shown`);
-    return { shown: Math.min(own.width, row.width), beyondRight: own.x + own.width - (row.x + row.width) };
+    const [nameBox, rowBox] = await Promise.all([name.boundingBox(), name.locator('..').boundingBox()]);
+    if (nameBox === null || rowBox === null) throw new Error(`${text} is not shown`);
+    return {
+      visiblePx: Math.min(nameBox.width, rowBox.width),
+      beyondRightPx: nameBox.x + nameBox.width - (rowBox.x + rowBox.width),
+    };
   };
   // The deepest step keeps a visible name, even on a phone. A right-to-left name is truncated at its left end.
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 860 });
-    expect((await boxOf('step 499')).shown, `at ${width} pixels`).toBeGreaterThan(45);
-    expect((await boxOf(RIGHT_TO_LEFT)).beyondRight, `at ${width} pixels`).toBeLessThan(1);
+    expect((await measureName('step 499')).visiblePx, `at ${width} pixels`).toBeGreaterThan(45);
+    expect((await measureName(RIGHT_TO_LEFT)).beyondRightPx, `at ${width} pixels`).toBeLessThan(1);
   }
   await page.setViewportSize({ width: 1280, height: 860 });
   await page.keyboard.press('Home');
@@ -97,7 +100,7 @@ test('the tree of a run of 500 steps renders fewer than 60 rows and can be read,
 test('a run of more than 5,000 steps shows the first 5,000 and loads more on demand', async () => {
   const workspace = await newWorkspace();
   for (let part = 0; part < 11; part += 1) {
-    const spans = Array.from({ length: STEPS }, (_each, index) => ({
+    const spans = Array.from({ length: STEP_COUNT }, (_each, index) => ({
       span_id: `${part}-${index}`,
       kind: 'llm',
       name: `step ${part}-${index}`,
@@ -138,29 +141,29 @@ test('the list of runs keeps its page and filters in the URL, so that Back works
   await expect.poll(() => rows.first().innerText(), BUSY).toBe(first);
 
   // "Previous page" also works after Back and after a reload. A page opened from a link offers "First page".
-  const trace = async () => (await rows.first().innerText()).split('\n')[0];
-  const firstRuns = [await trace()];
+  const readFirstRun = async () => (await rows.first().innerText()).split('\n')[0];
+  const firstRuns = [await readFirstRun()];
   for (const _page of [2, 3]) {
     await page.getByRole('button', { name: 'Next page' }).click();
-    await expect.poll(trace, BUSY).not.toBe(firstRuns.at(-1));
-    firstRuns.push(await trace());
+    await expect.poll(readFirstRun, BUSY).not.toBe(firstRuns.at(-1));
+    firstRuns.push(await readFirstRun());
   }
   expect(await page.evaluate('window.scrollY')).toBe(0);
   await page.goBack();
-  await expect.poll(trace, BUSY).toBe(firstRuns[1]);
+  await expect.poll(readFirstRun, BUSY).toBe(firstRuns[1]);
   await page.getByRole('button', { name: 'Previous page' }).click();
-  await expect.poll(trace, BUSY).toBe(firstRuns[0]);
+  await expect.poll(readFirstRun, BUSY).toBe(firstRuns[0]);
   await page.goBack();
   await page.getByRole('button', { name: 'Next page' }).click();
-  await expect.poll(trace, BUSY).toBe(firstRuns[2]);
+  await expect.poll(readFirstRun, BUSY).toBe(firstRuns[2]);
   await page.reload();
   await page.getByRole('button', { name: 'Previous page' }).click();
-  await expect.poll(trace, BUSY).toBe(firstRuns[1]);
+  await expect.poll(readFirstRun, BUSY).toBe(firstRuns[1]);
   const secondPageURL = page.url();
   await page.goto('about:blank');
   await page.goto(secondPageURL);
   await page.getByRole('button', { name: 'First page' }).click();
-  await expect.poll(trace, BUSY).toBe(firstRuns[0]);
+  await expect.poll(readFirstRun, BUSY).toBe(firstRuns[0]);
 
   await page.getByLabel('Outcome').selectOption('failure');
   await page.waitForURL(/outcome=failure/);

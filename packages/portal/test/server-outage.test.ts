@@ -15,7 +15,7 @@ test('with the server stopped, unvisited pages open and a form keeps its input u
   const id = await first.workspace('acme');
   await first.post(paths.telemetry, await first.key(id), { trace_id: 'r', outcome: 'success', agent_name: 'support-bot' });
   const someone = await createPerson(first, { [id]: 'admin' });
-  const { page, pageErrors } = await openWindow({ baseURL: first.url, cookie: someone.browser.cookie, savesData: false });
+  const { page, pageErrors } = await openWindow({ baseURL: first.url, cookie: someone.browser.cookie, isDataSaverOn: false });
   const requests = new Set<string>();
   page.on('requestfinished', (request) => requests.add(request.url()));
   await page.goto(`/w/${id}/`);
@@ -71,7 +71,7 @@ test('a notice is shown if the code of a page cannot be loaded, and the page lat
 test('the portal preloads the remaining pages if the code of one page cannot be loaded', async () => {
   const workspace = await newWorkspace();
   const { browser } = await createPerson(workspace.server, { [workspace.id]: 'viewer' });
-  const { page } = await openWindow({ baseURL: workspace.server.url, cookie: browser.cookie, savesData: false });
+  const { page } = await openWindow({ baseURL: workspace.server.url, cookie: browser.cookie, isDataSaverOn: false });
   const requests: string[] = [];
   page.on('requestfinished', (request) => requests.push(request.url()));
   await page.context().route('**/assets/account-page-*.js', (route) => route.abort());

@@ -33,7 +33,7 @@ test('the promotion preview shows no verdict until the server has checked the cr
   await page.getByText('Promotion would be blocked').waitFor();
 });
 
-test('after a change of the filter, a list is called empty only when the server has responded', async () => {
+test('after a change of the filter, a list is shown as empty only after the server has responded', async () => {
   const workspace = await newWorkspace();
   await createHighRiskAgent(workspace, 'support-bot');
   await workspace.send(paths.evaluations, { name: 'second', agent_name: 'support-bot', status: 'passing', pass_rate: 95 });

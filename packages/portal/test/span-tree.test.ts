@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { ancestorsOf, nextFailed, type Span, spanTree } from '../src/pages/runs/span-tree.ts';
+import { ancestorsOf, findNextFailed, type Span, spanTree } from '../src/pages/runs/span-tree.ts';
 
-/** A step at the top level that starts at `second`, or that has no time if `second` is undefined. */
-const step = (span_id: string, position: number, second?: number) =>
+/** A step at the top level that starts `startSeconds` after 1970 began, or that has no time if `startSeconds` is undefined. */
+const step = (span_id: string, position: number, startSeconds?: number) =>
   ({
     span_id,
     position,
     parent_span_id: null,
-    started_at: second === undefined ? null : new Date(second * 1000).toISOString(),
+    started_at: startSeconds === undefined ? null : new Date(startSeconds * 1000).toISOString(),
     ended_at: null,
     latency_ms: null,
   }) as Span;
@@ -53,7 +53,14 @@ test('the search for the next failed step follows the order of the tree; after t
     done(childOf('a1', 'a2', 4)),
     done(step('c', 5, 3)),
   ]);
-  expect(['a', 'a1', 'a2', 'b', 'c', undefined].map((id) => nextFailed(nodes, id))).toEqual(['a1', 'b', 'b', 'a1', 'a1', 'a1']);
-  expect(nextFailed(spanTree([done(step('a', 1))]), 'a')).toBeUndefined();
+  expect(['a', 'a1', 'a2', 'b', 'c', undefined].map((id) => findNextFailed(nodes, id))).toEqual([
+    'a1',
+    'b',
+    'b',
+    'a1',
+    'a1',
+    'a1',
+  ]);
+  expect(findNextFailed(spanTree([done(step('a', 1))]), 'a')).toBeUndefined();
   expect([ancestorsOf(nodes, 'a2'), ancestorsOf(nodes, 'b'), ancestorsOf(nodes, 'x')]).toEqual([['a', 'a1'], [], []]);
 });

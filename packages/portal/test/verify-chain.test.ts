@@ -14,7 +14,7 @@ const verifyFirst = async (count: number, checkpoint: string) => {
   const lines = async function* () {
     yield* entries.slice(0, count);
   };
-  const expected = { tenantId, entries: count, checkpoint, keys: JSON.stringify(jwks) };
+  const expected = { tenantId, entryCount: count, checkpoint, keys: JSON.stringify(jwks) };
   return verifyChain(lines(), expected, () => undefined);
 };
 
@@ -28,7 +28,7 @@ test('a ledger is valid with a checkpoint of at most its own size, and not with 
       const reason = `the signed checkpoint covers ${sizeText} but the ledger ends after entry ${count}`;
       expect([size, result]).toMatchObject([
         size,
-        count >= size ? { kind: 'valid', checked: count } : { kind: 'invalid', checked: count, seq: null, reason },
+        count >= size ? { kind: 'valid', checkedCount: count } : { kind: 'invalid', checkedCount: count, seq: null, reason },
       ]);
     }
   }
@@ -37,7 +37,7 @@ test('a ledger is valid with a checkpoint of at most its own size, and not with 
 test('a ledger whose tree differs from the tree of the checkpoint is reported as rewritten', async () => {
   expect(await verifyFirst(6, checkpointsOf('decisions')[2]!)).toEqual({
     kind: 'invalid',
-    checked: 2,
+    checkedCount: 2,
     seq: null,
     reason: 'the tree of the first 2 rows differs from the signed checkpoint, so rows were rewritten',
   });
@@ -55,26 +55,26 @@ test('verifyChain rejects a line for the same reason as parseLine', async () => 
   const nested = first!.replace(/}$/, `,"x":${'['.repeat(20_000)}${']'.repeat(20_000)}}`);
   const repeated = first!.replace(/}$/, ',"actor":"mallory"}');
   for (const line of [nested, repeated, '', '{']) {
-    const expected = { tenantId, entries: 1, checkpoint: checkpointsOf('audit')[1]!, keys: JSON.stringify(jwks) };
+    const expected = { tenantId, entryCount: 1, checkpoint: checkpointsOf('audit')[1]!, keys: JSON.stringify(jwks) };
     const lines = async function* () {
       yield line;
     };
     const parsed = parseLine(line);
     const reason = 'fault' in parsed ? parsed.fault : undefined;
     expect(reason).toMatch(/^(the line is (nested deeper than 200$|empty$|not JSON: )|"actor" is given twice)/);
-    expect(await verifyChain(lines(), expected, () => undefined)).toEqual({ kind: 'invalid', checked: 0, seq: 1, reason });
+    expect(await verifyChain(lines(), expected, () => undefined)).toEqual({ kind: 'invalid', checkedCount: 0, seq: 1, reason });
   }
 });
 
 test.each([
   ['1 entry', 1],
   ['3 entries', 3],
-])('an empty ledger that should have %s is not valid, but no entry is reported as altered', async (shown, missing) => {
-  const expected = { tenantId, entries: missing, checkpoint: '', keys: '{"keys":[]}' };
+])('an empty ledger that should have %s is not valid, but no entry is reported as altered', async (sizeText, entryCount) => {
+  const expected = { tenantId, entryCount, checkpoint: '', keys: '{"keys":[]}' };
   expect(await verifyChain(noLines(), expected, () => undefined)).toEqual({
     kind: 'invalid',
-    checked: 0,
+    checkedCount: 0,
     seq: null,
-    reason: `the ledger should have ${shown} but ends after entry 0`,
+    reason: `the ledger should have ${sizeText} but ends after entry 0`,
   });
 });

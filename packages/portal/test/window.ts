@@ -16,7 +16,7 @@ interface WindowOptions {
   colorScheme?: 'light' | 'dark';
   timezoneId?: string;
   /** Whether the browser's data saver is on, so that the portal does not preload pages. The default is true, which saves processor time. */
-  savesData?: boolean;
+  isDataSaverOn?: boolean;
 }
 
 let browser: Promise<Browser> | undefined;
@@ -36,13 +36,13 @@ export function keepWindowsOf(baseURL: string): void {
 const EVENTS = ['pageerror', 'console', 'dialog', 'request', 'requestfinished'] as const;
 
 /**
- * Opens a window with its own cookies and storage. It can be the window of an earlier test; then only its cache is left. Files
+ * Opens a window with its own cookies and storage. If an earlier test used the window, only the cache of that test is left. Files
  * that share a process share one Chromium.
  */
 export async function openWindow(options: WindowOptions): Promise<Window> {
-  const { baseURL, cookie, width = 1280, colorScheme = 'light', timezoneId = '', savesData = true } = options;
-  const key = `${baseURL} ${timezoneId} ${savesData}`;
-  const page = unusedWindows.get(key)?.pop() ?? (await newPage(baseURL, timezoneId, savesData));
+  const { baseURL, cookie, width = 1280, colorScheme = 'light', timezoneId = '', isDataSaverOn = true } = options;
+  const key = `${baseURL} ${timezoneId} ${isDataSaverOn}`;
+  const page = unusedWindows.get(key)?.pop() ?? (await newPage(baseURL, timezoneId, isDataSaverOn));
   // A window that a hook opens is for all tests of the file.
   if (TestRunner.getCurrentTest() !== undefined) onTestFinished(() => reset(page, key));
   else afterFile(() => (keptURLs.has(baseURL) ? reset(page, key) : undefined));
@@ -58,7 +58,7 @@ export async function openWindow(options: WindowOptions): Promise<Window> {
   return { page, pageErrors };
 }
 
-async function newPage(baseURL: string, timezoneId: string, savesData: boolean): Promise<Page> {
+async function newPage(baseURL: string, timezoneId: string, isDataSaverOn: boolean): Promise<Page> {
   browser ??= launchChromium();
   const context = await (await browser).newContext({
     baseURL,
@@ -67,13 +67,13 @@ async function newPage(baseURL: string, timezoneId: string, savesData: boolean):
   });
   afterFile(async () => {
     if (keptURLs.has(baseURL)) return;
-    unusedWindows.delete(`${baseURL} ${timezoneId} ${savesData}`);
+    unusedWindows.delete(`${baseURL} ${timezoneId} ${isDataSaverOn}`);
     await context.close();
   });
   const page = await context.newPage();
   // This session stays open, because closing it would end the emulation.
   const devTools = await context.newCDPSession(page);
-  await devTools.send('Emulation.setDataSaverOverride', { dataSaverEnabled: savesData });
+  await devTools.send('Emulation.setDataSaverOverride', { dataSaverEnabled: isDataSaverOn });
   return page;
 }
 

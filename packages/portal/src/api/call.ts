@@ -88,7 +88,7 @@ const WHOLE_LEDGER_TIMEOUT_MS = 600_000;
  * connection can be slow.
  */
 export async function fetchFromServer(
-  address: string,
+  url: string,
   init: RequestInit,
   timeoutMs: number = RESPONSE_TIMEOUT_MS,
 ): Promise<Response> {
@@ -96,7 +96,7 @@ export async function fetchFromServer(
   const timer = setTimeout(() => timeout.abort(), timeoutMs);
   const signal = init.signal ? AbortSignal.any([init.signal, timeout.signal]) : timeout.signal;
   try {
-    const response = await fetch(address, { ...init, signal });
+    const response = await fetch(url, { ...init, signal });
     recordConnection(response.status !== 502 && response.status !== 504);
     return response;
   } catch (error) {

@@ -72,7 +72,7 @@ export function requestIdOf(response: Response): { requestId?: string } {
 /** Converts any thrown value to a problem that can be shown. */
 export const toProblem = (error: unknown): Problem => (error instanceof Problem ? error : new Problem(0, 'page_error'));
 
-/** Whether the record does not exist any more, or the person may not read it. Then older data of the record must not be shown. */
+/** Whether the record does not exist any more, or the person may not read it. In both cases, older data of the record must not be shown. */
 export const isMissingOrForbidden = (error: unknown): boolean =>
   error instanceof Problem && ['missing', 'forbidden'].includes(error.kind);
 

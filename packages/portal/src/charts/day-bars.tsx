@@ -45,7 +45,7 @@ export function DayBars(props: {
       </p>
       <Plot
         label={`${title} by day: ${total} in ${days.length} days`}
-        height={HEIGHT_PX}
+        heightPx={HEIGHT_PX}
         data={data}
         options={options}
         table={

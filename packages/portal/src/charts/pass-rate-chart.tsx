@@ -23,9 +23,9 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
   const series = useMemo(() => seriesOf(rated, SERIES_COLOR_COUNT), [rated]);
   const data = useMemo(() => alignedData(rated, series), [rated, series]);
   const options = useMemo(() => passRatePlot(series, threshold, setPointedIndex), [series, threshold]);
-  const shown = rated[pointedIndex ?? rated.length - 1];
+  const displayedPoint = rated[pointedIndex ?? rated.length - 1];
   const table = <PointTable points={points} />;
-  if (shown === undefined) {
+  if (displayedPoint === undefined) {
     return (
       <>
         <p className="soft">
@@ -43,23 +43,23 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
   return (
     <div>
       <p className={styles.reading}>
-        <strong>{formatPercent(shown.pass_rate)}</strong>
+        <strong>{formatPercent(displayedPoint.pass_rate)}</strong>
         <span>
-          <bdi>{shown.name}</bdi>
-          {seriesName(shown) !== shown.name && (
+          <bdi>{displayedPoint.name}</bdi>
+          {seriesName(displayedPoint) !== displayedPoint.name && (
             <>
               {' '}
-              (suite <bdi>{seriesName(shown)}</bdi>)
+              (suite <bdi>{seriesName(displayedPoint)}</bdi>)
             </>
           )}
-          , {shown.status}, {formatExactTime(shown.recorded_at)}
+          , {displayedPoint.status}, {formatExactTime(displayedPoint.recorded_at)}
         </span>
         <span className={styles.threshold}>threshold {formatPercent(threshold)}</span>
       </p>
       {suiteCount > 1 && <Legend series={series} />}
       <Plot
         label={`Pass rate of ${evaluations} ${inSuites}, threshold ${formatPercent(threshold)}; the latest is ${latest}`}
-        height={HEIGHT_PX}
+        heightPx={HEIGHT_PX}
         data={data}
         options={options}
         table={table}
@@ -72,8 +72,8 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
 /** The data of the chart: the times in seconds, then a column for each line, then one column for the other points. */
 function alignedData(rated: readonly RatedPoint[], { lines, others }: RateSeriesSet): uPlot.AlignedData {
   const column = (points: readonly RatedPoint[]) => {
-    const ownPoints = new Set(points);
-    return rated.map((point) => (ownPoints.has(point) ? point.pass_rate : null));
+    const pointsOfColumn = new Set(points);
+    return rated.map((point) => (pointsOfColumn.has(point) ? point.pass_rate : null));
   };
   return [rated.map(({ at }) => at / 1000), ...lines.map(({ points }) => column(points)), column(others.points)];
 }

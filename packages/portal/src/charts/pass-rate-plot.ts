@@ -21,7 +21,7 @@ export const passRatePlot =
       .flatMap(({ points }) => points.map(({ at }) => at))
       .sort((left, right) => left - right);
     const range = rangeOf(moments);
-    const label = range.to - range.from < HOUR_LABELS_BELOW_MS ? formatTimeOfDay : formatLocalDay;
+    const formatLabel = range.to - range.from < HOUR_LABELS_BELOW_MS ? formatTimeOfDay : formatLocalDay;
     return {
       padding: [10, 14, 0, 0],
       legend: { show: false },
@@ -37,9 +37,9 @@ export const passRatePlot =
           grid: { show: false },
           splits: (plot) => {
             const distanceMs = ((range.to - range.from) * LABEL_DISTANCE_PX) / Math.max(plot.width, LABEL_DISTANCE_PX);
-            return labeledMoments(moments, distanceMs, label).map((at) => at / 1000);
+            return labeledMoments(moments, distanceMs, formatLabel).map((at) => at / 1000);
           },
-          values: (_plot, splits) => splits.map((moment) => label(moment * 1000)),
+          values: (_plot, splits) => splits.map((moment) => formatLabel(moment * 1000)),
         },
         {
           ...axis,

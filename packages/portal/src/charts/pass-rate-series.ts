@@ -34,17 +34,17 @@ export function seriesOf(points: readonly RatedPoint[], linesMax: number): RateS
   const byName = new Map<string, RatedPoint[]>();
   for (const point of points) {
     const name = seriesName(point);
-    const known = byName.get(name);
-    if (known === undefined) byName.set(name, [point]);
-    else known.push(point);
+    const pointsOfName = byName.get(name);
+    if (pointsOfName === undefined) byName.set(name, [point]);
+    else pointsOfName.push(point);
   }
   const latestFirst = [...byName]
-    .map(([name, ofName]) => ({ name, points: ofName }))
+    .map(([name, pointsOfName]) => ({ name, points: pointsOfName }))
     .sort((left, right) => right.points.at(-1)!.at - left.points.at(-1)!.at);
   const rest = latestFirst.slice(linesMax);
   return {
     lines: latestFirst.slice(0, linesMax),
-    others: { suiteCount: rest.length, points: rest.flatMap(({ points: ofName }) => ofName) },
+    others: { suiteCount: rest.length, points: rest.flatMap(({ points: pointsOfName }) => pointsOfName) },
   };
 }
 
@@ -52,11 +52,11 @@ export function seriesOf(points: readonly RatedPoint[], linesMax: number): RateS
  * Selects the times of points that an axis labels. `moments` are in ascending order, in milliseconds since 1970. Adjacent labels differ,
  * and their times are at least `distanceMs` apart.
  */
-export function labeledMoments(moments: readonly number[], distanceMs: number, label: (at: number) => string): number[] {
+export function labeledMoments(moments: readonly number[], distanceMs: number, formatLabel: (at: number) => string): number[] {
   const labeled: number[] = [];
   for (const at of moments) {
     const previous = labeled.at(-1);
-    if (previous === undefined || (at - previous >= distanceMs && label(at) !== label(previous))) labeled.push(at);
+    if (previous === undefined || (at - previous >= distanceMs && formatLabel(at) !== formatLabel(previous))) labeled.push(at);
   }
   return labeled;
 }

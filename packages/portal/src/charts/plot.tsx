@@ -25,12 +25,12 @@ export const SERIES_COLOR_COUNT = 5;
  */
 export function Plot(props: {
   label: string;
-  height: number;
+  heightPx: number;
   data: uPlot.AlignedData;
   options: (palette: Palette) => Omit<uPlot.Options, 'width' | 'height'>;
   table: ReactNode;
 }) {
-  const { label, height, data, options, table } = props;
+  const { label, heightPx, data, options, table } = props;
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const scheme = useComputedColorScheme('light', { getInitialValueInEffect: false });
@@ -39,19 +39,19 @@ export function Plot(props: {
   // biome-ignore lint/correctness/useExhaustiveDependencies: a different scheme changes the palette; the effect below handles a new width.
   useEffect(() => {
     if (!isMeasured || box.current === null) return;
-    const chart = new uPlot({ ...options(paletteOf(box.current)), width, height }, data, box.current);
+    const chart = new uPlot({ ...options(paletteOf(box.current)), width, height: heightPx }, data, box.current);
     plot.current = chart;
     return () => {
       plot.current = null;
       chart.destroy();
     };
-  }, [isMeasured, scheme, data, options, height]);
+  }, [isMeasured, scheme, data, options, heightPx]);
   useEffect(() => {
-    if (isMeasured) plot.current?.setSize({ width, height });
-  }, [width, isMeasured, height]);
+    if (isMeasured) plot.current?.setSize({ width, height: heightPx });
+  }, [width, isMeasured, heightPx]);
   return (
     <figure className={styles.figure}>
-      <div ref={box} className={styles.plot} style={{ height }} role="img" aria-label={label} />
+      <div ref={box} className={styles.plot} style={{ height: heightPx }} role="img" aria-label={label} />
       <ValueTable>{table}</ValueTable>
     </figure>
   );

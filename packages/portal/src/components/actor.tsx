@@ -19,8 +19,8 @@ export function Actor({ by }: { by: string | null }) {
       id === person.id ? `${person.name} (you)` : (member?.name ?? (members === undefined ? 'member' : 'former member'));
     // If another member has a name that looks the same, the email address is added.
     const isShared = members?.some((other) => other.person_id !== id && visibleName(other) === visibleName(member)) === true;
-    const shown = isShared ? `${name}, ${member!.email}` : name;
-    return <TruncatedText text={shown} hint={`${shown}, ${by}`} />;
+    const displayName = isShared ? `${name}, ${member!.email}` : name;
+    return <TruncatedText text={displayName} hint={`${displayName}, ${by}`} />;
   }
   if (by.startsWith('key:')) return <KeyActor prefix={by.slice(4)} />;
   if (by === 'operator')
@@ -44,16 +44,16 @@ function KeyActor({ prefix }: { prefix: string }) {
   const { workspace } = useWorkspace();
   const isAdmin = useHasRole('admin');
   const name = useQuery(keyNameQuery(workspace.id, prefix)).data?.name;
-  const shown = name === undefined ? <code>{prefix}</code> : <TruncatedText text={name} hint={`${name}, key ${prefix}`} />;
+  const content = name === undefined ? <code>{prefix}</code> : <TruncatedText text={name} hint={`${name}, key ${prefix}`} />;
   return (
     <span className="nowrap">
       key{' '}
       {isAdmin ? (
         <Link to="/w/$workspace/keys" params={{ workspace: workspace.id }}>
-          {shown}
+          {content}
         </Link>
       ) : (
-        shown
+        content
       )}
     </span>
   );

@@ -2,7 +2,7 @@ import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Notice } from './notice.tsx';
 
 /**
- * A notice that a stored record differs from the audit ledger, or that the ledger itself was changed. Renders nothing without a fault.
+ * A notice that a stored record differs from the audit ledger, or that the ledger itself was changed. Renders nothing if `fault` is null.
  * `record` is a noun, such as `approval`.
  */
 export function AlteredNotice({ record, fault }: { record: string; fault: string | null }) {

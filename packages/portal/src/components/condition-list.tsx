@@ -19,9 +19,9 @@ export function ConditionList(props: {
   agent: string | null;
   evaluation: CheckedEvaluation | null;
   /** Leaves out the link to the approval, on the page of the approval itself. */
-  withoutApprovalLink?: boolean;
+  hidesApprovalLink?: boolean;
 }) {
-  const { checks, agent, evaluation, withoutApprovalLink = false } = props;
+  const { checks, agent, evaluation, hidesApprovalLink = false } = props;
   return (
     <ol className={styles.list}>
       {checks.map(({ condition, passed, message }, index) => (
@@ -32,8 +32,8 @@ export function ConditionList(props: {
               {index + 1}. {LABELS[condition]}
               <span className="visually-hidden">: {passed ? 'met' : 'not met'}</span>
             </h3>
-            <p>{withEvaluationName(message, evaluation)}</p>
-            {!passed && agent !== null && !(withoutApprovalLink && condition === 'high_risk_approval') && (
+            <p>{replaceEvaluationId(message, evaluation)}</p>
+            {!passed && agent !== null && !(hidesApprovalLink && condition === 'high_risk_approval') && (
               <p>
                 <RemedyLink check={checks[index]!} agent={agent} evaluation={evaluation} />
               </p>
@@ -46,5 +46,5 @@ export function ConditionList(props: {
 }
 
 /** A message of a decision or a check, with visible spaces, and the ID of the evaluation replaced by its name in quotation marks. */
-export const withEvaluationName = (message: string, evaluation: CheckedEvaluation | null): string =>
+export const replaceEvaluationId = (message: string, evaluation: CheckedEvaluation | null): string =>
   visibleSpaces(evaluation === null ? message : message.replaceAll(evaluation.id, `“${evaluation.name}”`));

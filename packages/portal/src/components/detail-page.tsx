@@ -30,10 +30,10 @@ export function DetailPage<T>(props: {
   title: string;
   list: ListPage;
   query: UseQueryResult<T>;
-  skeletonHeight: number;
+  skeletonHeightPx: number;
   children: (data: T, crumb: ReactNode) => ReactNode;
 }) {
-  const { title, list, query, skeletonHeight, children } = props;
+  const { title, list, query, skeletonHeightPx, children } = props;
   const { workspace } = useWorkspace();
   const crumb = (
     <Link to={list.to} params={{ workspace: workspace.id }}>
@@ -53,7 +53,7 @@ export function DetailPage<T>(props: {
           {query.isError ? (
             <ProblemNotice problem={error} retry={() => void query.refetch()} />
           ) : (
-            <BlockSkeleton height={skeletonHeight} />
+            <BlockSkeleton heightPx={skeletonHeightPx} />
           )}
         </>
       )}

@@ -15,7 +15,10 @@ interface Remedy {
   evaluation: CheckedEvaluation | null;
 }
 
-/** Links to the remedy of a failed condition: the evaluation (without one, the agent's evaluations), its approval, or the incidents. */
+/**
+ * Links to the remedy of a failed condition: the evaluation, the approval of the evaluation, or the open incidents of the agent. If the
+ * check used no evaluation, links to the list of the agent's evaluations.
+ */
 export function RemedyLink({ check, agent, evaluation }: Remedy) {
   const { workspace } = useWorkspace();
   if (check.condition === 'recertification') return <OpenIncidents agent={agent} />;
@@ -40,7 +43,7 @@ export function RemedyLink({ check, agent, evaluation }: Remedy) {
 
 function OpenIncidents({ agent }: { agent: string }) {
   const { workspace } = useWorkspace();
-  const open = useQuery({
+  const incidents = useQuery({
     queryKey: ['incidents', workspace.id, 'open-of-agent', agent],
     queryFn: ({ signal }) =>
       call('incidents.list', {
@@ -49,7 +52,7 @@ function OpenIncidents({ agent }: { agent: string }) {
         signal,
       }),
   });
-  const { items = [], next = null } = open.data ?? {};
+  const { items = [], next = null } = incidents.data ?? {};
   return (
     <>
       {items.map(({ id, description }, index) => (
@@ -66,9 +69,12 @@ function OpenIncidents({ agent }: { agent: string }) {
           <Link
             to="/w/$workspace/incidents"
             params={{ workspace: workspace.id }}
-            search={{ agent_id: agent, ...(open.data !== undefined && items.length === 0 ? {} : { recertification: 'open' }) }}
+            search={{
+              agent_id: agent,
+              ...(incidents.data !== undefined && items.length === 0 ? {} : { recertification: 'open' }),
+            }}
           >
-            {open.data !== undefined && items.length === 0
+            {incidents.data !== undefined && items.length === 0
               ? 'Incidents of this agent (no open re-certification)'
               : 'All open re-certifications of this agent'}
           </Link>

@@ -2,8 +2,8 @@ import { Button } from '@mantine/core';
 import { useLayoutEffect, useRef } from 'react';
 
 /**
- * The button "Try again" of a notice. A retry that succeeds removes the notice. If the button has the focus then, the focus moves to the
- * page, so that keyboards and screen readers continue there.
+ * The button "Try again" of a notice. A retry that succeeds removes the notice with the button. If the button has the focus, the focus
+ * moves to the page, so that keyboards and screen readers continue there.
  */
 export function RetryButton({ retry }: { retry: () => void }) {
   const ref = useRef<HTMLButtonElement>(null);

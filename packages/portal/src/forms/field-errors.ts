@@ -8,7 +8,7 @@ export function fieldError(error: unknown, field: string): string | undefined {
   // An empty field also breaks the rules for its characters. The messages about these rules would hide what to do.
   if (issues.some(({ message }) => message === `${field} must not be empty`)) return 'Must not be empty.';
   if (issues.some(({ code }) => code === 'too_few_items')) return 'Select at least one.';
-  return joinMessages(issues.map(({ message }) => withoutFieldName(message, field)));
+  return joinMessages(issues.map(({ message }) => removeFieldName(message, field)));
 }
 
 /** The error message that belongs to no field of the form. The form shows it above the buttons. Undefined if there is none. */
@@ -23,7 +23,7 @@ export function formError(error: unknown, fields: readonly string[]): string | u
 }
 
 /** Removes the contract's name of the field from a message: `name must …` becomes `Must ….`, and `name is …` becomes `This is ….`. */
-const withoutFieldName = (message: string, field: string): string =>
+const removeFieldName = (message: string, field: string): string =>
   message.startsWith(`${field} must `)
     ? `Must ${message.slice(field.length + 6)}.`
     : message.startsWith(`${field} `)

@@ -33,13 +33,13 @@ export function AgentSelect(props: {
       }),
     placeholderData: keepPreviousData,
   });
-  const chosen = useQuery({
+  const selectedAgent = useQuery({
     queryKey: ['agent', workspace.id, value],
     queryFn: ({ signal }) => call('agents.read', { params: { workspace: workspace.id, agent: value ?? '' }, signal }),
     enabled: value !== null,
   });
   const options = new Map((matches.data?.items ?? []).map(({ id, name }) => [id, visibleSpaces(name)]));
-  if (chosen.data !== undefined) options.set(chosen.data.id, visibleSpaces(chosen.data.name));
+  if (selectedAgent.data !== undefined) options.set(selectedAgent.data.id, visibleSpaces(selectedAgent.data.name));
   return (
     <Select
       size={small ? 'xs' : 'sm'}

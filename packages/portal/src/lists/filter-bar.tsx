@@ -29,7 +29,7 @@ export function FilterBar({ filters, children }: { filters: Filters<string>; chi
   );
 }
 
-/** The class of a filter that is set. Phones always show it, because it says why the list is short. */
+/** The class of a filter that is set. Phones always show such a filter, because it explains why the list is short. */
 export const activeFilterClass = styles.set as string;
 
 const TYPING_PAUSE_MS = 350;

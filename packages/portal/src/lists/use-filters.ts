@@ -27,12 +27,12 @@ export interface Filters<N extends string> {
   goTo: (cursor: string | undefined, previousCursors: readonly string[]) => void;
 }
 
-const NONE: readonly string[] = [];
+const NO_CURSORS: readonly string[] = [];
 
 /** Reads and writes the filters with these names in the URL. */
 export function useFilters<const N extends string>(names: readonly N[]): Filters<N> {
   const search = useSearch({ strict: false }) as Record<string, string | undefined>;
-  const previousCursors = useLocation({ select: ({ state }) => state.previousCursors }) ?? NONE;
+  const previousCursors = useLocation({ select: ({ state }) => state.previousCursors }) ?? NO_CURSORS;
   const navigate = useNavigate();
   const values: Partial<Record<N, string>> = {};
   for (const name of names) {
@@ -40,7 +40,7 @@ export function useFilters<const N extends string>(names: readonly N[]): Filters
     if (value !== undefined && value !== '' && isValidFilter(name, value)) values[name] = value;
   }
   const setSearch = (next: Record<string, string | undefined>) =>
-    void navigate({ to: '.', search: () => withoutEmpty(next) as never, replace: true, resetScroll: false });
+    void navigate({ to: '.', search: () => removeEmpty(next) as never, replace: true, resetScroll: false });
   return {
     values,
     hasValues: Object.keys(values).length > 0,
@@ -51,7 +51,7 @@ export function useFilters<const N extends string>(names: readonly N[]): Filters
     goTo: (cursor, previous) =>
       void navigate({
         to: '.',
-        search: () => withoutEmpty({ ...search, cursor }) as never,
+        search: () => removeEmpty({ ...search, cursor }) as never,
         state: { previousCursors: previous },
       }),
   };
@@ -67,7 +67,7 @@ export function isValidFilter(name: string, value: string): boolean {
   return true;
 }
 
-const withoutEmpty = (search: Record<string, string | undefined>) =>
+const removeEmpty = (search: Record<string, string | undefined>) =>
   Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined && value !== ''));
 
 /**

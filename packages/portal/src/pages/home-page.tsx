@@ -3,7 +3,7 @@ import { toProblem } from '../api/problem.ts';
 import { useSession } from '../api/session.ts';
 import { Notice } from '../components/notice.tsx';
 import { ProblemNotice } from '../components/problem-notice.tsx';
-import { lastWorkspace } from '../shell/last-workspace.ts';
+import { readLastWorkspaceId } from '../shell/last-workspace.ts';
 import { LoadingScreen } from '../shell/loading-screen.tsx';
 import { PublicPage } from './sign-in/public-page.tsx';
 
@@ -19,7 +19,7 @@ export function HomePage() {
     );
   }
   const { memberships } = session.data;
-  const lastId = lastWorkspace();
+  const lastId = readLastWorkspaceId();
   const membership = memberships.find(({ workspace }) => workspace.id === lastId) ?? memberships[0];
   if (membership !== undefined) return <Navigate to="/w/$workspace" params={{ workspace: membership.workspace.id }} replace />;
   return (

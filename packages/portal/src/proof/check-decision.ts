@@ -49,14 +49,14 @@ export function checkDecision(document: string, { envelope, keys, evidence, deci
   }
   const { decision } = parsed;
   return {
-    hash: hashFinding(decision),
-    attestation: attestationFinding(decision, envelope, keys),
-    evidence: evidenceFinding(decision, evidence),
-    ...(decisionKey === undefined ? {} : { hmac: hmacFinding(decision, decisionKey) }),
+    hash: checkHash(decision),
+    attestation: checkAttestation(decision, envelope, keys),
+    evidence: checkEvidence(decision, evidence),
+    ...(decisionKey === undefined ? {} : { hmac: checkHmac(decision, decisionKey) }),
   };
 }
 
-function hashFinding(decision: Record<string, unknown>): Finding {
+function checkHash(decision: Record<string, unknown>): Finding {
   try {
     const computed = decisionDigest(decision, digests);
     return computed === decision.response_sha256
@@ -70,7 +70,7 @@ function hashFinding(decision: Record<string, unknown>): Finding {
   }
 }
 
-function attestationFinding(decision: Record<string, unknown>, envelope: unknown, keys: PublicKeys): Finding {
+function checkAttestation(decision: Record<string, unknown>, envelope: unknown, keys: PublicKeys): Finding {
   if (envelope === null || envelope === undefined)
     return { passed: false, detail: 'The server has no attestation of this decision.' };
   const opened = openAttestation(envelope, keys.attestation, verifyEd25519, (each) => decisionDigest(each, digests));
@@ -80,7 +80,7 @@ function attestationFinding(decision: Record<string, unknown>, envelope: unknown
   return { passed: true, detail: `The in-toto statement has a valid Ed25519 signature by key ${opened.keyid}.` };
 }
 
-function evidenceFinding(decision: Record<string, unknown>, evidence: string): Finding {
+function checkEvidence(decision: Record<string, unknown>, evidence: string): Finding {
   const fault = evidenceFault(decision, evidence, digests);
   return fault === undefined
     ? {
@@ -90,7 +90,7 @@ function evidenceFinding(decision: Record<string, unknown>, evidence: string): F
     : { passed: false, detail: `Not valid: ${fault}.` };
 }
 
-function hmacFinding(decision: Record<string, unknown>, key: Uint8Array): Finding {
+function checkHmac(decision: Record<string, unknown>, key: Uint8Array): Finding {
   const fault = decisionFault(decision, key, digests);
   return fault === undefined
     ? { passed: true, detail: `The HMAC-SHA256 with decision key ${String(decision.key_id)} is valid.` }

@@ -11,11 +11,11 @@ self.addEventListener('message', async ({ data }: MessageEvent<VerificationReque
     const [checkpoint, keys] = await Promise.all([fetchText(data.checkpointUrl), fetchText('/.well-known/jwks.json')]);
     const response = await fetchOk(data.exportUrl);
     let lastProgressAt = 0;
-    const result = await verifyChain(linesOf(response), { ...data, checkpoint, keys }, (checked) => {
+    const result = await verifyChain(linesOf(response), { ...data, checkpoint, keys }, (checkedCount) => {
       const now = performance.now();
       if (now - lastProgressAt < PROGRESS_INTERVAL_MS) return;
       lastProgressAt = now;
-      post({ kind: 'progress', checked });
+      post({ kind: 'progress', checkedCount });
     });
     post(result);
   } catch (error) {

@@ -14,7 +14,7 @@ interface ExpectedLedger {
   /** The workspace ID, which every row hash covers. */
   tenantId: string;
   /** The minimum number of entries: the number of entries according to the ledger's head. */
-  entries: number;
+  entryCount: number;
   /** The signed note over the ledger's tree. */
   checkpoint: string;
   /** The published keys: the text of a JWKS. */
@@ -24,13 +24,13 @@ interface ExpectedLedger {
 /**
  * Verifies the NDJSON of a ledger line by line, with the same verifier as the command line. It checks the hash and the position of each
  * row. It compares the number of rows with the head, and the root of the tree with the signed checkpoint. It stops at the first row that
- * is not valid, or at which the tree differs from the checkpoint. After each row that passes, it calls `progress` with the number of
+ * is not valid, or at which the tree differs from the checkpoint. After each row that passes, it calls `onProgress` with the number of
  * valid rows.
  */
 export async function verifyChain(
   lines: AsyncIterable<string>,
   expected: ExpectedLedger,
-  progress: (checked: number) => void,
+  onProgress: (checkedCount: number) => void,
 ): Promise<VerificationResult> {
   const startedAt = performance.now();
   const note = openCheckpoint(expected.checkpoint, trustedKeys(expected.keys, sha256) ?? [], verifyEd25519, sha256);
@@ -38,7 +38,7 @@ export async function verifyChain(
   const tree = new Frontier(sha256);
   const invalid = (seq: number | null, reason: string): VerificationResult => ({
     kind: 'invalid',
-    checked: verifier.head.seq,
+    checkedCount: verifier.head.seq,
     seq,
     reason,
   });
@@ -50,17 +50,20 @@ export async function verifyChain(
     tree.append(hexToBytes(verifier.head.rowHash ?? ''));
     if (!('fault' in note) && note.head.size === tree.size && !sameBytes(tree.root(), note.head.root))
       return invalid(null, `the tree of the first ${seq} rows differs from the signed checkpoint, so rows were rewritten`);
-    progress(seq);
+    onProgress(seq);
   }
   const { seq, rowHash } = verifier.head;
-  if (seq < expected.entries)
-    return invalid(null, `the ledger should have ${entryCount(expected.entries)} but ends after entry ${seq}`);
+  if (seq < expected.entryCount)
+    return invalid(null, `the ledger should have ${formatEntryCount(expected.entryCount)} but ends after entry ${seq}`);
   if ('fault' in note) return invalid(null, note.fault);
   if (note.head.origin !== originOf(expected.tenantId, 'audit'))
     return invalid(null, 'the checkpoint belongs to a different log');
   if (seq < note.head.size)
-    return invalid(null, `the signed checkpoint covers ${entryCount(note.head.size)} but the ledger ends after entry ${seq}`);
-  return { kind: 'valid', checked: seq, head: rowHash, signer: note.key.name, elapsedMs: performance.now() - startedAt };
+    return invalid(
+      null,
+      `the signed checkpoint covers ${formatEntryCount(note.head.size)} but the ledger ends after entry ${seq}`,
+    );
+  return { kind: 'valid', checkedCount: seq, head: rowHash, signer: note.key.name, elapsedMs: performance.now() - startedAt };
 }
 
-const entryCount = (count: number): string => formatCountOf(count, 'entry', 'entries');
+const formatEntryCount = (count: number): string => formatCountOf(count, 'entry', 'entries');

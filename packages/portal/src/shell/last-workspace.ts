@@ -1,7 +1,7 @@
 const STORAGE_KEY = 'countersign-workspace';
 
 /** Stores the ID of the last visited workspace, so that `/` can redirect to it. */
-export function rememberWorkspace(id: string): void {
+export function storeLastWorkspaceId(id: string): void {
   try {
     localStorage.setItem(STORAGE_KEY, id);
   } catch {
@@ -10,7 +10,7 @@ export function rememberWorkspace(id: string): void {
 }
 
 /** The ID of the last visited workspace; null if none is stored. */
-export function lastWorkspace(): string | null {
+export function readLastWorkspaceId(): string | null {
   try {
     return localStorage.getItem(STORAGE_KEY);
   } catch {

@@ -4,8 +4,8 @@ import { BlockSkeleton } from '../components/block-skeleton.tsx';
 export const PageSkeleton = () => (
   <div className="stack">
     <div style={{ width: 180 }}>
-      <BlockSkeleton height={30} />
+      <BlockSkeleton heightPx={30} />
     </div>
-    <BlockSkeleton height={320} />
+    <BlockSkeleton heightPx={320} />
   </div>
 );

@@ -5,19 +5,19 @@ import { useSession, WorkspaceContext } from '../api/session.ts';
 import { PageHeader } from '../components/page-header.tsx';
 import { ProblemNotice } from '../components/problem-notice.tsx';
 import { Frame } from './frame.tsx';
-import { rememberWorkspace } from './last-workspace.ts';
+import { storeLastWorkspaceId } from './last-workspace.ts';
 import { LoadingScreen } from './loading-screen.tsx';
 import { Navigation } from './navigation.tsx';
 import { WorkspaceLinks } from './workspace-links.tsx';
 import { WorkspaceSwitcher } from './workspace-switcher.tsx';
 
-/** The frame of the pages of a workspace. It provides WorkspaceContext: the workspace of the URL. */
+/** The frame of the pages of a workspace. It provides WorkspaceContext: the workspace of the URL, and the person with their role. */
 export function WorkspaceFrame() {
   const { workspace: id } = useParams({ from: '/w/$workspace' });
   const session = useSession();
   const membership = session.data?.memberships.find(({ workspace }) => workspace.id === id);
   useEffect(() => {
-    if (membership !== undefined) rememberWorkspace(id);
+    if (membership !== undefined) storeLastWorkspaceId(id);
   }, [membership, id]);
   if (session.isPending) return <LoadingScreen />;
   if (session.data === undefined) {

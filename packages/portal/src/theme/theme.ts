@@ -21,8 +21,8 @@ const petrol: MantineColorsTuple = [
 const FOCUS_RETURNED_MS = 30;
 
 /**
- * Focuses the heading of the page after a dialog if the element that opened it is gone, for example the button of a completed action, or
- * a menu item. Otherwise the Tab key would start again at the top of the page.
+ * After a dialog, focuses the heading of the page if the element that opened the dialog is gone, for example the button of a completed
+ * action, or a menu item. Without this, the Tab key would start again at the top of the page.
  */
 function focusHeadingIfLost(): void {
   setTimeout(() => {

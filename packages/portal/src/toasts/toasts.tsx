@@ -17,17 +17,17 @@ let toasts: readonly Toast[] = [];
 let nextId = 1;
 const listeners = new Set<() => void>();
 
-function change(next: readonly Toast[]): void {
+function setToasts(next: readonly Toast[]): void {
   toasts = next;
   for (const listener of listeners) listener();
 }
 
-const dismiss = (id: number) => change(toasts.filter((each) => each.id !== id));
+const dismiss = (id: number) => setToasts(toasts.filter((each) => each.id !== id));
 
 function add(kind: Toast['kind'], text: string): void {
   const id = nextId++;
   // A repeated message replaces the earlier one. Only the latest four messages are shown.
-  change([...toasts.filter((each) => each.text !== text), { id, kind, text }].slice(-4));
+  setToasts([...toasts.filter((each) => each.text !== text), { id, kind, text }].slice(-4));
   if (kind === 'done') setTimeout(() => dismiss(id), DONE_SHOWN_MS);
 }
 
@@ -45,10 +45,10 @@ const subscribe = (listener: () => void) => {
 
 /** The region that shows toasts. Screen readers announce them. */
 export function Toasts() {
-  const shown = useSyncExternalStore(subscribe, () => toasts);
+  const messages = useSyncExternalStore(subscribe, () => toasts);
   return (
     <section className={styles.region} aria-label="Messages" aria-live="polite">
-      {shown.map(({ id, kind, text }) => (
+      {messages.map(({ id, kind, text }) => (
         <div key={id} className={styles.toast} data-kind={kind} role={kind === 'problem' ? 'alert' : 'status'}>
           {kind === 'done' ? <IconCheck size={17} aria-hidden /> : <IconAlertTriangle size={17} aria-hidden />}
           <span>{text}</span>

@@ -1,7 +1,7 @@
 import type { APIRequestContext } from 'playwright-core';
 
 /** The name and path of every page in a workspace and of the account page: all lists, and at least one record of each kind. */
-export async function pagesOf(request: APIRequestContext, workspace: string): Promise<[name: string, path: string][]> {
+export async function listPages(request: APIRequestContext, workspace: string): Promise<[name: string, path: string][]> {
   const get = async (path: string) => (await request.get(`/api/portal/workspaces/${workspace}/${path}`)).json();
   const [agents, traces, events, evaluations, decisions, pending, approved, incidents] = await Promise.all([
     get('agents?search=support-bot'),
@@ -13,7 +13,7 @@ export async function pagesOf(request: APIRequestContext, workspace: string): Pr
     get('approvals?status=approved'),
     get('incidents'),
   ]);
-  const byTrace = (trace: string) => traces.items.find((each: { trace_id: string }) => each.trace_id === trace).id;
+  const recordIdOf = (trace: string) => traces.items.find((each: { trace_id: string }) => each.trace_id === trace).id;
   const [approval] = [...pending.items, ...approved.items];
   const pathOf = (path: string) => `/w/${workspace}/${path}`;
   return [
@@ -22,8 +22,8 @@ export async function pagesOf(request: APIRequestContext, workspace: string): Pr
     ['agent', pathOf(`agents/${agents.items[0].id}`)],
     ['agent-with-history', pathOf(`agents/${(await get('agents?search=refund-agent')).items.at(-1).id}`)],
     ['runs', pathOf('runs')],
-    ['run', pathOf(`runs/traces/${byTrace('run-refund-4711')}?step=plan`)],
-    ['run-long', pathOf(`runs/traces/${byTrace('run-research-market')}`)],
+    ['run', pathOf(`runs/traces/${recordIdOf('run-refund-4711')}?step=plan`)],
+    ['run-long', pathOf(`runs/traces/${recordIdOf('run-research-market')}`)],
     ['run-event', pathOf(`runs/events/${events.items[0].id}/${events.items[0].ordinal}`)],
     ['evaluations', pathOf('evaluations')],
     ['evaluation', pathOf(`evaluations/${evaluations.items[0].id}`)],

@@ -22,7 +22,7 @@ import { createWorkspace } from '../../../server/src/workspace/create-workspace.
 import { mintKey } from '../../../server/src/workspace/ingestion-keys.ts';
 import { launchChromium } from '../chromium.ts';
 import { backdate, sendDemoData } from './demo-data.ts';
-import { pagesOf } from './pages.ts';
+import { listPages } from './pages.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const SIZES = [1280, 390] as const;
@@ -41,8 +41,8 @@ try {
   const link = await runDemo();
   const [{ id: workspace }] = (await database.lookupPool.query("SELECT id FROM countersign.tenants WHERE name LIKE 'demo-%'"))
     .rows;
-  await fill(workspace);
-  await takeAll(browser, link, workspace);
+  await addDemoData(workspace);
+  await saveAllPages(browser, link, workspace);
 } finally {
   await browser.close();
   await server.close();
@@ -60,7 +60,7 @@ async function runDemo(): Promise<string> {
 }
 
 /** Adds two weeks of data and a pending approval. */
-async function fill(workspace: string): Promise<void> {
+async function addDemoData(workspace: string): Promise<void> {
   const scopes = ['telemetry', 'evaluations', 'audit', 'governance'] as const;
   const key = await mintKey(database.pool, workspace, { name: 'nightly-pipeline', scopes, expiresAt: null }, 'operator');
   const send = async (path: string, body: unknown) => {
@@ -86,7 +86,7 @@ async function fill(workspace: string): Promise<void> {
   await send('/api/public/governance/promotion-check', { agent_name: 'support-bot' });
 }
 
-async function takeAll(browser: Browser, link: string, workspace: string): Promise<void> {
+async function saveAllPages(browser: Browser, link: string, workspace: string): Promise<void> {
   const first = await browser.newContext({ baseURL: url });
   const page = await first.newPage();
   await openAndSave(page, '/sign-in', 'sign-in');
@@ -107,7 +107,7 @@ async function takeAll(browser: Browser, link: string, workspace: string): Promi
         viewport: { width, height: width === 390 ? 844 : 860 },
       });
       const each = await context.newPage();
-      for (const [name, path] of await pagesOf(context.request, workspace)) {
+      for (const [name, path] of await listPages(context.request, workspace)) {
         if (selectedNames.length === 0 || selectedNames.includes(name))
           await openAndSave(each, path, `${name}-${width}-${colorScheme}`);
       }

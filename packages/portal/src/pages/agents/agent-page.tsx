@@ -32,7 +32,7 @@ export function AgentPage() {
     queryFn: ({ signal }) => call('agents.read', { params: { workspace: workspace.id, agent: id }, signal }),
   });
   return (
-    <DetailPage title="Agent" list={{ to: '/w/$workspace/agents', label: 'Agents' }} query={agent} skeletonHeight={320}>
+    <DetailPage title="Agent" list={{ to: '/w/$workspace/agents', label: 'Agents' }} query={agent} skeletonHeightPx={320}>
       {(data, crumb) => (
         <>
           <PageHeader
@@ -72,7 +72,7 @@ export function AgentPage() {
                     ['Incidents', formatCount(data.incidents)],
                     ['Open re-certifications', formatCount(data.open_recertifications)],
                     ['Registered', <RelativeTime key="at" at={data.created_at} />],
-                    ['ID', <Identifier key="id" value={data.id} what="the agent ID" short={8} />],
+                    ['ID', <Identifier key="id" value={data.id} what="the agent ID" shownCharacters={8} />],
                   ]}
                 />
               </Panel>
@@ -96,7 +96,7 @@ function PassRates({ agent, name }: { agent: string; name: string }) {
       {rates.isError ? (
         <ProblemNotice problem={rates.error} retry={() => void rates.refetch()} />
       ) : rates.data === undefined ? (
-        <BlockSkeleton height={220} />
+        <BlockSkeleton heightPx={220} />
       ) : (
         <Rates rates={rates.data} name={name} />
       )}

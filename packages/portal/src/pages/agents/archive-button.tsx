@@ -15,7 +15,7 @@ export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> })
   // Whether the dialog archives or restores the agent. It stays the same even if someone else archives or restores the agent meanwhile.
   const [isArchiving, setIsArchiving] = useState(false);
   if (!useHasRole('admin')) return null;
-  const ask = () => {
+  const openDialog = () => {
     setIsArchiving(agent.archived_at === null);
     setIsDialogOpen(true);
   };
@@ -33,7 +33,7 @@ export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> })
   };
   return (
     <>
-      <Button variant="default" onClick={ask}>
+      <Button variant="default" onClick={openDialog}>
         {agent.archived_at === null ? 'Archive' : 'Restore'}
       </Button>
       <RationaleDialog

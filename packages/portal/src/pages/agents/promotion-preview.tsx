@@ -6,7 +6,7 @@ import { call, type ResponseBody } from '../../api/call.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { BlockSkeleton } from '../../components/block-skeleton.tsx';
-import { ConditionList, withEvaluationName } from '../../components/condition-list.tsx';
+import { ConditionList, replaceEvaluationId } from '../../components/condition-list.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
@@ -66,7 +66,7 @@ export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'>
       ) : (
         <div className="stack" aria-live="polite">
           {preview.data === undefined || criteria !== debouncedCriteria ? (
-            <BlockSkeleton height={360} />
+            <BlockSkeleton heightPx={360} />
           ) : (
             <Verdict preview={preview.data} agent={agent.id} />
           )}
@@ -83,7 +83,7 @@ function Verdict({ preview, agent }: { preview: ResponseBody<'agents.promotion_p
         kind={preview.promotable ? 'good' : 'problem'}
         title={preview.promotable ? 'Promotion would be allowed' : 'Promotion would be blocked'}
       >
-        <p>{withEvaluationName(preview.message, preview.evaluation)}</p>
+        <p>{replaceEvaluationId(preview.message, preview.evaluation)}</p>
       </Notice>
       <ConditionList checks={preview.checks} agent={agent} evaluation={preview.evaluation} />
     </>

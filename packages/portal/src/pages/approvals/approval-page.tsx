@@ -33,7 +33,12 @@ export function ApprovalPage() {
     queryFn: ({ signal }) => call('approvals.read', { params: { workspace: workspace.id, evaluation: id }, signal }),
   });
   return (
-    <DetailPage title="Approval" list={{ to: '/w/$workspace/approvals', label: 'Approvals' }} query={query} skeletonHeight={320}>
+    <DetailPage
+      title="Approval"
+      list={{ to: '/w/$workspace/approvals', label: 'Approvals' }}
+      query={query}
+      skeletonHeightPx={320}
+    >
       {(data, crumb) => (
         <>
           <PageHeader
@@ -73,7 +78,7 @@ export function ApprovalPage() {
                   checks={data.standing.checks}
                   agent={data.agent.id}
                   evaluation={data.is_latest ? data.evaluation : null}
-                  withoutApprovalLink={data.is_latest}
+                  hidesApprovalLink={data.is_latest}
                 />
               </Panel>
             </div>

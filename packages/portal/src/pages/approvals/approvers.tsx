@@ -13,7 +13,7 @@ export function Approvers() {
   const isApprover = useHasRole('approver');
   const members = useQuery({ ...membersQuery(workspace.id), enabled: !isApprover }).data?.items;
   if (isApprover || members === undefined) return null;
-  // Approvers come before admins, because approving is their task.
+  // Approvers come before admins, because approving is the task of approvers.
   const eligibleMembers = [
     ...members.filter(({ role }) => role === 'approver'),
     ...members.filter(({ role }) => role === 'admin'),

@@ -33,10 +33,10 @@ function Value({ what, value }: { what: Detail['changes'][number]['what']; value
   return what === 'recorded_by' ? <Actor by={value} /> : <span className="break">{value}</span>;
 }
 
-/** The labels of the compared facts in one sentence. The models count as compared only if all of them were read. */
-const comparedFacts = (readAllModels: boolean): string => {
+/** The labels of the compared facts, separated by commas. The models count as compared only if all of them were read. */
+const listComparedFacts = (hasReadAllModels: boolean): string => {
   const { models, ...others } = LABELS;
-  return [...Object.values(others), ...(readAllModels ? [models] : [])].join(', ').toLowerCase();
+  return [...Object.values(others), ...(hasReadAllModels ? [models] : [])].join(', ').toLowerCase();
 };
 
 /** The differences between this evaluation and the agent's last approved evaluation before it. */
@@ -49,7 +49,7 @@ export function Changes({ detail: { changes, last_approved: last, runs } }: { de
       </Panel>
     );
   }
-  const readAllModels = runs.models_complete && last.runs.models_complete;
+  const hasReadAllModels = runs.models_complete && last.runs.models_complete;
   return (
     <Panel
       title="Changes since the last approved evaluation"
@@ -59,13 +59,13 @@ export function Changes({ detail: { changes, last_approved: last, runs } }: { de
             {last.evaluation.name}
           </Link>
           , recorded <RelativeTime at={last.evaluation.recorded_at} />, approved by <Actor by={last.approval.decided_by} />.
-          {!readAllModels && ' Models are read from the latest runs only, so other models may have been used.'}
+          {!hasReadAllModels && ' Models are read from the latest runs only, so other models may have been used.'}
         </>
       }
       flush={changes.length > 0}
     >
       {changes.length === 0 ? (
-        <p className="soft">Compared: {comparedFacts(readAllModels)}. None of these changed.</p>
+        <p className="soft">Compared: {listComparedFacts(hasReadAllModels)}. None of these changed.</p>
       ) : (
         <DataTable
           label="Changes"

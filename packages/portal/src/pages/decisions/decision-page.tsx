@@ -4,7 +4,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { call, type ResponseBody, urlOf } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { Actor } from '../../components/actor.tsx';
-import { ConditionList, withEvaluationName } from '../../components/condition-list.tsx';
+import { ConditionList, replaceEvaluationId } from '../../components/condition-list.tsx';
 import { DetailPage } from '../../components/detail-page.tsx';
 import { DownloadButton } from '../../components/download-button.tsx';
 import type { CheckedEvaluation } from '../../components/failed-conditions.ts';
@@ -32,7 +32,12 @@ export function DecisionPage() {
     queryFn: ({ signal }) => call('decisions.read', { params: { workspace: workspace.id, decision: id }, signal }),
   });
   return (
-    <DetailPage title="Decision" list={{ to: '/w/$workspace/decisions', label: 'Decisions' }} query={query} skeletonHeight={320}>
+    <DetailPage
+      title="Decision"
+      list={{ to: '/w/$workspace/decisions', label: 'Decisions' }}
+      query={query}
+      skeletonHeightPx={320}
+    >
       {(data, crumb) => {
         const evaluation = 'id' in data.decision.evaluation ? (data.decision.evaluation as CheckedEvaluation) : null;
         const params = { workspace: workspace.id, decision: id };
@@ -65,7 +70,7 @@ export function DecisionPage() {
                 <Panel title="Conditions">
                   <div className="stack">
                     <Notice kind={data.allowed ? 'good' : 'problem'}>
-                      <p>{withEvaluationName(data.decision.message, evaluation)}</p>
+                      <p>{replaceEvaluationId(data.decision.message, evaluation)}</p>
                     </Notice>
                     <ConditionList checks={data.decision.checks} agent={data.agent?.id ?? null} evaluation={evaluation} />
                   </div>
@@ -130,7 +135,7 @@ function Inputs({ decision: { decision, agent, asked_for } }: { decision: Decisi
           ['Maximum age', maxAgeHours === undefined ? undefined : formatCountOf(maxAgeHours, 'hour', 'hours')],
           ['Event', <code key="event">{decision.event}</code>],
           ['Rule', <code key="rule">{decision.policy}</code>],
-          ['ID', <Identifier key="id" value={decision.decision_id} what="the decision ID" short={8} />],
+          ['ID', <Identifier key="id" value={decision.decision_id} what="the decision ID" shownCharacters={8} />],
         ]}
       />
     </Panel>

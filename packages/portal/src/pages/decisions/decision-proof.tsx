@@ -29,7 +29,11 @@ export function DecisionProof({ decision }: { decision: Decision }) {
   if (keys.data === undefined) {
     return (
       <Panel title="Proof">
-        {keys.isError ? <ProblemNotice problem={keys.error} retry={() => void keys.refetch()} /> : <BlockSkeleton height={180} />}
+        {keys.isError ? (
+          <ProblemNotice problem={keys.error} retry={() => void keys.refetch()} />
+        ) : (
+          <BlockSkeleton heightPx={180} />
+        )}
       </Panel>
     );
   }

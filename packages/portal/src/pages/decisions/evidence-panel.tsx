@@ -9,15 +9,15 @@ import { ExactTime } from '../../components/relative-time.tsx';
 
 /** A panel with the evidence that the verdict was computed from. The panel Inputs shows the status and pass rate of the evaluation. */
 export function EvidencePanel({ text }: { text: string }) {
-  const read = readEvidence(text);
+  const parsed = readEvidence(text);
   return (
     <Panel title="Evidence" note="The data that the decision was computed from. The signature covers the SHA-256 of this data.">
-      {'fault' in read ? (
+      {'fault' in parsed ? (
         <Notice kind="problem">
-          <p>This evidence cannot be read: {read.fault}.</p>
+          <p>This evidence cannot be read: {parsed.fault}.</p>
         </Notice>
       ) : (
-        <PropertyList facts={propertiesOf(read.value)} />
+        <PropertyList facts={propertiesOf(parsed.value)} />
       )}
     </Panel>
   );

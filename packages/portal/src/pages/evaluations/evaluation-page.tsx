@@ -33,7 +33,7 @@ export function EvaluationPage() {
       title="Evaluation"
       list={{ to: '/w/$workspace/evaluations', label: 'Evaluations' }}
       query={query}
-      skeletonHeight={280}
+      skeletonHeightPx={280}
     >
       {(data, crumb) => (
         <>
@@ -105,13 +105,13 @@ function OutcomeProperties({ evaluation }: { evaluation: Evaluation }) {
             evaluation.harness_id === null ? (
               '–'
             ) : (
-              <Identifier key="harness" value={evaluation.harness_id} what="the harness ID" short={8} />
+              <Identifier key="harness" value={evaluation.harness_id} what="the harness ID" shownCharacters={8} />
             ),
           ],
           ['Approval', <ApprovalStatusBadge key="approval" status={approval?.status ?? null} />],
           ['Decided by', approval?.decided_by == null ? undefined : <Actor key="by" by={approval.decided_by} />],
           ['Decided', approval?.decided_at == null ? undefined : <ExactTime key="at" at={approval.decided_at} />],
-          ['ID', <Identifier key="id" value={evaluation.id} what="the evaluation ID" short={8} />],
+          ['ID', <Identifier key="id" value={evaluation.id} what="the evaluation ID" shownCharacters={8} />],
         ]}
       />
       <ReportedDetails details={evaluation.details} />

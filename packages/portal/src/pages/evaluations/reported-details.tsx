@@ -23,13 +23,13 @@ export function ReportedDetails({ details }: { details: Details }) {
           [
             'Artifact',
             artifact === null ? undefined : (
-              <Identifier key="artifact" value={artifact} what="the artifact's digest" short={18} />
+              <Identifier key="artifact" value={artifact} what="the artifact's digest" shownCharacters={18} />
             ),
           ],
           [
             'Results file',
             results === null ? undefined : (
-              <Identifier key="results" value={results} what="the SHA-256 of the results file" short={8} />
+              <Identifier key="results" value={results} what="the SHA-256 of the results file" shownCharacters={8} />
             ),
           ],
         ]}
@@ -75,7 +75,9 @@ export function ReportedDetails({ details }: { details: Details }) {
 function formatCases({ cases, skipped_excluded: excluded }: Details): string | undefined {
   if (cases === null) return undefined;
   const first = cases.passed == null ? `${cases.total}` : `${cases.passed} of ${cases.total} passed`;
-  const others = (['failed', 'errored', 'skipped'] as const).flatMap((part) => (cases[part] ? [`${cases[part]} ${part}`] : []));
+  const others = (['failed', 'errored', 'skipped'] as const).flatMap((outcome) =>
+    cases[outcome] ? [`${cases[outcome]} ${outcome}`] : [],
+  );
   const text = [first, ...others].join(', ');
   return excluded && cases.skipped ? `${text} (not counted)` : text;
 }

@@ -31,7 +31,12 @@ export function IncidentPage() {
     queryFn: ({ signal }) => call('incidents.read', { params: { workspace: workspace.id, incident: id }, signal }),
   });
   return (
-    <DetailPage title="Incident" list={{ to: '/w/$workspace/incidents', label: 'Incidents' }} query={query} skeletonHeight={260}>
+    <DetailPage
+      title="Incident"
+      list={{ to: '/w/$workspace/incidents', label: 'Incidents' }}
+      query={query}
+      skeletonHeightPx={260}
+    >
       {(data, crumb) => (
         <>
           <PageHeader
@@ -90,7 +95,7 @@ function IncidentProperties({ incident }: { incident: Incident }) {
               </Link>
             ),
           ],
-          ['ID', <Identifier key="id" value={incident.id} what="the incident ID" short={8} />],
+          ['ID', <Identifier key="id" value={incident.id} what="the incident ID" shownCharacters={8} />],
         ]}
       />
       {incident.closing_rationale !== null && <PropertyList wide facts={[['Closing rationale', incident.closing_rationale]]} />}

@@ -58,7 +58,7 @@ const COLUMNS: Column<Event>[] = [
   { title: 'No.', numeric: true, cell: ({ seq }) => seq, wideOnly: true },
   {
     title: 'Hash',
-    cell: ({ event_hash }) => <Identifier value={event_hash} what="the event's hash" short={8} />,
+    cell: ({ event_hash }) => <Identifier value={event_hash} what="the event's hash" shownCharacters={8} />,
     wideOnly: true,
   },
   { title: 'Recorded', cell: ({ recorded_at }) => <RelativeTime at={recorded_at} /> },

@@ -14,7 +14,7 @@ import { type NewKey, NewKeyDialog } from './new-key-dialog.tsx';
 export function KeysPage() {
   const isAdmin = useHasRole('admin');
   const [isMinting, setIsMinting] = useState(false);
-  const [shown, setShown] = useState<NewKey>();
+  const [newKey, setNewKey] = useState<NewKey>();
   const tab = useFilters(['tab']);
   if (!isAdmin) {
     return (
@@ -26,7 +26,7 @@ export function KeysPage() {
       </>
     );
   }
-  const show = (minted: ResponseBody<'keys.mint'>, key: Omit<NewKey, 'key'>) => setShown({ ...key, key: minted.key });
+  const show = (minted: ResponseBody<'keys.mint'>, key: Omit<NewKey, 'key'>) => setNewKey({ ...key, key: minted.key });
   return (
     <>
       <PageHeader
@@ -51,7 +51,7 @@ export function KeysPage() {
         </Tabs.Panel>
       </Tabs>
       <MintKey opened={isMinting} onClose={() => setIsMinting(false)} onShow={show} />
-      <NewKeyDialog shown={shown} onClose={() => setShown(undefined)} />
+      <NewKeyDialog newKey={newKey} onClose={() => setNewKey(undefined)} />
     </>
   );
 }

@@ -17,33 +17,33 @@ export interface NewKey {
 }
 
 /** A dialog with a new key and an example request. Only its last button closes the dialog, because the key is not shown again. */
-export function NewKeyDialog({ shown, onClose }: { shown: NewKey | undefined; onClose: () => void }) {
+export function NewKeyDialog({ newKey, onClose }: { newKey: NewKey | undefined; onClose: () => void }) {
   return (
     <Modal
-      opened={shown !== undefined}
+      opened={newKey !== undefined}
       onClose={onClose}
-      title={shown?.isRotated === true ? `New secret for ${shown.name}` : `Key ${shown?.name ?? ''}`}
+      title={newKey?.isRotated === true ? `New secret for ${newKey.name}` : `Key ${newKey?.name ?? ''}`}
       size="lg"
       closeOnClickOutside={false}
       closeOnEscape={false}
       withCloseButton={false}
     >
-      {shown !== undefined && (
+      {newKey !== undefined && (
         <div className="stack">
           <Notice kind="warning" title="Copy the key now. It is shown only once.">
-            <p>The server stores only a hash of the secret. {shown.isRotated && 'The old secret no longer works.'}</p>
+            <p>The server stores only a hash of the secret. {newKey.isRotated && 'The old secret no longer works.'}</p>
           </Notice>
-          <Snippet text={shown.key} what="key" />
-          {shown.kind === 'live' && (
+          <Snippet text={newKey.key} what="key" />
+          {newKey.kind === 'live' && (
             <>
               <p className="soft">
                 The examples in this portal read the key from an environment variable. Set the variable in your shell:
               </p>
-              <Snippet text={`export COUNTERSIGN_API_KEY='${shown.key}'`} what="export command" />
+              <Snippet text={`export COUNTERSIGN_API_KEY='${newKey.key}'`} what="export command" />
             </>
           )}
           <p className="soft">Example request:</p>
-          <Snippet text={exampleCommand(shown)} what="curl command" />
+          <Snippet text={exampleCommand(newKey)} what="curl command" />
           <div className="row" style={{ justifyContent: 'flex-end' }}>
             <Button onClick={onClose}>I have copied it</Button>
           </div>

@@ -32,7 +32,7 @@ export function EntryPage() {
       title={`Entry ${seq}`}
       list={{ to: '/w/$workspace/ledger', label: 'Audit ledger' }}
       query={entry}
-      skeletonHeight={300}
+      skeletonHeightPx={300}
     >
       {(data, crumb) => (
         <>

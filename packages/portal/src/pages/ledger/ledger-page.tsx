@@ -140,6 +140,10 @@ const columnsOf = (workspace: string): Column<Entry>[] => [
       </>
     ),
   },
-  { title: 'Hash', cell: ({ row_hash }) => <Identifier value={row_hash} what="the entry's hash" short={8} />, wideOnly: true },
+  {
+    title: 'Hash',
+    cell: ({ row_hash }) => <Identifier value={row_hash} what="the entry's hash" shownCharacters={8} />,
+    wideOnly: true,
+  },
   { title: 'Recorded', cell: ({ recorded_at }) => <RelativeTime at={recorded_at} /> },
 ];

@@ -13,7 +13,7 @@ import { type Column, DataTable } from '../../lists/data-table.tsx';
 type Log = ResponseBody<'logs.list'>['items'][number];
 
 /** The name of each log, and what it records. */
-const RECORDS: Record<Log['log'], readonly [name: string, records: string]> = {
+const LOG_TEXTS: Record<Log['log'], readonly [name: string, records: string]> = {
   audit: ['Audit ledger', 'Actions of people, programs and this service'],
   decisions: ['Decision log', 'Every promotion decision, allowed or blocked'],
   evidence: ['Evidence log', 'All facts that promotion decisions depend on'],
@@ -51,7 +51,7 @@ export function LogsPanel() {
 function ChangedLogNotice({ log, fault }: { log: Log['log']; fault: string }) {
   const { workspace } = useWorkspace();
   return (
-    <Notice kind="problem" title={`The ${RECORDS[log][0].toLowerCase()} was changed in the database`} role="alert">
+    <Notice kind="problem" title={`The ${LOG_TEXTS[log][0].toLowerCase()} was changed in the database`} role="alert">
       <p>{fault}</p>
       <p>
         The server no longer appends to this log or signs its checkpoints. Ask the operator to run{' '}
@@ -65,8 +65,8 @@ function ChangedLogNotice({ log, fault }: { log: Log['log']; fault: string }) {
 }
 
 const columnsOf = (workspace: string): Column<Log>[] => [
-  { title: 'Log', cell: ({ log }) => <span className="nowrap">{RECORDS[log][0]}</span> },
-  { title: 'Records', wide: true, line: true, cell: ({ log }) => <span className="soft">{RECORDS[log][1]}</span> },
+  { title: 'Log', cell: ({ log }) => <span className="nowrap">{LOG_TEXTS[log][0]}</span> },
+  { title: 'Records', wide: true, line: true, cell: ({ log }) => <span className="soft">{LOG_TEXTS[log][1]}</span> },
   {
     title: 'Rows',
     numeric: true,
@@ -90,7 +90,7 @@ const columnsOf = (workspace: string): Column<Log>[] => [
         <a
           href={urlOf('logs.checkpoint', { params: { workspace, log } })}
           download
-          aria-label={`Checkpoint of the ${RECORDS[log][0].toLowerCase()}`}
+          aria-label={`Checkpoint of the ${LOG_TEXTS[log][0].toLowerCase()}`}
         >
           Checkpoint
         </a>

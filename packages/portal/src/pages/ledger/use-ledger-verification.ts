@@ -5,8 +5,8 @@ import type { VerificationMessage, VerificationRequest, VerificationResult } fro
 /** The state of a ledger verification. */
 export type VerificationState =
   | { kind: 'idle' }
-  | { kind: 'running'; checked: number; entries: number }
-  | { kind: 'canceled'; checked: number }
+  | { kind: 'running'; checkedCount: number; entryCount: number }
+  | { kind: 'canceled'; checkedCount: number }
   | { kind: 'error'; problem: unknown }
   | { kind: 'finished'; verdict: VerificationResult };
 
@@ -20,14 +20,14 @@ export function useLedgerVerification(workspace: string): { state: VerificationS
   };
   useEffect(() => () => worker.current?.terminate(), []);
   const run = async (current: Worker) => {
-    setState({ kind: 'running', checked: 0, entries: 0 });
+    setState({ kind: 'running', checkedCount: 0, entryCount: 0 });
     const params = { workspace };
     const { tenant_id, seq } = await call('ledger.head', { params });
     // If the verification was canceled or restarted while the head was loading, this run ends.
     if (worker.current !== current) return;
-    setState({ kind: 'running', checked: 0, entries: seq });
+    setState({ kind: 'running', checkedCount: 0, entryCount: seq });
     current.addEventListener('message', ({ data: message }: MessageEvent<VerificationMessage>) => {
-      if (message.kind === 'progress') setState({ kind: 'running', checked: message.checked, entries: seq });
+      if (message.kind === 'progress') setState({ kind: 'running', checkedCount: message.checkedCount, entryCount: seq });
       else {
         end();
         setState({ kind: 'finished', verdict: message });
@@ -41,7 +41,7 @@ export function useLedgerVerification(workspace: string): { state: VerificationS
       exportUrl: urlOf('ledger.export', { params }),
       checkpointUrl: urlOf('logs.checkpoint', { params: { ...params, log: 'audit' } }),
       tenantId: tenant_id,
-      entries: seq,
+      entryCount: seq,
     };
     current.postMessage(request);
   };
@@ -59,7 +59,7 @@ export function useLedgerVerification(workspace: string): { state: VerificationS
     },
     cancel: () => {
       end();
-      setState({ kind: 'canceled', checked: state.kind === 'running' ? state.checked : 0 });
+      setState({ kind: 'canceled', checkedCount: state.kind === 'running' ? state.checkedCount : 0 });
     },
   };
 }

@@ -36,15 +36,19 @@ export function VerifyLedger() {
       <div aria-live="polite">
         {state.kind === 'idle' && <p className="soft">Not verified yet.</p>}
         {state.kind === 'canceled' && (
-          <p className="soft">Canceled after {formatCountOf(state.checked, 'entry', 'entries')}. No errors found so far.</p>
+          <p className="soft">Canceled after {formatCountOf(state.checkedCount, 'entry', 'entries')}. No errors found so far.</p>
         )}
         {state.kind === 'error' && <ProblemNotice problem={state.problem} retry={start} />}
         {state.kind === 'running' && (
           <div className={styles.running}>
-            <Progress value={state.entries === 0 ? 0 : (state.checked / state.entries) * 100} aria-label="Entries checked" />
+            <Progress
+              value={state.entryCount === 0 ? 0 : (state.checkedCount / state.entryCount) * 100}
+              aria-label="Entries checked"
+            />
             <p className="num">
-              {/* Entries that are added during the verification are verified too, so `checked` can exceed `entries`. */}
-              {formatCount(state.checked)} of {formatCountOf(Math.max(state.entries, state.checked), 'entry', 'entries')}
+              {/* Entries that are added during the verification are verified too, so `checkedCount` can exceed `entryCount`. */}
+              {formatCount(state.checkedCount)} of{' '}
+              {formatCountOf(Math.max(state.entryCount, state.checkedCount), 'entry', 'entries')}
             </p>
           </div>
         )}
@@ -57,11 +61,11 @@ export function VerifyLedger() {
 function Verdict({ verdict }: { verdict: VerificationResult }) {
   const { workspace } = useWorkspace();
   if (verdict.kind === 'valid') {
-    const entries = formatCountOf(verdict.checked, 'entry', 'entries');
+    const entries = formatCountOf(verdict.checkedCount, 'entry', 'entries');
     return (
       <Notice kind="good" title={`Ledger verified: ${entries} in ${formatDuration(verdict.elapsedMs)}`}>
         <div className="row">
-          <span>Last hash</span> <Identifier value={verdict.head} what="the hash of the last entry" short={24} />
+          <span>Last hash</span> <Identifier value={verdict.head} what="the hash of the last entry" shownCharacters={24} />
         </div>
         <p>The checkpoint is signed by {verdict.signer}.</p>
       </Notice>
@@ -79,7 +83,7 @@ function Verdict({ verdict }: { verdict: VerificationResult }) {
       <Notice kind="problem" title="The ledger is not valid" role="alert">
         <p>Reason: {verdict.reason}.</p>
         <p>
-          {formatCountOf(verdict.checked, 'entry forms', 'entries form')} a valid chain. Ask the operator of this server to
+          {formatCountOf(verdict.checkedCount, 'entry forms', 'entries form')} a valid chain. Ask the operator of this server to
           investigate.
         </p>
       </Notice>
@@ -89,8 +93,8 @@ function Verdict({ verdict }: { verdict: VerificationResult }) {
     <Notice kind="problem" title={`Entry ${verdict.seq} is not valid`} role="alert">
       <p>Reason: {verdict.reason}.</p>
       <p>
-        {formatCountOf(verdict.checked, 'entry before it is', 'entries before it are')} valid. Later entries were not checked. Ask
-        the operator of this server to investigate.
+        {formatCountOf(verdict.checkedCount, 'entry before it is', 'entries before it are')} valid. Later entries were not
+        checked. Ask the operator of this server to investigate.
       </p>
       <Link to="/w/$workspace/ledger/$seq" params={{ workspace: workspace.id, seq: String(verdict.seq) }}>
         View entry {verdict.seq}

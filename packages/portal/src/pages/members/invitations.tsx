@@ -29,13 +29,13 @@ export function Invitations() {
   return (
     <div>
       <LoadedContent query={invitations} skeleton={null} what="The list of invitations">
-        {({ items }) => items.length > 0 && <Pending items={items} onWithdraw={(id) => withdraw.mutate(id)} />}
+        {({ items }) => items.length > 0 && <PendingInvitations items={items} onWithdraw={(id) => withdraw.mutate(id)} />}
       </LoadedContent>
     </div>
   );
 }
 
-function Pending({ items, onWithdraw }: { items: readonly Invitation[]; onWithdraw: (id: string) => void }) {
+function PendingInvitations({ items, onWithdraw }: { items: readonly Invitation[]; onWithdraw: (id: string) => void }) {
   return (
     <Panel title="Invitations" note="Each link was shown only once. To get a new link, invite the same address again." flush>
       <DataTable

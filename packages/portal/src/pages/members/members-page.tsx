@@ -23,9 +23,9 @@ export function MembersPage() {
   const { workspace } = useWorkspace();
   const isAdmin = useHasRole('admin');
   const [isInviting, setIsInviting] = useState(false);
-  const [shown, setShown] = useState<OneTimeLink>();
+  const [newLink, setNewLink] = useState<OneTimeLink>();
   const members = useQuery(membersQuery(workspace.id));
-  const show = (link: ResponseBody<'invitations.create'>, title: string) => setShown({ ...link, title });
+  const show = (link: ResponseBody<'invitations.create'>, title: string) => setNewLink({ ...link, title });
   return (
     <>
       <PageHeader
@@ -44,7 +44,7 @@ export function MembersPage() {
         {isAdmin && <Invitations />}
       </div>
       <InviteMember opened={isInviting} onClose={() => setIsInviting(false)} onShow={show} />
-      <OneTimeLinkDialog shown={shown} onClose={() => setShown(undefined)} />
+      <OneTimeLinkDialog link={newLink} onClose={() => setNewLink(undefined)} />
     </>
   );
 }

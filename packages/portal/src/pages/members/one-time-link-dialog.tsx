@@ -8,25 +8,25 @@ import { Snippet } from '../../components/snippet.tsx';
 export type OneTimeLink = ResponseBody<'invitations.create'> & { title: string };
 
 /** A dialog with a new one-time link. Only its last button closes the dialog, because the link is not shown again. */
-export function OneTimeLinkDialog({ shown, onClose }: { shown: OneTimeLink | undefined; onClose: () => void }) {
+export function OneTimeLinkDialog({ link, onClose }: { link: OneTimeLink | undefined; onClose: () => void }) {
   return (
     <Modal
-      opened={shown !== undefined}
+      opened={link !== undefined}
       onClose={onClose}
-      title={shown?.title}
+      title={link?.title}
       size="lg"
       closeOnClickOutside={false}
       closeOnEscape={false}
       withCloseButton={false}
     >
-      {shown !== undefined && (
+      {link !== undefined && (
         <div className="stack">
           <Notice kind="warning" title="Copy the link now. It is shown only once.">
             <p>
-              Send the link over a secure channel. The link works once and expires <RelativeTime at={shown.expires_at} />.
+              Send the link over a secure channel. The link works once and expires <RelativeTime at={link.expires_at} />.
             </p>
           </Notice>
-          <Snippet text={window.location.origin + shown.path} what="one-time link" />
+          <Snippet text={window.location.origin + link.path} what="one-time link" />
           <div className="row" style={{ justifyContent: 'flex-end' }}>
             <Button onClick={onClose}>I have copied it</Button>
           </div>

@@ -11,17 +11,17 @@ import { MintKey } from '../keys/mint-key.tsx';
 import { type NewKey, NewKeyDialog } from '../keys/new-key-dialog.tsx';
 import styles from './first-steps.module.css';
 
-/** The onboarding steps of a workspace without decisions. After the first decision, they stay until the person leaves the page. */
+/** The onboarding steps of a workspace without decisions. After the first decision, the steps stay until the person leaves the page. */
 export function FirstSteps({ overview: { has, decisions } }: { overview: ResponseBody<'overview.read'> }) {
   const { workspace, role } = useWorkspace();
   const [isOnboarding] = useState(!has.decisions);
   const [isMinting, setIsMinting] = useState(false);
-  const [shown, setShown] = useState<NewKey>();
+  const [newKey, setNewKey] = useState<NewKey>();
   if (!isOnboarding) return null;
-  const steps: { title: string; done: boolean; instructions: ReactNode }[] = [
+  const steps: { title: string; isDone: boolean; instructions: ReactNode }[] = [
     {
       title: 'Mint an ingestion key',
-      done: has.keys,
+      isDone: has.keys,
       instructions:
         role === 'admin' ? (
           <Button onClick={() => setIsMinting(true)}>Mint key</Button>
@@ -31,21 +31,21 @@ export function FirstSteps({ overview: { has, decisions } }: { overview: Respons
     },
     {
       title: 'Report a run',
-      done: has.runs,
+      isDone: has.runs,
       instructions: <ExampleRequest path="/api/public/traces" scope="telemetry" body={TRACE} />,
     },
     {
       title: 'Record an evaluation',
-      done: has.evaluations,
+      isDone: has.evaluations,
       instructions: <ExampleRequest path="/api/public/evaluations" scope="evaluations" body={EVALUATION} />,
     },
     {
       title: 'Request a promotion decision',
-      done: has.decisions,
+      isDone: has.decisions,
       instructions: <ExampleRequest path="/api/public/governance/promotion-check" scope="governance" body={PROMOTION_CHECK} />,
     },
   ];
-  const next = steps.findIndex(({ done }) => !done);
+  const nextIndex = steps.findIndex(({ isDone }) => !isDone);
   const [decision] = decisions;
   return (
     <Panel
@@ -53,15 +53,15 @@ export function FirstSteps({ overview: { has, decisions } }: { overview: Respons
       note="To get a signed decision, you need one key and three requests. Completed steps are checked off automatically."
     >
       <ol className={styles.steps}>
-        {steps.map(({ title, done, instructions }, index) => (
-          <li key={title} data-done={done || undefined}>
-            {done ? <IconCircleCheckFilled size={20} aria-hidden /> : <IconCircle size={20} aria-hidden />}
+        {steps.map(({ title, isDone, instructions }, index) => (
+          <li key={title} data-done={isDone || undefined}>
+            {isDone ? <IconCircleCheckFilled size={20} aria-hidden /> : <IconCircle size={20} aria-hidden />}
             <div>
               <h3>
                 {title}
-                {done && <span className="visually-hidden"> (done)</span>}
+                {isDone && <span className="visually-hidden"> (done)</span>}
               </h3>
-              {index === next && instructions}
+              {index === nextIndex && instructions}
             </div>
           </li>
         ))}
@@ -69,11 +69,11 @@ export function FirstSteps({ overview: { has, decisions } }: { overview: Respons
       <MintKey
         opened={isMinting}
         onClose={() => setIsMinting(false)}
-        onShow={({ key }, facts) => setShown({ ...facts, key })}
+        onShow={({ key }, facts) => setNewKey({ ...facts, key })}
         preset={FIRST_KEY}
       />
-      <NewKeyDialog shown={shown} onClose={() => setShown(undefined)} />
-      {next === -1 && decision !== undefined && (
+      <NewKeyDialog newKey={newKey} onClose={() => setNewKey(undefined)} />
+      {nextIndex === -1 && decision !== undefined && (
         <p className={styles.end} role="status">
           All steps are done.{' '}
           <Link to="/w/$workspace/decisions/$decision" params={{ workspace: workspace.id, decision: decision.id }}>

@@ -39,7 +39,7 @@ export function OverviewPage() {
         {overview.isError ? (
           <ProblemNotice problem={overview.error} retry={() => void overview.refetch()} />
         ) : (
-          <BlockSkeleton height={360} />
+          <BlockSkeleton heightPx={360} />
         )}
       </>
     );
@@ -96,14 +96,15 @@ function selectAgents(agents: ResponseBody<'overview.read'>['agents']) {
 }
 
 function Lead({ overview }: { overview: ResponseBody<'overview.read'> }) {
-  const { agents_total: all, promotable, blocked, has } = overview;
-  if (all === 0 && (has.runs || has.evaluations))
+  const { agents_total: agentsTotal, promotable, blocked, has } = overview;
+  if (agentsTotal === 0 && (has.runs || has.evaluations))
     return 'No active agents. If agents are archived, the filter on the Agents page shows them.';
-  if (all === 0) return 'No data yet.';
+  if (agentsTotal === 0) return 'No data yet.';
   const countText = formatCountOf(promotable + blocked, 'agent', 'agents');
   return (
     <>
-      <strong>{promotable}</strong> of {promotable + blocked < all ? `the first ${countText}` : countText} can be promoted now
+      <strong>{promotable}</strong> of {promotable + blocked < agentsTotal ? `the first ${countText}` : countText} can be promoted
+      now
       {blocked > 0 ? `; ${blocked} cannot.` : '.'}
     </>
   );

@@ -43,10 +43,15 @@ export function PendingList({ overview }: { overview: ResponseBody<'overview.rea
           </li>
         ))}
       </ul>
-      <MoreLink shown={approvals.length} all={approvals_pending} to="/w/$workspace/approvals" label="pending approvals" />
       <MoreLink
-        shown={recertifications.length}
-        all={recertifications_open}
+        shownCount={approvals.length}
+        totalCount={approvals_pending}
+        to="/w/$workspace/approvals"
+        label="pending approvals"
+      />
+      <MoreLink
+        shownCount={recertifications.length}
+        totalCount={recertifications_open}
         to="/w/$workspace/incidents"
         search={{ recertification: 'open' }}
         label="open re-certifications"
@@ -56,24 +61,26 @@ export function PendingList({ overview }: { overview: ResponseBody<'overview.rea
 }
 
 function MoreLink({
-  shown,
-  all,
+  shownCount,
+  totalCount,
   to,
   search = {},
   label,
 }: {
-  shown: number;
-  all: number;
+  shownCount: number;
+  totalCount: number;
   to: '/w/$workspace/approvals' | '/w/$workspace/incidents';
   search?: { recertification?: 'open' };
   label: string;
 }) {
   const { workspace } = useWorkspace();
-  if (all <= shown) return null;
+  if (totalCount <= shownCount) return null;
   return (
     <div className={styles.more}>
       <Link to={to} params={{ workspace: workspace.id }} search={search}>
-        {all < PENDING_COUNT_MAX ? `All ${all} ${label}` : `All ${label} (${formatCount(PENDING_COUNT_MAX)} or more)`}
+        {totalCount < PENDING_COUNT_MAX
+          ? `All ${totalCount} ${label}`
+          : `All ${label} (${formatCount(PENDING_COUNT_MAX)} or more)`}
       </Link>
     </div>
   );

@@ -26,7 +26,7 @@ export function UsageCharts() {
       title="Usage by day"
       note={
         'Days are in UTC. All stored traces and telemetry events are counted, including arriving and incomplete runs. ' +
-        'A telemetry event can have any outcome. Every outcome except "success" is counted as "other than success".'
+        'Runs with any outcome except "success" are counted as "other than success". Arriving and incomplete traces are not.'
       }
       actions={
         <SegmentedControl
@@ -39,7 +39,7 @@ export function UsageCharts() {
       }
     >
       {usage.isError && <ProblemNotice problem={usage.error} retry={() => void usage.refetch()} />}
-      {usage.data !== undefined ? <Charts days={usage.data.days} /> : usage.isPending && <BlockSkeleton height={200} />}
+      {usage.data !== undefined ? <Charts days={usage.data.days} /> : usage.isPending && <BlockSkeleton heightPx={200} />}
     </Panel>
   );
 }

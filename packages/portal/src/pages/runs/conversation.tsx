@@ -36,8 +36,8 @@ export function Conversation({ messages }: { messages: readonly unknown[] }) {
               tool_calls.map((call, callIndex) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: as above.
                 <div key={callIndex} className={styles.call}>
-                  <span>calls {callName(call)}</span>
-                  <pre>{callArguments(call)}</pre>
+                  <span>calls {toolNameOf(call)}</span>
+                  <pre>{argumentsOf(call)}</pre>
                 </div>
               ))}
           </li>
@@ -64,7 +64,7 @@ function partsOf(content: unknown): Part[] {
 }
 
 /** The name of the called tool, in the formats of the common model APIs; `a tool` if there is no name. */
-function callName(call: unknown): string {
+function toolNameOf(call: unknown): string {
   const { name, function: toolFunction } = (call ?? {}) as { name?: unknown; function?: { name?: unknown } };
   return String(toolFunction?.name ?? name ?? 'a tool');
 }
@@ -73,7 +73,7 @@ function callName(call: unknown): string {
  * The arguments of a call as indented JSON. A text is returned unchanged if it is not JSON, or if parsing would change it, for example
  * by rounding a number above 2^53. If a call has no arguments, the whole call is returned.
  */
-function callArguments(call: unknown): string {
+function argumentsOf(call: unknown): string {
   const {
     input,
     arguments: argumentText,

@@ -25,12 +25,12 @@ export function EventPage() {
     queryFn: ({ signal }) => call('runs.event', { params, signal }),
   });
   return (
-    <DetailPage title="Run" list={{ to: '/w/$workspace/runs', label: 'Runs' }} query={event} skeletonHeight={280}>
+    <DetailPage title="Run" list={{ to: '/w/$workspace/runs', label: 'Runs' }} query={event} skeletonHeightPx={280}>
       {(data, crumb) => (
         <>
           <PageHeader
             title={data.trace_id}
-            shown={<span className={styles.title}>{data.trace_id}</span>}
+            headingContent={<span className={styles.title}>{data.trace_id}</span>}
             crumb={crumb}
             lead={
               <span className="row">

@@ -54,7 +54,7 @@ export function SpanPanel({ trace, span }: { trace: string; span: Span }) {
         ) : payload.isError ? (
           <ProblemNotice problem={payload.error} retry={() => void payload.refetch()} />
         ) : payload.data === undefined ? (
-          <BlockSkeleton height={140} />
+          <BlockSkeleton heightPx={140} />
         ) : (
           <PayloadView payload={payload.data.payload} />
         )}

@@ -21,7 +21,7 @@ export function SpanRow(props: {
 }) {
   const { id, top, node, frame, isCollapsed, isSelected, onSelect, onCollapse } = props;
   const { span, depth, hasChildren, descendantCount } = node;
-  const failed = hasFailed(span);
+  const isFailed = hasFailed(span);
   return (
     // The tree handles the keyboard (aria-activedescendant), so a row only handles the pointer.
     // biome-ignore lint/a11y/useKeyWithClickEvents: see above.
@@ -36,7 +36,7 @@ export function SpanRow(props: {
       aria-expanded={hasChildren ? !isCollapsed : undefined}
       className={styles.row}
       style={{ transform: `translateY(${top}px)` }}
-      data-failed={failed || undefined}
+      data-failed={isFailed || undefined}
       onClick={() => onSelect(span.span_id)}
     >
       <span className={styles.name} style={{ '--indented': Math.min(depth, INDENTED_LEVELS_MAX) } as CSSProperties}>
@@ -67,27 +67,27 @@ export function SpanRow(props: {
             {span.name}
           </span>
           {span.model !== null && <small>{span.model}</small>}
-          {failed && <span className="visually-hidden">, failed</span>}
+          {isFailed && <span className="visually-hidden">, failed</span>}
         </span>
         {isCollapsed && <small className={styles.below}>+{descendantCount}</small>}
       </span>
-      <Bar span={span} frame={frame} failed={failed} />
+      <Bar span={span} frame={frame} isFailed={isFailed} />
       <span className={styles.right}>{formatDuration(span.latency_ms)}</span>
     </div>
   );
 }
 
-function Bar({ span, frame, failed }: { span: Span; frame: TimeFrame | undefined; failed: boolean }) {
+function Bar({ span, frame, isFailed }: { span: Span; frame: TimeFrame | undefined; isFailed: boolean }) {
   const times = timesOf(span);
   if (frame === undefined || times === undefined || frame.end <= frame.start) return <span className={styles.track} />;
-  const whole = frame.end - frame.start;
-  const left = ((times.start - frame.start) / whole) * 100;
-  const width = Math.max(((times.end - times.start) / whole) * 100, 0.6);
+  const totalMs = frame.end - frame.start;
+  const left = ((times.start - frame.start) / totalMs) * 100;
+  const width = Math.max(((times.end - times.start) / totalMs) * 100, 0.6);
   return (
     <span className={styles.track}>
       <span
         className={styles.bar}
-        data-kind={failed ? 'failed' : span.kind}
+        data-kind={isFailed ? 'failed' : span.kind}
         style={{ left: `${Math.min(left, 99.4)}%`, width: `${Math.min(width, 100 - left)}%` }}
       />
     </span>

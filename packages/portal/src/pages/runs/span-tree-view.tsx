@@ -15,46 +15,46 @@ const ROW_PX = 32;
 export function SpanTreeView({
   nodes,
   spans,
-  selected,
+  selectedId,
   onSelect,
 }: {
   nodes: readonly SpanNode[];
   spans: readonly Span[];
-  selected: string | undefined;
+  selectedId: string | undefined;
   onSelect: (id: string) => void;
 }) {
   const frame = useMemo(() => timeFrameOf(spans), [spans]);
-  const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
-  const shown = useMemo(() => visibleNodes(nodes, collapsed), [nodes, collapsed]);
+  const [collapsedIds, setCollapsedIds] = useState<ReadonlySet<string>>(new Set());
+  const visibleSteps = useMemo(() => visibleNodes(nodes, collapsedIds), [nodes, collapsedIds]);
   const scroll = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
-    count: shown.length,
+    count: visibleSteps.length,
     getScrollElement: () => scroll.current,
     estimateSize: () => ROW_PX,
     overscan: 12,
   });
-  const selectedIndex = shown.findIndex(({ span }) => span.span_id === selected);
+  const selectedIndex = visibleSteps.findIndex(({ span }) => span.span_id === selectedId);
   useEffect(() => {
     if (selectedIndex >= 0) rows.scrollToIndex(selectedIndex, { align: 'auto' });
   }, [selectedIndex, rows]);
   // A step that was selected outside the tree can be below a collapsed step.
   // biome-ignore lint/correctness/useExhaustiveDependencies: newly loaded steps must not expand a step that the person collapsed.
   useEffect(() => {
-    const above = new Set(ancestorsOf(nodes, selected));
-    setCollapsed((current) => new Set([...current].filter((id) => !above.has(id))));
-  }, [selected]);
+    const above = new Set(ancestorsOf(nodes, selectedId));
+    setCollapsedIds((current) => new Set([...current].filter((id) => !above.has(id))));
+  }, [selectedId]);
   const setStepCollapsed = (id: string, isCollapsed: boolean) => {
-    const next = new Set(collapsed);
+    const next = new Set(collapsedIds);
     if (isCollapsed) next.add(id);
     else next.delete(id);
-    setCollapsed(next);
+    setCollapsedIds(next);
   };
   const onKey = (event: KeyboardEvent) => {
-    const move = treeMove(event.key, shown, Math.max(selectedIndex, 0), collapsed);
+    const move = treeMove(event.key, visibleSteps, Math.max(selectedIndex, 0), collapsedIds);
     if (move === undefined) return;
     event.preventDefault();
     if (move.toggle !== undefined) setStepCollapsed(move.toggle.id, move.toggle.isCollapsed);
-    const target = shown[move.to];
+    const target = visibleSteps[move.to];
     if (target !== undefined) onSelect(target.span.span_id);
   };
   return (
@@ -74,7 +74,7 @@ export function SpanTreeView({
       <div
         ref={scroll}
         className={styles.scroll}
-        style={{ height: `min(64vh, ${shown.length * ROW_PX + 8}px)` }}
+        style={{ height: `min(64vh, ${visibleSteps.length * ROW_PX + 8}px)` }}
         role="tree"
         aria-label={`${formatCountOf(spans.length, 'step', 'steps')} of the run`}
         tabIndex={0}
@@ -83,7 +83,7 @@ export function SpanTreeView({
       >
         <div role="none" style={{ height: rows.getTotalSize(), position: 'relative' }}>
           {rows.getVirtualItems().map(({ index, start }) => {
-            const node = shown[index] as SpanNode;
+            const node = visibleSteps[index] as SpanNode;
             return (
               <SpanRow
                 key={node.span.span_id}
@@ -91,7 +91,7 @@ export function SpanTreeView({
                 top={start}
                 node={node}
                 frame={frame}
-                isCollapsed={collapsed.has(node.span.span_id)}
+                isCollapsed={collapsedIds.has(node.span.span_id)}
                 isSelected={index === selectedIndex}
                 onSelect={onSelect}
                 onCollapse={setStepCollapsed}

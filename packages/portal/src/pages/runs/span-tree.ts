@@ -3,7 +3,7 @@ import type { SpanRow } from '@countersign/core/portal/run-routes';
 /** A step as the API lists it. */
 export type Span = SpanRow;
 
-/** A step with its place in the tree. */
+/** A step with its position in the tree. */
 export interface SpanNode {
   span: Span;
   depth: number;
@@ -26,8 +26,8 @@ export interface TimeFrame {
 
 /**
  * Returns all steps, depth first. Siblings are sorted by start, and by arrival if the start is the same. A step is at the top level if it
- * has no parent, or if its parent is unknown or is the step itself. The steps in or below a longer cycle of parents come last: in the order
- * of arrival, each of them that is not yet in the tree is added at the top level, with its subtree.
+ * has no parent, or if its parent is unknown or is the step itself. The steps in or below a longer cycle of parents come last. In the order
+ * of arrival, each of these steps that is not yet in the tree is added at the top level, with its subtree.
  */
 export function spanTree(spans: readonly Span[]): SpanNode[] {
   const spanIds = new Set(spans.map(({ span_id }) => span_id));
@@ -73,15 +73,15 @@ export function spanTree(spans: readonly Span[]): SpanNode[] {
   return nodes;
 }
 
-/** The steps that are not below a collapsed step. `collapsed` contains the IDs of the collapsed steps. */
-export function visibleNodes(nodes: readonly SpanNode[], collapsed: ReadonlySet<string>): SpanNode[] {
-  const shown: SpanNode[] = [];
+/** The steps that are not below a collapsed step. */
+export function visibleNodes(nodes: readonly SpanNode[], collapsedIds: ReadonlySet<string>): SpanNode[] {
+  const visibleSteps: SpanNode[] = [];
   for (let at = 0; at < nodes.length; at += 1) {
     const node = nodes[at] as SpanNode;
-    shown.push(node);
-    if (collapsed.has(node.span.span_id)) at += node.descendantCount;
+    visibleSteps.push(node);
+    if (collapsedIds.has(node.span.span_id)) at += node.descendantCount;
   }
-  return shown;
+  return visibleSteps;
 }
 
 /** The IDs of the steps above a step, from the top level. Empty if the step is unknown. */
@@ -92,9 +92,12 @@ export function ancestorsOf(nodes: readonly SpanNode[], id: string | undefined):
     .flatMap(({ span, descendantCount }, index) => (index + descendantCount >= at ? [span.span_id] : []));
 }
 
-/** The next failed step after the selected one, in the order of the tree. After the last step, the search continues at the first one. */
-export function nextFailed(nodes: readonly SpanNode[], selected: string | undefined): string | undefined {
-  const at = nodes.findIndex(({ span }) => span.span_id === selected);
+/**
+ * Returns the ID of the next failed step after the selected step, in the order of the tree. After the last step, the search continues at
+ * the first step and ends with the selected step. Undefined if no step has failed.
+ */
+export function findNextFailed(nodes: readonly SpanNode[], selectedId: string | undefined): string | undefined {
+  const at = nodes.findIndex(({ span }) => span.span_id === selectedId);
   const following = [...nodes.slice(at + 1), ...nodes.slice(0, at + 1)];
   return following.find(({ span }) => hasFailed(span))?.span.span_id;
 }

@@ -28,12 +28,12 @@ export function TracePage() {
     refetchInterval: ({ state }) => (state.data?.outcome === null ? ARRIVING_REFRESH_MS : false),
   });
   return (
-    <DetailPage title="Run" list={{ to: '/w/$workspace/runs', label: 'Runs' }} query={trace} skeletonHeight={360}>
+    <DetailPage title="Run" list={{ to: '/w/$workspace/runs', label: 'Runs' }} query={trace} skeletonHeightPx={360}>
       {(data, crumb) => (
         <>
           <PageHeader
             title={data.trace_id}
-            shown={<span className={styles.title}>{data.trace_id}</span>}
+            headingContent={<span className={styles.title}>{data.trace_id}</span>}
             crumb={crumb}
             lead={
               <span className="row">

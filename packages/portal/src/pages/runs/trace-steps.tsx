@@ -9,7 +9,7 @@ import { formatCount } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { SpanPanel } from './span-panel.tsx';
-import { hasFailed, nextFailed, type Span, spanTree } from './span-tree.ts';
+import { findNextFailed, hasFailed, type Span, spanTree } from './span-tree.ts';
 import { SpanTreeView } from './span-tree-view.tsx';
 import styles from './trace-page.module.css';
 
@@ -54,7 +54,7 @@ export function TraceSteps({ trace }: { trace: ResponseBody<'runs.trace'> }) {
   const nodes = useMemo(() => spanTree(spans ?? []), [spans]);
   if (spans === undefined) {
     if (steps.isError) return <ProblemNotice problem={steps.error} retry={() => void steps.refetch()} />;
-    return <BlockSkeleton height={420} />;
+    return <BlockSkeleton heightPx={420} />;
   }
   if (spans.length === 0) {
     return (
@@ -67,7 +67,7 @@ export function TraceSteps({ trace }: { trace: ResponseBody<'runs.trace'> }) {
     spans.find(({ span_id }) => span_id === step) ?? spans.find(({ parent_span_id }) => parent_span_id === null) ?? spans[0];
   const select = (id: string) => void navigate({ to: '.', search: { step: id } as never, replace: true, resetScroll: false });
   const failedCount = steps.hasNextPage ? 0 : spans.filter(hasFailed).length;
-  const next = nextFailed(nodes, selected?.span_id);
+  const next = findNextFailed(nodes, selected?.span_id);
   const stepCount = steps.hasNextPage ? trace.span_count : spans.length;
   return (
     <div className={styles.steps}>
@@ -83,7 +83,7 @@ export function TraceSteps({ trace }: { trace: ResponseBody<'runs.trace'> }) {
         }
         flush
       >
-        <SpanTreeView nodes={nodes} spans={spans} selected={selected?.span_id} onSelect={select} />
+        <SpanTreeView nodes={nodes} spans={spans} selectedId={selected?.span_id} onSelect={select} />
         {steps.hasNextPage && (
           <div className={styles.more}>
             <span className="soft">Showing the first {formatCount(spans.length)} steps.</span>

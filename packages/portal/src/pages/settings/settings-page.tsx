@@ -27,7 +27,7 @@ export function SettingsPage() {
   return (
     <>
       <PageHeader title="Workspace" lead="The name and ID of this workspace, and how long its runs are kept." />
-      <LoadedContent query={settings} skeleton={<BlockSkeleton height={180} />}>
+      <LoadedContent query={settings} skeleton={<BlockSkeleton heightPx={180} />}>
         {(facts) => (
           <div className={styles.column}>
             <Panel title="Identity">
@@ -42,7 +42,7 @@ export function SettingsPage() {
             </Panel>
             {isAdmin && (
               <Panel title="Rename" note="A new name is recorded in the audit ledger as workspace.renamed.">
-                <Rename facts={facts} />
+                <RenameForm facts={facts} />
               </Panel>
             )}
             <RetentionPanel workspace={facts.id} isAdmin={isAdmin} />
@@ -53,7 +53,7 @@ export function SettingsPage() {
   );
 }
 
-function Rename({ facts }: { facts: ResponseBody<'workspace.read'> }) {
+function RenameForm({ facts }: { facts: ResponseBody<'workspace.read'> }) {
   const queries = useQueryClient();
   const [name, setName] = useState(facts.name);
   const mutation = useMutation({

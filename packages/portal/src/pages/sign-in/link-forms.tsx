@@ -215,7 +215,7 @@ function TextField(props: {
   return <TextInput {...others} onChange={({ currentTarget }) => onChange(currentTarget.value)} />;
 }
 
-/** A password field: for a new password, for the password of an existing account, or for either if the form cannot know which. */
+/** A password field for a new password (`new`), for the password of an existing account (`current`), or for one of the two (`either`). */
 function PasswordField({
   kind,
   value,

@@ -10,9 +10,9 @@ import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { AcceptInvitation, type LinkFormProps, ResetPassword, SetUp, SignInByLink } from './link-forms.tsx';
 import { PublicPage } from './public-page.tsx';
 
-type ShownLink = ResponseBody<'links.show'>;
+type OneTimeLink = ResponseBody<'links.show'>;
 
-const TITLES: Record<ShownLink['purpose'], string> = {
+const TITLES: Record<OneTimeLink['purpose'], string> = {
   set_up: 'Set up Countersign',
   invitation: 'Join a workspace',
   password_reset: 'Set a new password',

@@ -28,7 +28,7 @@ export function SigningPage() {
   return (
     <>
       <PageHeader title="Signing" lead={LEAD} />
-      <LoadedContent query={signing} skeleton={<BlockSkeleton height={300} />}>
+      <LoadedContent query={signing} skeleton={<BlockSkeleton heightPx={300} />}>
         {({ decision_keys, public_keys }) => (
           <div className="stack">
             <DecisionKeys keys={decision_keys} />
@@ -58,12 +58,12 @@ function PublicKeys({ keys }: { keys: ResponseBody<'signing.read'>['public_keys'
         items={keys as unknown as Jwk[]}
         keyOf={({ kid }) => kid}
         columns={[
-          { title: 'Key ID', cell: ({ kid }) => <Identifier value={kid} what="the key ID" short={16} /> },
+          { title: 'Key ID', cell: ({ kid }) => <Identifier value={kid} what="the key ID" shownCharacters={16} /> },
           {
             title: 'Verifier key (signed notes)',
             wide: true,
             line: true,
-            cell: ({ note_key, x }) => <Identifier value={note_key ?? x} what="the verifier key" short={44} />,
+            cell: ({ note_key, x }) => <Identifier value={note_key ?? x} what="the verifier key" shownCharacters={44} />,
           },
           {
             title: 'State',
