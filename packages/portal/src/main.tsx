@@ -30,8 +30,8 @@ const runWhenIdle = (act: () => void) => ('requestIdleCallback' in window ? requ
 /** Whether the person asked the browser to save data. Firefox and Safari do not report this. */
 const isDataSaverOn = (navigator as { connection?: { saveData?: boolean } }).connection?.saveData === true;
 // Preloads all pages when the first one is shown and the browser is idle, unless the browser's data saver is on.
-const stopWaiting = router.subscribe('onRendered', () => {
-  stopWaiting();
+const unsubscribe = router.subscribe('onRendered', () => {
+  unsubscribe();
   if (!isDataSaverOn) runWhenIdle(() => void preloadPages());
 });
 

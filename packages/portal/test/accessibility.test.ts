@@ -86,10 +86,10 @@ async function findViolations(page: Page, rules: Rules = 'all'): Promise<string[
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
   const runOnly = rules === 'all' ? {} : { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } };
   const options = JSON.stringify({ resultTypes: ['violations'], ...runOnly });
-  const found = (await page.evaluate(`axe.run(document, ${options})`)) as {
+  const result = (await page.evaluate(`axe.run(document, ${options})`)) as {
     violations: { id: string; impact: string; nodes: { target: string[]; failureSummary: string }[] }[];
   };
-  return found.violations
+  return result.violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`));
 }
@@ -99,7 +99,7 @@ test('every page for a signed-in person fits on a phone, follows the content sec
 }, async () => {
   const { browser } = await createPerson(workspace.server, { [workspace.id]: 'admin', [emptyWorkspace]: 'admin' });
   const { page, pageErrors } = await openWindow({ baseURL: workspace.server.url, cookie: browser.cookie });
-  const found: string[] = [];
+  const problems: string[] = [];
   for (const [name, path] of Object.entries(pages)) {
     await page.setViewportSize(WIDE);
     await page.emulateMedia({ colorScheme: 'light' });
@@ -111,15 +111,15 @@ test('every page for a signed-in person fits on a phone, follows the content sec
     const dark = await findViolations(page, 'colors');
     await page.setViewportSize(PHONE);
     const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
-    if (width > PHONE.width) found.push(`${name}: ${width} pixels wide on a phone`);
+    if (width > PHONE.width) problems.push(`${name}: ${width} pixels wide on a phone`);
     for (const tab of await page.getByRole('tab').all()) {
       const { x, width: tabWidth } = (await tab.boundingBox()) ?? { x: 0, width: 0 };
       if (x + tabWidth > PHONE.width)
-        found.push(`${name}: the tab ${await tab.innerText()} extends beyond the screen of a phone`);
+        problems.push(`${name}: the tab ${await tab.innerText()} extends beyond the screen of a phone`);
     }
-    found.push(...light.map((each) => `${name}, light: ${each}`), ...dark.map((each) => `${name}, dark: ${each}`));
+    problems.push(...light.map((each) => `${name}, light: ${each}`), ...dark.map((each) => `${name}, dark: ${each}`));
   }
-  expect(found).toEqual([]);
+  expect(problems).toEqual([]);
   expect(pageErrors).toEqual([]);
 });
 

@@ -7,8 +7,8 @@ import { newWorkspace } from './harness.ts';
 const run = promisify(execFile);
 
 /** Runs a command of the page in a shell and returns the JSON that it prints. */
-async function runInShell(line: string): Promise<{ ok?: boolean; error?: string }> {
-  const { stdout } = await run('sh', ['-c', line]);
+async function runInShell(command: string): Promise<{ ok?: boolean; error?: string }> {
+  const { stdout } = await run('sh', ['-c', command]);
   return JSON.parse(stdout);
 }
 
@@ -71,8 +71,8 @@ test('an admin mints and rotates a key, changes its scopes and revokes it, with 
   expect(first).toMatch(/^aa_live_[0-9a-f]{12}/);
   await page.getByRole('button', { name: 'Copy key' }).click();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(first);
-  const line = await readCommand(page);
-  expect(await runInShell(line)).toMatchObject({ ok: true });
+  const command = await readCommand(page);
+  expect(await runInShell(command)).toMatchObject({ ok: true });
   await page.getByRole('button', { name: 'I have copied it' }).click();
   expect(await page.getByText(first).count()).toBe(0);
 
@@ -81,9 +81,9 @@ test('an admin mints and rotates a key, changes its scopes and revokes it, with 
   await page.getByText('The old secret no longer works.').waitFor();
   const second = await readKey(page);
   expect(second).not.toBe(first);
-  expect(await runInShell(line)).toMatchObject({ error: 'unauthorized' });
-  const secondLine = await readCommand(page);
-  expect(await runInShell(secondLine)).toMatchObject({ ok: true });
+  expect(await runInShell(command)).toMatchObject({ error: 'unauthorized' });
+  const secondCommand = await readCommand(page);
+  expect(await runInShell(secondCommand)).toMatchObject({ ok: true });
   await page.getByRole('button', { name: 'I have copied it' }).click();
 
   await chooseAction(page, 'Change scopes');
@@ -91,12 +91,12 @@ test('an admin mints and rotates a key, changes its scopes and revokes it, with 
   await page.getByRole('checkbox', { name: 'telemetry' }).uncheck();
   await page.getByRole('button', { name: 'Change scopes' }).click();
   await page.getByText('Scopes changed').waitFor();
-  expect(await runInShell(secondLine)).toMatchObject({ error: 'insufficient_scope' });
+  expect(await runInShell(secondCommand)).toMatchObject({ error: 'insufficient_scope' });
 
   await chooseAction(page, 'Revoke');
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
   await page.getByText('Key revoked').waitFor();
-  expect(await runInShell(secondLine)).toMatchObject({ error: 'unauthorized' });
+  expect(await runInShell(secondCommand)).toMatchObject({ error: 'unauthorized' });
 
   await page.getByRole('tab', { name: 'Audit trail' }).click();
   const trail = page.getByRole('table', { name: 'Key audit trail' });

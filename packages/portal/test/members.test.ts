@@ -35,10 +35,10 @@ test('an admin invites a member by link, changes their role, creates a password 
   await page.getByRole('button', { name: 'Actions for Grace Hopper' }).click();
   await page.getByRole('menuitem', { name: 'Create password reset link' }).click();
   await dialog.getByRole('button', { name: 'Create link' }).click();
-  const reset = await page.getByRole('group', { name: 'one-time link' }).innerText();
+  const resetLink = await page.getByRole('group', { name: 'one-time link' }).innerText();
   await page.getByRole('button', { name: 'I have copied it' }).click();
   const resetWindow = await openWindow({ baseURL: workspace.server.url });
-  await resetWindow.page.goto(reset);
+  await resetWindow.page.goto(resetLink);
   await resetWindow.page.getByRole('textbox', { name: 'New password' }).fill(`${PASSWORD} anew`);
   await resetWindow.page.getByRole('button', { name: 'Set password' }).click();
   await resetWindow.page.getByRole('heading', { name: 'Overview' }).waitFor();

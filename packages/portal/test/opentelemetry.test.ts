@@ -117,10 +117,10 @@ test('the empty list of runs shows the OpenTelemetry variables with the URL of t
 
 test('the page of a run marks a request that was deleted because it also contained an erased run', async () => {
   const workspace = await newWorkspace();
-  const [erased, other] = [newTrace(), newTrace()];
-  await sendSpans(workspace, [...chatRun(erased), ...chatRun(other)]);
-  await sendSpans(workspace, chatRun(other));
-  const names = ['--workspace', workspace.name, '--trace', erased];
+  const [erasedId, keptId] = [newTrace(), newTrace()];
+  await sendSpans(workspace, [...chatRun(erasedId), ...chatRun(keptId)]);
+  await sendSpans(workspace, chatRun(keptId));
+  const names = ['--workspace', workspace.name, '--trace', erasedId];
   const { status } = await runCommand(
     ownerEnvironmentOf(workspace.server),
     'runs',
@@ -131,7 +131,7 @@ test('the page of a run marks a request that was deleted because it also contain
   );
   expect(status).toBe(0);
   const { page } = await workspace.visit('viewer', 'runs');
-  await page.getByRole('link', { name: other }).click();
+  await page.getByRole('link', { name: keptId }).click();
   const rows = page.getByRole('table', { name: 'Original requests' }).locator('tbody tr');
   await expect.poll(() => rows.count(), BUSY).toBe(2);
   expect(await rows.locator('td:first-child').allInnerTexts()).toEqual(['Request 1 · deleted', 'Request 2']);

@@ -24,7 +24,7 @@ test('a page of one workspace shows no input, result or data of another workspac
   const { page, pageErrors } = await openWindow({ baseURL: first.server.url, cookie: browser.cookie });
   const navigation = page.getByRole('navigation', { name: 'Workspace' });
 
-  // The retention and the name.
+  // Case 1: the input in the forms for the retention and the name.
   const settings = navigation.getByRole('link', { name: 'Workspace', exact: true });
   const telemetryDays = page.getByLabel('Keep telemetry events for (days)');
   const name = page.getByLabel('Name', { exact: true });
@@ -40,7 +40,7 @@ test('a page of one workspace shows no input, result or data of another workspac
   await expect.poll(() => telemetryDays.inputValue()).toBe('');
   expect(await page.getByRole('checkbox').count()).toBe(0);
 
-  // The result of a verification of the ledger.
+  // Case 2: the result of a verification of the ledger.
   const ledger = navigation.getByRole('link', { name: 'Audit ledger' });
   await ledger.click();
   await page.getByText('Not verified yet.').waitFor();
@@ -52,7 +52,7 @@ test('a page of one workspace shows no input, result or data of another workspac
   await page.waitForURL(`**/w/${first.id}/ledger`);
   await page.getByText('Not verified yet.').waitFor();
 
-  // The first steps, and the period of the charts. Only the first workspace has decisions.
+  // Case 3: the first steps, and the period of the charts. Only the first workspace has decisions.
   await switchTo(page, second);
   await page.getByRole('heading', { name: 'First steps' }).waitFor();
   await switchTo(page, first);

@@ -8,7 +8,7 @@ test("the page of a decision shows the exact times of the decision and its evide
   const { page } = await workspace.visit('viewer', `decisions/${decision_id}`, { timezoneId: 'Asia/Kolkata' });
   await waitUntilLoaded(page);
   const times = await page.getByRole('main').locator('time').allInnerTexts();
-  // The decision, the time when the evidence was read, and the evaluation.
+  // The time of the decision, the time when the evidence was read, and the time of the evaluation.
   expect(times).toHaveLength(3);
   for (const time of times) expect(time).toMatch(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d GMT\+5:30 \((just now|1 min\. ago)\)$/);
 });

@@ -44,14 +44,14 @@ test('positions and numbers of siblings are those of the tree, also at and below
 });
 
 test('the search for the next failed step follows the order of the tree; after the last step, it continues at the first step', () => {
-  const failed = (each: Span): Span => ({ ...each, error: 'gone' });
-  const done = (each: Span): Span => ({ ...each, error: null });
+  const withError = (each: Span): Span => ({ ...each, error: 'gone' });
+  const withoutError = (each: Span): Span => ({ ...each, error: null });
   const nodes = spanTree([
-    failed(step('b', 2, 2)),
-    done(step('a', 1, 1)),
-    failed(childOf('a', 'a1', 3)),
-    done(childOf('a1', 'a2', 4)),
-    done(step('c', 5, 3)),
+    withError(step('b', 2, 2)),
+    withoutError(step('a', 1, 1)),
+    withError(childOf('a', 'a1', 3)),
+    withoutError(childOf('a1', 'a2', 4)),
+    withoutError(step('c', 5, 3)),
   ]);
   expect(['a', 'a1', 'a2', 'b', 'c', undefined].map((id) => findNextFailed(nodes, id))).toEqual([
     'a1',
@@ -61,6 +61,6 @@ test('the search for the next failed step follows the order of the tree; after t
     'a1',
     'a1',
   ]);
-  expect(findNextFailed(spanTree([done(step('a', 1))]), 'a')).toBeUndefined();
+  expect(findNextFailed(spanTree([withoutError(step('a', 1))]), 'a')).toBeUndefined();
   expect([ancestorsOf(nodes, 'a2'), ancestorsOf(nodes, 'b'), ancestorsOf(nodes, 'x')]).toEqual([['a', 'a1'], [], []]);
 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 /** Stores an item in each storage of the page's origin. */
-const STORE = `new Promise((resolve, reject) => {
+const STORE_ITEMS = `new Promise((resolve, reject) => {
   document.cookie = 'of_script=1; max-age=3600';
   localStorage.setItem('left', '1');
   sessionStorage.setItem('left', '1');
@@ -29,7 +29,7 @@ const STORE = `new Promise((resolve, reject) => {
 })`;
 
 /** The items in each storage of the page's origin, and whether the page is online. */
-const STORED = `(async () => ({
+const READ_ITEMS = `(async () => ({
   cookies: document.cookie,
   local: Object.keys(localStorage),
   session: Object.keys(sessionStorage),
@@ -47,12 +47,12 @@ describe('a window that a later test uses again', () => {
     const { page } = await openWindow({ baseURL, cookie: 'of_option=1' });
     first = page;
     await page.goto('/cookies');
-    await page.evaluate(STORE);
+    await page.evaluate(STORE_ITEMS);
     await page.goto('/pages');
     expect((await page.innerText('body')).split('; ').sort()).toEqual(['of_all=1', 'of_option=1', 'of_path=1', 'of_script=1']);
     await page.goto('/');
     const stored = { local: ['left'], session: ['left'], databases: ['left'], isOnline: true };
-    expect(await page.evaluate(STORED)).toMatchObject(stored);
+    expect(await page.evaluate(READ_ITEMS)).toMatchObject(stored);
     page.on('request', () => receivedEvents.push('request'));
     page.on('requestfinished', () => receivedEvents.push('requestfinished'));
     page.on('console', () => receivedEvents.push('console'));
@@ -73,7 +73,7 @@ describe('a window that a later test uses again', () => {
     expect(await page.context().cookies()).toEqual([]);
     expect((await page.goto('/pages'))!.status()).toBe(200);
     expect(await page.innerText('body')).toBe('');
-    expect(await page.evaluate(STORED)).toEqual({ cookies: '', local: [], session: [], databases: [], isOnline: true });
+    expect(await page.evaluate(READ_ITEMS)).toEqual({ cookies: '', local: [], session: [], databases: [], isOnline: true });
     page.once('dialog', (dialog) => dialog.dismiss());
     await page.evaluate(`console.log('logged'); alert('shown'); setTimeout(() => { throw new Error('thrown'); })`);
     await expect.poll(() => pageErrors).toEqual(['error: thrown']);

@@ -13,14 +13,14 @@ export const setSignedOutHandler = (act: (problem: Problem) => void): void => {
 
 /** The cache of server responses. A read that fails with a retryable problem is retried up to twice. Writes are never retried. */
 export const queryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: (error) => void leaveIfSignedOut(error) }),
+  queryCache: new QueryCache({ onError: (error) => void handleIfSignedOut(error) }),
   mutationCache: new MutationCache({
     onError: (error, _variables, _context, mutation) => {
       // A conflict, or a record that no longer exists, means that the page shows an outdated state.
       if (['conflict', 'missing'].includes(toProblem(error).kind)) void queryClient.invalidateQueries();
       // A form shows its own errors. Leaving the page would lose the input.
       if (mutation.meta?.errorShownInForm === true) return;
-      if (!leaveIfSignedOut(error)) toast.problem(toProblem(error).message);
+      if (!handleIfSignedOut(error)) toast.problem(toProblem(error).message);
     },
   }),
   defaultOptions: {
@@ -36,7 +36,7 @@ export const queryClient = new QueryClient({
 });
 
 /** Calls the handler and returns true if the error means that no person is signed in. Otherwise returns false. */
-function leaveIfSignedOut(error: unknown): boolean {
+function handleIfSignedOut(error: unknown): boolean {
   const problem = toProblem(error);
   if (problem.kind !== 'signed-out') return false;
   onSignedOut(problem);

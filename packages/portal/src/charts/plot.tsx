@@ -31,15 +31,15 @@ export function Plot(props: {
   table: ReactNode;
 }) {
   const { label, heightPx, data, options, table } = props;
-  const box = useRef<HTMLDivElement>(null);
-  const width = useWidth(box);
+  const container = useRef<HTMLDivElement>(null);
+  const width = useWidth(container);
   const scheme = useComputedColorScheme('light', { getInitialValueInEffect: false });
   const plot = useRef<uPlot | null>(null);
   const isMeasured = width > 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a different scheme changes the palette; the effect below handles a new width.
   useEffect(() => {
-    if (!isMeasured || box.current === null) return;
-    const chart = new uPlot({ ...options(paletteOf(box.current)), width, height: heightPx }, data, box.current);
+    if (!isMeasured || container.current === null) return;
+    const chart = new uPlot({ ...options(paletteOf(container.current)), width, height: heightPx }, data, container.current);
     plot.current = chart;
     return () => {
       plot.current = null;
@@ -51,7 +51,7 @@ export function Plot(props: {
   }, [width, isMeasured, heightPx]);
   return (
     <figure className={styles.figure}>
-      <div ref={box} className={styles.plot} style={{ height: heightPx }} role="img" aria-label={label} />
+      <div ref={container} className={styles.plot} style={{ height: heightPx }} role="img" aria-label={label} />
       <ValueTable>{table}</ValueTable>
     </figure>
   );
@@ -79,16 +79,16 @@ function useWidth(element: RefObject<HTMLElement | null>): number {
 
 function paletteOf(element: Element): Palette {
   const style = getComputedStyle(element);
-  const read = (name: string) => style.getPropertyValue(`--${name}`).trim();
+  const readColor = (name: string) => style.getPropertyValue(`--${name}`).trim();
   return {
-    faint: read('ink-faint'),
-    line: read('line'),
-    accent: read('accent'),
-    good: read('good'),
-    bad: read('bad'),
-    warn: read('warn'),
-    surface: read('surface'),
-    series: Array.from({ length: SERIES_COLOR_COUNT }, (_each, index) => read(`series-${index + 1}`)),
+    faint: readColor('ink-faint'),
+    line: readColor('line'),
+    accent: readColor('accent'),
+    good: readColor('good'),
+    bad: readColor('bad'),
+    warn: readColor('warn'),
+    surface: readColor('surface'),
+    series: Array.from({ length: SERIES_COLOR_COUNT }, (_each, index) => readColor(`series-${index + 1}`)),
   };
 }
 
@@ -97,8 +97,8 @@ export const AXIS_FONT = '11px Geist, system-ui, sans-serif';
 
 /** An upper bound of the width of a digit in AXIS_FONT. */
 const DIGIT_PX = 7;
-const AXIS_PX_MIN = 46;
+const AXIS_WIDTH_PX_MIN = 46;
 
 /** The width of a value axis in pixels: large enough for its longest label. */
 export const axisWidth = (labels: readonly string[] | null): number =>
-  Math.max(AXIS_PX_MIN, ...(labels ?? []).map((label) => label.length * DIGIT_PX + 8));
+  Math.max(AXIS_WIDTH_PX_MIN, ...(labels ?? []).map((label) => label.length * DIGIT_PX + 8));

@@ -6,7 +6,7 @@ import { useWorkspace } from '../api/session.ts';
 import type { CheckedEvaluation } from './failed-conditions.ts';
 
 /** At most this many incidents have their own link. If there are more, or none is loaded, a link to the list of incidents follows. */
-const INCIDENTS_SHOWN = 3;
+const INCIDENTS_MAX = 3;
 const NAME_LENGTH_MAX = 60;
 
 interface Remedy {
@@ -48,7 +48,7 @@ function OpenIncidents({ agent }: { agent: string }) {
     queryFn: ({ signal }) =>
       call('incidents.list', {
         params: { workspace: workspace.id },
-        query: { agent_id: agent, recertification: 'open', limit: String(INCIDENTS_SHOWN) },
+        query: { agent_id: agent, recertification: 'open', limit: String(INCIDENTS_MAX) },
         signal,
       }),
   });

@@ -7,7 +7,7 @@ import { readLastWorkspaceId } from '../shell/last-workspace.ts';
 import { LoadingScreen } from '../shell/loading-screen.tsx';
 import { PublicPage } from './sign-in/public-page.tsx';
 
-/** The page `/`: redirects to the last visited workspace, otherwise to the first. Without a membership, it shows a notice. */
+/** The page `/`: redirects to the last visited workspace, or else to the first workspace. Without a membership, it shows a notice. */
 export function HomePage() {
   const session = useSession();
   if (session.data === undefined) {

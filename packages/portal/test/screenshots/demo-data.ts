@@ -181,7 +181,7 @@ function longRun(): object {
   return { trace_id: 'run-research-market', agent_name: 'research-agent', outcome: 'escalated', spans };
 }
 
-/** Moves the events and nightly evaluations into the past, by the day in their trace_ids and names. Only for screenshots. */
+/** Moves each event and nightly evaluation into the past, to the day that its trace_id or name contains. Only for screenshots. */
 export async function backdate(client: pg.Client): Promise<void> {
   for (const table of ['telemetry_events', 'evaluations'])
     await client.query(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);

@@ -106,20 +106,20 @@ async function saveAllPages(browser: Browser, link: string, workspace: string): 
         colorScheme,
         viewport: { width, height: width === 390 ? 844 : 860 },
       });
-      const each = await context.newPage();
+      const schemePage = await context.newPage();
       for (const [name, path] of await listPages(context.request, workspace)) {
         if (selectedNames.length === 0 || selectedNames.includes(name))
-          await openAndSave(each, path, `${name}-${width}-${colorScheme}`);
+          await openAndSave(schemePage, path, `${name}-${width}-${colorScheme}`);
       }
       if (selectedNames.length === 0 || selectedNames.includes('first-hour')) {
         for (const path of ['', 'runs', 'ledger', 'keys', 'approvals'])
           await openAndSave(
-            each,
+            schemePage,
             `/w/${emptyWorkspace}/${path}`,
             `first-hour-${path === '' ? 'overview' : path}-${width}-${colorScheme}`,
           );
       }
-      await saveDialogs(each, workspace, `${width}-${colorScheme}`);
+      await saveDialogs(schemePage, workspace, `${width}-${colorScheme}`);
       await context.close();
     }
   }

@@ -15,7 +15,7 @@ import { incidentColumns } from '../incidents/incident-columns.tsx';
 import { runColumns } from '../runs/run-columns.tsx';
 import styles from './agent-record.module.css';
 
-const RECORDS_SHOWN = '10';
+const RECORDS_MAX = '10';
 /** Without this filter, the list of approvals shows only pending approvals. */
 const ALL_APPROVALS = { status: 'all' } as const;
 type ListOptions = { params: { workspace: string }; query: { agent_id: string; limit: string }; signal: AbortSignal };
@@ -26,7 +26,7 @@ export function AgentRecord({ agent }: { agent: string }) {
   const [tab, setTab] = useState<string | null>('evaluations');
   const optionsFor = (signal: AbortSignal): ListOptions => ({
     params: { workspace: workspace.id },
-    query: { agent_id: agent, limit: RECORDS_SHOWN },
+    query: { agent_id: agent, limit: RECORDS_MAX },
     signal,
   });
   const id = workspace.id;

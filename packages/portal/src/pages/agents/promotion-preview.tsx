@@ -16,8 +16,8 @@ import styles from './agent-page.module.css';
 const TYPING_PAUSE_MS = 350;
 
 /**
- * A panel that runs promotion checks with criteria from its fields. Nothing is recorded. After a change of the criteria, it shows no verdict
- * until the new one arrives.
+ * A panel that runs promotion checks with criteria from its fields. Nothing is recorded. After a change of the criteria, the panel shows no
+ * verdict until the new verdict arrives.
  */
 export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'> }) {
   const { workspace } = useWorkspace();

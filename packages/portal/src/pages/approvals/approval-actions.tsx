@@ -32,7 +32,7 @@ const ACTIONS = {
 
 const ROUTES = { approve: 'approvals.approve', reject: 'approvals.reject', withdraw: 'approvals.withdraw' } as const;
 
-/** The buttons for the actions that are possible now (approve, reject, withdraw), and their dialog. Approvers and admins see them. */
+/** The buttons for the possible actions (approve, reject, withdraw), and their dialog. Only approvers and admins see the buttons. */
 export function ApprovalActions({ detail: { may, evaluation, agent, seen } }: { detail: ResponseBody<'approvals.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();

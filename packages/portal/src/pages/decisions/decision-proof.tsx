@@ -19,7 +19,7 @@ type Decision = ResponseBody<'decisions.read'>;
 
 /** Verifies the decision in the browser: columns, hash, attestation, evidence, and the HMAC after an admin loads the decision key. */
 export function DecisionProof({ decision }: { decision: Decision }) {
-  // The server signs an attestation when it is read, possibly with a new key. So each page fetches the keys again.
+  // The server signs the attestation when a page requests it, possibly with a new key. So each page fetches the keys again.
   const keys = useQuery({
     queryKey: ['public-keys', decision.id],
     queryFn: ({ signal }) => fetchPublicKeys(signal),

@@ -14,7 +14,7 @@ export type VerificationState =
 export function useLedgerVerification(workspace: string): { state: VerificationState; start: () => void; cancel: () => void } {
   const [state, setState] = useState<VerificationState>({ kind: 'idle' });
   const worker = useRef<Worker>(undefined);
-  const end = () => {
+  const terminateWorker = () => {
     worker.current?.terminate();
     worker.current = undefined;
   };
@@ -29,12 +29,12 @@ export function useLedgerVerification(workspace: string): { state: VerificationS
     current.addEventListener('message', ({ data: message }: MessageEvent<VerificationMessage>) => {
       if (message.kind === 'progress') setState({ kind: 'running', checkedCount: message.checkedCount, entryCount: seq });
       else {
-        end();
+        terminateWorker();
         setState({ kind: 'finished', verdict: message });
       }
     });
     current.addEventListener('error', () => {
-      end();
+      terminateWorker();
       setState({ kind: 'finished', verdict: { kind: 'failed', reason: 'the verifier could not be loaded' } });
     });
     const request: VerificationRequest = {
@@ -48,17 +48,17 @@ export function useLedgerVerification(workspace: string): { state: VerificationS
   return {
     state,
     start: () => {
-      end();
+      terminateWorker();
       const current = new Worker(new URL('../../proof/verification-worker.ts', import.meta.url), { type: 'module' });
       worker.current = current;
       void run(current).catch((problem: unknown) => {
         if (worker.current !== current) return;
-        end();
+        terminateWorker();
         setState({ kind: 'error', problem });
       });
     },
     cancel: () => {
-      end();
+      terminateWorker();
       setState({ kind: 'canceled', checkedCount: state.kind === 'running' ? state.checkedCount : 0 });
     },
   };

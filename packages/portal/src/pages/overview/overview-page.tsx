@@ -17,7 +17,7 @@ import { PendingList } from './pending-list.tsx';
 import { PromotionTable } from './promotion-table.tsx';
 import { UsageCharts } from './usage-charts.tsx';
 
-const AGENTS_SHOWN = 8;
+const AGENTS_MAX = 8;
 /** At least this many promotable agents are shown, or all of them if there are fewer. */
 const PROMOTABLE_SHOWN_MIN = 3;
 
@@ -87,12 +87,12 @@ export function OverviewPage() {
   );
 }
 
-/** Selects up to AGENTS_SHOWN agents: first blocked ones, then promotable ones, each kind in the given order. */
+/** Selects up to AGENTS_MAX agents: first blocked ones, then promotable ones, each kind in the given order. */
 function selectAgents(agents: ResponseBody<'overview.read'>['agents']) {
   const promotableCount = agents.filter(({ standing }) => standing.promotable).length;
-  const blockedMax = AGENTS_SHOWN - Math.min(promotableCount, PROMOTABLE_SHOWN_MIN);
+  const blockedMax = AGENTS_MAX - Math.min(promotableCount, PROMOTABLE_SHOWN_MIN);
   const blocked = agents.filter(({ standing }) => !standing.promotable).slice(0, blockedMax);
-  return [...blocked, ...agents.filter(({ standing }) => standing.promotable).slice(0, AGENTS_SHOWN - blocked.length)];
+  return [...blocked, ...agents.filter(({ standing }) => standing.promotable).slice(0, AGENTS_MAX - blocked.length)];
 }
 
 function Lead({ overview }: { overview: ResponseBody<'overview.read'> }) {

@@ -16,7 +16,7 @@ import { runColumns } from './run-columns.tsx';
 export function RunsPage() {
   const { workspace } = useWorkspace();
   // `from` and `to` are days that a person selects. `since` and `before` are exact times in links from other pages.
-  // A run must match all of them.
+  // A run must match all four filters.
   const filters = useFilters(['text', 'source', 'agent_id', 'outcome', 'session_id', 'from', 'to', 'since', 'before']);
   const { from, to, since, before, ...others } = filters.values;
   return (
