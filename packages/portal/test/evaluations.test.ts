@@ -52,7 +52,7 @@ test('the list of evaluations shows the suite, so that evaluations with the same
   await expect.poll(names).toEqual(['by hand', 'nightly · suite safety · release', 'nightly · suite regression · release']);
 });
 
-test('the pass rate chart draws a line for each suite, up to five, and lists them in its legend', async () => {
+test('the pass rate chart draws a line for each suite, up to five, and lists the suites in its legend', async () => {
   const workspace = await newWorkspace();
   const evaluate = (suite: string, passRate: number) =>
     workspace.send(paths.detailedEvaluations, {

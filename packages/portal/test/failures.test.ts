@@ -7,7 +7,7 @@ test('a page reports a lost connection, keeps the input and can submit it when t
   const workspace = await newWorkspace();
   await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
   const { page } = await workspace.visit('admin', 'settings');
-  // The form moves down when this panel appears. A click that the move interrupts would be lost.
+  // The form moves down when the panel "Change retention" appears. A click that the move interrupts would be lost.
   await page.getByRole('heading', { name: 'Change retention' }).waitFor();
   await page.getByLabel('Name').fill('acme of today');
   await page.context().setOffline(true);

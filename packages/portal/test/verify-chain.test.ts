@@ -18,7 +18,7 @@ const verifyFirst = async (count: number, checkpoint: string) => {
   return verifyChain(lines(), expected, () => undefined);
 };
 
-test('a ledger is valid with a checkpoint of at most its own size, and not with a larger checkpoint', async () => {
+test('a ledger is valid with a checkpoint of the same or a smaller size, and not with a larger checkpoint', async () => {
   const checkpoints = checkpointsOf('audit');
   expect([entries.length, checkpoints.length]).toEqual([6, 7]);
   for (const [size, checkpoint] of checkpoints.entries()) {
@@ -43,7 +43,7 @@ test('a ledger whose tree differs from the tree of the checkpoint is reported as
   });
 });
 
-test('a checkpoint of another log is rejected, even for the same tree', async () => {
+test('a checkpoint of another log is rejected, even if both logs have the same tree', async () => {
   expect(await verifyFirst(6, checkpointsOf('decisions')[0]!)).toMatchObject({
     kind: 'invalid',
     reason: 'the checkpoint belongs to a different log',

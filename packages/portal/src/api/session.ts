@@ -14,7 +14,7 @@ export const sessionQuery = queryOptions({
 
 export const useSession = () => useQuery(sessionQuery);
 
-/** The workspace of the page and the person's role in it. */
+/** The workspace of the page, the signed-in person, and the role of this person in the workspace. */
 export interface WorkspaceAccess {
   workspace: { id: string; name: string };
   role: Role;
@@ -23,7 +23,7 @@ export interface WorkspaceAccess {
 
 export const WorkspaceContext = createContext<WorkspaceAccess | undefined>(undefined);
 
-/** Returns the workspace of the page. Throws outside WorkspaceFrame. */
+/** Returns the workspace, the role and the person of the page. Throws outside WorkspaceFrame. */
 export function useWorkspace(): WorkspaceAccess {
   const access = use(WorkspaceContext);
   if (access === undefined) throw new Error('useWorkspace was called outside a workspace');

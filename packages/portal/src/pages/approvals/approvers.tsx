@@ -4,7 +4,7 @@ import { membersQuery } from '../../api/people.ts';
 import { useHasRole, useWorkspace } from '../../api/session.ts';
 import { Notice } from '../../components/notice.tsx';
 
-/** If there are more approvers and admins, only this many are named. */
+/** At most this many approvers and admins are named. */
 const NAMED_MAX = 5;
 
 /** Tells viewers which members can approve. Shows nothing to approvers and admins. */
