@@ -183,16 +183,17 @@ RETURN (timestamp '1970-01-01' + make_interval(days => (micros / 86400000000)::i
 -- The merged spans of traces: for each span_id the span of the latest submission. Item `ordinal` of the document of this submission is the
 -- whole span. Select single traces (trace = $1), because the merging reads all submissions that the condition selects.
 CREATE VIEW countersign.spans WITH (security_invoker = true) AS
-SELECT DISTINCT ON (submission.tenant_id, submission.trace, span.said ->> 0)
-       submission.tenant_id, submission.trace, span.said ->> 0 AS span_id, submission.number AS submission,
-       coalesce((span.said ->> 13)::integer, span.place::integer - 1) AS ordinal,
-       span.said ->> 1 AS kind, span.said ->> 2 AS name, span.said ->> 3 AS status, span.said ->> 4 AS model, span.said ->> 5 AS provider,
-       (span.said ->> 6)::bigint AS prompt_tokens, (span.said ->> 7)::bigint AS completion_tokens, (span.said ->> 8)::bigint AS total_tokens,
-       (span.said ->> 9)::numeric AS cost_usd, (span.said ->> 10)::bigint AS latency_ms,
-       countersign.instant_of((span.said ->> 11)::bigint) AS started_at, countersign.instant_of((span.said ->> 12)::bigint) AS ended_at
+SELECT DISTINCT ON (submission.tenant_id, submission.trace, span.fields ->> 0)
+       submission.tenant_id, submission.trace, span.fields ->> 0 AS span_id, submission.number AS submission,
+       coalesce((span.fields ->> 13)::integer, span.position::integer - 1) AS ordinal,
+       span.fields ->> 1 AS kind, span.fields ->> 2 AS name, span.fields ->> 3 AS status, span.fields ->> 4 AS model,
+       span.fields ->> 5 AS provider, (span.fields ->> 6)::bigint AS prompt_tokens, (span.fields ->> 7)::bigint AS completion_tokens,
+       (span.fields ->> 8)::bigint AS total_tokens,
+       (span.fields ->> 9)::numeric AS cost_usd, (span.fields ->> 10)::bigint AS latency_ms,
+       countersign.instant_of((span.fields ->> 11)::bigint) AS started_at, countersign.instant_of((span.fields ->> 12)::bigint) AS ended_at
   FROM countersign.trace_submissions AS submission
- CROSS JOIN LATERAL json_array_elements(submission.spans::json) WITH ORDINALITY AS span (said, place)
- ORDER BY submission.tenant_id, submission.trace, span.said ->> 0, submission.number DESC;
+ CROSS JOIN LATERAL json_array_elements(submission.spans::json) WITH ORDINALITY AS span (fields, position)
+ ORDER BY submission.tenant_id, submission.trace, span.fields ->> 0, submission.number DESC;
 
 CREATE TABLE countersign.telemetry_submissions (
   tenant_id uuid NOT NULL REFERENCES countersign.tenants (id),

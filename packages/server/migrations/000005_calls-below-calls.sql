@@ -9,14 +9,15 @@ CREATE INDEX merged_spans_by_parent_of_call ON countersign.merged_spans (tenant_
   WHERE parent_of_call IS NOT NULL;
 
 CREATE OR REPLACE VIEW countersign.spans WITH (security_invoker = true) AS
-SELECT DISTINCT ON (submission.tenant_id, submission.trace, span.said ->> 0)
-       submission.tenant_id, submission.trace, span.said ->> 0 AS span_id, submission.number AS submission,
-       coalesce((span.said ->> 13)::integer, span.place::integer - 1) AS ordinal,
-       span.said ->> 1 AS kind, span.said ->> 2 AS name, span.said ->> 3 AS status, span.said ->> 4 AS model, span.said ->> 5 AS provider,
-       (span.said ->> 6)::bigint AS prompt_tokens, (span.said ->> 7)::bigint AS completion_tokens, (span.said ->> 8)::bigint AS total_tokens,
-       (span.said ->> 9)::numeric AS cost_usd, (span.said ->> 10)::bigint AS latency_ms,
-       countersign.instant_of((span.said ->> 11)::bigint) AS started_at, countersign.instant_of((span.said ->> 12)::bigint) AS ended_at,
-       span.said ->> 14 AS parent_of_call
+SELECT DISTINCT ON (submission.tenant_id, submission.trace, span.fields ->> 0)
+       submission.tenant_id, submission.trace, span.fields ->> 0 AS span_id, submission.number AS submission,
+       coalesce((span.fields ->> 13)::integer, span.position::integer - 1) AS ordinal,
+       span.fields ->> 1 AS kind, span.fields ->> 2 AS name, span.fields ->> 3 AS status, span.fields ->> 4 AS model,
+       span.fields ->> 5 AS provider, (span.fields ->> 6)::bigint AS prompt_tokens, (span.fields ->> 7)::bigint AS completion_tokens,
+       (span.fields ->> 8)::bigint AS total_tokens,
+       (span.fields ->> 9)::numeric AS cost_usd, (span.fields ->> 10)::bigint AS latency_ms,
+       countersign.instant_of((span.fields ->> 11)::bigint) AS started_at, countersign.instant_of((span.fields ->> 12)::bigint) AS ended_at,
+       span.fields ->> 14 AS parent_of_call
   FROM countersign.trace_submissions AS submission
- CROSS JOIN LATERAL json_array_elements(submission.spans::json) WITH ORDINALITY AS span (said, place)
- ORDER BY submission.tenant_id, submission.trace, span.said ->> 0, submission.number DESC;
+ CROSS JOIN LATERAL json_array_elements(submission.spans::json) WITH ORDINALITY AS span (fields, position)
+ ORDER BY submission.tenant_id, submission.trace, span.fields ->> 0, submission.number DESC;
