@@ -114,12 +114,12 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
     app.post(path, async (request, reply) => {
       const principal = await api.authenticator.authenticate(request.headers, 'audit');
       const readingLimits = { bytesMax: api.bytesMax.report, admission: api.reading, tenantId: principal.tenantId };
-      const { document, leave } = await readBody(request.raw, readingLimits);
+      const { document, release } = await readBody(request.raw, readingLimits);
       try {
         const { json } = await handle(document, principal);
         return await reply.header('content-type', 'application/json; charset=utf-8').send(json);
       } finally {
-        leave();
+        release();
       }
     });
   }

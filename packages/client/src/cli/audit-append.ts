@@ -1,4 +1,4 @@
-import { inexactnessOf } from '@countersign/core/domain/exact-json';
+import { findInexactParts } from '@countersign/core/domain/exact-json';
 import { receiptOf } from '../index.ts';
 import { command } from './command.ts';
 import { wrongUse } from './exit-codes.ts';
@@ -75,7 +75,7 @@ function readMetadata(path: string): Record<string, unknown> {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw wrongUse(`${JSON.stringify(path)} must contain a JSON object`);
-  const [inexact] = inexactnessOf(text);
+  const [inexact] = findInexactParts(text);
   if (inexact !== undefined) throw wrongUse(`${JSON.stringify(path)}: ${inexact.message} (at ${inexact.path})`);
   return value as Record<string, unknown>;
 }

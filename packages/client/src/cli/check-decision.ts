@@ -1,5 +1,5 @@
 import { decisionDigest } from '@countersign/core/domain/decision-signature';
-import { inexactnessOf } from '@countersign/core/domain/exact-json';
+import { findInexactParts } from '@countersign/core/domain/exact-json';
 import { POLICY } from '@countersign/core/domain/promotion';
 import type { DecidedEvaluation, PromotionDecision } from '../index.ts';
 import { digests } from '../verification/cryptography.ts';
@@ -36,7 +36,7 @@ export function rejectionReason(
   request: GateRequest,
   timing: RequestTiming,
 ): string | undefined {
-  const [inexact] = inexactnessOf(text);
+  const [inexact] = findInexactParts(text);
   if (inexact !== undefined) return `${inexact.message} (at ${inexact.path})`;
   const fault = shapeFault(decision);
   if (fault !== undefined) return fault;

@@ -33,7 +33,7 @@ export const denominatorOf = ({ total, skipped }: CaseCounts, skippedExcluded: b
   skippedExcluded ? total - (skipped ?? 0) : total;
 
 /** The maximum number of passed cases: `passed`, or, if scores are not binary, the number of cases with a score. */
-export const passedAtMost = ({ total, passed, errored, skipped }: CaseCounts): number =>
+export const passedCasesMax = ({ total, passed, errored, skipped }: CaseCounts): number =>
   passed ?? total - (errored ?? 0) - (skipped ?? 0);
 
 /**

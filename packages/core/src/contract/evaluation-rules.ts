@@ -1,4 +1,4 @@
-import { type CaseCounts, denominatorOf, isAboveShare, isBelowShare, passedAtMost, percentOf } from './case-counts.ts';
+import { type CaseCounts, denominatorOf, isAboveShare, isBelowShare, passedCasesMax, percentOf } from './case-counts.ts';
 import type { Completeness, DetailedEvaluation } from './detailed-evaluation.ts';
 import type { Issue } from './issue.ts';
 import { INTEGER_MAX } from './scalars.ts';
@@ -22,7 +22,7 @@ export function effectivePassRate({ cases, pass_rate: reported, skipped_excluded
   if (cases == null) return reported ?? null;
   const denominator = denominatorOf(cases, excluded === true);
   if (denominator === 0 || (cases.passed == null && reported == null)) return null;
-  return Math.min(reported ?? 100, percentOf(passedAtMost(cases), denominator));
+  return Math.min(reported ?? 100, percentOf(passedCasesMax(cases), denominator));
 }
 
 /** How much of the suite ran; null if the body has neither `completeness` nor `partial: true`. The body must be valid. */
@@ -57,7 +57,7 @@ function rateIssues({ pass_rate: rate, skipped_excluded: excluded }: Body, cases
         'there are no cases to count: cases.total is 0, or all cases are skipped and excluded; leave pass_rate out',
       ),
     ];
-  const passed = passedAtMost(cases);
+  const passed = passedCasesMax(cases);
   const isTooLow = cases.passed != null && isBelowShare(rate, passed, denominator);
   if (!isTooLow && !isAboveShare(rate, passed, denominator)) return [];
   const comparison =

@@ -33,7 +33,7 @@ const HEADERS = {
 export type HeaderName = keyof typeof HEADERS;
 
 /** Returns the descriptions of the named headers, as the `headers` of a response. */
-export const headersNamed = (names: readonly HeaderName[]): Node =>
+export const describeHeaders = (names: readonly HeaderName[]): Node =>
   Object.fromEntries(names.map((name) => [name, HEADERS[name]]));
 
 /** Statuses of errors that can occur before a request counts against the rate limit of its key. */

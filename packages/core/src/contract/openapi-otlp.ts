@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from './errors.ts';
-import { errorHeaders, headersNamed } from './openapi-headers.ts';
+import { describeHeaders, errorHeaders } from './openapi-headers.ts';
 import { OTLP_MEDIA_TYPES, OTLP_OPERATIONS, OTLP_STATUS, type OtlpOperation } from './otlp-operations.ts';
 
 /** Any JSON object of the document. */
@@ -78,7 +78,7 @@ function operationNode(
     responses: {
       200: {
         description: stores ? 'Committed, with fsync.' : 'Accepted, but not stored.',
-        headers: headersNamed([
+        headers: describeHeaders([
           'X-Request-Id',
           'RateLimit',
           'RateLimit-Policy',
@@ -139,7 +139,7 @@ function errorResponses(codes: readonly ErrorCode[]): Node {
       status,
       {
         description: when.join('\n\n'),
-        headers: headersNamed(errorHeaders(status, true)),
+        headers: describeHeaders(errorHeaders(status, true)),
         content: STATUSES_BEFORE_ENDPOINT.has(status)
           ? { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
           : contents({ $ref: '#/components/schemas/OtlpStatus' }),

@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from './errors.ts';
-import { headersNamed } from './openapi-headers.ts';
+import { describeHeaders } from './openapi-headers.ts';
 import { READ_ENDPOINTS, type ReadEndpoint } from './read-endpoints.ts';
 
 /** Any JSON object of the document. */
@@ -51,7 +51,7 @@ function readEndpointNode(path: string, endpoint: ReadEndpoint, errorResponses: 
     responses: {
       200: {
         description: `${summary}.`,
-        headers: headersNamed(requiresToken ? ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'] : ['X-Request-Id']),
+        headers: describeHeaders(requiresToken ? ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'] : ['X-Request-Id']),
         content: { [type]: { schema: { type: type === 'application/json' ? 'object' : 'string' } } },
       },
       ...errorResponses(codes),

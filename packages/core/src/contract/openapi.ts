@@ -1,7 +1,7 @@
 import { ERRORS, ErrorBody, type ErrorCode } from './errors.ts';
 import { examples } from './examples.ts';
 import { referTo } from './openapi-components.ts';
-import { errorHeaders, headersNamed } from './openapi-headers.ts';
+import { describeHeaders, errorHeaders } from './openapi-headers.ts';
 import { OTLP_SCHEMAS, OTLP_TAG, otlpPaths } from './openapi-otlp.ts';
 import { readEndpointPaths } from './openapi-read-endpoints.ts';
 import { type OperationId, operations } from './operations.ts';
@@ -121,7 +121,7 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
     responses: {
       200: {
         description: 'Committed, with fsync.',
-        headers: headersNamed([
+        headers: describeHeaders([
           'X-Request-Id',
           'RateLimit',
           'RateLimit-Policy',
@@ -175,7 +175,7 @@ function errorResponses(codes: readonly ErrorCode[]): Node {
     const earlierText = responses[status]?.description;
     responses[status] = {
       description: earlierText === undefined ? line : `${earlierText}\n\n${line}`,
-      headers: headersNamed(errorHeaders(status, codes.includes('rate_limited'))),
+      headers: describeHeaders(errorHeaders(status, codes.includes('rate_limited'))),
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
     };
   }

@@ -56,7 +56,7 @@ const ingestTrace: Operation<Trace, TraceAccepted> = {
     'same span_id.',
   bodies: [Trace],
   formOf: () => Trace,
-  ruleViolations: repeatedSpanIds,
+  ruleViolations: repeatedSpanIdIssues,
   response: TraceAccepted,
   kind: 'report',
   depthMax: 1000,
@@ -124,7 +124,7 @@ const checkPromotion: Operation<PromotionCheck, PromotionDecision> = {
     '200 and is written to the ledger. Test `allowed`.',
   bodies: [PromotionCheck],
   formOf: () => PromotionCheck,
-  ruleViolations: missingAgent,
+  ruleViolations: missingAgentIssues,
   response: PromotionDecision,
   kind: 'record',
   depthMax: 1000,
@@ -164,7 +164,7 @@ export const operations = {
 export type OperationId = keyof typeof operations;
 
 /** Issues for repeated span_ids, at most ISSUES_MAX. If two spans of a request had the same span_id, only one would be stored. */
-function repeatedSpanIds({ spans }: { spans?: unknown }): Issue[] {
+function repeatedSpanIdIssues({ spans }: { spans?: unknown }): Issue[] {
   const firstIndexes = new Map<string, number>();
   const issues: Issue[] = [];
   for (const [index, span] of (Array.isArray(spans) ? spans : []).entries()) {
@@ -183,7 +183,7 @@ function repeatedSpanIds({ spans }: { spans?: unknown }): Issue[] {
   return issues;
 }
 
-function missingAgent({ agent_id, agent_name }: { agent_id?: unknown; agent_name?: unknown }): Issue[] {
+function missingAgentIssues({ agent_id, agent_name }: { agent_id?: unknown; agent_name?: unknown }): Issue[] {
   if (agent_id != null || agent_name != null) return [];
   return [{ path: '', code: 'agent_missing', message: 'send agent_id or agent_name, to say which agent is to be promoted' }];
 }

@@ -11,7 +11,7 @@ import { ISSUES_MAX, jsonPointer } from '../contract/json-pointer.ts';
  *   (docs/decisions/0003). Elsewhere it is an issue, because the hashed text would lose the sign.
  * @returns the issues in the order of the text. The scan stops at ISSUES_MAX issues, but the last string can add one more.
  */
-export function inexactnessOf(text: string, numbers: ReadonlySet<string> = NO_NUMBERS): Issue[] {
+export function findInexactParts(text: string, numbers: ReadonlySet<string> = NO_NUMBERS): Issue[] {
   const scan = new Scan(text, { numbers, isLenient: false });
   scan.run();
   return scan.issues;
@@ -50,7 +50,7 @@ interface Frame {
 }
 
 interface ScanOptions {
-  /** See `inexactnessOf`. */
+  /** See `findInexactParts`. */
   numbers: ReadonlySet<string>;
   /** Whether the scan ignores lone surrogates, minus zero and rounded fractions. */
   isLenient: boolean;

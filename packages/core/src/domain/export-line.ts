@@ -1,5 +1,5 @@
 import { NESTING_MAX } from './chain-report.ts';
-import { inexactnessOf } from './exact-json.ts';
+import { findInexactParts } from './exact-json.ts';
 
 /**
  * Parses a line of an export, or a signed document. Returns the value, or the fault. The text is untrusted. Deeper nesting than
@@ -13,7 +13,7 @@ export function parseLine(text: string, textName = 'the line'): { value: unknown
   if (isKnownExact(parsed.value, text)) return parsed;
   // JSON parsers differ on which of two members with the same name they keep, and on inexact numbers. So they could read different values
   // from one hashed text.
-  const [inexact] = inexactnessOf(text);
+  const [inexact] = findInexactParts(text);
   if (inexact === undefined) return parsed;
   // The last clause of the message is a remedy for senders, which does not apply to a stored text.
   const fault = inexact.message.slice(0, inexact.message.lastIndexOf('; '));

@@ -38,7 +38,7 @@ export function parseKeyPrefix(text: string): string | undefined {
  * @param authorization the value of `Authorization`.
  * @param serviceKey the value of `X-Service-Key`.
  */
-export function sentKey(authorization: string | undefined, serviceKey: string | undefined): string | undefined {
+export function keyInHeaders(authorization: string | undefined, serviceKey: string | undefined): string | undefined {
   const [, bearer] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
   if (bearer !== undefined) return bearer;
   return BEARER.test(authorization ?? '') ? undefined : serviceKey?.trim();

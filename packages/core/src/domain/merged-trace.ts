@@ -1,6 +1,6 @@
 import type { Span, Trace } from '../contract/trace.ts';
 import { parseDateTime } from './instant.ts';
-import { mergedUsage, type ReportedUsage, suppliedUsage, traceTotals, type Usage, usageOfSpans } from './usage.ts';
+import { mergeUsage, type ReportedUsage, suppliedUsage, traceTotals, type Usage, usageOfSpans } from './usage.ts';
 
 /** The source of a trace's outcome, the least reliable first: none, the default, the root span of an OpenTelemetry export, a sent trace. */
 export const OUTCOME_RANK = { none: 0, default: 1, root: 2, sent: 3 } as const;
@@ -83,7 +83,7 @@ export class MergedTrace {
       hasError: earlier?.hasError === true || hasError(document, isPartial),
       startedAt: instantOf(document.started_at) ?? earlier?.startedAt ?? null,
       endedAt: instantOf(document.ended_at) ?? earlier?.endedAt ?? null,
-      supplied: earlier === undefined ? supplied : mergedUsage(supplied, earlier.supplied),
+      supplied: earlier === undefined ? supplied : mergeUsage(supplied, earlier.supplied),
       submissionCount: submission,
       receivedAt: earlier?.receivedAt ?? receivedAt,
       lastSpanAt: isPartial ? receivedAt : (earlier?.lastSpanAt ?? null),

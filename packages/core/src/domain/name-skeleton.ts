@@ -25,7 +25,7 @@ export function nameSkeletons(name: string): NameSkeletons {
 }
 
 /** Whether two names look alike: at least one of their two keys is equal. */
-export function lookAlike(a: string, b: string): boolean {
+export function namesLookAlike(a: string, b: string): boolean {
   const [first, second] = [nameSkeletons(a), nameSkeletons(b)];
   return first.asWritten === second.asWritten || first.caseless === second.caseless;
 }

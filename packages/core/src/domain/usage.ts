@@ -97,7 +97,7 @@ export const suppliedUsage = (reported: ReportedUsage): Usage => ({
  * Merges newly supplied usage into the earlier usage. If the new usage has prompt and completion tokens, but no total, the earlier total is
  * removed.
  */
-export function mergedUsage(newUsage: Usage, earlier: Usage): Usage {
+export function mergeUsage(newUsage: Usage, earlier: Usage): Usage {
   const derivesTotal = newUsage.promptTokens !== null && newUsage.completionTokens !== null;
   return {
     promptTokens: newUsage.promptTokens ?? earlier.promptTokens,

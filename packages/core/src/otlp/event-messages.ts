@@ -1,7 +1,7 @@
 import type { Message } from '../contract/message.ts';
 import { converseMessages } from './conventions/converse.ts';
 import { readGenAiMessages } from './conventions/gen-ai.ts';
-import { fromJson, parsingWithinLimit } from './conventions/json-text.ts';
+import { fromJson, withParseLimit } from './conventions/json-text.ts';
 import { isObject, plainMessage } from './conventions/messages.ts';
 import type { Attributes, Value } from './records.ts';
 
@@ -28,7 +28,7 @@ const DETAILS_EVENT = 'gen_ai.client.inference.operation.details';
 export const isContentEvent = (name: string): boolean => name === DETAILS_EVENT || Object.hasOwn(ROLES, name);
 
 /** The messages of events, in their order. If events named DETAILS_EVENT contain a conversation, only the messages of that conversation. */
-export const messagesOfEvents = (events: readonly ContentEvent[]): Message[] => parsingWithinLimit(() => readMessages(events));
+export const messagesOfEvents = (events: readonly ContentEvent[]): Message[] => withParseLimit(() => readMessages(events));
 
 function readMessages(events: readonly ContentEvent[]): Message[] {
   const conversation = readGenAiMessages(membersOfDetails(events));

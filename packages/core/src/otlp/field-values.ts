@@ -1,7 +1,7 @@
 import { FIELD_CONVERSIONS } from './accepted-values.ts';
 import { RULES } from './conventions/all.ts';
 import type { Field, SpanKind } from './conventions/convention.ts';
-import { fromJson, parsedJson } from './conventions/json-text.ts';
+import { fromJson, fromJsonOrString } from './conventions/json-text.ts';
 import { isObject } from './conventions/messages.ts';
 import type { Attributes, Value } from './records.ts';
 
@@ -19,7 +19,7 @@ export function valueOfField(field: Field, attributes: Attributes, kind?: SpanKi
         continue;
       }
       const value = FIELD_CONVERSIONS[field](attributes.get(name));
-      if (value !== undefined) return { name, value: rule.isJson ? parsedJson(value) : value };
+      if (value !== undefined) return { name, value: rule.isJson ? fromJsonOrString(value) : value };
     }
   }
   return undefined;

@@ -3,7 +3,7 @@ import { MAY_REPEAT_PARENT } from '../domain/merged-trace.ts';
 import { agentNameOf } from './accepted-values.ts';
 import { AGENT_RANK, type AgentRank } from './agent-rank.ts';
 import type { KindMatch } from './conventions/convention.ts';
-import { parsingWithinLimit } from './conventions/json-text.ts';
+import { withParseLimit } from './conventions/json-text.ts';
 import { valueOfField } from './field-values.ts';
 import { type Finding, findingOf } from './findings.ts';
 import { dateTimeOf, millisecondsBetween } from './instants.ts';
@@ -34,7 +34,7 @@ export function mapTraces(records: readonly SpanRecord[]): MappedTrace[] {
     const spans = byTrace.get(record.traceId) ?? new Map<string, SpanRecord>();
     byTrace.set(record.traceId, spans.set(record.spanId, record));
   }
-  return parsingWithinLimit(() => [...byTrace].map(([traceId, spans]) => mapTrace(traceId, [...spans.values()])));
+  return withParseLimit(() => [...byTrace].map(([traceId, spans]) => mapTrace(traceId, [...spans.values()])));
 }
 
 function mapTrace(traceId: string, records: readonly SpanRecord[]): MappedTrace {

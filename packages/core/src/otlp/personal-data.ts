@@ -42,7 +42,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
  * text of a value. The body is read field by field, because a search through the raw bytes could overwrite bytes that only look like such
  * a text.
  */
-export function blankInProtobuf(signal: Signal, body: Uint8Array, texts: ReadonlySet<string>): void {
+export function maskInProtobuf(signal: Signal, body: Uint8Array, texts: ReadonlySet<string>): void {
   const encoder = new TextEncoder();
   const lengths = new Set([...texts].map((text) => encoder.encode(text).length));
   forEachText(signal, body, (start, end) => {
@@ -55,7 +55,7 @@ export function blankInProtobuf(signal: Signal, body: Uint8Array, texts: Readonl
  * matches U+FFFD in a text, because the reader of records replaces each lone surrogate by U+FFFD. The body is not parsed and serialized
  * again, because this could change its numbers.
  */
-export function blankInJson(body: string, texts: ReadonlySet<string>): string {
+export function maskInJson(body: string, texts: ReadonlySet<string>): string {
   let result = '';
   let copiedEnd = 0;
   for (let start = body.indexOf('"'); start !== -1; ) {

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { firstChangeByParsing, inexactnessOf, unsignedZero } from '../../src/domain/exact-json.ts';
+import { findInexactParts, firstChangeByParsing, unsignedZero } from '../../src/domain/exact-json.ts';
 
 const issuesIn = (text: string) => {
   JSON.parse(text);
-  return inexactnessOf(text).map(({ path, code }) => `${path} ${code}`);
+  return findInexactParts(text).map(({ path, code }) => `${path} ${code}`);
 };
 
 describe('the check for exact JSON', () => {
@@ -38,7 +38,7 @@ describe('the check for exact JSON', () => {
 
   test('accepts minus zero only in top-level members that must be numbers, and suggests a string elsewhere', () => {
     const numbers = new Set(['rate']);
-    const messages = (text: string) => inexactnessOf(text, numbers).map(({ message }) => message);
+    const messages = (text: string) => findInexactParts(text, numbers).map(({ message }) => message);
     for (const zero of ['-0', '-0.0', '-0e5', '-0.00E-7']) expect(messages(`{"rate":${zero}}`)).toEqual([]);
     for (const text of ['{"rat":-0}', '{"a":{"rate":-0}}', '{"rate":[-0]}', '-0', '["rate",-0]'])
       expect(messages(text)).toEqual([expect.stringMatching(/send it as a string/)]);
@@ -55,7 +55,7 @@ describe('the check for exact JSON', () => {
     ['{"a":{"rate":1e-400}}', 'send it as a string'],
     ['{"a":{"rate":-0.0}}', 'send 0, or send it as a string'],
   ])('reports %s with the remedy: %s', (text, remedy) => {
-    const [issue] = inexactnessOf(text, new Set(['rate']));
+    const [issue] = findInexactParts(text, new Set(['rate']));
     expect(issue?.message.split('; ').at(-1)).toBe(remedy);
   });
 
@@ -78,7 +78,7 @@ describe('the check for exact JSON', () => {
   test('reports lone surrogates in values and names, and accepts pairs', () => {
     expect(issuesIn('{"a":"\\ud83d\\ude00"}')).toEqual([]);
     expect(issuesIn('{"a":["x","\\ud83d"]}')).toEqual(['/a/1 lone_surrogate']);
-    expect(inexactnessOf('{"\\udc00":1}')).toMatchObject([{ code: 'lone_surrogate' }]);
+    expect(findInexactParts('{"\\udc00":1}')).toMatchObject([{ code: 'lone_surrogate' }]);
     expect(issuesIn('{"a":"\\\\ud800"}')).toEqual([]);
   });
 
@@ -97,12 +97,12 @@ describe('the check for exact JSON', () => {
   });
 
   test('reports at most 100 issues and accepts a million levels of nesting without a stack overflow', () => {
-    expect(inexactnessOf(`[${'1e999,'.repeat(500)}1]`)).toHaveLength(100);
-    expect(inexactnessOf('['.repeat(1_000_000) + ']'.repeat(1_000_000))).toEqual([]);
+    expect(findInexactParts(`[${'1e999,'.repeat(500)}1]`)).toHaveLength(100);
+    expect(findInexactParts('['.repeat(1_000_000) + ']'.repeat(1_000_000))).toEqual([]);
   });
 
   test('accepts everything that JSON.stringify writes', () => {
-    const expectExact = (value: unknown) => expect(inexactnessOf(JSON.stringify(value))).toEqual([]);
+    const expectExact = (value: unknown) => expect(findInexactParts(JSON.stringify(value))).toEqual([]);
     fc.assert(fc.property(fc.jsonValue(), (value) => void expectExact(value)));
     fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => void expectExact([number])));
   });
@@ -111,8 +111,8 @@ describe('the check for exact JSON', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 2n ** 53n, max: 2n ** 80n }), (integer) => {
         const isExact = BigInt(Number(integer)) === integer;
-        // The converse does not hold: JavaScript prints at most 17 significant digits, so inexactnessOf rejects some exact integers.
-        if (inexactnessOf(String(integer)).length === 0) expect(isExact).toBe(true);
+        // The converse does not hold: JavaScript prints at most 17 significant digits, so findInexactParts rejects some exact integers.
+        if (findInexactParts(String(integer)).length === 0) expect(isExact).toBe(true);
       }),
     );
   });

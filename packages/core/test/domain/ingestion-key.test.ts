@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { formatIngestionKey, parseIngestionKey, parseKeyPrefix, sentKey } from '../../src/domain/ingestion-key.ts';
+import { formatIngestionKey, keyInHeaders, parseIngestionKey, parseKeyPrefix } from '../../src/domain/ingestion-key.ts';
 
 describe('ingestion keys', () => {
   test('a formatted key is parsed to the same kind, prefix and secret', () => {
@@ -37,17 +37,17 @@ describe('ingestion keys', () => {
   });
 
   test('prefers a Bearer token, even a malformed one, to X-Service-Key, and ignores other schemes of Authorization', () => {
-    expect(sentKey('Bearer a', 'b')).toBe('a');
-    expect(sentKey('bearer a', undefined)).toBe('a');
-    expect(sentKey(undefined, 'b')).toBe('b');
-    expect(sentKey('Basic eDp5', 'b')).toBe('b');
+    expect(keyInHeaders('Bearer a', 'b')).toBe('a');
+    expect(keyInHeaders('bearer a', undefined)).toBe('a');
+    expect(keyInHeaders(undefined, 'b')).toBe('b');
+    expect(keyInHeaders('Basic eDp5', 'b')).toBe('b');
     for (const other of ['Bearer-Extra foo', 'Bearer.v2 foo', 'Bearer~ foo', 'BearerToken foo', 'Bearer1 foo', '']) {
-      expect([other, sentKey(other, 'b')]).toEqual([other, 'b']);
+      expect([other, keyInHeaders(other, 'b')]).toEqual([other, 'b']);
     }
     for (const malformed of ['Bearer', 'Bearer ', 'bearer a b', 'Bearer=a', 'Bearer,a']) {
-      expect([malformed, sentKey(malformed, 'b')]).toEqual([malformed, undefined]);
+      expect([malformed, keyInHeaders(malformed, 'b')]).toEqual([malformed, undefined]);
     }
-    expect(sentKey('Basic eDp5', undefined)).toBeUndefined();
-    expect(sentKey(undefined, undefined)).toBeUndefined();
+    expect(keyInHeaders('Basic eDp5', undefined)).toBeUndefined();
+    expect(keyInHeaders(undefined, undefined)).toBeUndefined();
   });
 });

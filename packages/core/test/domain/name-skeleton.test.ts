@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { CONFUSABLES, CONFUSABLES_COUNT } from '../../src/domain/confusables-data.ts';
-import { lookAlike } from '../../src/domain/name-skeleton.ts';
+import { namesLookAlike } from '../../src/domain/name-skeleton.ts';
 
-describe('lookAlike', () => {
+describe('namesLookAlike', () => {
   test.each([
     ['case', 'Support-Bot', 'support-bot'],
     ['case, where an upper-case letter looks like another letter', 'INVOICE', 'invoice'],
@@ -42,7 +42,7 @@ describe('lookAlike', () => {
     ['invisible characters in a name that was registered before such names were rejected', 'support\u200b-bot', 'support-bot'],
   ])('is true for names that differ only by %s', (_, a, b) => {
     expect(a).not.toBe(b);
-    expect(lookAlike(a, b)).toBe(true);
+    expect(namesLookAlike(a, b)).toBe(true);
   });
 
   test.each([
@@ -53,7 +53,7 @@ describe('lookAlike', () => {
     ['another order', 'bot-support', 'support-bot'],
     ['another number', 'bot-2', 'bot-3'],
     ['a space between letters', 'support bot', 'supportbot'],
-  ])('is false for names that differ by %s', (_, a, b) => expect(lookAlike(a, b)).toBe(false));
+  ])('is false for names that differ by %s', (_, a, b) => expect(namesLookAlike(a, b)).toBe(false));
 
   test('uses a table with the expected number of confusable characters', () => {
     const sources = CONFUSABLES.split(' ').flatMap((entry) => entry.split(':')[1]!.split('.'));

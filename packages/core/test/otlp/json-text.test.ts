@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fromJson, JSON_TEXT_VALUES_MAX, parsingWithinLimit } from '../../src/otlp/conventions/json-text.ts';
+import { fromJson, JSON_TEXT_VALUES_MAX, withParseLimit } from '../../src/otlp/conventions/json-text.ts';
 import { mapTraces } from '../../src/otlp/map-traces.ts';
 import { record } from './span-records.ts';
 
@@ -10,8 +10,8 @@ describe('JSON text in attributes', () => {
   test('with more values than the limit stays text', () => {
     const textAtLimit = listText(JSON_TEXT_VALUES_MAX);
     const textAboveLimit = listText(JSON_TEXT_VALUES_MAX + 10);
-    expect(parsingWithinLimit(() => fromJson(textAtLimit))).toHaveLength(JSON_TEXT_VALUES_MAX - 1);
-    expect(parsingWithinLimit(() => fromJson(textAboveLimit))).toBe(textAboveLimit);
+    expect(withParseLimit(() => fromJson(textAtLimit))).toHaveLength(JSON_TEXT_VALUES_MAX - 1);
+    expect(withParseLimit(() => fromJson(textAboveLimit))).toBe(textAboveLimit);
     expect(fromJson(textAboveLimit)).toBe(textAboveLimit);
   });
 
@@ -27,7 +27,7 @@ describe('JSON text in attributes', () => {
 
   test('is parsed if it has few values, whatever its size', () => {
     const texts = Array.from({ length: 20 }, (_, index) => JSON.stringify({ text: `[{,"\\${'[,'.repeat(500_000)}`, index }));
-    const parsed = parsingWithinLimit(() => texts.map(fromJson));
+    const parsed = withParseLimit(() => texts.map(fromJson));
     expect(parsed.map((each) => (each as { index: number }).index)).toEqual(texts.map((_, index) => index));
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { blankInJson, blankInProtobuf, removePersonalIds } from '../../src/otlp/personal-data.ts';
+import { maskInJson, maskInProtobuf, removePersonalIds } from '../../src/otlp/personal-data.ts';
 import { countProtobuf } from '../../src/otlp/protobuf-bounds.ts';
 import { readJsonSpans } from '../../src/otlp/read-json.ts';
 import { readProtobufSpans } from '../../src/otlp/read-protobuf.ts';
@@ -31,7 +31,7 @@ describe('user IDs that are personal data', () => {
   ])('are overwritten in protobuf: an ID %s', (_what, body) => {
     countProtobuf('traces', body);
     const records = readProtobufSpans(body);
-    blankInProtobuf('traces', body, removePersonalIds(records, isPersonal));
+    maskInProtobuf('traces', body, removePersonalIds(records, isPersonal));
     expect(body.toString()).not.toContain(EMAIL);
     expect(JSON.stringify([...records[0]!.attributes])).not.toContain(EMAIL);
   });
@@ -47,7 +47,7 @@ describe('user IDs that are personal data', () => {
     const body = field(0x0a, field(0x12, span, 3), 3);
     countProtobuf('traces', body);
     const decode = vi.spyOn(TextDecoder.prototype, 'decode');
-    blankInProtobuf('traces', body, new Set([id]));
+    maskInProtobuf('traces', body, new Set([id]));
     expect(decode).toHaveBeenCalledTimes(1);
     decode.mockRestore();
     expect(body.includes(EMAIL)).toBe(false);
@@ -60,7 +60,7 @@ describe('user IDs that are personal data', () => {
     const attributes = ids.map((stringValue) => ({ key: 'user.id', value: { stringValue } }));
     const body = { resourceSpans: [{ scopeSpans: [{ spans: [{ attributes }] }] }] };
     const records = readJsonSpans(body);
-    const blanked = blankInJson(JSON.stringify(body), removePersonalIds(records, isPersonal));
+    const blanked = maskInJson(JSON.stringify(body), removePersonalIds(records, isPersonal));
     expect(blanked).not.toContain(EMAIL);
     expect(records[0]!.attributes.get('user.id')).toBe(expectedId);
   });
@@ -69,6 +69,6 @@ describe('user IDs that are personal data', () => {
     const body = (id: string, escapedId: string) =>
       `{ "n":[1e400, 9007199254740993,-0,0.10],"${EMAIL}" : "\\"${EMAIL}\\"","id":"${id}","id":["${escapedId}"]}`;
     const blank = '*'.repeat(EMAIL.length);
-    expect(blankInJson(body(EMAIL, '\\u0061da@example.com'), new Set([EMAIL]))).toBe(body(blank, blank));
+    expect(maskInJson(body(EMAIL, '\\u0061da@example.com'), new Set([EMAIL]))).toBe(body(blank, blank));
   });
 });

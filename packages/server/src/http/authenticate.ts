@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { KeyScope } from '@countersign/core/contract/scopes';
-import { parseIngestionKey, sentKey } from '@countersign/core/domain/ingestion-key';
+import { keyInHeaders, parseIngestionKey } from '@countersign/core/domain/ingestion-key';
 import type { KnownKey } from '@countersign/core/domain/key-state';
 import type { Pool } from 'pg';
 import { clockOf } from '../database/clock.ts';
@@ -41,7 +41,7 @@ export class Authenticator {
    * 401 for a missing scope, and 503 if the database is unavailable. Also throws if the key audit trail is not valid.
    */
   async authenticate(headers: IncomingHttpHeaders, scope: KeyScope): Promise<Principal> {
-    const key = parseIngestionKey(sentKey(headers.authorization, headers['x-service-key'] as string | undefined) ?? '');
+    const key = parseIngestionKey(keyInHeaders(headers.authorization, headers['x-service-key'] as string | undefined) ?? '');
     if (key === undefined) throw unauthorized();
     const record = await this.#lookups.find(key.prefix);
     const isSameSecret = timingSafeEqual(hash('sha256', key.secret, 'buffer'), record?.secretSha256 ?? NO_SECRET);
@@ -58,10 +58,10 @@ export class Authenticator {
   /**
    * Authenticates a request again after its body was read, unless the body arrived soon after the first check. The key may have been
    * revoked or changed in between. Throws like `authenticate`.
-   * @param since the time of the first check, by `performance.now()`.
+   * @param sinceMs the time of the first check, by `performance.now()`.
    */
-  async authenticateAgain(headers: IncomingHttpHeaders, scope: KeyScope, since: number): Promise<void> {
-    if (performance.now() - since > LATE_BODY_MS_MIN) await this.authenticate(headers, scope);
+  async authenticateAgain(headers: IncomingHttpHeaders, scope: KeyScope, sinceMs: number): Promise<void> {
+    if (performance.now() - sinceMs > LATE_BODY_MS_MIN) await this.authenticate(headers, scope);
   }
 
   /** Whether a key is revoked or expired. A jump of the clock neither expires a key nor makes an expired key valid. */

@@ -26,7 +26,7 @@ type SocketWithHandle = Socket & { _handle?: { bytesWritten?: number; writeQueue
 /** The output progress of a connection, and when it last changed. */
 interface Progress {
   sentBytes: number;
-  since: number;
+  sinceMs: number;
 }
 
 /** The open connections of a server: limited in total and per address, and closed if their client does not read. */
@@ -37,16 +37,16 @@ export class Connections {
   readonly #unsent = new Map<SocketWithHandle, Progress>();
   #lingering = 0;
   /** Connections rejected since the start. */
-  refused = 0;
+  rejectedCount = 0;
   /** Connections closed since the start because their client did not read. */
-  stalled = 0;
+  stalledCount = 0;
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
 
   /** The number of open connections. */
-  get open(): number {
+  get openCount(): number {
     return this.#open.size;
   }
 
@@ -59,7 +59,7 @@ export class Connections {
     server.removeListener('connection', accept);
     server.prependListener('connection', (socket) => {
       if (this.#admit(socket)) accept.call(server, socket);
-      else this.#refuse(socket, isTls);
+      else this.#reject(socket, isTls);
     });
     server.once('listening', () => {
       const sweep = setInterval(() => this.#endStalled(), Math.max(20, this.#limits.sendTimeoutMs / 6)).unref();
@@ -84,8 +84,8 @@ export class Connections {
     return true;
   }
 
-  #refuse(socket: Socket, isTls: boolean): void {
-    this.refused += 1;
+  #reject(socket: Socket, isTls: boolean): void {
+    this.rejectedCount += 1;
     if (isTls || this.#lingering >= LINGERING_MAX) {
       socket.destroy();
       return;
@@ -111,9 +111,9 @@ export class Connections {
       }
       const sentBytes = (socket._handle?.bytesWritten ?? socket.bytesWritten) - queued;
       const before = this.#unsent.get(socket);
-      if (before?.sentBytes !== sentBytes) this.#unsent.set(socket, { sentBytes, since: now });
-      else if (now - before.since >= this.#limits.sendTimeoutMs) {
-        this.stalled += 1;
+      if (before?.sentBytes !== sentBytes) this.#unsent.set(socket, { sentBytes, sinceMs: now });
+      else if (now - before.sinceMs >= this.#limits.sendTimeoutMs) {
+        this.stalledCount += 1;
         socket.destroy();
       }
     }

@@ -19,7 +19,7 @@ export interface MetricSources {
   preparingBodies: () => number;
   /** Large bodies that the worker thread has prepared or rejected since the start. */
   preparedBodies: () => number;
-  connections: { readonly open: number; readonly refused: number; readonly stalled: number };
+  connections: { readonly openCount: number; readonly rejectedCount: number; readonly stalledCount: number };
   /** How often a row that was changed outside the server was read, by table. */
   brokenSeals: () => ReadonlyMap<string, number>;
   /** The number of rows that differ from the evidence log, as of the last comparison. */
@@ -115,16 +115,16 @@ export class Metrics {
       sources.schemaFindings,
     );
     const { connections } = sources;
-    this.#gauge('countersign_connections', 'Open connections.', () => connections.open);
+    this.#gauge('countersign_connections', 'Open connections.', () => connections.openCount);
     this.#counter(
       'countersign_connections_refused_total',
       'Connections rejected because of the limits.',
-      () => connections.refused,
+      () => connections.rejectedCount,
     );
     this.#counter(
       'countersign_connections_stalled_total',
       'Connections closed because their client did not read its response.',
-      () => connections.stalled,
+      () => connections.stalledCount,
     );
     this.#gauge(
       'countersign_worker_bodies',

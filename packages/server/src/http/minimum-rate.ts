@@ -17,10 +17,10 @@ const CHECK_INTERVAL_MS = 2_000;
 export function enforceMinimumRate(request: IncomingMessage, declaredBytes: number): () => void {
   if (declaredBytes <= WATCHED_BYTES_MIN) return () => undefined;
   const { socket } = request;
-  const startedAt = performance.now();
+  const startedAtMs = performance.now();
   const bytesBefore = socket.bytesRead;
   const timer = setInterval(() => {
-    const elapsedMs = performance.now() - startedAt;
+    const elapsedMs = performance.now() - startedAtMs;
     // A paused socket is waiting for the server, not for the sender.
     if (elapsedMs < GRACE_PERIOD_MS || request.complete || socket.isPaused()) return;
     if (socket.bytesRead - bytesBefore >= (elapsedMs / 1000) * BYTES_PER_SECOND_MIN) return;

@@ -23,7 +23,7 @@ export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
       const authenticatedAt = performance.now();
       void reply.headers(api.rateLimit?.take(principal.keyId, performance.now()) ?? {});
       api.space?.requireSpace();
-      const { document, leave } = await readBody(request.raw, {
+      const { document, release } = await readBody(request.raw, {
         bytesMax: api.bytesMax.report,
         admission: api.reading,
         tenantId: principal.tenantId,
@@ -34,7 +34,7 @@ export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
         const exportRequest = { principal, signal, mediaType: exportMediaType(request)!, document };
         return replyExport(reply, exportRequest, await submit(api, exportRequest));
       } finally {
-        leave();
+        release();
       }
     });
     rejectOtherMethods(app, [path], ['POST']);

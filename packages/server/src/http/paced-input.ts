@@ -204,11 +204,11 @@ class Turns {
 
   #run(): void {
     this.#isScheduled = false;
-    const until = performance.now() + TURN_MS;
+    const untilMs = performance.now() + TURN_MS;
     for (const input of [...this.#next]) {
       this.#next.delete(input);
       input.proceed();
-      if (performance.now() >= until) break;
+      if (performance.now() >= untilMs) break;
     }
     if (this.#next.size > 0) this.#schedule();
   }

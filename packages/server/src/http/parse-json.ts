@@ -13,7 +13,7 @@ const SEED = randomInt(2 ** 32);
  */
 export function parseJson(document: Buffer, bounds: JsonBounds): { text: string; value: unknown } {
   if (document.length === 0) throw notJson('the body is empty; send a JSON object');
-  if (!isUtf8(document)) throw notJson('the body is not UTF-8');
+  if (!isUtf8(document)) throw notJson('the body is not UTF-8; send JSON in UTF-8');
   if (!isLight(document)) checkBounds(document, bounds);
   const text = document.toString('utf8');
   if (text.charCodeAt(0) === 0xfeff)

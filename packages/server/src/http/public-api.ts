@@ -52,7 +52,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
       const headers = api.rateLimit?.take(principal.keyId, performance.now()) ?? {};
       void reply.headers(headers);
       if (!operation.usesReserve) api.space?.requireSpace();
-      const { document, leave } = await readBody(request.raw, {
+      const { document, release } = await readBody(request.raw, {
         bytesMax: api.bytesMax[operation.kind],
         admission: api.reading,
         tenantId: principal.tenantId,
@@ -64,7 +64,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
         const ingestRequest = { principal, document, idempotencyKey, prefersAttestation: prefersAttestation(request), nonce };
         return await respond(reply, submit(ingestRequest));
       } finally {
-        leave();
+        release();
       }
     });
     rejectOtherMethods(app, [operation.path], ['POST']);

@@ -3,8 +3,8 @@ import { ApiError } from '../errors/api-error.ts';
 const WINDOW_MS = 60_000;
 
 interface Window {
-  startedAt: number;
-  used: number;
+  startedAtMs: number;
+  usedRequests: number;
 }
 
 /**
@@ -21,27 +21,27 @@ export class RateLimit {
 
   /**
    * Counts one request and returns the headers for its response. Throws 429 with these headers if the window has no requests left.
-   * @param now milliseconds of a monotonic clock. A clock that is set back would keep a window open.
+   * @param nowMs milliseconds of a monotonic clock. A clock that is set back would keep a window open.
    */
-  take(keyId: string, now: number): Record<string, string> {
+  take(keyId: string, nowMs: number): Record<string, string> {
     let window = this.#windows.get(keyId);
-    if (window === undefined || now - window.startedAt >= WINDOW_MS) {
-      if (this.#windows.size >= 10_000) this.#removeEndedWindows(now);
-      window = { startedAt: now, used: 0 };
+    if (window === undefined || nowMs - window.startedAtMs >= WINDOW_MS) {
+      if (this.#windows.size >= 10_000) this.#removeEndedWindows(nowMs);
+      window = { startedAtMs: nowMs, usedRequests: 0 };
       this.#windows.set(keyId, window);
     }
-    const resetSeconds = Math.max(1, Math.ceil((window.startedAt + WINDOW_MS - now) / 1000));
+    const resetSeconds = Math.max(1, Math.ceil((window.startedAtMs + WINDOW_MS - nowMs) / 1000));
     const headers = (remaining: number) => ({
       'RateLimit-Policy': `"per-key";q=${this.#perMinute};w=60`,
       RateLimit: `"per-key";r=${remaining};t=${resetSeconds}`,
     });
-    if (window.used >= this.#perMinute)
+    if (window.usedRequests >= this.#perMinute)
       throw new ApiError('rate_limited', [], { ...headers(0), 'Retry-After': String(resetSeconds) });
-    window.used += 1;
-    return headers(this.#perMinute - window.used);
+    window.usedRequests += 1;
+    return headers(this.#perMinute - window.usedRequests);
   }
 
-  #removeEndedWindows(now: number): void {
-    for (const [keyId, { startedAt }] of this.#windows) if (now - startedAt >= WINDOW_MS) this.#windows.delete(keyId);
+  #removeEndedWindows(nowMs: number): void {
+    for (const [keyId, { startedAtMs }] of this.#windows) if (nowMs - startedAtMs >= WINDOW_MS) this.#windows.delete(keyId);
   }
 }

@@ -32,11 +32,11 @@ export function checkMediaType(
       `send Content-Type: ${accepted.join(' or ')}, got ${type === '' ? 'none' : JSON.stringify(type.slice(0, 80))}`,
     );
   if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8')
-    throw unsupported('the charset of a body must be utf-8; leave it out');
+    throw unsupported('the charset of the body must be utf-8; send the body in UTF-8');
   const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'x-gzip') return 'gzip';
   if (encoding === 'identity' || encoding === 'gzip' || encoding === 'deflate') return encoding;
-  throw unsupported(`the encoding ${JSON.stringify(encoding.slice(0, 80))} is not supported; use gzip, deflate or none`);
+  throw unsupported(`the content encoding ${JSON.stringify(encoding.slice(0, 80))} is not supported; use gzip, deflate or none`);
 }
 
 const unsupported = (message: string): ApiError =>
@@ -55,14 +55,14 @@ export interface ReadingLimits {
 
 /**
  * Reads and decompresses a body. Memory is reserved before a byte is read, and more while a body of unknown length grows. The caller
- * releases it with `leave`. A compressed body is rejected as soon as it exceeds a limit, so a decompression bomb is not expanded further.
+ * releases it with `release`. A compressed body is rejected as soon as it exceeds a limit, so a decompression bomb is not expanded further.
  * @throws ApiError 415 like `checkMediaType`, 413 for a body that is too large, 422 for a body that cannot be decompressed, 503 if there is
  *   not enough memory, or 400 if the sender disconnects.
  */
 export async function readBody(
   request: IncomingMessage,
   limits: ReadingLimits,
-): Promise<{ document: Buffer; leave: () => void }> {
+): Promise<{ document: Buffer; release: () => void }> {
   const encoding = checkMediaType(request, limits.mediaTypes);
   const length = declaredBytes(request);
   if (encoding === 'identity' && length !== undefined && length > limits.bytesMax) throw tooLarge(limits.bytesMax);
@@ -79,7 +79,7 @@ export async function readBody(
   try {
     if (encoding === 'identity' && request.complete && !request.destroyed) readArrived(request, addChunk);
     else await readArriving(request, decompressed(request, encoding, limits.bytesMax), addChunk);
-    return { document: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bodyBytes), leave: reservation.release };
+    return { document: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bodyBytes), release: reservation.release };
   } catch (error) {
     reservation.release();
     // A sender that disconnected gets no response. The log and the metrics count its request as a bad request.

@@ -2,7 +2,7 @@ import { OTLP_OPERATIONS } from '@countersign/core/contract/otlp-operations';
 import { firstRepeatedMember } from '@countersign/core/domain/exact-json';
 import { isNestedDeeperThan } from '@countersign/core/domain/nesting';
 import { requireFewCopies } from '@countersign/core/otlp/copied-parts';
-import { blankInJson, blankInProtobuf, removePersonalIds } from '@countersign/core/otlp/personal-data';
+import { maskInJson, maskInProtobuf, removePersonalIds } from '@countersign/core/otlp/personal-data';
 import { countProtobuf, type Signal } from '@countersign/core/otlp/protobuf-bounds';
 import { countJsonPoints, readJsonLogs, readJsonSpans } from '@countersign/core/otlp/read-json';
 import { readProtobufLogs, readProtobufSpans } from '@countersign/core/otlp/read-protobuf';
@@ -46,7 +46,7 @@ function readRecords<Record extends SpanRecord | LogRecord>(
   if (mediaType === 'application/x-protobuf') {
     const records = readOrReject(() => reader.protobuf(document));
     const personal = removePersonalIds(records, containsPersonalData);
-    if (personal.size > 0) blankInProtobuf(signal, document, personal);
+    if (personal.size > 0) maskInProtobuf(signal, document, personal);
     return { records, isRedacted: personal.size > 0 };
   }
   const body = readJsonBody(document);
@@ -54,7 +54,7 @@ function readRecords<Record extends SpanRecord | LogRecord>(
   const personal = removePersonalIds(records, containsPersonalData);
   const missing = missingList(signal, body);
   if (personal.size === 0) return { records, isRedacted: false, ...missing };
-  return { records, isRedacted: true, ...missing, body: blankInJson(document.toString(), personal) };
+  return { records, isRedacted: true, ...missing, body: maskInJson(document.toString(), personal) };
 }
 
 /** The maximum nesting of a JSON body. One level of an attribute's value is three or four levels of JSON. */

@@ -5,15 +5,15 @@
  */
 export function sharedResult<T>(ageMsMax: number, make: () => Promise<T>): () => Promise<T> {
   let current: Promise<T> | undefined;
-  let madeAt = -Infinity;
+  let madeAtMs = -Infinity;
   return () => {
-    if (current !== undefined && performance.now() - madeAt < ageMsMax) return current;
+    if (current !== undefined && performance.now() - madeAtMs < ageMsMax) return current;
     const making = make();
     current = making;
-    madeAt = Infinity; // shared until it is computed
+    madeAtMs = Infinity; // shared until it is computed
     making.then(
       () => {
-        madeAt = performance.now();
+        madeAtMs = performance.now();
       },
       () => {
         current = undefined;

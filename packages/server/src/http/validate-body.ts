@@ -2,7 +2,7 @@ import type { Issue, IssueCode } from '@countersign/core/contract/issue';
 import { ISSUES_MAX, jsonPointer } from '@countersign/core/contract/json-pointer';
 import type { Operation } from '@countersign/core/contract/operations';
 import { DIGEST_PATTERN, SHA256_PATTERN } from '@countersign/core/contract/scalars';
-import { inexactnessOf } from '@countersign/core/domain/exact-json';
+import { findInexactParts } from '@countersign/core/domain/exact-json';
 import { isCalendarDate, isDateTime } from '@countersign/core/domain/instant';
 import { isNestedDeeperThan } from '@countersign/core/domain/nesting';
 import { PASSWORD_BYTES_MAX } from '@countersign/core/portal/identity-fields';
@@ -58,7 +58,7 @@ export function bodyReader<Body>(operation: Operation<Body, unknown>): (document
       throw validationFailed({ path: '', code: 'too_deep', message });
     }
     const schema = operation.formOf(value);
-    const issues = isStrict ? inexactnessOf(text, numbers) : [];
+    const issues = isStrict ? findInexactParts(text, numbers) : [];
     if (!validatorOf(schema)(value)) issues.push(...collectIssues(schema, value, []));
     if (isObject(value)) issues.push(...operation.ruleViolations(value));
     if (issues.length > 0) throw new ApiError('validation_failed', issues.slice(0, ISSUES_MAX));

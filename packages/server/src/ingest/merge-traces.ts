@@ -1,4 +1,4 @@
-import { boundedCost, mergedUsage, type Sums, SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
+import { boundedCost, mergeUsage, type Sums, SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
 import { type Item, RejectedItemsError } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { type ApiError, validationFailed } from '../errors/api-error.ts';
@@ -35,7 +35,7 @@ export async function mergeTraces(
   const totals = new Map<string, Usage>();
   const rejections = new Map<Item, ApiError>();
   const updates = traces.flatMap((each) => {
-    const supplied = mergedUsage(each.item.supplied, each.known!.supplied);
+    const supplied = mergeUsage(each.item.supplied, each.known!.supplied);
     try {
       const sum = sums.get(each.id)!;
       const total = traceTotals(supplied, summedUsage(sum));

@@ -7,7 +7,7 @@ import {
   evidenceDocument,
 } from '@countersign/core/domain/evidence-document';
 import type { EvidenceState, FoundEvidence } from '@countersign/core/domain/evidence-state';
-import { lookAlike } from '@countersign/core/domain/name-skeleton';
+import { namesLookAlike } from '@countersign/core/domain/name-skeleton';
 import { digests } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { type ApiError, validationFailed } from '../errors/api-error.ts';
@@ -93,7 +93,7 @@ async function findSimilarAgents(
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const names = [...new Set(unknown)].slice(0, COMPARED_NAMES_MAX);
   const proposed = await findSimilarNames(tx, names.map(skeletonDigests));
-  const isSimilar = (name: string, other: string) => isRegistered(other) && lookAlike(name, other);
+  const isSimilar = (name: string, other: string) => isRegistered(other) && namesLookAlike(name, other);
   return new Map(names.map((name, index) => [name, proposed[index]!.filter((other) => isSimilar(name, other))]));
 }
 

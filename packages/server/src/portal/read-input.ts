@@ -61,10 +61,10 @@ async function jsonOf(request: FastifyRequest, { person }: Requester, { bytesMax
     person === undefined
       ? { bytesMax: Math.min(bytesMax, ANONYMOUS_BYTES_MAX), tenantId: ANONYMOUS }
       : { bytesMax, tenantId: person.id };
-  const { document, leave } = await readBody(request.raw, { ...limits, admission: reading });
+  const { document, release } = await readBody(request.raw, { ...limits, admission: reading });
   try {
     return parseJson(document, BODY_BOUNDS.portal).value;
   } finally {
-    leave();
+    release();
   }
 }

@@ -49,5 +49,5 @@ test('the limit for one address counts all addresses of an IPv6 /64 network as o
   expect(
     ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8:0:1::3', '192.0.2.1', '192.0.2.2', '192.0.2.3'].map(isOpen),
   ).toEqual([...[true, true, false], ...[true, true, true, true]]);
-  expect(connections.refused).toBe(1);
+  expect(connections.rejectedCount).toBe(1);
 });

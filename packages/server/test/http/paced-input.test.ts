@@ -138,7 +138,7 @@ test('even without writeQueueSize, the server ends the connection of a client th
   stalled.pause();
   await expect.poll(() => responses.length).toBe(2);
   responses[1]!.end(Buffer.alloc(16 * 1024 * 1024));
-  await expect.poll(() => connections.stalled).toBe(1);
+  await expect.poll(() => connections.stalledCount).toBe(1);
   await sleep(400);
-  expect([idle.closed, connections.open]).toEqual([false, 1]);
+  expect([idle.closed, connections.openCount]).toEqual([false, 1]);
 });

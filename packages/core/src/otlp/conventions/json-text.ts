@@ -19,11 +19,11 @@ interface ParsedSize {
   values: number;
 }
 
-/** The size of the texts parsed by the current call of `parsingWithinLimit`. Mapping is synchronous, so at most one call is active. */
+/** The size of the texts parsed by the current call of `withParseLimit`. Mapping is synchronous, so at most one call is active. */
 let currentSize: ParsedSize | undefined;
 
 /** Runs work, and limits the number of values in all JSON texts that it parses. A nested call shares the limit of the outer call. */
-export function parsingWithinLimit<T>(work: () => T): T {
+export function withParseLimit<T>(work: () => T): T {
   const outer = currentSize;
   currentSize ??= { characters: 0, values: 0 };
   try {
@@ -45,7 +45,7 @@ export function fromJson(value: Value): Value {
 }
 
 /** Like `fromJson`, but also parses a text that is a JSON string. */
-export function parsedJson(value: Value): Value {
+export function fromJsonOrString(value: Value): Value {
   if (typeof value !== 'string' || !/^\s*"/.test(value)) return fromJson(value);
   try {
     return JSON.parse(value) as Value;
