@@ -14,7 +14,7 @@ const PRIME_TAIL = `${'ff'.repeat(30)}7f`;
  * Whether an Ed25519 public key of 32 bytes must be rejected, because it is a point of small order or is not encoded canonically
  * (docs/formats.md, "Signing keys"). False for a key of another length.
  */
-export function isUnacceptablePublicKey(publicKey: Uint8Array): boolean {
+export function mustRejectPublicKey(publicKey: Uint8Array): boolean {
   if (publicKey.length !== 32) return false;
   const hex = [...publicKey].map((byte, index) => (index === 31 ? byte & 0x7f : byte).toString(16).padStart(2, '0')).join('');
   return SMALL_ORDER.has(hex) || (hex.slice(2) === PRIME_TAIL && publicKey[0]! >= 0xed);

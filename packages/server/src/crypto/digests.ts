@@ -1,7 +1,7 @@
 import { createHmac, createPublicKey, createSecretKey, hash, hkdfSync, type KeyObject, verify } from 'node:crypto';
 import { decisionKeyInfo } from '@countersign/core/domain/decision-signature';
 import type { Digests } from '@countersign/core/domain/digests';
-import { isUnacceptablePublicKey } from '@countersign/core/domain/small-order';
+import { mustRejectPublicKey } from '@countersign/core/domain/small-order';
 
 /** The digests that the domain needs, by node:crypto. */
 export const digests: Digests = {
@@ -43,7 +43,7 @@ export const publicKeyFingerprint = (publicKey: Uint8Array): string =>
  */
 export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   // OpenSSL accepts keys of small order, for which one signature is valid for many messages.
-  if (isUnacceptablePublicKey(publicKey)) return false;
+  if (mustRejectPublicKey(publicKey)) return false;
   try {
     const key = createPublicKey({ key: Buffer.concat([SPKI_PREFIX, publicKey]), format: 'der', type: 'spki' });
     return verify(null, message, key, signature);

@@ -47,7 +47,7 @@ export class Authenticator {
     const isSameSecret = timingSafeEqual(hash('sha256', key.secret, 'buffer'), record?.secretSha256 ?? NO_SECRET);
     const verification = record === undefined || !isSameSecret ? undefined : verifyKey(this.#pool, record);
     const validKey = verification instanceof Promise ? await verification.catch(asUnavailable) : verification;
-    if (record === undefined || validKey === undefined || validKey.kind !== key.kind || this.#isInactive(validKey))
+    if (record === undefined || validKey === undefined || validKey.kind !== key.kind || this.#isRevokedOrExpired(validKey))
       throw unauthorized();
     this.#noteUse(record);
     const scopes = validKey.scopes as KeyScope[];
@@ -65,7 +65,7 @@ export class Authenticator {
   }
 
   /** Whether a key is revoked or expired. A jump of the clock neither expires a key nor makes an expired key valid. */
-  #isInactive({ isRevoked, expiresAt }: KnownKey): boolean {
+  #isRevokedOrExpired({ isRevoked, expiresAt }: KnownKey): boolean {
     return isRevoked || (expiresAt !== null && Date.parse(expiresAt) <= clockOf(this.#pool).now().getTime());
   }
 
