@@ -8,7 +8,7 @@ import { LogFold } from '../../src/ledger/log-fold.ts';
 import type { ReadHead } from '../../src/storage/log-heads.ts';
 
 /** A state that only counts its events. */
-class Count {
+class CountingState {
   size = 0;
   apply(): void {
     this.size += 1;
@@ -31,7 +31,7 @@ const sealOf = (seq: number): Uint8Array => Buffer.from(`seal of ${seq}`);
 /** A fold that weighs each state by its number of events. `reads` contains the workspace of each page of events that was read. */
 function foldOf(weightMax: number) {
   const reads: string[] = [];
-  const fold = new LogFold<object, Count>({
+  const fold = new LogFold<object, CountingState>({
     log: 'evidence',
     domain: '',
     read: async ({ tenantId }, after, last) => {
@@ -42,7 +42,7 @@ function foldOf(weightMax: number) {
       }));
     },
     parse: (event) => ({ event: event as object }),
-    create: () => new Count(),
+    create: () => new CountingState(),
     weight: ({ size }) => size,
     weightMax,
   });
@@ -52,16 +52,16 @@ function foldOf(weightMax: number) {
 test('when states grow beyond the weight limit, the least recently used one is dropped and read again at its next use', async () => {
   const { fold, reads } = foldOf(2_500);
   const seals = {} as Transaction['seals'];
-  const size = (tenantId: string, seq: number) =>
+  const readSize = (tenantId: string, seq: number) =>
     fold.read({ seals, tenantId } as Transaction, (state) => state.size, headOf(seq));
-  for (const tenant of ['one', 'two', 'three']) expect(await size(tenant, 1)).toBe(1);
-  for (const tenant of ['one', 'two', 'three']) expect(await size(tenant, 1_000)).toBe(1_000);
+  for (const tenant of ['one', 'two', 'three']) expect(await readSize(tenant, 1)).toBe(1);
+  for (const tenant of ['one', 'two', 'three']) expect(await readSize(tenant, 1_000)).toBe(1_000);
   const cached = ['one', 'two', 'three'].map((tenantId) => fold.cached(seals, tenantId, sealOf(1_000))?.size);
   expect(cached).toEqual([undefined, 1_000, 1_000]);
   reads.length = 0;
-  expect(await size('two', 1_000)).toBe(1_000);
+  expect(await readSize('two', 1_000)).toBe(1_000);
   expect(reads).toEqual([]);
-  expect(await size('one', 1_000)).toBe(1_000);
+  expect(await readSize('one', 1_000)).toBe(1_000);
   expect(reads).toEqual(['one', 'one']);
 });
 
@@ -72,7 +72,7 @@ test('a state whose weight exceeds the limit for all states is kept while it is 
   expect(fold.cached(seals, 'one', sealOf(3_000))?.size).toBe(3_000);
 });
 
-test('the cached state is returned only for the seal of the head for which `read` last returned it, and not after events are applied', async () => {
+test('`cached` returns the state only for the seal of the head that `read` last used, and not after `atHead` applied events', async () => {
   const { fold } = foldOf(100);
   const tx = { seals: {}, tenantId: 'one' } as Transaction;
   const cached = (seal: Uint8Array | null) => fold.cached(tx.seals, 'one', seal)?.size;
@@ -84,7 +84,7 @@ test('the cached state is returned only for the seal of the head for which `read
   expect([sealOf(2), sealOf(3)].map(cached)).toEqual([undefined, 3]);
 });
 
-test('the cached state is not returned after a later head was seen', async () => {
+test('`cached` returns no state after the process has seen a later head', async () => {
   const { fold } = foldOf(100);
   const tx = { seals: {}, tenantId: 'one' } as Transaction;
   await fold.read(tx, () => undefined, headOf(2));

@@ -9,21 +9,21 @@ import type { HeadToMove } from '../../src/storage/log-heads.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const START = Date.parse('2026-11-21T08:00:00.000Z');
-const head = (seq: number, more: Partial<HeadToMove> = {}): HeadToMove => ({
+const head = (seq: number, members: Partial<HeadToMove> = {}): HeadToMove => ({
   seq,
   rowHash: 'ab'.repeat(32),
   now: '2026-11-21T08:00:00.000Z',
   clock: '2026-11-21T08:00:00.000Z',
   receivedAtMs: START - 5_000,
   tree: { size: seq, frontier: new Uint8Array(32) },
-  ...more,
+  ...members,
 });
 
 describe('RememberedHeads', () => {
   let now: number;
   let heads: RememberedHeads;
   beforeAll(() => {
-    now = START - 5_000; // this process is five seconds behind the database
+    now = START - 5_000; // the clock of this process is five seconds behind the database
     const clock = () => now;
     heads = new RememberedHeads(clock, clock);
   });
@@ -32,7 +32,7 @@ describe('RememberedHeads', () => {
     expect(heads.get('t')).toBeUndefined();
   });
 
-  test("returns the head with the time of the database's clock and the expected stored head", () => {
+  test("returns the head, the estimated time of the database's clock, and the head that it expects in the database", () => {
     heads.remember('t', head(7));
     now += 1_500;
     expect(heads.get('t')).toMatchObject({
@@ -74,7 +74,7 @@ describe('RememberedHeads after a failed batch', () => {
     return heads;
   };
 
-  test('lets the next batch read the head after a failure other than a wrong guess', () => {
+  test('returns nothing after a failure other than a wrong guess, until the next batch has read the head', () => {
     const heads = headsAfterOneBatch();
     heads.drop('t', false);
     expect(heads.get('t')).toBeUndefined();
@@ -116,14 +116,14 @@ test('RememberedHeads returns no head a minute after the clock was read, even if
   expect(heads.get('t')).toBeUndefined();
 });
 
-test.for([-3_600_000, 3_600_000])('RememberedHeads returns no head after the wall clock was moved by %i ms', (step) => {
+test.for([-3_600_000, 3_600_000])('RememberedHeads returns no head after the wall clock was moved by %i ms', (stepMs) => {
   let wall = START;
   const heads = new RememberedHeads(
     () => 1_000,
     () => wall,
   );
   heads.remember('t', head(1, { receivedAtMs: 1_000 }));
-  wall += step;
+  wall += stepMs;
   expect(heads.get('t')).toBeUndefined();
   heads.remember('t', head(2, { clock: new Date(wall).toISOString(), now: new Date(wall).toISOString(), receivedAtMs: 1_000 }));
   expect(heads.get('t')).toMatchObject({ seq: 2 });
@@ -148,11 +148,11 @@ describe('appending after a remembered head', () => {
     const workspace = await server.workspace();
     const sender = await server.key(workspace);
     const send = (action: string) => server.post(paths.audit, sender, { actor: 'ci', action });
-    const hold = 'LOCK TABLE countersign.audit_entries IN EXCLUSIVE MODE; PERFORM pg_sleep(1.2)';
-    const holding = server.database.sql(`DO $$ BEGIN ${hold}; END $$`);
+    const lockTable = 'LOCK TABLE countersign.audit_entries IN EXCLUSIVE MODE; PERFORM pg_sleep(1.2)';
+    const tableLock = server.database.sql(`DO $$ BEGIN ${lockTable}; END $$`);
     await sleep(200);
     expect((await send('slow')).status).toBe(200);
-    await holding;
+    await tableLock;
     const [before] = await server.database.sql<{ now: Date }>('SELECT clock_timestamp() AS now');
     expect((await send('next')).status).toBe(200);
     const [next] = await server.database.sql<{ recorded_at: Date }>(

@@ -22,24 +22,30 @@ const operate = async (...args: string[]) =>
   expect(await runCommand(environmentOf(server), ...args, '--workspace', 'acme')).toMatchObject({ status: 0 });
 const evaluate = async (agent: string, more: object = {}) =>
   (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 90, ...more })).body.id as string;
-const check = async (question: object) => (await server.post(paths.promotionCheck, key, question)).body;
+const checkPromotion = async (request: object) => (await server.post(paths.promotionCheck, key, request)).body;
 
 beforeAll(async () => {
   server = await testServer({ checkpointSeconds: undefined });
   key = await server.key(await server.workspace('acme'));
   await evaluate('old');
   await setEvaluationTime(server, 'old', `now() - interval '5 days'`);
-  const reasons = [(await check({ agent_name: 'nobody' })).reason, (await check({ agent_name: 'old' })).reason];
-  expect(await check({ agent_name: 'old', max_age_hours: 168 })).toMatchObject({ allowed: true });
+  const reasons = [(await checkPromotion({ agent_name: 'nobody' })).reason, (await checkPromotion({ agent_name: 'old' })).reason];
+  expect(await checkPromotion({ agent_name: 'old', max_age_hours: 168 })).toMatchObject({ allowed: true });
   const id = await evaluate('bot', { harness_id: HARNESS });
-  reasons.push((await check({ agent_name: 'bot' })).reason, (await check({ agent_name: 'bot', min_pass_rate: 95 })).reason);
+  reasons.push(
+    (await checkPromotion({ agent_name: 'bot' })).reason,
+    (await checkPromotion({ agent_name: 'bot', min_pass_rate: 95 })).reason,
+  );
   await operate('agents', 'risk', '--agent', 'bot', 'high');
-  reasons.push((await check({ agent_name: 'bot' })).reason);
+  reasons.push((await checkPromotion({ agent_name: 'bot' })).reason);
   await operate('approvals', 'approve', '--evaluation', id, '--rationale', 'read');
-  reasons.push((await check({ agent_name: 'bot', harness_id: HARNESS })).reason);
+  reasons.push((await checkPromotion({ agent_name: 'bot', harness_id: HARNESS })).reason);
   await evaluate('bot', { status: 'failing', pass_rate: 10 });
-  reasons.push((await check({ agent_name: 'bot' })).reason, (await check({ agent_name: 'bot', harness_id: HARNESS })).reason);
-  reasons.push((await check({ agent_name: 'old', harness_id: HARNESS })).reason);
+  reasons.push(
+    (await checkPromotion({ agent_name: 'bot' })).reason,
+    (await checkPromotion({ agent_name: 'bot', harness_id: HARNESS })).reason,
+  );
+  reasons.push((await checkPromotion({ agent_name: 'old', harness_id: HARNESS })).reason);
   expect(reasons).toEqual([
     'no_recent_evaluation',
     'no_recent_evaluation',
@@ -58,11 +64,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Exit code and output of the server's command and of the Python verifier. */
 const replayWithBoth = async (events: string, decisionsFile = decisions): Promise<[number | null, string][]> => {
-  const ours = await runCommand({}, 'ledger', 'verify', '--file', decisionsFile, '--log', 'decisions', '--replay', events);
-  const theirs = await runVerifier(['decisions', decisionsFile, '--replay', events]);
+  const options = ['--file', decisionsFile, '--log', 'decisions', '--replay', events];
+  const commandResult = await runCommand({}, 'ledger', 'verify', ...options);
+  const verifierResult = await runVerifier(['decisions', decisionsFile, '--replay', events]);
   return [
-    [ours.status, ours.out],
-    [theirs.status, theirs.out],
+    [commandResult.status, commandResult.out],
+    [verifierResult.status, verifierResult.out],
   ];
 };
 
@@ -82,7 +89,7 @@ test('both verifiers name the decision that does not follow from the evidence lo
     expect(verdict).toEqual([1, expect.stringMatching(/^broken at .*seq 8\)?: /)]);
 });
 
-test('both verifiers compute a decision again with the harness and the age limit that it states', async () => {
+test('both verifiers compute a decision again with the harness and the age limit that the decision states', async () => {
   const lines = readFileSync(decisions, 'utf8').trim().split('\n');
   const rows = lines.map((line) => JSON.parse(line) as { seq: number; decision: Record<string, unknown> });
   const changed = join(folder, 'changed-decisions.ndjson');
@@ -108,8 +115,8 @@ test('both verifiers compute a decision again with the harness and the age limit
 
 test('both verifiers exit with 2 for an unreadable export, and the command also for --replay with a log other than decisions', async () => {
   const missing = join(folder, 'missing.ndjson');
-  const [ours, theirs] = await replayWithBoth(missing);
-  expect([ours![0], theirs![0]]).toEqual([2, 2]);
+  const [commandResult, verifierResult] = await replayWithBoth(missing);
+  expect([commandResult![0], verifierResult![0]]).toEqual([2, 2]);
   const misuse = ['ledger', 'verify', '--file', evidence, '--log', 'evidence', '--replay', evidence];
   expect(await runCommand({}, ...misuse)).toMatchObject({
     status: 2,

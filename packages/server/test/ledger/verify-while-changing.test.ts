@@ -30,8 +30,8 @@ interface Case {
   verify: () => Promise<ChainReport & { findings: readonly object[] }>;
 }
 
-/** Verifies, and calls `change` directly before the transaction with this number. Returns the number of transactions and the result. */
-async function changeBefore(number: number, { change, verify }: Case) {
+/** Verifies, and calls `change` directly before transaction `number`, counted from 1. Returns the number of transactions and the result. */
+async function verifyWithChange(number: number, { change, verify }: Case) {
   const connect = verifier.connect.bind(verifier) as () => Promise<unknown>;
   let transactions = 0;
   verifier.connect = (async () => {
@@ -47,10 +47,10 @@ async function changeBefore(number: number, { change, verify }: Case) {
   }
 }
 
-/** For each transaction of the verification: makes the change directly before it, in a new workspace, and expects no finding. */
+/** Verifies a new workspace once for each transaction of a verification, with the change directly before it. Expects no finding. */
 async function expectNoFinding(makeCase: (tenantId: string) => Promise<Case>): Promise<void> {
   for (let number = 1, count = 1; number <= count; number += 1) {
-    const { transactions, ...report } = await changeBefore(number, await makeCase(await server.workspace()));
+    const { transactions, ...report } = await verifyWithChange(number, await makeCase(await server.workspace()));
     expect({ number, ...report }).toEqual({ number, findings: [], firstBad: undefined, contradiction: undefined });
     count = transactions;
   }

@@ -203,8 +203,8 @@ describe('a rejected OTLP request', () => {
   });
 
   test('in protobuf with no key, an unknown key or a key without the scope gets a 401 in protobuf', async () => {
-    const other = await server.key(workspace, ['audit']);
-    for (const key of [undefined, 'aa_live_nothing', other]) {
+    const auditKey = await server.key(workspace, ['audit']);
+    for (const key of [undefined, 'aa_live_nothing', auditKey]) {
       const response = await exporter(server, key).send(chatExport(), PROTOBUF);
       expect(response.headers.get('content-type')).toBe('application/x-protobuf');
       expect([response.status, statusOf(response).code]).toEqual([401, 16]);
@@ -213,9 +213,9 @@ describe('a rejected OTLP request', () => {
   });
 
   test('for a host that is not configured gets a 421 as google.rpc.Status in the media type of the request', async () => {
-    const named = await testServer({ database: server.database, publicUrl: 'https://countersign.example.com' });
+    const publicServer = await testServer({ database: server.database, publicUrl: 'https://countersign.example.com' });
     for (const type of [PROTOBUF, JSON_TYPE]) {
-      const response = await sendToHost(named, 'evil.example', type);
+      const response = await sendToHost(publicServer, 'evil.example', type);
       expect([response.status, response.headers.get('content-type')]).toEqual([421, type['content-type']]);
       expect(statusOf(response)).toMatchObject({
         code: INVALID_ARGUMENT,
@@ -245,7 +245,7 @@ test.each([
   ['/v1/traces', { resourceSpans: null }, ''],
   ['/v1/traces', { resourceSpans: [], x: 1 }, ''],
 ])(
-  'a JSON body at %s without the list of its signal gets a message, except if the body is empty or the list is null: %j',
+  'a JSON body sent to %s without the list that this path expects gets a message, except if the body is empty or the list is null: %j',
   async (path, body, message) => {
     const response = await otlpExporter.sendJson(body, path);
     expect([response.status, partialSuccessOf(response)]).toEqual([200, { rejected: 0, message }]);

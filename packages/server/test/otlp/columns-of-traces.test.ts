@@ -22,10 +22,10 @@ beforeAll(async () => {
 });
 
 const verifyRuns = async () => {
-  const { findings: found, firstBad, contradiction } = await verifyTraces(server.open.pool, tenantId);
-  return { found, firstBad, contradiction };
+  const { findings, firstBad, contradiction } = await verifyTraces(server.open.pool, tenantId);
+  return { findings, firstBad, contradiction };
 };
-const NO_FINDINGS = { found: [], firstBad: undefined, contradiction: undefined };
+const NO_FINDINGS = { findings: [], firstBad: undefined, contradiction: undefined };
 
 test('exports of real instrumentations, with spans and log records, give no finding', async () => {
   const names = readdirSync(folder);

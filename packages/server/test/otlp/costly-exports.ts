@@ -6,7 +6,7 @@ const wrap = (tag: number, content: Uint8Array): Uint8Array => protobuf.Writer.c
 /** Makes an export of an encoded span: wraps the span in `spans`, `scope_spans` and `resource_spans`. */
 const exportOf = (span: Uint8Array): Uint8Array => wrap(0x0a, wrap(0x12, wrap(0x12, span)));
 
-/** An export of a span with nested lists in protobuf, encoded by hand because the encoder does not nest that deeply. */
+/** An export of a span with nested lists in protobuf, encoded by hand because the encoder has a lower nesting limit. */
 export function deepProtobufAttribute(levels: number): Uint8Array {
   let value = protobuf.Writer.create().uint32(24).int32(1).finish();
   for (let level = 0; level < levels; level += 1) value = wrap(0x2a, wrap(0x0a, value));
@@ -54,23 +54,23 @@ function withRepetitions(tag: number, content: Uint8Array, repetitions: number):
 }
 
 /** An export of traces with one span each, 30 bytes per trace, in protobuf. */
-export function manyTraces(traces: number): Uint8Array {
+export function manyTraces(traceCount: number): Uint8Array {
   const span = Buffer.from([0x12, 28, 0x0a, 16, ...Buffer.alloc(16, 7), 0x12, 8, ...Buffer.alloc(8, 7)]);
-  const spans = Buffer.alloc(traces * span.length, span);
-  for (let index = 0; index < traces; index += 1) spans.writeUInt32BE(index, index * span.length + 4);
+  const spans = Buffer.alloc(traceCount * span.length, span);
+  for (let index = 0; index < traceCount; index += 1) spans.writeUInt32BE(index, index * span.length + 4);
   return wrap(0x0a, wrap(0x12, spans));
 }
 
-/** An export of one trace with many spans. Their scope has a long name, and each step of the mapped run contains a copy of it. */
-export function copiedScope(nameLength: number, count: number): object {
+/** An export of one trace with many spans. Their scope has a long name, and each step of the mapped run contains a copy of this name. */
+export function copiedScope(nameLength: number, spanCount: number): object {
   const traceId = newTrace();
-  const spans = Array.from({ length: count }, (_, index) => ({ traceId, spanId: id(index + 1) }));
+  const spans = Array.from({ length: spanCount }, (_, index) => ({ traceId, spanId: id(index + 1) }));
   return { resourceSpans: [{ scopeSpans: [{ scope: { name: 'x'.repeat(nameLength) }, spans }] }] };
 }
 
-/** An export of traces with one span each. Their resource has a long attribute, and each mapped run contains a copy of it. */
-export const copiedResource = (attributeLength: number, traces: number): object =>
+/** An export of traces with one span each. Their resource has a long attribute, and each mapped run contains a copy of this attribute. */
+export const copiedResource = (attributeLength: number, traceCount: number): object =>
   jsonExport(
-    Array.from({ length: traces }, () => ({ traceId: newTrace(), spanId: id(1) })),
+    Array.from({ length: traceCount }, () => ({ traceId: newTrace(), spanId: id(1) })),
     { long: 'x'.repeat(attributeLength) },
   );

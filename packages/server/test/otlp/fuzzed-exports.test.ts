@@ -95,7 +95,8 @@ test(`the server responds to fuzzed exports as OTLP requires, stores only accept
 }, async () => {
   const workspace = await server.workspace();
   const other = startOtherSender(exporter(server, await server.key(workspace)).send);
-  for (let sent = 0; sent < RUNS; sent += ROUND_REQUESTS) await runRound(SEED + sent, Math.min(ROUND_REQUESTS, RUNS - sent));
+  for (let sentCount = 0; sentCount < RUNS; sentCount += ROUND_REQUESTS)
+    await runRound(SEED + sentCount, Math.min(ROUND_REQUESTS, RUNS - sentCount));
   const latencies = await other.stop();
   // Every kind of response must occur, so that it is checked. Only 503 may be missing.
   expect([...statuses.keys()].sort()).toEqual(expect.arrayContaining([200, 400, 401, 413, 415]));

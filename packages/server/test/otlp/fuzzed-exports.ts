@@ -62,10 +62,10 @@ const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(val
 const OK_OR_BAD_REQUEST = [200, 400];
 
 const mutatedProtobuf = fc
-  .record({ path: fc.constantFrom(...PATHS), sentTo: fc.option(fc.constantFrom(...PATHS), { freq: 6 }), changes: byteChanges })
-  .map(({ path, sentTo, changes }) => ({
+  .record({ path: fc.constantFrom(...PATHS), otherPath: fc.option(fc.constantFrom(...PATHS), { freq: 6 }), changes: byteChanges })
+  .map(({ path, otherPath, changes }) => ({
     what: 'mutated protobuf',
-    path: sentTo ?? path,
+    path: otherPath ?? path,
     headers: { 'content-type': PROTOBUF },
     body: mutatedBytes(VALID_BODIES[path]().protobuf, changes),
     statuses: OK_OR_BAD_REQUEST,
@@ -87,20 +87,20 @@ const otherJson = fc.record({ path: fc.constantFrom(...PATHS), value: otlpLikeJs
   statuses: OK_OR_BAD_REQUEST,
 }));
 
-/** A valid body in which one value has another type. An object without a usable `toString` cannot be converted to text. */
+/** A valid body in which one value is replaced. An object without a usable `toString` cannot be converted to text. */
 const replacedValue = fc
   .record({
     path: fc.constantFrom(...PATHS),
-    place: fc.nat(150),
+    position: fc.nat(150),
     value: fc.constantFrom<unknown>({ toString: 1 }, [{ text: { toString: 1 } }], [], null, true, -1, ''),
   })
-  .map(({ path, place, value }) => {
+  .map(({ path, position, value }) => {
     let number = 0;
     return {
-      what: `the value ${place} replaced by ${JSON.stringify(value)}`,
+      what: `value number ${position} replaced by ${JSON.stringify(value)}`,
       path,
       headers: { 'content-type': JSON_TYPE },
-      body: Buffer.from(JSON.stringify(VALID_BODIES[path]().json, (_, each) => (number++ === place ? value : each))),
+      body: Buffer.from(JSON.stringify(VALID_BODIES[path]().json, (_, each) => (number++ === position ? value : each))),
       statuses: OK_OR_BAD_REQUEST,
     };
   });
@@ -160,7 +160,7 @@ const tooDeep = fc.record({ levels: fc.integer({ min: 70, max: 3000 }), isJson: 
 
 // The five costly bodies below are created once: creating them takes long, and the server runs in the same process.
 
-const TOO_MANY: FuzzedExport = {
+const TOO_MANY_ATTRIBUTES: FuzzedExport = {
   what: 'too many attributes',
   path: '/v1/traces',
   headers: { 'content-type': PROTOBUF },
@@ -169,11 +169,11 @@ const TOO_MANY: FuzzedExport = {
 };
 
 /** The server rejects this body during decompression. */
-const TOO_MANY_COMPRESSED: FuzzedExport = {
-  ...TOO_MANY,
+const TOO_MANY_ATTRIBUTES_COMPRESSED: FuzzedExport = {
+  ...TOO_MANY_ATTRIBUTES,
   what: 'too many attributes, compressed',
-  headers: { ...TOO_MANY.headers, 'content-encoding': 'gzip' },
-  body: gzipSync(TOO_MANY.body),
+  headers: { ...TOO_MANY_ATTRIBUTES.headers, 'content-encoding': 'gzip' },
+  body: gzipSync(TOO_MANY_ATTRIBUTES.body),
   statuses: [413],
 };
 
@@ -210,13 +210,13 @@ const KINDS: fc.Arbitrary<FuzzedExport> = fc.oneof(
   { arbitrary: wrongHeaders, weight: 50 },
   { arbitrary: wrongKey, weight: 50 },
   { arbitrary: tooDeep, weight: 10 },
-  { arbitrary: fc.constantFrom(TOO_MANY, TOO_MANY_COMPRESSED), weight: 3 },
+  { arbitrary: fc.constantFrom(TOO_MANY_ATTRIBUTES, TOO_MANY_ATTRIBUTES_COMPRESSED), weight: 3 },
   { arbitrary: costlyValues, weight: 3 },
   { arbitrary: valid, weight: 50 },
 );
 
-/** Returns `count` requests: first `TOO_MANY_COMPRESSED`, which every round must contain, then the requests that the seed produces. */
+/** Returns `count` requests: `TOO_MANY_ATTRIBUTES_COMPRESSED`, which every round must contain, then requests that the seed selects. */
 export const fuzzedExports = (seed: number, count: number): FuzzedExport[] => [
-  TOO_MANY_COMPRESSED,
+  TOO_MANY_ATTRIBUTES_COMPRESSED,
   ...fc.sample(KINDS, { seed, numRuns: count - 1 }),
 ];

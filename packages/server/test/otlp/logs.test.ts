@@ -114,7 +114,7 @@ describe('POST /v1/logs', () => {
     expect(stored).toEqual([{ has_error: true, joined: true }]);
   });
 
-  test('attributes of a span take precedence over log records, and log records over events of the span', async () => {
+  test('messages in attributes of a span take precedence over log records, which take precedence over events of the span', async () => {
     const [attributes, events] = [newTrace(), newTrace()];
     await sendJson(jsonExport(chatRun(attributes)));
     await postLogs(conversation(attributes));
@@ -150,17 +150,20 @@ describe('POST /v1/logs', () => {
   });
 
   test.each([
-    ['with U+0000', 'bad \u0000 byte "\\u0000"', 'bad \u0000 byte "\\u0000"'],
-    ['without text', '', ''],
-    ['longer than 2,000 characters', `\u0001${'\u{1f600}'.repeat(13_000)}`, `\u0001${'\u{1f600}'.repeat(1_999)}`],
-  ])('the steps of a run show the error of an exception record %s', async (_, message, shown) => {
-    const traceId = newTrace();
-    await sendJson(runWithoutMessages(traceId));
-    await postLogs(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': message } }));
-    const { items } = await viewer.getResult('runs.spans', { params: { trace: await traceOf(traceId) } });
-    expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ status: 'error', error: shown });
-    expect((await payloadOf(traceId)).error).toBe(message);
-  });
+    ['contains U+0000', 'bad \u0000 byte "\\u0000"', 'bad \u0000 byte "\\u0000"'],
+    ['is empty', '', ''],
+    ['is longer than 2,000 characters', `\u0001${'\u{1f600}'.repeat(13_000)}`, `\u0001${'\u{1f600}'.repeat(1_999)}`],
+  ])(
+    'a run shows at most 2,000 characters of an exception message that %s, and a step shows the whole message',
+    async (_, message, listedError) => {
+      const traceId = newTrace();
+      await sendJson(runWithoutMessages(traceId));
+      await postLogs(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': message } }));
+      const { items } = await viewer.getResult('runs.spans', { params: { trace: await traceOf(traceId) } });
+      expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ status: 'error', error: listedError });
+      expect((await payloadOf(traceId)).error).toBe(message);
+    },
+  );
 
   test.each([
     [2_000, false],

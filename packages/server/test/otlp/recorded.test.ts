@@ -167,19 +167,19 @@ const stepsOf = (name: string) => {
   const program = programOf(name);
   return [...STEPS[program]!, step('agent', `invoke_agent ${program}`, 'error')].map((each) => JSON.stringify(each)).sort();
 };
-const SILENT = Object.keys(CONTENT_SETTINGS).filter((name) => name.endsWith('-silent'));
-const COMPLETE = [
+const SILENT_RECORDINGS = Object.keys(CONTENT_SETTINGS).filter((name) => name.endsWith('-silent'));
+const COMPLETE_RECORDINGS = [
   ...Object.keys(STEPS),
   ...Object.keys(COLLECTED_PROGRAMS),
-  ...Object.keys(CONTENT_SETTINGS).filter((name) => !SILENT.includes(name)),
+  ...Object.keys(CONTENT_SETTINGS).filter((name) => !SILENT_RECORDINGS.includes(name)),
 ];
 
 test('the tables list every recording', () => {
-  expect(readdirSync(folder).sort()).toEqual([...COMPLETE, ...SILENT].map((name) => `${name}.json`).sort());
+  expect(readdirSync(folder).sort()).toEqual([...COMPLETE_RECORDINGS, ...SILENT_RECORDINGS].map((name) => `${name}.json`).sort());
 });
 
 describe('exports of real instrumentations', () => {
-  test.each(COMPLETE)('%s: every step and the outcome of the run are stored', async (name) => {
+  test.each(COMPLETE_RECORDINGS)('%s: every step, its content and the outcome of the run are stored', async (name) => {
     const run = await replay(name);
     const { id: trace } = run;
     expect(run).toMatchObject({
@@ -214,7 +214,7 @@ describe('exports of real instrumentations', () => {
 });
 
 describe('exports of instrumentations that are configured to omit content', () => {
-  test.each(SILENT)('%s: the same steps and tokens are stored, without any content', async (name) => {
+  test.each(SILENT_RECORDINGS)('%s: the same steps and tokens are stored as with content, but no content', async (name) => {
     const { id: trace, total_tokens } = await replay(name);
     expect(total_tokens).toBe(240);
     const { items } = await viewer.getResult('runs.spans', { params: { trace } });

@@ -167,13 +167,13 @@ describe('the agent of a run', () => {
   });
 
   test('is the service name of the root if there is no better name, but never a default service name', async () => {
-    const [service, madeUp] = [newTrace(), newTrace()];
-    await sendSpans([root(service, '')], { 'service.name': 'plain-service' });
-    expect((await runOf(service)).agent).toMatchObject({ name: 'plain-service' });
-    await sendSpans([child(service, 2, invoke)]);
-    expect((await runOf(service)).agent).toMatchObject({ name: 'sub-bot' });
-    await sendSpans([root(madeUp, '')], { 'service.name': 'unknown_service:node' });
-    expect((await runOf(madeUp)).agent).toBe(null);
+    const [withOwnName, withDefaultName] = [newTrace(), newTrace()];
+    await sendSpans([root(withOwnName, '')], { 'service.name': 'plain-service' });
+    expect((await runOf(withOwnName)).agent).toMatchObject({ name: 'plain-service' });
+    await sendSpans([child(withOwnName, 2, invoke)]);
+    expect((await runOf(withOwnName)).agent).toMatchObject({ name: 'sub-bot' });
+    await sendSpans([root(withDefaultName, '')], { 'service.name': 'unknown_service:node' });
+    expect((await runOf(withDefaultName)).agent).toBe(null);
   });
 
   test('is not registered when the contract rejects its name, which stays in metadata', async () => {
@@ -194,7 +194,7 @@ describe('the agent of a run', () => {
 });
 
 describe('the outcome of a run sent to /api/public/traces and as OTLP', () => {
-  test('becomes the default when a trace without an outcome arrives, but only if the run has no outcome yet', async () => {
+  test('becomes the default, `success`, when a trace without an outcome arrives, but only if the run has no outcome yet', async () => {
     const [unfinished, failed] = [newTrace(), newTrace()];
     await sendSpans([child(unfinished, 2)]);
     await postTrace({ trace_id: unfinished });
@@ -204,7 +204,7 @@ describe('the outcome of a run sent to /api/public/traces and as OTLP', () => {
     expect((await runOf(failed)).outcome).toBe('failure');
   });
 
-  test('comes from the root span and not from the default, but an explicit outcome overrides the root span', async () => {
+  test('comes from the root span, which overrides the default, but an explicit outcome overrides the root span', async () => {
     const [byDefault, explicit] = [newTrace(), newTrace()];
     await postTrace({ trace_id: byDefault });
     await sendSpans([root(byDefault, 'x-bot', { status: { code: 2 } })]);

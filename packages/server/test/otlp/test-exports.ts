@@ -67,9 +67,9 @@ function toProtobufLong(text: string) {
   return { low: Number(BigInt.asIntN(32, value)), high: Number(BigInt.asIntN(32, value >> 32n)), unsigned: true };
 }
 
-let lastTrace = 0;
+let lastTraceNumber = 0;
 /** A new trace ID. */
-export const newTrace = (): string => `a${(++lastTrace).toString(16).padStart(31, '0')}`;
+export const newTrace = (): string => `a${(++lastTraceNumber).toString(16).padStart(31, '0')}`;
 /** A span ID made from a number. */
 export const id = (number: number): string => `b${number.toString(16).padStart(15, '0')}`;
 

@@ -90,12 +90,12 @@ describe('POST /v1/traces', () => {
     }
   });
 
-  test('acknowledges an identical export by the same key and stores it once', async () => {
+  test('acknowledges an export that the same key sends again, and stores it once', async () => {
     const traceId = newTrace();
     const body = protobufExport(chatRun(traceId));
     await send(body, PROTOBUF);
-    const again = await send(body, PROTOBUF);
-    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+    const repeated = await send(body, PROTOBUF);
+    expect([repeated.status, repeated.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
     const { id: trace } = await runOf(traceId);
     expect((await viewer.getResult('runs.trace', { params: { trace } })).submission_count).toBe(1);
   });
@@ -137,7 +137,7 @@ describe('POST /v1/traces', () => {
       (traceId: string, span: object) => send(protobufExport([{ ...chatRun(traceId)[1]!, ...span }]), PROTOBUF),
     ],
     ['JSON', 'enduser.id', (traceId: string, span: object) => sendJson(jsonExport([{ ...chatRun(traceId)[1]!, ...span }]))],
-  ])('overwrites an email address in a user ID before it stores the %s body', async (_, name, post) => {
+  ])('overwrites an email address in a user ID before the %s body is stored', async (_, name, post) => {
     const traceId = newTrace();
     const { status, bytes } = await post(traceId, { attributes: { [name]: 'jane@example.com' } });
     expect(status).toBe(200);

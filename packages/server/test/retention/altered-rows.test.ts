@@ -63,7 +63,7 @@ describe('retention of altered rows', () => {
     ['deleted', 'DELETE FROM countersign.dropped_traces WHERE tenant_id = $1'],
     ['changed', 'UPDATE countersign.dropped_traces SET seq = 1 WHERE tenant_id = $1'],
   ])(
-    'a trace log is valid although rows of dropped_traces were %s, because its events name the dropped traces',
+    'after rows of dropped_traces were %s, the trace log is valid, and a submission that was deleted by SQL is still reported',
     async (_, statement) => {
       await keepFor({ traceDays: 365 });
       for (const traceId of ['one', 'two', 'three']) await sendTrace(traceId);
@@ -81,11 +81,11 @@ describe('retention of altered rows', () => {
     },
   );
 
-  /** Sends 20 runs, erases them one by one in the order that `inOrder` returns, and deletes the rows of dropped_traces. */
-  const eraseRuns = async (inOrder: (ids: string[]) => string[]) => {
+  /** Sends 20 runs, erases them one by one in the order that `orderOf` returns, and deletes the rows of dropped_traces. */
+  const eraseRuns = async (orderOf: (ids: string[]) => string[]) => {
     const erased = Array.from({ length: 20 }, (_, index) => `run-${index}`);
     for (const traceId of erased) await sendTrace(traceId);
-    for (const traceId of inOrder(erased))
+    for (const traceId of orderOf(erased))
       await eraseRun(workspace.pool, workspace.tenantId, { traceId, rationale: 'request', evenIfHeld: false });
     await withoutTriggers('dropped_traces', 'DELETE FROM countersign.dropped_traces WHERE tenant_id = $1');
   };
@@ -98,11 +98,11 @@ describe('retention of altered rows', () => {
   test('each search for dropped traces continues where the previous one ended, so that a long log is read once', async () => {
     await eraseRuns((ids) => ids);
     const verifier = openRolePool(workspace.server.database.server, workspace.server.open, 'verify');
-    const sent = recordStatements(verifier, 'read_trace_events');
+    const reads = recordStatements(verifier, 'read_trace_events');
     expect((await verifyTraces(verifier, workspace.tenantId)).findings).toEqual([]);
     await verifier.end();
     // The first 20 events recorded the runs, so a search that starts over reads a page that begins after one of them.
-    const restartedReads = sent.filter(({ values }) => Number(values[1]) > 0 && Number(values[1]) < 20);
+    const restartedReads = reads.filter(({ values }) => Number(values[1]) > 0 && Number(values[1]) < 20);
     expect(restartedReads.length).toBeLessThanOrEqual(1);
   });
 
@@ -111,11 +111,11 @@ describe('retention of altered rows', () => {
     async (table) => {
       await keepFor({ traceDays: 365 });
       const added = await sendTrace('run-1');
-      const kept = `kept_${table}`;
-      await sql(`CREATE TABLE public.${kept} AS SELECT * FROM countersign.${table} WHERE tenant_id = '${workspace.tenantId}'`);
+      const copy = `copy_of_${table}`;
+      await sql(`CREATE TABLE public.${copy} AS SELECT * FROM countersign.${table} WHERE tenant_id = '${workspace.tenantId}'`);
       await drop(366);
-      await sql(`INSERT INTO countersign.${table} SELECT * FROM public.${kept}`);
-      await sql(`DROP TABLE public.${kept}`);
+      await sql(`INSERT INTO countersign.${table} SELECT * FROM public.${copy}`);
+      await sql(`DROP TABLE public.${copy}`);
       const { findings } = await verifyTraces(workspace.server.open.ledgerPool, workspace.tenantId);
       expect(findings).toContainEqual({ table, id: added, fault: expect.stringContaining('was dropped') });
       expect((await verify('traces'))[0]).toBe(1);

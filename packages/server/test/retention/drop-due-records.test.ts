@@ -24,7 +24,7 @@ describe('retention', () => {
     expect(await traceIds()).toEqual(['run-1']);
   });
 
-  test('drops traces after their period with all their rows, and no trace of another tenant', async () => {
+  test('drops traces whose period is over, with all their rows, and no trace of another tenant', async () => {
     await keepFor({ traceDays: 365 });
     const other = await workspace.server.workspace();
     const otherKey = await workspace.server.key(other);
@@ -73,7 +73,7 @@ describe('retention', () => {
     expect(await verify('traces')).toEqual([0, '']);
   });
 
-  test('accepts a run again after it was dropped', async () => {
+  test('a run that was dropped can be sent again', async () => {
     await keepFor({ traceDays: 365 });
     const first = await sendTrace('run-1');
     await drop(366);
@@ -145,17 +145,17 @@ describe('retention', () => {
   test.each([
     ['', 0],
     [', and does not count it as held although an incident names it', 1],
-  ])('keeps a trace whose last submission is not due%s', async (_, incidents) => {
+  ])('keeps a trace whose last submission is not due%s', async (_, incidentCount) => {
     await keepFor({ traceDays: 365 });
     await sendTrace('run-1');
     const incident = { actor: 'me', action: 'incident.created', trace_id: 'run-1' };
-    for (let sent = 0; sent < incidents; sent += 1) await workspace.server.post(paths.audit, workspace.key, incident);
+    for (let index = 0; index < incidentCount; index += 1) await workspace.server.post(paths.audit, workspace.key, incident);
     await sleep(50);
     const now = inDays(365);
     await sleep(50);
     await sendTrace('run-1');
     expect(await dropDueRecords(workspace.pool, workspace.tenantId, { now })).toMatchObject({ traces: 0, held: 0 });
-    expect(await drop(366)).toMatchObject({ traces: 1 - incidents, held: incidents });
+    expect(await drop(366)).toMatchObject({ traces: 1 - incidentCount, held: incidentCount });
   });
 
   test('drops telemetry after its own period and records an entry', async () => {
@@ -184,23 +184,26 @@ describe('retention', () => {
     expect(await verify('traces')).toEqual([0, '']);
   });
 
-  test('leaves the other documents of a segment readable', async () => {
+  test('documents that are held stay readable after the other documents of their segment were dropped', async () => {
     await keepFor({ traceDays: 365 });
-    const sent = await Promise.all(Array.from({ length: 40 }, (_, index) => sendTrace(`run-${index}`)));
-    const held = [3, 17];
+    const ids = await Promise.all(Array.from({ length: 40 }, (_, index) => sendTrace(`run-${index}`)));
+    const heldIndexes = [3, 17];
     const documents = () =>
       Promise.all(
-        held.map(async (index) => {
+        heldIndexes.map(async (index) => {
           const [read] = await inTenantTransaction(workspace.server.open.pool, workspace.tenantId, (tx) =>
-            readDocuments(tx, sent[index]!, [1]),
+            readDocuments(tx, ids[index]!, [1]),
           );
           return JSON.parse(read!.document!);
         }),
       );
     const record = { action: 'incident.created', actor: 'me' };
-    for (const index of held) await workspace.server.post(paths.audit, workspace.key, { ...record, trace_id: `run-${index}` });
+    for (const index of heldIndexes)
+      await workspace.server.post(paths.audit, workspace.key, { ...record, trace_id: `run-${index}` });
     const before = await documents();
-    expect(before).toMatchObject(held.map((index) => ({ trace_id: `run-${index}`, metadata: { text: 'x'.repeat(4_000) } })));
+    expect(before).toMatchObject(
+      heldIndexes.map((index) => ({ trace_id: `run-${index}`, metadata: { text: 'x'.repeat(4_000) } })),
+    );
     const segments = await count('document_segments');
     // At least one segment contains several documents.
     expect([segments > 0, segments < 40]).toEqual([true, true]);
@@ -212,7 +215,8 @@ describe('retention', () => {
 
   test('drops 210 submissions in two transactions of at most 200', async () => {
     await keepFor({ telemetryDays: 200 });
-    for (let sent = 0; sent < 210; sent += 30) await Promise.all(Array.from({ length: 30 }, () => sendTelemetry('run-1')));
+    for (let sentCount = 0; sentCount < 210; sentCount += 30)
+      await Promise.all(Array.from({ length: 30 }, () => sendTelemetry('run-1')));
     expect(await drop(201)).toMatchObject({ telemetry: 210 });
     expect((await entries('retention.dropped')).map(({ metadata }) => metadata.submissions)).toEqual([200, 10]);
   });
@@ -236,7 +240,7 @@ describe('retention', () => {
     await other.end();
   });
 
-  test('uses the newest periods if they were changed after they were read', async () => {
+  test('uses the newest periods if a period was set after the periods were read', async () => {
     await keepFor({ traceDays: 200 });
     const periods = await inTenantTransaction(workspace.pool, workspace.tenantId, readRetentionPeriods);
     await keepFor({ traceDays: 300 });

@@ -36,7 +36,7 @@ const sendTelemetry = async (...events: object[]) =>
   expect(
     (await server.post(paths.telemetry, key, { events: events.map((event) => ({ outcome: 'success', ...event })) })).status,
   ).toBe(200);
-/** The tenant's rows in eight tables of runs, its exports, and its decompressed segments of documents, as one text. */
+/** The tenant's rows in eight tables of runs, the bodies of its exports, and its decompressed segments of documents, as one text. */
 const storedText = async () => {
   const tables = [
     'traces',
@@ -108,15 +108,15 @@ describe('runs erase', () => {
       `{ "${listName}" : [ ${others[0]},${middleEvent} , ${others[1]}], "note":[1] }`;
     const body = bodyWith('event\\u0073', '{"trace_id":"person ada","outcome":"success"}');
     expect((await server.post(paths.telemetry, key, body)).status).toBe(200);
-    const hidden = `{"events":[{"trace_id":"person ada","outcome":"success"}],${body.slice(1)}`;
-    expect((await server.post(paths.telemetry, key, hidden)).status).toBe(200);
+    const bodyWithTwoLists = `{"events":[{"trace_id":"person ada","outcome":"success"}],${body.slice(1)}`;
+    expect((await server.post(paths.telemetry, key, bodyWithTwoLists)).status).toBe(200);
     expect((await erase('person ada')).status).toBe(0);
     const stored = await sql('SELECT document FROM countersign.telemetry_submissions WHERE tenant_id = $1 ORDER BY id');
-    const kept = bodyWith('event\\u0073', 'null');
-    expect(stored).toEqual([{ document: kept }, { document: `{"events":null,${kept.slice(1)}` }]);
+    const remainingBody = bodyWith('event\\u0073', 'null');
+    expect(stored).toEqual([{ document: remainingBody }, { document: `{"events":null,${remainingBody.slice(1)}` }]);
   });
 
-  test('erases whole requests that contain no other run, with one event or several', async () => {
+  test('erases a whole request if it contains no other run, whether it has one event or several', async () => {
     expect((await server.post(paths.telemetry, key, { trace_id: 'person ada', outcome: 'success' })).status).toBe(200);
     await sendTelemetry({ trace_id: 'person ada' }, { trace_id: 'person ada', session_id: 'secret text'.repeat(40) });
     await sendTelemetry({ trace_id: 'person ada' }, { trace_id: 'other' });
@@ -131,9 +131,11 @@ describe('runs erase', () => {
     await sendTelemetry({ trace_id: 'person ada' }, { trace_id: 'other' });
     await inTenantTransaction(server.open.pool, tenantId, mergeRunIdSegments);
     await erase('person ada');
-    const kept = await sql<{ id: string }>('SELECT id FROM countersign.telemetry_submissions WHERE tenant_id = $1 ORDER BY id');
+    const remaining = await sql<{ id: string }>(
+      'SELECT id FROM countersign.telemetry_submissions WHERE tenant_id = $1 ORDER BY id',
+    );
     const segments = await sql('SELECT run_count, runs FROM countersign.run_id_segments WHERE tenant_id = $1');
-    expect(segments).toEqual([{ run_count: 18, runs: kept.map(({ id }) => id) }]);
+    expect(segments).toEqual([{ run_count: 18, runs: remaining.map(({ id }) => id) }]);
   });
 
   test('erases the trace_id from the search index while segments of the index are merged', async () => {
@@ -150,7 +152,7 @@ describe('runs erase', () => {
     expect(await storedText()).not.toMatch('person ada');
   });
 
-  test('succeeds while retention drops documents of the same segment, and retention succeeds, too', async () => {
+  test('succeeds while retention drops other documents of the segment that contains the run, and retention succeeds too', async () => {
     await setRetention(server.open.pool, tenantId, { traceDays: 365, isShortConfirmed: false }, 'operator');
     await Promise.all(Array.from({ length: 20 }, (_, index) => sendTrace(`run-${index}`)));
     const [shared] = await sql<{ runs: string[] }>(
@@ -235,7 +237,7 @@ describe('runs erase', () => {
 
   test.each<[string, (run: string, other: string) => object[]]>([
     [
-      'with a log record that is not kept',
+      'with a log record that is not added to a run',
       (run, other) => [logs(message(other, 'hello'), { traceId: run, body: { stringValue: 'secret text' } })],
     ],
     [
@@ -272,11 +274,11 @@ describe('runs erase', () => {
     expect(await storedText()).not.toContain('secret text');
   });
 
-  test('erases the OpenTelemetry exports with a part of the run that were stored before migration 000007', async () => {
+  test('erases the OpenTelemetry exports that contain a part of the run and were stored before migration 000007', async () => {
     const { send, sendJson } = exporter(server, key);
     const [run, other] = [newTrace(), newTrace()];
     const withoutId = { traceId: run, spanId: '', attributes: { note: 'secret text' } };
-    for (let count = 0; count < 5; count += 1) expect((await sendJson(jsonExport(chatRun(newTrace())))).status).toBe(200);
+    for (let index = 0; index < 5; index += 1) expect((await sendJson(jsonExport(chatRun(newTrace())))).status).toBe(200);
     expect((await send(protobufExport([withoutId, ...chatRun(other)]), PROTOBUF)).status).toBe(200);
     expect(
       (await sendJson(logs(message(other, 'hello'), { traceId: run, body: { stringValue: 'secret text' } }), '/v1/logs')).status,

@@ -44,14 +44,14 @@ export class RetentionWorkspace {
   readonly keepFor = (change: Partial<RetentionChange>) =>
     setRetention(this.server.open.pool, this.tenantId, { isShortConfirmed: false, ...change }, 'operator');
 
-  readonly sendTrace = async (traceId: string, more: object = {}) => {
+  readonly sendTrace = async (traceId: string, members: object = {}) => {
     const trace = {
       trace_id: traceId,
       agent_name: 'bot',
       outcome: 'success',
       spans: [],
       metadata: { text: 'x'.repeat(4_000) },
-      ...more,
+      ...members,
     };
     const { status, body } = await this.server.post(paths.traces, this.key, trace);
     expect(status).toBe(200);
@@ -65,7 +65,7 @@ export class RetentionWorkspace {
   readonly count = async (table: string) =>
     (await this.sql<{ n: number }>(`SELECT count(*) AS n FROM countersign.${table} WHERE tenant_id = $1`, [this.tenantId]))[0]!.n;
 
-  /** The trace_ids of the stored traces, in order. */
+  /** The trace_ids of the stored traces, sorted. */
   readonly traceIds = async () =>
     (
       await this.sql<{ trace_id: string }>('SELECT trace_id FROM countersign.traces WHERE tenant_id = $1 ORDER BY 1', [

@@ -82,7 +82,7 @@ describe('retention in the portal', () => {
     expect([await setDays(500), pages.length]).toEqual([true, 2]);
   });
 
-  test('does not read the ledger for a change that lacks its confirmation', async () => {
+  test('does not read the ledger for a short period that is not confirmed', async () => {
     const pages = recordStatements(server.open.pool, 'read_audit_page');
     await expect(
       setRetention(server.open.pool, tenantId, { traceDays: 10, isShortConfirmed: false }, 'operator'),

@@ -17,8 +17,8 @@ beforeAll(async () => {
 const pools: Pool[] = [];
 afterAll(() => Promise.all(pools.map((pool) => pool.end())));
 
-/** The pool of a server that loses a race: after its first query, another server runs `step`. */
-function racingPool(step: () => Promise<unknown>): Pool {
+/** Opens the pool of a server that loses a race: after its first query, another server runs `step`. */
+function openRacingPool(step: () => Promise<unknown>): Pool {
   const pool = openPool(server.open.address, { size: 1, name: 'test' });
   shareSeals([pool], server.open.secrets.masterSecret);
   pools.push(pool);
@@ -41,7 +41,7 @@ test('a server starts with its first key when another server adds this key to th
   const { pool, secrets } = server.open;
   await server.database.sql('DELETE FROM countersign.signing_keys');
   const signer = await openSigner(
-    racingPool(() => openSigner(pool, instance, secrets)),
+    openRacingPool(() => openSigner(pool, instance, secrets)),
     instance,
     secrets,
   );
@@ -53,7 +53,7 @@ test('a server starts with both keys when another server adds the next key to th
   const { privateKey } = generateKeyPairSync('ed25519');
   const rotated = { ...secrets, signingKey: privateKey, previousSigningKey: secrets.signingKey };
   const other = () => openSigner(pool, instance, rotated);
-  const signer = await openSigner(racingPool(other), instance, rotated);
+  const signer = await openSigner(openRacingPool(other), instance, rotated);
   expect(kidsOf(signer)).toEqual(kidsOf(await other()));
   expect(signer.keys).toHaveLength(2);
 });

@@ -75,10 +75,10 @@ describe('rotation of the decision key', () => {
   });
 
   test('`decision-key retire` refuses the last live key, a retired key and an unknown key', async () => {
-    const [ended, live] = (await command('decision-key', 'list')).output;
+    const [retiredKey, liveKey] = (await command('decision-key', 'list')).output;
     for (const [keyId, message] of [
-      [live.key_id, /the only live decision key/],
-      [ended.key_id, /was retired on/],
+      [liveKey.key_id, /the only live decision key/],
+      [retiredKey.key_id, /was retired on/],
       ['dk_nobody', /has no decision key/],
     ])
       expect(await command('decision-key', 'retire', keyId)).toMatchObject({
@@ -121,51 +121,55 @@ describe('a signing key from the environment', () => {
   test('is rotated by configuration, as the command explains: both keys sign until the old one is retired', async () => {
     const server = await testServer();
     await server.workspace('acme');
-    const old = environmentOf(server);
-    const next = keyLikeAnOption().export({ type: 'pkcs8', format: 'pem' }).toString();
-    const both = { ...old, COUNTERSIGN_SIGNING_KEY: next, COUNTERSIGN_SIGNING_KEY_PREVIOUS: old.COUNTERSIGN_SIGNING_KEY! };
-    const alone = { ...old, COUNTERSIGN_SIGNING_KEY: next };
+    const withOldKey = environmentOf(server);
+    const nextPem = keyLikeAnOption().export({ type: 'pkcs8', format: 'pem' }).toString();
+    const withBothKeys = {
+      ...withOldKey,
+      COUNTERSIGN_SIGNING_KEY: nextPem,
+      COUNTERSIGN_SIGNING_KEY_PREVIOUS: withOldKey.COUNTERSIGN_SIGNING_KEY!,
+    };
+    const withNextKey = { ...withOldKey, COUNTERSIGN_SIGNING_KEY: nextPem };
     const checkpoint = (environment: Record<string, string>, log: string) =>
       runCommand(environment, 'ledger', 'checkpoint', '--workspace', 'acme', '--log', log);
-    const show = async () => JSON.parse((await runCommand(both, 'signing-key', 'show')).out).keys;
+    const show = async () => JSON.parse((await runCommand(withBothKeys, 'signing-key', 'show')).out).keys;
 
-    expect(await runCommand(old, 'signing-key', 'rotate')).toMatchObject({
+    expect(await runCommand(withOldKey, 'signing-key', 'rotate')).toMatchObject({
       status: 9,
       out: '',
       err: expect.stringMatching(/COUNTERSIGN_SIGNING_KEY_PREVIOUS/),
     });
-    expect(await checkpoint(alone, 'keys')).toMatchObject({
+    expect(await checkpoint(withNextKey, 'keys')).toMatchObject({
       status: 7,
       err: expect.stringMatching(/not a key of this database/),
     });
-    expect(signatures((await checkpoint(old, 'audit')).out)).toHaveLength(1);
-    expect(signatures((await checkpoint(both, 'decisions')).out)).toHaveLength(2);
+    expect(signatures((await checkpoint(withOldKey, 'audit')).out)).toHaveLength(1);
+    expect(signatures((await checkpoint(withBothKeys, 'decisions')).out)).toHaveLength(2);
     const [first, second] = await show();
-    expect((await runCommand(both, 'signing-key', 'retire', second.kid)).err).toMatch(/the signing key in use/);
-    expect(JSON.parse((await runCommand(both, 'signing-key', 'retire', second.kid, '--json')).err).error).toBe('refused');
-    expect((await runCommand(both, 'signing-key', 'retire', 'nobody')).status).toBe(9);
-    expect(await runCommand(both, 'signing-key', 'retire', first.kid)).toMatchObject({
+    expect((await runCommand(withBothKeys, 'signing-key', 'retire', second.kid)).err).toMatch(/the signing key in use/);
+    expect(JSON.parse((await runCommand(withBothKeys, 'signing-key', 'retire', second.kid, '--json')).err).error).toBe('refused');
+    expect((await runCommand(withBothKeys, 'signing-key', 'retire', 'nobody')).status).toBe(9);
+    expect(await runCommand(withBothKeys, 'signing-key', 'retire', first.kid)).toMatchObject({
       status: 9,
       err: expect.stringMatching(/no server has been started with the key that follows/),
     });
     await markSigning(server.open.pool, [second.kid]); // as a server does when it starts
-    expect(await runCommand(both, 'signing-key', 'retire', first.kid)).toMatchObject({
+    expect(await runCommand(withBothKeys, 'signing-key', 'retire', first.kid)).toMatchObject({
       status: 0,
       err: expect.stringMatching(/unset COUNTERSIGN_SIGNING_KEY_PREVIOUS; restart every server/),
     });
     expect((await show())[0].retired_at).toMatch(/Z$/);
-    expect(signatures((await checkpoint(both, 'keys')).out)).toHaveLength(1);
-    expect((await checkpoint(alone, 'keys')).status).toBe(0);
-    expect(await checkpoint(old, 'keys')).toMatchObject({ status: 7, err: expect.stringMatching(/was retired/) });
+    expect(signatures((await checkpoint(withBothKeys, 'keys')).out)).toHaveLength(1);
+    expect((await checkpoint(withNextKey, 'keys')).status).toBe(0);
+    expect(await checkpoint(withOldKey, 'keys')).toMatchObject({ status: 7, err: expect.stringMatching(/was retired/) });
     // A reader who has only the new key can verify the decisions and the audit ledger. Only the old key signed the first checkpoint of
     // the ledger.
     const path = join(folder, 'kept-decisions');
-    writeFileSync(path, (await checkpoint(alone, 'decisions')).out);
-    const known = ['--log', 'decisions', '--checkpoint', path, '--key', second.note_key];
-    expect((await runCommand(alone, 'ledger', 'verify', '--workspace', 'acme', ...known)).status).toBe(0);
-    expect((await runCommand(alone, 'ledger', 'verify', '--workspace', 'acme', '--key', second.note_key)).status).toBe(0);
+    writeFileSync(path, (await checkpoint(withNextKey, 'decisions')).out);
+    const options = ['--log', 'decisions', '--checkpoint', path, '--key', second.note_key];
+    expect((await runCommand(withNextKey, 'ledger', 'verify', '--workspace', 'acme', ...options)).status).toBe(0);
+    expect((await runCommand(withNextKey, 'ledger', 'verify', '--workspace', 'acme', '--key', second.note_key)).status).toBe(0);
     for (const log of ['audit', 'decisions', 'keys'])
-      expect((await runCommand(alone, 'ledger', 'verify', '--workspace', 'acme', '--log', log)).status, log).toBe(0);
+      expect((await runCommand(withNextKey, 'ledger', 'verify', '--workspace', 'acme', '--log', log)).status, log).toBe(0);
   });
 });
 
@@ -196,7 +200,7 @@ describe('the signing key of the embedded database', () => {
 
     expect(await signNewCheckpoint()).toHaveLength(1);
     const [first] = await vkeys();
-    // A rotation interrupted between its two files leaves the same key under both names; the next rotation continues.
+    // A rotation that was interrupted after its first file leaves the same key under both names. The next rotation continues.
     copyFileSync(secret('signing-key.pem'), secret('signing-key-previous.pem'));
     const rotation = new CommandProcess(['signing-key', 'rotate'], { ...data.environment, COUNTERSIGN_PROT: '80' });
     expect(await rotation.ended).toBe(0);
@@ -205,7 +209,7 @@ describe('the signing key of the embedded database', () => {
     expect(await vkeys()).toEqual([first, expect.stringMatching(/^countersign\//)]);
     expect(await resultOf('signing-key', 'rotate')).toEqual([9, expect.stringMatching(/run `signing-key retire` first/)]);
     expect(await signNewCheckpoint()).toHaveLength(1);
-    const kidOf = async (place: number) => JSON.parse(await outputOf(['signing-key', 'show'], data.environment)).keys[place].kid;
+    const kidOf = async (index: number) => JSON.parse(await outputOf(['signing-key', 'show'], data.environment)).keys[index].kid;
     expect(await resultOf('signing-key', 'retire', await kidOf(0))).toEqual([
       9,
       expect.stringMatching(/restart every server first/),
@@ -221,10 +225,10 @@ describe('the signing key of the embedded database', () => {
     writeFileSync(note, await get('/api/ledger/audit/checkpoint'));
     await outputOf(['ledger', 'export', '--workspace', 'acme', '--output', file], data.environment);
     const [, second] = await vkeys();
-    for (const known of [first!, second!])
-      expect(
-        await outputOf(['ledger', 'verify', '--file', file, '--checkpoint', note, '--key', known], data.environment),
-      ).toMatch(/^valid/);
+    for (const vkey of [first!, second!])
+      expect(await outputOf(['ledger', 'verify', '--file', file, '--checkpoint', note, '--key', vkey], data.environment)).toMatch(
+        /^valid/,
+      );
 
     const { keys } = JSON.parse(await outputOf(['signing-key', 'show'], data.environment));
     expect(await resultOf('signing-key', 'retire', keys[1].kid)).toEqual([9, expect.stringMatching(/in use/)]);

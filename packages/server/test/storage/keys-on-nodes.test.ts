@@ -32,10 +32,10 @@ function fail(code: string): never {
   throw Object.assign(new Error('failed'), { code });
 }
 
-const poolOf = (where: string, respond: (name: string, values: unknown[]) => unknown[] | Promise<never>): Pool =>
+const poolOf = (server: string, respond: (name: string, values: unknown[]) => unknown[] | Promise<never>): Pool =>
   ({
     query: async ({ name, values }: { name: string; values: unknown[] }) => {
-      sentQueries.push(`${where} ${name}`);
+      sentQueries.push(`${server} ${name}`);
       return { rows: await respond(name, values) };
     },
   }) as unknown as Pool;
@@ -88,7 +88,7 @@ describe('the lookup of keys on nodes', () => {
     expect(sentQueries).toEqual(['coordinator find_nodes_of_shards', 'node find_keys@102001']);
   });
 
-  test('reads an unknown prefix through the coordinator, and remembers its tenant', async () => {
+  test('reads a key with an unknown prefix through the coordinator, and remembers the tenant of the key', async () => {
     expect(await find(['b', 'a', 'nobody'])).toEqual([keyOf('b', 'tenant-2', 1), keyOf('a', 'tenant-1', 2)]);
     expect(sentQueries).toEqual(['coordinator find_keys', 'coordinator find_nodes_of_shards', 'node find_keys@102001']);
     cluster.onNode = () => [keyOf('b', 'tenant-2', 5)];
@@ -119,9 +119,9 @@ describe('the lookup of keys on nodes', () => {
 
   test('does not let a node that hangs delay other keys', async () => {
     cluster.onNode = () => new Promise<never>(() => undefined);
-    const parts = keys.find(['a', 'b']);
-    expect(parts.map(({ prefixes }) => prefixes)).toEqual([['b'], ['a']]);
-    expect(await parts[0]!.found).toEqual([keyOf('b', 'tenant-2', 1)]);
+    const lookups = keys.find(['a', 'b']);
+    expect(lookups.map(({ prefixes }) => prefixes)).toEqual([['b'], ['a']]);
+    expect(await lookups[0]!.found).toEqual([keyOf('b', 'tenant-2', 1)]);
   });
 
   test('fails without a second attempt if the connection to the coordinator fails, and forgets no place', async () => {

@@ -79,7 +79,7 @@ async function post(path: string, key: string, body: object): Promise<any> {
 /** Sends traces and telemetry. Returns the ID of each trace in the portal, by its trace_id. */
 async function sendRuns(key: string): Promise<Record<string, string>> {
   const usage = { model: 'gpt-4o', prompt_tokens: 100, completion_tokens: 20, cost_usd: 0.0012 };
-  const step = (span_id: string, more: object = {}) => ({ span_id, kind: 'llm', name: 'plan', ...usage, ...more });
+  const step = (span_id: string, members: object = {}) => ({ span_id, kind: 'llm', name: 'plan', ...usage, ...members });
   const runs: Record<string, string> = {};
   const send = async (trace_id: string, members: object) => {
     ({ id: runs[trace_id] } = await post('/api/public/traces', key, { trace_id, agent_name: 'refund-agent', ...members }));
@@ -94,9 +94,9 @@ async function sendRuns(key: string): Promise<Record<string, string>> {
   await send('evaluated', { outcome: 'success', spans: [step('a', { messages: [{ role: 'user', content: 'Hello' }] })] });
   await send('erased', { outcome: 'success', external_user_id: 'u-7', spans: [step('a')] });
   // Documents of one batch are compressed together.
-  const compressed = (number: number) =>
+  const sendCompressed = (number: number) =>
     send(`compressed ${number}`, { spans: [step('a', { output: `${number}`.repeat(4_000) })] });
-  await Promise.all(Array.from({ length: 20 }, (_, number) => compressed(number)));
+  await Promise.all(Array.from({ length: 20 }, (_, number) => sendCompressed(number)));
   const events = ['merged', 'only telemetry'].map((trace_id) => ({ trace_id, outcome: 'success', agent_name: 'refund-agent' }));
   await post('/api/public/telemetry', key, { events });
   return runs;
@@ -116,19 +116,19 @@ async function sendExports(key: string): Promise<string> {
 /** Records evaluations, an approval, incidents with a closed and an open re-certification, and the decisions between them. */
 async function sendEvaluations(key: string): Promise<DatabaseFacts['decisions']> {
   const decisions: DatabaseFacts['decisions'] = [];
-  const check = async (agent_name: string) => {
+  const checkPromotion = async (agent_name: string) => {
     const { decision_id, allowed } = await post('/api/public/governance/promotion-check', key, { agent_name });
     decisions.push({ id: decision_id, allowed });
   };
   const evaluate = (agent_name: string, pass_rate: number) =>
     post('/api/public/evaluations', key, { name: 'nightly', agent_name, pass_rate });
-  const open = (agent: string) =>
+  const openIncident = (agent: string) =>
     command('incidents', 'open', ...ACME, '--agent', agent, '--severity', 'high', '--description', 'twice', '--recertify');
   const { id: evaluation } = await evaluate('refund-agent', 97.5);
   await command('agents', 'risk', ...ACME, '--agent', 'refund-agent', 'high');
-  await check('refund-agent');
+  await checkPromotion('refund-agent');
   await command('approvals', 'approve', ...ACME, '--evaluation', evaluation, '--rationale', 'reviewed');
-  await check('refund-agent');
+  await checkPromotion('refund-agent');
   await post('/api/v1/evaluations', key, {
     name: 'nightly of build 7',
     agent_name: 'summary-agent',
@@ -137,12 +137,12 @@ async function sendEvaluations(key: string): Promise<DatabaseFacts['decisions']>
     evaluated_at: new Date().toISOString(),
     trace_ids: ['evaluated'],
   });
-  await open('summary-agent');
-  await check('summary-agent');
+  await openIncident('summary-agent');
+  await checkPromotion('summary-agent');
   await evaluate('summary-agent', 95);
   await command('recertifications', 'close', ...ACME, '--agent', 'summary-agent', '--rationale', 'evaluated again');
-  await check('summary-agent');
-  await open('refund-agent');
+  await checkPromotion('summary-agent');
+  await openIncident('refund-agent');
   return decisions;
 }
 

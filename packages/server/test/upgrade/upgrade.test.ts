@@ -122,14 +122,14 @@ describe.each(VERSIONS)('the upgrade of a database of version %s', (version) => 
 
   test('decisions remain, and promotion checks use what was recorded before and after the upgrade', async () => {
     const { body: list } = await browser.call('GET', `${acme}/decisions`);
-    const shown = list.items.map(({ id, allowed }: Record<string, unknown>) => ({ id, allowed })).reverse();
-    expect(shown).toEqual(facts.decisions);
-    const check = async (agent_name: string) => (await post(paths.promotionCheck, { agent_name })).body;
+    const decisions = list.items.map(({ id, allowed }: Record<string, unknown>) => ({ id, allowed })).reverse();
+    expect(decisions).toEqual(facts.decisions);
+    const checkPromotion = async (agent_name: string) => (await post(paths.promotionCheck, { agent_name })).body;
     // The re-certification of summary-agent was closed before the upgrade. The re-certification of refund-agent is still open.
     for (const agent_name of ['summary-agent', 'refund-agent'])
       expect(await post(paths.evaluations, { name: 'nightly', agent_name, pass_rate: 96 })).toMatchObject({ status: 200 });
-    expect(await check('summary-agent')).toMatchObject({ allowed: true });
-    expect(await check('refund-agent')).toMatchObject({ allowed: false });
+    expect(await checkPromotion('summary-agent')).toMatchObject({ allowed: true });
+    expect(await checkPromotion('refund-agent')).toMatchObject({ allowed: false });
   });
 
   test('keys and retention periods stay as they were, and a run accepts further steps', async () => {

@@ -24,19 +24,19 @@ beforeAll(async () => {
 
 /** Records an evaluation of an agent and returns the ID of the evaluation. */
 async function evaluate(agent: string, body: object = {}): Promise<string> {
-  const sent = { name: 'nightly', agent_name: agent, pass_rate: 95, ...body };
-  return (await server.post(paths.evaluations, key, sent)).body.id;
+  const evaluation = { name: 'nightly', agent_name: agent, pass_rate: 95, ...body };
+  return (await server.post(paths.evaluations, key, evaluation)).body.id;
 }
 
-const check = async (agent: string) => (await server.post(paths.promotionCheck, key, { agent_name: agent })).body;
+const checkPromotion = async (agent: string) => (await server.post(paths.promotionCheck, key, { agent_name: agent })).body;
 const setRisk = (agent: string, level: 'high' | 'low') => setRiskLevel(server.open.pool, tenantId, { agent, level }, 'operator');
 const decide = (evaluationId: string, status: 'approved' | 'rejected', rationale = 'looked at it') =>
   decideEvaluation(server.open.pool, tenantId, { evaluationId, status, rationale }, 'operator');
-const openIncidentFor = (agent: string, more: { recertify?: boolean; description?: string } = {}) =>
+const openIncidentFor = (agent: string, members: { recertify?: boolean; description?: string } = {}) =>
   openIncident(
     server.open.pool,
     tenantId,
-    { agent, severity: 'high', description: 'it lied', recertify: true, ...more },
+    { agent, severity: 'high', description: 'it lied', recertify: true, ...members },
     'operator',
   );
 const close = (agent: string, rationale = 'trained anew') =>
@@ -61,14 +61,14 @@ async function rowCounts(): Promise<unknown> {
 async function expectRefusedAndUnchanged(
   act: () => Promise<unknown>,
   message: RegExp,
-  kind: typeof RuleViolationError | typeof InvalidInputError = RuleViolationError,
+  errorClass: typeof RuleViolationError | typeof InvalidInputError = RuleViolationError,
 ) {
   const before = await rowCounts();
   const error = await act().then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  expect(error).toBeInstanceOf(kind);
+  expect(error).toBeInstanceOf(errorClass);
   expect((error as Error).message).toMatch(message);
   expect(await rowCounts()).toEqual(before);
 }
@@ -101,11 +101,15 @@ describe('risk level', () => {
 
   test('decides whether the next check requires an approval', async () => {
     await evaluate('switched');
-    expect((await check('switched')).allowed).toBe(true);
+    expect((await checkPromotion('switched')).allowed).toBe(true);
     await setRisk('switched', 'high');
-    expect(await check('switched')).toMatchObject({ allowed: false, reason: 'approval_required', event: 'approval.required' });
+    expect(await checkPromotion('switched')).toMatchObject({
+      allowed: false,
+      reason: 'approval_required',
+      event: 'approval.required',
+    });
     await setRisk('switched', 'low');
-    expect((await check('switched')).allowed).toBe(true);
+    expect((await checkPromotion('switched')).allowed).toBe(true);
   });
 });
 
@@ -113,9 +117,9 @@ describe('approval', () => {
   test('applies to one evaluation, and the next evaluation needs its own approval', async () => {
     const first = await evaluate('approved');
     await setRisk('approved', 'high');
-    await check('approved');
+    await checkPromotion('approved');
     await decide(first, 'approved', 'read the 20 transcripts');
-    expect(await check('approved')).toMatchObject({ allowed: true, evaluation_id: first });
+    expect(await checkPromotion('approved')).toMatchObject({ allowed: true, evaluation_id: first });
     expect((await entriesOf('approved')).at(-1)).toMatchObject({
       action: 'approval.approved',
       recorded_by: 'operator',
@@ -125,14 +129,14 @@ describe('approval', () => {
       agent_id: expect.any(String),
     });
     await evaluate('approved');
-    expect((await check('approved')).reason).toBe('approval_required');
+    expect((await checkPromotion('approved')).reason).toBe('approval_required');
   });
 
   test('can be given before a promotion check has requested it', async () => {
     const id = await evaluate('early');
     await setRisk('early', 'high');
     await decide(id, 'approved');
-    expect((await check('early')).allowed).toBe(true);
+    expect((await checkPromotion('early')).allowed).toBe(true);
     const [row] = await server.database.sql('SELECT * FROM countersign.approvals WHERE evaluation_id = $1', [id]);
     expect(row).toMatchObject({ status: 'approved', requested_by: 'operator', decided_by: 'operator' });
     expect((await entriesOf('early')).at(-1)?.recorded_at).toBe(row?.decided_at.toISOString());
@@ -144,7 +148,7 @@ describe('approval', () => {
     await decide(id, 'approved');
     await expectRefusedAndUnchanged(() => decide(id, 'approved'), /is approved already, so nothing was changed/);
     await decide(id, 'rejected', 'a second look');
-    expect(await check('taken-back')).toMatchObject({ allowed: false, reason: 'approval_rejected' });
+    expect(await checkPromotion('taken-back')).toMatchObject({ allowed: false, reason: 'approval_rejected' });
     await expectRefusedAndUnchanged(() => decide(id, 'approved'), /is rejected already; record a new evaluation/);
     await expectRefusedAndUnchanged(() => decide(id, 'rejected'), /is rejected already/);
     const actions = (await entriesOf('taken-back')).map(({ action }) => action);
@@ -179,7 +183,7 @@ describe('incident and re-certification', () => {
   test('an incident without re-certification does not affect decisions', async () => {
     await evaluate('scolded');
     const id = await openIncidentFor('scolded', { recertify: false });
-    expect((await check('scolded')).allowed).toBe(true);
+    expect((await checkPromotion('scolded')).allowed).toBe(true);
     expect((await entriesOf('scolded')).at(-1)).toMatchObject({
       action: 'incident.created',
       rationale: 'it lied',
@@ -188,10 +192,14 @@ describe('incident and re-certification', () => {
     await expectRefusedAndUnchanged(() => close('scolded'), /has no open re-certification/);
   });
 
-  test('a re-certification blocks the gate until a later passing evaluation exists and a person closes it', async () => {
+  test('a re-certification blocks the gate until a later passing evaluation exists and a person closes the re-certification', async () => {
     await evaluate('bot');
     const first = await openIncidentFor('bot');
-    expect(await check('bot')).toMatchObject({ allowed: false, reason: 'recertification_open', event: 'promotion.blocked' });
+    expect(await checkPromotion('bot')).toMatchObject({
+      allowed: false,
+      reason: 'recertification_open',
+      event: 'promotion.blocked',
+    });
     await expectRefusedAndUnchanged(
       () => close('bot'),
       /was recorded before the incident was opened; record a passing evaluation/,
@@ -202,14 +210,14 @@ describe('incident and re-certification', () => {
     const second = await openIncidentFor('bot');
     await expectRefusedAndUnchanged(() => close('bot'), /was recorded before one of the incidents was opened/);
     const passing = await evaluate('bot');
-    expect((await check('bot')).reason).toBe('recertification_open');
+    expect((await checkPromotion('bot')).reason).toBe('recertification_open');
     expect(await close('bot')).toEqual({ incidentIds: [first, second], evaluationId: passing });
     expect((await entriesOf('bot')).at(-1)).toMatchObject({
       action: 'recertification.closed',
       rationale: 'trained anew',
       metadata: { incident_ids: [first, second], evaluation_id: passing },
     });
-    expect((await check('bot')).allowed).toBe(true);
+    expect((await checkPromotion('bot')).allowed).toBe(true);
     await expectRefusedAndUnchanged(() => close('bot'), /has no open re-certification/);
   });
 
@@ -250,21 +258,21 @@ describe('incident and re-certification', () => {
     await openIncidentFor('bystander');
     await evaluate('guilty');
     await close('guilty');
-    expect((await check('guilty')).allowed).toBe(true);
-    expect((await check('bystander')).reason).toBe('recertification_open');
+    expect((await checkPromotion('guilty')).allowed).toBe(true);
+    expect((await checkPromotion('bystander')).reason).toBe('recertification_open');
     await expectRefusedAndUnchanged(() => openIncidentFor('nobody'), /no agent named "nobody"/);
   });
 });
 
 describe('texts written by people', () => {
-  const half = '\ud83d';
+  const loneSurrogate = '\ud83d';
 
   test.each([
     ['empty', '', /must not be empty/],
     ['blank', ' \n ', /must not be empty/],
     ['one code point too long', '🦉'.repeat(65_537), /at most 65,536/],
     ['with U+0000', 'a\u0000b', /U\+0000/],
-    ['with a lone surrogate', `a${half}`, /surrogate/],
+    ['with a lone surrogate', `a${loneSurrogate}`, /surrogate/],
   ])('are rejected as a rationale or description, and nothing is written: %s', async (_, text, message) => {
     const id = await evaluate('worded');
     await setRisk('worded', 'high');
@@ -289,7 +297,7 @@ describe('texts written by people', () => {
     ['too long', 'x'.repeat(513)],
     ['of control characters', 'a\u001b[2J'],
     ['with U+0000', 'a\u0000'],
-    ['with a lone surrogate', half],
+    ['with a lone surrogate', loneSurrogate],
   ])('are rejected as the name of a workspace, a key or an agent: %s', async (_, name) => {
     const { pool } = server.open;
     const options = { name, scopes: ['audit'] as const, expiresAt: null };
@@ -310,7 +318,7 @@ test('concurrent acts, audit entries and checks leave a valid chain and cause no
   for (const agent of agents) await evaluate(agent);
   const work = agents.flatMap((agent) => [
     ...Array.from({ length: 10 }, () => server.post(paths.audit, key, { actor: 'ci', action: 'build.done', subject: agent })),
-    ...Array.from({ length: 5 }, () => check(agent)),
+    ...Array.from({ length: 5 }, () => checkPromotion(agent)),
     setRisk(agent, 'high').then(() => setRisk(agent, 'low')),
     openIncidentFor(agent).then(async () => {
       await evaluate(agent);

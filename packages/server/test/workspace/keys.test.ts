@@ -83,11 +83,11 @@ describe('keys in the database', () => {
       [prefixOf(key)],
     );
     expect(row?.sha256).toBe(hash('sha256', secret));
-    const everything = await server.database.sql<{ found: boolean }>(
+    const matches = await server.database.sql<{ found: boolean }>(
       `SELECT count(*) > 0 AS found FROM countersign.key_events WHERE document LIKE '%' || $1 || '%' OR document LIKE '%' || $2 || '%'`,
       [secret, row!.sha256],
     );
-    expect(everything).toEqual([{ found: false }]);
+    expect(matches).toEqual([{ found: false }]);
   });
 
   test('the key audit trail records minting, rotation and revocation in order without a gap', async () => {

@@ -55,21 +55,21 @@ async function sendToCollector({ collector }: Pick<TrialSetup, 'collector'>, bod
  */
 async function expectRunsStored(
   setup: TrialSetup,
-  runs: number,
+  runCount: number,
   disturb: () => Promise<void> = async () => undefined,
 ): Promise<string> {
   const before = await countStored(setup);
   const sent = (async () => {
-    for (let run = 0; run < runs; run += 1) await sendToCollector(setup, protobufExport(chatRun(newTrace())));
+    for (let index = 0; index < runCount; index += 1) await sendToCollector(setup, protobufExport(chatRun(newTrace())));
   })();
   await Promise.all([sent, disturb()]);
-  const isComplete = async () => (await countStored(setup)).spans - before.spans >= 2 * runs;
+  const isComplete = async () => (await countStored(setup)).spans - before.spans >= 2 * runCount;
   await until(isComplete, TIMEOUT_MS);
   const after = await countStored(setup);
-  if (after.runs - before.runs !== runs || after.spans - before.spans !== 2 * runs)
-    throw new Error(`sent ${runs} runs, stored ${JSON.stringify({ before, after })}`);
+  if (after.runs - before.runs !== runCount || after.spans - before.spans !== 2 * runCount)
+    throw new Error(`sent ${runCount} runs, stored ${JSON.stringify({ before, after })}`);
   const statuses = [...setup.proxy.statuses].map(([status, count]) => `${count} × ${status}`);
-  return `${runs} runs sent and stored; responses: ${statuses.join(', ')}`;
+  return `${runCount} runs sent and stored; responses: ${statuses.join(', ')}`;
 }
 
 /** Runs a real sender, and waits until this number of steps of its run is stored. Throws after 20 seconds. */
@@ -77,18 +77,18 @@ async function expectSenderStored(
   setup: TrialSetup,
   program: string,
   protocol: 'grpc' | 'http/protobuf',
-  steps: number,
+  stepCount: number,
 ): Promise<string> {
   const { collector, model } = setup;
   const before = await countStored(setup);
   const OTEL_EXPORTER_OTLP_ENDPOINT = protocol === 'grpc' ? collector.grpc : collector.http;
   await runSender(installProgram(program), model, { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: protocol });
-  await until(async () => (await countStored(setup)).spans - before.spans === steps, 20_000);
-  return `${program} over ${protocol}: ${steps} steps stored`;
+  await until(async () => (await countStored(setup)).spans - before.spans === stepCount, 20_000);
+  return `${program} over ${protocol}: ${stepCount} steps stored`;
 }
 
 /**
- * Waits until the log of the Collector has a line with a message. Returns the line without its time, cut to 700 characters. Throws after
+ * Waits until a line in the log of the Collector matches `message`. Returns the line without its time, cut to 700 characters. Throws after
  * 20 seconds.
  */
 async function waitForLogLine({ collector }: TrialSetup, message: RegExp): Promise<string> {
@@ -184,10 +184,10 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
       }),
   },
   'lost responses': {
-    what: '50 exports and 20 responses that are lost after the commit',
+    what: '50 exports, and 20 responses that are dropped after the commit',
     settings: unbatched,
     run: (setup) => {
-      setup.proxy.lose(20);
+      setup.proxy.dropResponses(20);
       return expectRunsStored(setup, 50);
     },
   },
@@ -197,9 +197,9 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
       const before = await countStored(setup);
       const [chat, root] = chatRun(newTrace());
       const large = () => ({ ...chat!, attributes: { 'input.value': randomBytes(150_000).toString('hex') } });
-      for (let part = 0; part < 10; part += 1) {
-        const spans = Array.from({ length: 10 }, (_, index) => ({ ...large(), spanId: id(100 + part * 10 + index) }));
-        await sendToCollector(setup, protobufExport(part === 9 ? [...spans, root!] : spans));
+      for (let batch = 0; batch < 10; batch += 1) {
+        const spans = Array.from({ length: 10 }, (_, index) => ({ ...large(), spanId: id(100 + batch * 10 + index) }));
+        await sendToCollector(setup, protobufExport(batch === 9 ? [...spans, root!] : spans));
       }
       await until(async () => (await countStored(setup)).spans - before.spans === 101, 30_000);
       return `101 spans stored; responses: ${JSON.stringify([...setup.proxy.statuses])}`;

@@ -12,21 +12,21 @@ export interface Collector {
   /** The URLs at which it receives OTLP over gRPC and over HTTP. */
   grpc: string;
   http: string;
-  /** Its log. */
+  /** Returns what the Collector has logged. */
   log(): string;
-  /** Sends the records that are still in its queue, and ends. */
+  /** Stops the Collector after it has sent the records in its queue. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts a Collector on free ports of loopback.
  * @param endpoint the URL of the server to which it exports.
- * @param changed settings that differ from collector.yaml, by their dotted name.
+ * @param changedSettings settings that differ from collector.yaml, by their dotted name.
  */
 export async function startCollector(
   endpoint: string,
   key: string,
-  changed: Readonly<Record<string, string>> = {},
+  changedSettings: Readonly<Record<string, string>> = {},
 ): Promise<Collector> {
   const [grpc, http] = [`127.0.0.1:${await freePort('127.0.0.1')}`, `127.0.0.1:${await freePort('127.0.0.1')}`];
   const settings = {
@@ -34,7 +34,7 @@ export async function startCollector(
     'receivers.otlp.protocols.http.endpoint': http,
     'service.telemetry.metrics.level': 'none',
     'exporters.otlp_http.endpoint': endpoint,
-    ...changed,
+    ...changedSettings,
   };
   const options = Object.entries(settings).map(([name, value]) => `--set=${name}=${value}`);
   const child = spawn(buildCollector(), ['--config', config, ...options], {

@@ -5,21 +5,21 @@ import { listen, stop } from './sender-process.ts';
 export interface CountingProxy {
   url: string;
   statuses: Map<number, number>;
-  /** Drops this many of the next responses and closes their connections, as a broken network does. */
-  lose(responses: number): void;
+  /** Drops the next `count` responses and closes their connections, as a broken network does. */
+  dropResponses(count: number): void;
   stop(): void;
 }
 
 /** Starts a proxy in front of a server. While the server is not reachable, the proxy closes connections without a response. */
 export async function startCountingProxy(target: string): Promise<CountingProxy> {
   const statuses = new Map<number, number>();
-  let responsesToLose = 0;
+  let responsesToDrop = 0;
   const server = createServer((request, response) => {
     const { method, headers, url } = request;
     const forwardedRequest = connect(target + url!, { method, headers, agent: false }, (serverResponse) => {
       const status = serverResponse.statusCode!;
-      if (responsesToLose > 0) {
-        responsesToLose -= 1;
+      if (responsesToDrop > 0) {
+        responsesToDrop -= 1;
         serverResponse.resume();
         response.destroy();
         return;
@@ -32,5 +32,5 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
     request.pipe(forwardedRequest);
   });
   const url = await listen(server);
-  return { url, statuses, lose: (responses) => (responsesToLose += responses), stop: () => stop(server) };
+  return { url, statuses, dropResponses: (count) => (responsesToDrop += count), stop: () => stop(server) };
 }

@@ -17,9 +17,9 @@ export interface SenderProgram {
 /** The names of the programs, without file extensions. */
 export const PROGRAMS = { js: programNames('js', '.cjs'), python: programNames('python', '.py') };
 
-function programNames(part: string, ending: string): string[] {
-  const files = readdirSync(sendersFolder + part).filter((file) => file.endsWith(ending) && !file.startsWith('agent'));
-  return files.map((file) => file.slice(0, -ending.length));
+function programNames(language: string, extension: string): string[] {
+  const files = readdirSync(sendersFolder + language).filter((file) => file.endsWith(extension) && !file.startsWith('agent'));
+  return files.map((file) => file.slice(0, -extension.length));
 }
 
 let nodeHome: string | undefined;
@@ -57,13 +57,13 @@ export function buildCollector(): string {
   const program = join(home, 'built/otelcol');
   if (existsSync(program)) return program;
   mkdirSync(home, { recursive: true });
-  const parts = Object.entries(COLLECTOR_MODULES).map(([part, modules]) => {
+  const sections = Object.entries(COLLECTOR_MODULES).map(([section, modules]) => {
     const lines = Object.entries(modules).map(
       ([module, version]) => `  - gomod: go.opentelemetry.io/collector/${module} ${version}\n`,
     );
-    return `${part}:\n${lines.join('')}`;
+    return `${section}:\n${lines.join('')}`;
   });
-  writeFileSync(join(home, 'builder.yaml'), `dist:\n  name: otelcol\n  output_path: ./built\n${parts.join('')}`);
+  writeFileSync(join(home, 'builder.yaml'), `dist:\n  name: otelcol\n  output_path: ./built\n${sections.join('')}`);
   run('go', ['run', `go.opentelemetry.io/collector/cmd/builder@${COLLECTOR_VERSION}`, '--config', 'builder.yaml'], home);
   return program;
 }

@@ -32,7 +32,7 @@ exports.TOOL = {
   },
 };
 
-/** Has a conversation with the client of OpenAI: one tool call, an answer, and a last request that fails. */
+/** Has a conversation with the model through OpenAI's client: one tool call, an answer, and a last request that fails. */
 exports.openAiConversation = async (client) => {
   const messages = [
     { role: 'system', content: 'Be brief.' },
@@ -45,7 +45,7 @@ exports.openAiConversation = async (client) => {
   await client.chat.completions.create({ model: 'broken', messages });
 };
 
-/** Has the same conversation with the client of Anthropic. */
+/** Has the same conversation through Anthropic's client. */
 exports.anthropicConversation = async (client) => {
   const tools = [{ name: 'weather', description: 'The weather of a city', input_schema: { type: 'object', properties: {} } }];
   const shared = { model: 'claude-sonnet-4-5', max_tokens: 100, system: 'Be brief.', tools };
