@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { hasDanglingRow, isChangedSchema, listForeignKeys } from '../database/foreign-keys.ts';
+import { hasDanglingRow, isSchemaMismatch, listForeignKeys } from '../database/foreign-keys.ts';
 
 /**
  * Finds rows in the snapshot of a backup that refer to a missing row. A restore would not accept them. An owner of the database can insert
@@ -19,7 +19,7 @@ export async function findDanglingRows(client: Client, tenants: readonly string[
       }
     }
   } catch (error) {
-    if (!isChangedSchema(error)) throw error;
+    if (!isSchemaMismatch(error)) throw error;
     faults.push(`the foreign keys were not compared: ${error.message}`);
   }
   return faults;

@@ -5,7 +5,7 @@ import {
   type CopiedTable,
   copyTableIn,
   findFilledTable,
-  isRejectedRow,
+  isRowRejection,
   listCopiedTables,
   withoutForcedRowSecurity,
 } from '../database/copied-tables.ts';
@@ -106,7 +106,7 @@ export async function restoreRows(
 
 /** The error for rows that violate a constraint or the type of a column. Returns any other error unchanged. */
 function rejectedRows(error: unknown, { name }: CopiedTable): unknown {
-  if (!isRejectedRow(error)) return error;
+  if (!isRowRejection(error)) return error;
   return new ExitError(
     'broken',
     `the table ${name} does not accept the rows of the backup (${error.message}): the database was changed outside the server before ` +

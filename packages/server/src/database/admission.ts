@@ -8,9 +8,9 @@ const SHARE_OF_ONLY_TENANT = 0.75;
 const SHARE_OF_ALL_TENANTS = 0.9;
 const SHARE_OF_SMALL_TENANT = 0.05;
 /**
- * Shares for bodies of unknown length: the most that all may use, and a lower share up to which any new body may start. The part between
- * the two shares is for the growth of active bodies. Above the lower share, a tenant may start a body only if it has no other, or if its
- * bodies stay within an equal part of the lower share.
+ * Shares for bodies of unknown length: the limit of all such bodies together, and a lower share up to which any such body may start. The
+ * part between the two shares is for the growth of active bodies. Above the lower share, a tenant may start a body only if it has no other
+ * such body, or if its bodies stay within an equal part of the lower share.
  */
 const SHARE_OF_UNKNOWN_LENGTH = 0.5;
 const SHARE_OF_UNKNOWN_LENGTH_AT_START = 0.25;
@@ -70,12 +70,15 @@ export class Admission {
   /**
    * Admits bytes for the start or the growth of a body of unknown length. Starts of a tenant's further bodies are rejected earlier than
    * growth, so that its active bodies are finished first.
-   * @param heldBytes the bytes that the body has already; 0 at its start.
+   * @param admittedBytes the bytes that are already admitted for the body; 0 at its start.
    * @throws ApiError `unavailable` (503) beyond the limits.
    */
-  enterGrowing(tenantId: string, bytes: number, heldBytes: number): void {
+  enterGrowing(tenantId: string, bytes: number, admittedBytes: number): void {
     const isFull = this.#growingBytes > 0 && this.#growingBytes + bytes > this.bytesMax * SHARE_OF_UNKNOWN_LENGTH;
-    if (isFull || (heldBytes === 0 ? this.#mustWaitToStart(tenantId, bytes) : this.#mayNotGrow(tenantId, bytes, heldBytes)))
+    if (
+      isFull ||
+      (admittedBytes === 0 ? this.#mustWaitToStart(tenantId, bytes) : this.#isGrowthBeyondShare(tenantId, bytes, admittedBytes))
+    )
       throw unavailable('the memory for request bodies of unknown length is full');
     this.enter(tenantId, bytes);
     this.#growingBytes += bytes;
@@ -96,9 +99,9 @@ export class Admission {
    * Whether a tenant's bodies of unknown length would use over three quarters of the share for such bodies. A single body may use all of
    * it.
    */
-  #mayNotGrow(tenantId: string, bytes: number, heldBytes: number): boolean {
+  #isGrowthBeyondShare(tenantId: string, bytes: number, admittedBytes: number): boolean {
     const ownBytes = this.#growingBy.get(tenantId) ?? 0;
-    return ownBytes > heldBytes && ownBytes + bytes > this.bytesMax * SHARE_OF_UNKNOWN_LENGTH * SHARE_OF_ONLY_TENANT;
+    return ownBytes > admittedBytes && ownBytes + bytes > this.bytesMax * SHARE_OF_UNKNOWN_LENGTH * SHARE_OF_ONLY_TENANT;
   }
 
   /** Releases bytes that `enterGrowing` admitted. */

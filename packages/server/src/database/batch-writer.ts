@@ -56,22 +56,23 @@ interface QueuedItem<I, Result> {
 /** The queue of one tenant. */
 interface TenantQueue<I, Result> {
   items: QueuedItem<I, Result>[];
+  /** The number of active batches. */
   inFlight: number;
   /** The number of items of the previous batch. */
-  lastItems: number;
+  previousSize: number;
 }
 
 /** The maximum bytes of a batch with several items. Larger parameters would only need more memory. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 /** How often a batch is tried in total if it conflicts with other transactions. */
-const TRIES = 5;
+const TRIES_MAX = 5;
 /** A batch that is retried takes no further items. */
 const TAKE_NONE = () => [];
 /** Batches below this size are not split, because every batch has a fixed cost. */
 const SPLIT_ITEMS_MIN = 16;
 
 /**
- * Group commit: items of a tenant that arrive while its batches are being committed go together into the next one. There is no timer: the
+ * Group commit: items of a tenant that arrive while its batches are being committed go together into the next batch. There is no timer: the
  * next batch starts when a previous one ends. The promise of an item resolves after COMMIT has returned.
  */
 export class BatchWriter<I extends Item, Result> {
@@ -98,7 +99,7 @@ export class BatchWriter<I extends Item, Result> {
   #queueOf(tenantId: string): TenantQueue<I, Result> {
     let queue = this.#queues.get(tenantId);
     if (queue === undefined) {
-      queue = { items: [], inFlight: 0, lastItems: 0 };
+      queue = { items: [], inFlight: 0, previousSize: 0 };
       this.#queues.set(tenantId, queue);
     }
     return queue;
@@ -137,10 +138,10 @@ export class BatchWriter<I extends Item, Result> {
    * and this process would alternate; with two halves they work at the same time.
    */
   #take(queue: TenantQueue<I, Result>): QueuedItem<I, Result>[] {
-    const half = Math.ceil((queue.items.length + queue.lastItems) / 2);
+    const half = Math.ceil((queue.items.length + queue.previousSize) / 2);
     const batch: QueuedItem<I, Result>[] = [];
     this.#fill(batch, queue, Math.max(SPLIT_ITEMS_MIN, half));
-    queue.lastItems = batch.length;
+    queue.previousSize = batch.length;
     return batch;
   }
 
@@ -148,7 +149,7 @@ export class BatchWriter<I extends Item, Result> {
   #takeMore(queue: TenantQueue<I, Result>, batch: QueuedItem<I, Result>[]): I[] {
     const sizeBefore = batch.length;
     this.#fill(batch, queue, this.#options.itemsMax);
-    queue.lastItems = batch.length;
+    queue.previousSize = batch.length;
     return batch.slice(sizeBefore).map(({ item }) => item);
   }
 
@@ -180,7 +181,7 @@ export class BatchWriter<I extends Item, Result> {
     tenantId: string,
     batch: readonly QueuedItem<I, Result>[],
     takeMore: TakeMore<I>,
-    tries = TRIES,
+    tries = TRIES_MAX,
   ): Promise<() => void> {
     try {
       const outcomes = await this.#options.write(

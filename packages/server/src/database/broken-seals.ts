@@ -14,13 +14,13 @@ export interface BrokenSeal {
   reason?: string | undefined;
 }
 
-/** The largest number of rows that are remembered, so that each is logged once. Above it, all are forgotten. */
+/** The largest number of rows that are remembered, so that each row is logged once. Above this number, all are forgotten. */
 const ROWS_MAX = 1_000;
 
-/** The length to which the values of a key are cut, because an attacker may have chosen them. */
-const NAME_LENGTH_MAX = 200;
+/** The length to which the values of a key, and a reason, are cut, because an attacker may have chosen them. */
+const TEXT_LENGTH_MAX = 200;
 
-/** Tables whose rows `/readyz` names. For other tables, which belong to tenants and people, it shows only the number of rows. */
+/** Tables whose rows `/readyz` names. Rows of other tables belong to tenants and people, so `/readyz` does not name these rows. */
 const PUBLIC_TABLES = new Set(['signing_keys']);
 
 /** The rows of one database that were not valid when this process read them: see BrokenSeal. */
@@ -43,12 +43,12 @@ export class BrokenSeals {
   /** Records that this process has read a row that is not valid. */
   report({ table, tenantId, key, reason }: BrokenSeal): void {
     this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1);
-    const shortKey = Object.fromEntries(Object.entries(key).map(([name, value]) => [name, value.slice(0, NAME_LENGTH_MAX)]));
+    const shortKey = Object.fromEntries(Object.entries(key).map(([name, value]) => [name, value.slice(0, TEXT_LENGTH_MAX)]));
     const broken = {
       table,
       tenantId,
       key: shortKey,
-      ...(reason === undefined ? {} : { reason: reason.slice(0, NAME_LENGTH_MAX) }),
+      ...(reason === undefined ? {} : { reason: reason.slice(0, TEXT_LENGTH_MAX) }),
     };
     const id = JSON.stringify([table, tenantId, shortKey, reason]);
     if (this.#rows.has(id)) return;
@@ -57,7 +57,7 @@ export class BrokenSeals {
     for (const listener of this.#listeners) listener(broken);
   }
 
-  /** One line for `/readyz`; undefined if this process has read no such row. */
+  /** One line for `/readyz` about the rows that are not valid; undefined if this process has read none. */
   get summary(): string | undefined {
     if (this.#counts.size === 0) return undefined;
     const tables = [...this.#counts.keys()].sort().map((table) => this.#describe(table));

@@ -40,7 +40,7 @@ const readTables = async (queryable: Pick<pg.ClientBase, 'query'>): Promise<Stor
 
 /**
  * The settings that migrations of distributed tables need. Citus considers triggers on distributed tables unsafe, because a trigger may
- * write to other nodes. The triggers of this schema write nothing: they only reject changes. A migration of several statements changes its
+ * write to other nodes. The triggers of this schema write nothing: they only reject changes. A migration of several statements changes the
  * shards one after the other, because Citus rejects a change of the schema after statements that ran in parallel.
  */
 export const MIGRATION_SETTINGS = `SET citus.enable_unsafe_triggers = on; SET citus.multi_shard_modify_mode = 'sequential'`;
@@ -121,7 +121,7 @@ const READ_CLUSTER = `
          EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0) AS "isKnown",
          (SELECT count(*)::integer FROM pg_dist_node WHERE groupid <> 0 AND isactive AND shouldhaveshards) AS workers`;
 
-/** @throws ExitError `refused` if this is not the coordinator of a Citus cluster with workers that know its address. */
+/** @throws ExitError `refused` if this is not the coordinator of a Citus cluster with workers that have its address. */
 export async function requireCoordinator(client: pg.ClientBase): Promise<void> {
   const { rows: installed } = await client.query(`SELECT FROM pg_extension WHERE extname = 'citus'`);
   if (installed.length === 0)
@@ -132,7 +132,7 @@ export async function requireCoordinator(client: pg.ClientBase): Promise<void> {
   if (workers === 0) throw refused(`the cluster has no workers; as a superuser, add them: SELECT citus_add_node('HOST', PORT)`);
   if (!isKnown)
     throw refused(
-      `the workers do not know the coordinator; as a superuser, name it: SELECT citus_set_coordinator_host('HOST', PORT)`,
+      `the workers do not have the address of the coordinator; as a superuser, set it: SELECT citus_set_coordinator_host('HOST', PORT)`,
     );
 }
 

@@ -49,7 +49,7 @@ export function copyTableOut(client: Client, table: CopiedTable, tenantId: strin
   const select = `SELECT ${columnList(table)} FROM ${qualifiedName(table)}`;
   if (tenantId === undefined) return copyOut(client, `COPY (${select}) TO STDOUT (FORMAT binary)`, take);
   const tenant = pg.escapeLiteral(tenantId);
-  // Both statements need only one round trip. A backup sends them for every table of every tenant.
+  // Both statements together take one round trip. A backup sends them for every table of every tenant.
   const setTenant = `SELECT set_config('countersign.tenant_id', ${tenant}, true)`;
   return copyOut(client, `${setTenant}; COPY (${select} WHERE tenant_id = ${tenant}) TO STDOUT (FORMAT binary)`, take);
 }
@@ -58,8 +58,8 @@ export function copyTableOut(client: Client, table: CopiedTable, tenantId: strin
 export const copyTableIn = (client: Client, table: CopiedTable, part: Uint8Array): Promise<number> =>
   copyIn(client, `COPY ${qualifiedName(table)} (${columnList(table)}) FROM STDIN (FORMAT binary)`, part);
 
-/** Whether an error says that a table rejected a row: the row violates a constraint, or a value is not valid for its column. */
-export const isRejectedRow = (error: unknown): error is Error =>
+/** Whether an error means that a table rejected a row: the row violates a constraint, or a value is not valid for its column. */
+export const isRowRejection = (error: unknown): error is Error =>
   error instanceof Error && /^2[23]/.test(String((error as { code?: unknown }).code));
 
 /**

@@ -14,6 +14,6 @@ export function driverAddress(address: DatabaseAddress): DatabaseAddress {
   const start = connectionString.indexOf('?') + 1;
   if (start === 0) return address;
   const parameters = connectionString.slice(start).split('&');
-  const kept = parameters.filter((parameter) => !SET_BY_SERVER.has(parameter.split('=')[0]!));
-  return { connectionString: connectionString.slice(0, start) + kept.join('&') };
+  const others = parameters.filter((parameter) => !SET_BY_SERVER.has(parameter.split('=')[0]!));
+  return { connectionString: connectionString.slice(0, start) + others.join('&') };
 }

@@ -20,9 +20,9 @@ interface Owner {
 
 /**
  * Shares a fixed number of turns fairly between owners (tenants, or people). A free turn goes to the waiting owner with the fewest turns.
- * Among equals, it goes to the owner whose last turn began earliest. An owner that had no turn yet counts from its arrival. The last free
- * turn is reserved for owners without a turn, so that a slow owner does not block others (unless `size` is 1). The queue is limited: an
- * owner that fills it gets 503, and other owners keep their places.
+ * Among equals, it goes to the owner whose last turn began earliest. For an owner that had no turn yet, the time of its arrival counts
+ * instead. The last free turn is reserved for owners without a turn, so that a slow owner does not block others (unless `size` is 1). The
+ * queue is limited: an owner that fills it gets 503, and other owners keep their places.
  */
 export class FairTurns {
   readonly #bounds: TurnBounds;

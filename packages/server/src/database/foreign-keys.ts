@@ -36,7 +36,7 @@ export async function hasDanglingRow(client: Client, key: ForeignKey, tenantId: 
   await client.query(`SELECT set_config('countersign.tenant_id', $1, true)`, [tenantId ?? '']);
   const isSetSql = key.columns.map((column) => `row.${name(column)} IS NOT NULL`).join(' AND ');
   const isSameSql = key.columns
-    .map((column, place) => `target.${name(key.targetColumns[place]!)} = row.${name(column)}`)
+    .map((column, index) => `target.${name(key.targetColumns[index]!)} = row.${name(column)}`)
     .join(' AND ');
   const ofTenantSql = tenantId === undefined ? '' : ` AND row.tenant_id = ${pg.escapeLiteral(tenantId)}`;
   const { rows } = await client.query<{ found: boolean }>(
@@ -46,6 +46,6 @@ export async function hasDanglingRow(client: Client, key: ForeignKey, tenantId: 
   return rows[0]!.found;
 }
 
-/** Whether a statement failed because a column or a table that it uses was changed. */
-export const isChangedSchema = (error: unknown): error is Error =>
+/** Whether a statement failed because the schema does not match it: a column or a table that it uses was changed. */
+export const isSchemaMismatch = (error: unknown): error is Error =>
   error instanceof Error && String((error as { code?: unknown }).code).startsWith('42');

@@ -21,7 +21,7 @@ const POLL_MS = 1_000;
 const RECOVERY_FACTOR = 1.25;
 
 /** The maximum of the default floor, as a share of the disk. It applies to small disks. */
-const LARGEST_SHARE = 1 / 5;
+const FLOOR_SHARE_MAX = 1 / 5;
 
 /** The `Retry-After` of a rejection, in seconds. */
 const RETRY_AFTER_SECONDS = '10';
@@ -31,7 +31,7 @@ const RETRY_AFTER_SECONDS = '10';
  * @param total the size of the disk in bytes.
  */
 export const defaultFloor = (total: number, bodiesBytesMax: number): number =>
-  Math.floor(Math.min(maxWalBytes(total) + bodiesBytesMax, total * LARGEST_SHARE));
+  Math.floor(Math.min(maxWalBytes(total) + bodiesBytesMax, total * FLOOR_SHARE_MAX));
 
 /**
  * Watches the disk of the embedded database. PostgreSQL stops if its write-ahead log cannot grow, so below the floor the server rejects new

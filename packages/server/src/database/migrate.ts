@@ -11,7 +11,7 @@ import {
 } from './citus.ts';
 import { connectClient } from './client.ts';
 import type { DatabaseAddress } from './driver-address.ts';
-import { hasRunBefore, putBackMigrationRows } from './migration-rows.ts';
+import { isMigrationRowMissing, putBackMigrationRows } from './migration-rows.ts';
 import { MIGRATIONS_FOLDER } from './migrations-folder.ts';
 import { hasSchema, requireNewSchema } from './new-schema.ts';
 import { requireNoServers } from './running-servers.ts';
@@ -34,7 +34,7 @@ export const knownMigrations = (): string[] =>
     .map((file) => file.replace(/\.sql$/, ''))
     .sort();
 
-/** Whether these migrations are from a version before 0.1.0. Every released version has the first migrations of this one. */
+/** Whether these migrations are from a version before 0.1.0. Every released version has the first migrations of this version. */
 export function isUnreleased(migrations: readonly string[]): boolean {
   const known = new Set(knownMigrations());
   return migrations.length > 0 && !migrations.some((name) => known.has(name));
@@ -81,8 +81,8 @@ export interface MigrateOptions {
    */
   citus?: boolean;
   /**
-   * Whether the schema has everything that this server's migrations create. If it has, although a migration is not recorded, the row of the
-   * migration was deleted, and `migrate` puts it back. By default, `migrate` fails in this case.
+   * Whether the schema has everything that this server's migrations create. If it has everything, but a migration is not recorded, the row
+   * of the migration was deleted. `migrate` then puts the row back. Without this function, `migrate` fails in this case.
    */
   isComplete?: (client: pg.Client) => Promise<boolean>;
 }
@@ -124,7 +124,7 @@ export async function migrate(
     try {
       migrations = await runMigrations(isOnCitus ? separatingClient(client) : client, migrationsMax);
     } catch (error) {
-      if (!hasRunBefore(error) || (await isComplete?.(client)) !== true) throw error;
+      if (!isMigrationRowMissing(error) || (await isComplete?.(client)) !== true) throw error;
       putBack = await putBackMigrationRows(client, knownMigrations());
     }
     const distributed = isOnCitus ? await distributeTables(client) : [];
@@ -139,7 +139,7 @@ export async function migrate(
 async function runMigrations(client: pg.Client, count: number): Promise<string[]> {
   const { runner } = await import('node-pg-migrate'); // Loaded here, because it takes a moment and most starts migrate nothing.
   // PostgreSQL requires the right to create schemas even for CREATE SCHEMA IF NOT EXISTS of an existing one.
-  const createSchema = !(await hasSchema(client));
+  const mustCreateSchema = !(await hasSchema(client));
   const run = await runner({
     dbClient: client,
     dir: MIGRATIONS_FOLDER,
@@ -149,8 +149,8 @@ async function runMigrations(client: pg.Client, count: number): Promise<string[]
     migrationsTable: 'migrations',
     schema: 'countersign',
     migrationsSchema: 'countersign',
-    createSchema,
-    createMigrationsSchema: createSchema,
+    createSchema: mustCreateSchema,
+    createMigrationsSchema: mustCreateSchema,
     singleTransaction: true,
     log: () => undefined,
   });

@@ -6,15 +6,19 @@ const EXISTS_CODES = new Set(['42701', '42723', '42P06', '42P07', '42710']);
 /** The beginning of the message of node-pg-migrate if a migration has not run, but a later one has. */
 const WRONG_ORDER = 'Not run migration ';
 
-/** Whether a migration failed because it, or a later one, has run before. In that case, its row in the table `migrations` was deleted. */
-export function hasRunBefore(error: unknown): boolean {
+/**
+ * Whether a migration failed because the row of a migration that has run was deleted from the table `migrations`: the failed migration
+ * itself, or a later one, has run before.
+ */
+export function isMigrationRowMissing(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   return EXISTS_CODES.has(String(code)) || String(message).startsWith(WRONG_ORDER);
 }
 
 /**
- * A missing row gets the time of the next kept row, or the current time. So its time is never earlier than the run of the migration, and
- * the order of the rows stays right. The last kept row can be later than the current time, because the column has no time zone.
+ * A missing row gets the time of the next existing row. If there is none, it gets the current time, or the latest existing time if that is
+ * later, because the column has no time zone. So its time is never earlier than the run of the migration, and the order of the rows stays
+ * right.
  */
 const PUT_BACK = `
   WITH kept AS (DELETE FROM countersign.migrations RETURNING name, run_on)

@@ -36,18 +36,18 @@ const CHECK_CLIENT = 'SET client_connection_check_interval = 5000';
 
 /** A pool of pipelined connections. They send a statement without waiting for the responses to earlier ones. */
 export const openPool = (address: DatabaseAddress, options: PoolOptions): pg.Pool =>
-  withErrorListeners(new pg.Pool(poolConfig(address, options)));
+  withListeners(new pg.Pool(poolConfig(address, options)));
 
 /**
  * A pool for statements on the shards of one node of Citus. PostgreSQL plans these statements without Citus, so the settings for Citus are
  * left out.
  */
 export const openShardPool = (address: DatabaseAddress, options: PoolOptions): pg.Pool =>
-  withErrorListeners(new pg.Pool(poolConfig(address, options)), () => undefined);
+  withListeners(new pg.Pool(poolConfig(address, options)), () => undefined);
 
 /** A pool that is shared fairly between tenants (or people), for reads, sessions and maintenance. */
 export const openFairPool = (address: DatabaseAddress, options: PoolOptions): FairPool =>
-  withErrorListeners(new FairPool(poolConfig(address, options), new FairTurns({ size: options.size, ...FAIR_WAIT })));
+  withListeners(new FairPool(poolConfig(address, options), new FairTurns({ size: options.size, ...FAIR_WAIT })));
 
 interface PoolOptions {
   /** The maximum number of connections. */
@@ -91,7 +91,7 @@ const poolConfig = (
     pipeline: true,
   }) as pg.PoolConfig;
 
-function withErrorListeners<P extends pg.Pool>(pool: P, onConnected: typeof detectCitus = detectCitus): P {
+function withListeners<P extends pg.Pool>(pool: P, onConnected: typeof detectCitus = detectCitus): P {
   // The pool replaces a broken connection, and the statements on that connection fail with the reason. An error event is emitted too: by
   // the pool for an idle connection, by the connection for a used one. Without a listener, it would end the process.
   pool.on('error', () => undefined);
@@ -126,7 +126,7 @@ const UNAVAILABLE_MESSAGE =
   /^(Connection terminated( unexpectedly| due to connection timeout)?|Query read timeout|timeout (expired|exceeded when trying to connect)|Client (has encountered a connection error|was closed) and is not queryable|Cannot use a pool after calling end on the pool|There was an error establishing an SSL connection)$/;
 
 /**
- * Whether the work took effect is unknown: the response to COMMIT is missing, or a node of Citus does not show the change yet
+ * It is unknown whether the work took effect: the response to COMMIT is missing, or a node of Citus has not applied the change yet
  * (ledger/await-key-event.ts). The work must neither be acknowledged nor repeated.
  */
 export class OutcomeUnknownError extends Error {
@@ -161,13 +161,13 @@ const RETRYABLE = new Set([...CONFLICT_CODES, '23505', '22012']);
 export const isWorthRetrying = (error: unknown): boolean => RETRYABLE.has(String((error as { code?: unknown } | null)?.code));
 
 /** How often work is tried if it conflicts with other transactions. */
-const CONFLICT_TRIES = 3;
+const CONFLICT_TRIES_MAX = 3;
 
 /**
  * Repeats `work` after a deadlock or a serialization failure, up to `tries` times in total. Its last transaction was rolled back. If `work`
  * has committed earlier transactions, it must be safe to repeat them.
  */
-export async function repeatAfterConflict<T>(work: () => Promise<T>, tries = CONFLICT_TRIES): Promise<T> {
+export async function repeatAfterConflict<T>(work: () => Promise<T>, tries = CONFLICT_TRIES_MAX): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -34,7 +34,7 @@ export async function requireNoServers(client: pg.Client): Promise<void> {
       throw new ExitError(
         'refused',
         'the database must be migrated, but a server or command of Countersign is still connected to it ' +
-          `(${first.name}, process ${first.pid} of PostgreSQL); stop all servers and commands and start again (nothing was changed)`,
+          `(${first.name}, process ${first.pid} of PostgreSQL); stop all servers and commands, then start this one again (nothing was changed)`,
       );
     await sleep(PAUSE_MS);
   }

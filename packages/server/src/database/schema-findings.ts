@@ -81,8 +81,8 @@ const KINDS_THAT_AFFECT_ROWS = new Set(['table', 'column', 'constraint', 'policy
 
 /**
  * The differences of a database's schema that matter to a backup, one line each. `faults` can make the backup incomplete or unusable;
- * `warnings` are the other differences. Of the objects that no migration created, only triggers, rules, and policies of the migrations'
- * tables are included.
+ * `warnings` are the other differences. Of the objects that no migration created, only triggers and rules are included, and policies of
+ * tables that a migration created.
  */
 export function findingsOfBackup(found: readonly Fact[]): { faults: string[]; warnings: string[] } {
   const [faults, warnings]: [string[], string[]] = [[], []];

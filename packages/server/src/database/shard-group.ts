@@ -81,7 +81,8 @@ export class ShardGroup {
   }
 
   /**
-   * Rewrites a statement for the shards instead of their tables. It gets its own name, because a connection serves several groups.
+   * Rewrites a statement for the shards instead of their tables. The rewritten statement gets a name of its own, because a connection
+   * serves several groups.
    * @throws CoordinatorNeededError if the statement takes numbers from `record_order`.
    */
   readonly rewriteForShards = <Row>(statement: Statement<Row>): Statement<Row> => {

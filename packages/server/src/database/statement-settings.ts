@@ -2,8 +2,8 @@
  * The settings on which the meaning of statements and the text of their values depend. The database or the role may have other values:
  *
  * - With `row_security = off`, PostgreSQL refuses each statement on a table with row-level security.
- * - With the default `search_path`, PostgreSQL prefers a function of `public` to its own if the argument types fit better. The function
- *   would run with the rights of this role.
+ * - With the default `search_path`, PostgreSQL prefers a function of `public` to a built-in function if its argument types fit better. That
+ *   function would run with the rights of the server's role.
  * - With `standard_conforming_strings = off`, patterns lose their backslashes.
  * - With `array_nulls = off`, a null in an array is the text NULL.
  * - With `quote_all_identifiers = on`, the definitions of tables seem to differ from those of the migrations.

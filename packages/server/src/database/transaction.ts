@@ -114,14 +114,14 @@ export const inShardTransaction = <T>(
 
 /** Like inTenantTransaction, for reading only: writes fail. Plans are made for the given values (planner.ts). */
 export const inReadTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
-  inTransaction(pool, { tenantId, personId: '', reading: BEGIN_READING }, work);
+  inTransaction(pool, { tenantId, personId: '', readOnlyBegin: BEGIN_READING }, work);
 
 /**
  * Like inReadTransaction, but all statements see the same state, so that no row disappears between two of them. `work` must not read the
- * head of a log. This process may have seen a later head meanwhile, and would mistake the log for a restored one.
+ * head of a log. This process may have read a later head meanwhile, and would mistake the log for a restored one.
  */
 export const inSnapshotTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
-  inTransaction(pool, { tenantId, personId: '', reading: BEGIN_SNAPSHOT }, work);
+  inTransaction(pool, { tenantId, personId: '', readOnlyBegin: BEGIN_SNAPSHOT }, work);
 
 /** Like inTenantTransaction, for one person and no tenant. It sees the person's memberships in all workspaces. */
 export const inPersonTransaction = <T>(pool: Pool, personId: string, work: (tx: PersonTransaction) => Promise<T>): Promise<T> =>
@@ -133,8 +133,8 @@ interface Scope {
   personId: string;
   /** The person for whose turn the transaction waits. If undefined, it is the turn of the owner. */
   turnOf?: string;
-  /** The statement that begins a transaction that only reads. If undefined, the transaction can write. */
-  reading?: Statement<unknown>;
+  /** The statement that begins a read-only transaction. If undefined, the transaction can write. */
+  readOnlyBegin?: Statement<unknown>;
   /** Rewrites its statements. If undefined, statements are rewritten on Citus only. */
   rewrite?: RewriteStatement | undefined;
 }
@@ -176,7 +176,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   readonly personId: string;
   readonly clock: Clock;
   readonly #seals: Seals | undefined;
-  readonly #reading: Statement<unknown> | undefined;
+  readonly #readOnlyBegin: Statement<unknown> | undefined;
   readonly #rewrite: RewriteStatement | undefined;
   readonly #client: PoolClient;
   /** Whether COMMIT must fail without the row of the tenant (citus-statements.ts). */
@@ -187,14 +187,14 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   readonly #afterCommit: (() => void)[] = [];
   readonly #replaceError: ((error: unknown) => unknown)[] = [];
 
-  constructor(client: PoolClient, { tenantId, personId, rewrite, reading }: Scope, clock: Clock, seals: Seals | undefined) {
+  constructor(client: PoolClient, { tenantId, personId, rewrite, readOnlyBegin }: Scope, clock: Clock, seals: Seals | undefined) {
     this.#rewrite = rewrite;
     this.#seals = seals;
     this.clock = clock;
     this.#client = client;
     this.tenantId = tenantId;
     this.personId = personId;
-    this.#reading = reading;
+    this.#readOnlyBegin = readOnlyBegin;
   }
 
   get seals(): Seals {
@@ -203,9 +203,9 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
 
   /** Sends BEGIN and the owner without waiting. If they fail, COMMIT fails too. */
   begin(): void {
-    this.run(this.#reading ?? BEGIN, []);
+    this.run(this.#readOnlyBegin ?? BEGIN, []);
     if (mustPlanAgain(this.#client)) this.run(PLAN_AGAIN, []);
-    if (this.#reading !== undefined) this.run(PLAN_FOR_VALUES, []);
+    if (this.#readOnlyBegin !== undefined) this.run(PLAN_FOR_VALUES, []);
     if (this.personId === '') this.#setOwner('tenant_id', this.tenantId);
     else this.#setOwner('person_id', this.personId);
   }

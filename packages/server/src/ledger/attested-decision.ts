@@ -1,6 +1,6 @@
 import { attestDecision, type Envelope } from '@countersign/core/domain/attestation';
 import type { Transaction } from '../database/transaction.ts';
-import { findDecisionPlace } from '../storage/decisions.ts';
+import { findDecisionText } from '../storage/decisions.ts';
 import { isIncluded, LogRewrittenError } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 import { readSignedDecision } from './signed-decision.ts';
@@ -23,7 +23,10 @@ export interface LoggedDecision {
   document: string;
 }
 
-/** Attests a stored decision if `readLoggedDecision` returns it. Returns undefined if there is no such decision. */
+/**
+ * Attests a stored decision if `readLoggedDecision` returns it. Otherwise returns the fault, or undefined if there is no decision with this
+ * ID.
+ */
 export async function attestStored(tx: Transaction, id: string, keys: AttestationKeys): Promise<AttestationResult | undefined> {
   const read = await readLoggedDecision(tx, id, keys);
   return read === undefined || 'fault' in read ? read : { envelope: attestDecision(read.decision, keys.signers) };
@@ -40,9 +43,9 @@ export async function readLoggedDecision(
   keys: Pick<AttestationKeys, 'decisionKey'>,
 ): Promise<LoggedDecision | { fault: string } | undefined> {
   // The decision is read before the head, because a committed decision is in every head that is read later.
-  const place = findDecisionPlace(tx, id);
+  const stored = findDecisionText(tx, id);
   const head = readSealedHead(tx, 'decisions').catch(faultOfLog);
-  const [found, sealed] = await Promise.all([place, head]);
+  const [found, sealed] = await Promise.all([stored, head]);
   if (found === undefined) return undefined;
   const read = readSignedDecision(found.document, (keyId) => keys.decisionKey(tx.tenantId, keyId));
   if ('fault' in read) return read;

@@ -60,8 +60,8 @@ export async function ensureCheckpoint(
 }
 
 /**
- * Does the same as `ensureCheckpoint`, in a separate transaction. If a HeadStore is set, its checkpoint is read each time, and the checkpoint
- * is stored there before it is returned.
+ * Does the same as `ensureCheckpoint`, in a separate transaction. If a HeadStore is set, reads its checkpoint each time, unless a restore
+ * is accepted. Stores the returned checkpoint there before it is returned.
  */
 export async function makeCheckpoint(
   pool: Pool,

@@ -33,8 +33,8 @@ export class DropRecords {
    */
   async find(submissions: readonly TraceSubmission[], recordedIn: number): Promise<Set<TraceSubmission>> {
     const ids = [...new Set(submissions.map(({ id }) => id))];
-    const places = await inTenantTransaction(this.#pool, this.#tenantId, (tx) => findDroppedTraces(tx, ids));
-    const seqOf = new Map(places.map(({ trace, seq }) => [trace, seq]));
+    const rows = await inTenantTransaction(this.#pool, this.#tenantId, (tx) => findDroppedTraces(tx, ids));
+    const seqOf = new Map(rows.map(({ trace, seq }) => [trace, seq]));
     const missing = new Set(submissions);
     for (const each of submissions) {
       const seq = seqOf.get(each.id);
@@ -45,9 +45,9 @@ export class DropRecords {
   }
 
   /**
-   * Removes the submissions that a remembered or a later event has dropped. Retention drops traces in the order in which they were recorded,
-   * so the search goes on where the last one ended. If every search began at `recordedIn`, a log without an index could not be verified in
-   * a useful time.
+   * Removes the submissions that an event after number `recordedIn` has dropped. Retention drops traces in the order in which they were
+   * recorded. So this reads the remembered events first, then the events after the last one that a search has found, and then the earlier
+   * ones. If every search began at `recordedIn`, a log without an index could not be verified in a useful time.
    */
   async #search(missing: Set<TraceSubmission>, recordedIn: number): Promise<void> {
     for (const traces of this.#events.values()) removeDropped(missing, traces);
@@ -102,7 +102,7 @@ export class DropRecords {
 const droppedBy = (event: TraceLogEvent | undefined): ReadonlyMap<string, number> =>
   new Map(event?.action === 'traces.dropped' ? event.traces.map(({ id, submissions }) => [id, submissions]) : []);
 
-/** Removes the submissions of dropped traces from a set. Returns whether there were any. */
+/** Removes the submissions of dropped traces from a set. Returns whether it removed any. */
 function removeDropped(submissions: Set<TraceSubmission>, traces: ReadonlyMap<string, number>): boolean {
   const before = submissions.size;
   for (const each of submissions) if (each.number <= (traces.get(each.id) ?? 0)) submissions.delete(each);

@@ -57,15 +57,15 @@ export class EvidenceReplay {
     const differing = DERIVED_MEMBERS.find(
       (member) => JSON.stringify(evidence?.[member]) !== JSON.stringify(found.evidence[member]),
     );
-    const member = differing ?? (this.#mayBeSimilar(evidence?.similar_names, found) ? undefined : 'similar_names');
+    const member = differing ?? (this.#areAgentsOfLog(evidence?.similar_names, found) ? undefined : 'similar_names');
     return member === undefined ? undefined : `${member} of its evidence does not follow from the evidence log`;
   }
 
   /**
-   * Whether the similar names are agents of the log. For a known agent, there must be none. Whether the names look alike is not checked,
-   * because a later version may compare names differently.
+   * Whether the similar names are agents of the log. For a known agent, there must be no similar names. Whether the names look alike is not
+   * checked, because a later version may compare names differently.
    */
-  #mayBeSimilar(names: unknown, { evidence: { agent } }: FoundEvidence): boolean {
+  #areAgentsOfLog(names: unknown, { evidence: { agent } }: FoundEvidence): boolean {
     if (!Array.isArray(names)) return false;
     return agent === null ? names.every((name) => this.#state.agentNamed(name) !== undefined) : names.length === 0;
   }

@@ -8,7 +8,7 @@ import {
   readAgentFacts,
   readApprovalFacts,
   readEvaluationFacts,
-  readOpenFacts,
+  readOpenRecertifications,
 } from '../storage/evidence-tables.ts';
 import { idAfter, LOWEST_ID } from '../storage/id-range.ts';
 import { evidenceStates } from './evidence-states.ts';
@@ -31,14 +31,14 @@ const AGENTS_PER_PAGE = 250;
  * and the open re-certifications. Each page locks the head of the log, so that nothing changes meanwhile and no finding is false.
  */
 export async function* compareTables(pool: Pool, tenantId: string): AsyncGenerator<TableFinding> {
-  const page = <T>(compare: (tx: Transaction, state: EvidenceState) => Promise<T>): Promise<T> =>
+  const runOnState = <T>(compare: (tx: Transaction, state: EvidenceState) => Promise<T>): Promise<T> =>
     inTenantTransaction(pool, tenantId, async (tx) => {
       const { evidence } = await lockSealedHeads(tx, ['evidence']);
       return compare(tx, await evidenceStates.atHead(tx, evidence));
     });
-  for (let place = 0, isLast = false; !isLast; place += AGENTS_PER_PAGE) {
-    const { findings, count } = await page(async (tx, state) => {
-      const agents = [...state.agents()].slice(place, place + AGENTS_PER_PAGE);
+  for (let start = 0, isLast = false; !isLast; start += AGENTS_PER_PAGE) {
+    const { findings, count } = await runOnState(async (tx, state) => {
+      const agents = [...state.agents()].slice(start, start + AGENTS_PER_PAGE);
       return { findings: agents.length === 0 ? [] : await compareAgents(tx, state, agents), count: agents.length };
     });
     yield* findings;
@@ -46,7 +46,7 @@ export async function* compareTables(pool: Pool, tenantId: string): AsyncGenerat
   }
   for (let next: string | undefined = LOWEST_ID; next !== undefined; ) {
     const from: string = next;
-    const ids = await page(async (tx, state) =>
+    const ids = await runOnState(async (tx, state) =>
       (await listAgentIds(tx, from)).map((id) => ({ id, isKnown: state.agent(id) !== undefined })),
     );
     for (const { id, isKnown } of ids)
@@ -60,11 +60,11 @@ async function compareAgents(tx: Transaction, state: EvidenceState, agents: read
   const agentIds = agents.map(({ id }) => id);
   const evaluations = agents.flatMap(({ id }) => state.evaluationsOf(id));
   const evaluationIds = evaluations.map(({ id }) => id);
-  const [rows, stored, approvals, open] = await Promise.all([
+  const [rows, stored, approvals, openRecertifications] = await Promise.all([
     readAgentFacts(tx, agentIds),
     readEvaluationFacts(tx, evaluationIds),
     readApprovalFacts(tx, evaluationIds),
-    readOpenFacts(tx, agentIds),
+    readOpenRecertifications(tx, agentIds),
   ]);
   const byId = new Map(rows.map((row) => [row.id, row]));
   const evaluationRows = new Map(stored.map((row) => [row.id, row]));
@@ -87,7 +87,7 @@ async function compareAgents(tx: Transaction, state: EvidenceState, agents: read
     add('evaluations', evaluation.id, evaluationFault(evaluation, evaluationRows.get(evaluation.id)));
     add('approvals', evaluation.id, approvalFault(evaluation, approvalRows.get(evaluation.id)));
   }
-  for (const { table, id, fault } of openFaults(agents, open)) add(table, id, fault);
+  for (const { table, id, fault } of recertificationFaults(agents, openRecertifications)) add(table, id, fault);
   return findings;
 }
 
@@ -140,7 +140,10 @@ function approvalFault(
     : `it was decided at ${row.decidedAt}, the log says ${approval.decidedAt}`;
 }
 
-function openFaults(agents: readonly KnownAgent[], rows: readonly { agentId: string; incidentId: string }[]): TableFinding[] {
+function recertificationFaults(
+  agents: readonly KnownAgent[],
+  rows: readonly { agentId: string; incidentId: string }[],
+): TableFinding[] {
   const inLog = new Map(
     agents.flatMap(({ id, openRecertifications }) => openRecertifications.map(({ incidentId }) => [incidentId, id])),
   );

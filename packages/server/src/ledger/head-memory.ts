@@ -22,8 +22,8 @@ export interface HeadStore {
   /** The stored checkpoint of a log; undefined if there is none. */
   latest(tenantId: string, log: LogName): Promise<KeptHead | undefined>;
   /**
-   * Whether the stored checkpoint differs from the one that `latest` returned last to this process. The store is looked at once a second at
-   * most; in between, the result is false. It is also false if the store cannot be read: only signing a checkpoint requires a readable
+   * Whether the stored checkpoint differs from the one that `latest` returned last to this process. The store is checked at most once a
+   * second; in between, the result is false. It is also false if the store cannot be read: only signing a checkpoint requires a readable
    * store.
    */
   hasChanged(tenantId: string, log: LogName): boolean | Promise<boolean>;
@@ -52,7 +52,7 @@ export interface SeenHead {
    */
   sharedReads?: number;
   root: () => Uint8Array;
-  /** A checkpoint in the HeadStore that covers more rows. Another server has stored it. */
+  /** A checkpoint in the HeadStore that covers more rows than this head. Another server has stored it. */
   later?: KeptHead | undefined;
 }
 
@@ -137,18 +137,18 @@ export function seenTenantIds(pool: Pool): Set<string> {
 const keyOf = ({ tenantId }: Pick<Transaction, 'tenantId'>, log: LogName): string => `${tenantId} ${log}`;
 
 /**
- * The checkpoint that a refused log contradicts (`refuseLog`). For any other log, the last committed head that this process has seen. If it
- * has seen none, the head in the HeadStore; undefined if the HeadStore has none. Call it before a statement that reads the head. Returns a
- * promise only if it must look at the HeadStore, so that other statements of the round trip are not delayed.
+ * For a refused log, the checkpoint that it contradicts (`refuseLog`). For any other log, the last committed head that this process has
+ * seen, or if it has seen none, the head in the HeadStore. Undefined if there is neither. Call this function before a statement that reads
+ * the head. Returns a promise only if it must check the HeadStore, so that other statements of the round trip are not delayed.
  */
 export function lastSeenHead(tx: Transaction, log: LogName): SeenHead | undefined | Promise<SeenHead | undefined> {
   const { contradicted, heads, store } = memoryOf(tx.seals);
-  const refusing = contradicted.get(keyOf(tx, log));
-  if (refusing !== undefined) return refusing;
+  const contradictedHead = contradicted.get(keyOf(tx, log));
+  if (contradictedHead !== undefined) return contradictedHead;
   if (store !== undefined && !heads.has(keyOf(tx, log)))
     return readStore(tx, log).then((head) => head && { size: head.size, root: () => head.root });
-  const looking = lookAtStore(tx, log);
-  return looking === undefined ? seenWithLater(tx, log) : looking.then(() => seenWithLater(tx, log));
+  const checking = checkStore(tx, log);
+  return checking === undefined ? seenWithLater(tx, log) : checking.then(() => seenWithLater(tx, log));
 }
 
 function seenWithLater(owner: LogOwner, log: LogName): SeenHead | undefined {
@@ -165,10 +165,10 @@ function laterThan(owner: LogOwner, log: LogName, size: number): KeptHead | unde
 }
 
 /**
- * Reads the checkpoint of a log in the HeadStore again if another server may have replaced it. The HeadStore is looked at once a second.
- * Does nothing if the checkpoint cannot be read. Returns undefined if nothing is to be awaited.
+ * Reads the checkpoint of a log in the HeadStore again if another server may have replaced it. The HeadStore is checked once a second. Does
+ * nothing if the checkpoint cannot be read. Returns undefined if nothing is to be awaited.
  */
-export function lookAtStore(owner: LogOwner, log: LogName): Promise<void> | undefined {
+export function checkStore(owner: LogOwner, log: LogName): Promise<void> | undefined {
   const { store } = memoryOf(owner.seals);
   const changed = store?.hasChanged(owner.tenantId, log) ?? false;
   if (changed === false) return undefined;
@@ -192,7 +192,7 @@ export async function readStore(owner: LogOwner, log: LogName): Promise<KeptHead
 }
 
 /**
- * Whether the HeadStore has a checkpoint of a log that covers more than `size` rows, as of the last look (`lookAtStore`), or one that the
+ * Whether the HeadStore has a checkpoint of a log that covers more than `size` rows, as of the last check (`checkStore`), or one that the
  * log contradicts (`refuseLog`).
  */
 export function isBehindStore(owner: LogOwner, log: LogName, size: number): boolean {
@@ -214,7 +214,7 @@ export function endRefusal(tx: Transaction, log: LogName, seen: SeenHead | undef
 }
 
 /**
- * The size of the last committed head of a log that this process, or another server, has seen; 0 if there is none. Does not look at the
+ * The size of the last committed head of a log that this process, or another server, has seen; 0 if there is none. Does not check the
  * HeadStore.
  */
 export function seenSize(owner: LogOwner, log: LogName): number {

@@ -8,7 +8,7 @@ import { requireSeals } from '../database/seals.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { findKeys, type KeyRecord } from '../storage/ingestion-keys.ts';
 import { readKeyEvents } from '../storage/key-events.ts';
-import { lookAtStore } from './head-memory.ts';
+import { checkStore } from './head-memory.ts';
 import { LogFold } from './log-fold.ts';
 
 /**
@@ -33,7 +33,7 @@ const verifiedRows = new WeakMap<KeyRecord, KnownKey>();
 /**
  * The key of a row, from the key audit trail; undefined if the row differs from the trail. Such a row is reported, unless the trail has
  * grown since the row was read. Returns a promise only in three cases: the head of the trail is not the one that this process verified
- * last, the row differs and the database may have Citus, or the memory folder must be looked at (once a second).
+ * last, the row differs and the database may have Citus, or the memory folder must be checked (once a second).
  * @throws LogRewrittenError if the head or the events of the trail are not valid.
  */
 export function verifyKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
@@ -46,8 +46,8 @@ const cachedState = (pool: Pool, { tenantId, trailSeal }: KeyRecord): KeyState |
   keyStates.cached(requireSeals(pool), tenantId, trailSeal);
 
 function compareKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
-  const looking = lookAtStore({ seals: requireSeals(pool), tenantId: record.tenantId }, 'keys');
-  return looking === undefined ? compareWithState(pool, record) : looking.then(() => compareWithState(pool, record));
+  const checking = checkStore({ seals: requireSeals(pool), tenantId: record.tenantId }, 'keys');
+  return checking === undefined ? compareWithState(pool, record) : checking.then(() => compareWithState(pool, record));
 }
 
 function compareWithState(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
@@ -75,7 +75,7 @@ const COMMIT_MS = 1_000;
 
 /**
  * On Citus a row and its trail can be on two machines, which commit one after the other. A row that differs is read again, and is reported
- * if it still differs from the same trail.
+ * if it still differs and the trail is the same.
  */
 function recheckOnCitus(pool: Pool, record: KeyRecord): undefined | Promise<KnownKey | undefined> {
   if (isOnCitus(pool) === false) return undefined;

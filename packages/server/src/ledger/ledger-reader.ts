@@ -79,7 +79,7 @@ export class LedgerReader {
   /**
    * The proof that row `seq` is in the tree of a checkpoint (C2SP tlog-proof); undefined if there is no such row. It uses the newest
    * checkpoint if that covers the row, otherwise a new one. Checkpoints are stored forever, so not every request may sign one.
-   * @throws LogRewrittenError if the head is not valid, the row is not in its checkpoint, or stored hashes are missing.
+   * @throws LogRewrittenError if the head is not valid, the row is not in the checkpoint, or stored hashes are missing.
    */
   async inclusionProof(tenantId: string, log: LogName, seq: number): Promise<string | undefined> {
     const { size, root, note } = await this.#parts.checkpointOver(tenantId, log, seq);

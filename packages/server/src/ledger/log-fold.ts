@@ -35,7 +35,7 @@ export interface FoldedLog<Event, State extends FoldedState<Event>> {
   create(): State;
   /** The size of a state, in the unit of `weightMax`. */
   weight(state: State): number;
-  /** If the states together are heavier, the least recently used ones are dropped. They are read again when they are needed. */
+  /** If the states together are heavier than this, the least recently used ones are dropped. They are read again when they are needed. */
   weightMax: number;
 }
 
@@ -63,21 +63,21 @@ export class LogFold<Event, State extends FoldedState<Event>> {
 
   /**
    * Reads the state of a workspace, without a lock.
-   * @param look receives the state and the database's clock (UTC with microseconds). It must not store the state, because later events
-   *   change it. No time in the log is after this clock, unless a clock was wrong.
+   * @param use receives the state and the database's clock (UTC with microseconds). It must not store the state, because later events
+   * change it. No time in the log is after this clock, unless a clock was wrong.
    * @param read the head of the log, if the caller has read it.
    * @throws LogRewrittenError if the log was changed outside the server.
    * @throws Error if other transactions appended during each of READS_MAX reads.
    */
-  async read<T>(tx: Transaction, look: (state: State, readAt: string) => T, read?: ReadHead): Promise<T> {
+  async read<T>(tx: Transaction, use: (state: State, readAt: string) => T, read?: ReadHead): Promise<T> {
     let head = read ?? (await readSealedHead(tx, this.#log.log));
     for (let reads = 1; reads <= READS_MAX; reads += 1) {
       const known = this.#foldOf(tx);
       const fold = known?.state.size === head.seq ? known : await this.#readUpTo(tx, head);
       if (fold.state.size === head.seq) {
-        const state = this.#verified(tx, fold, head);
+        const state = this.#verify(tx, fold, head);
         fold.headSeal = head.seal ?? undefined;
-        return look(state, head.readAt);
+        return use(state, head.readAt);
       }
       // Another transaction has applied later events. Their times may be later than the clock that was read.
       const newHead = await readSealedHead(tx, this.#log.log);
@@ -89,12 +89,12 @@ export class LogFold<Event, State extends FoldedState<Event>> {
 
   /** Reads the state at a locked head, which no other transaction can move. Throws LogRewrittenError as `read` does. */
   async atHead(tx: Transaction, head: Pick<HeadToMove, 'seq' | 'tree'>): Promise<State> {
-    return this.#verified(tx, await this.#readUpTo(tx, head), head);
+    return this.#verify(tx, await this.#readUpTo(tx, head), head);
   }
 
   /**
-   * The cached state, if `read` has returned it for the head with this seal. Otherwise undefined; also undefined if this process has seen a
-   * later head or refuses the log (`refuseLog`). The seal covers the whole head, so the caller needs to read only the seal.
+   * The cached state, if `read` has compared it with the head that has this seal. Otherwise undefined; also undefined if this process has
+   * seen a later head or refuses the log (`refuseLog`). The seal covers the whole head, so the caller needs to read only the seal.
    */
   cached(seals: Seals, tenantId: string, headSeal: Uint8Array | null): State | undefined {
     const fold = this.#folds.get(seals)?.get(tenantId);
@@ -132,7 +132,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
       const page = await this.#log.read(tx, fold.state.size, head.seq);
       const next = page.findIndex(({ seq }) => seq === fold.state.size + 1);
       if (next === -1 && fold.state.size < (page.at(-1)?.seq ?? head.seq))
-        throw this.#rewritten(tx, `event ${fold.state.size + 1} is gone`);
+        throw this.#rewrittenError(tx, `event ${fold.state.size + 1} is gone`);
       const rows = next === -1 ? [] : page.slice(next);
       for (const row of rows) this.#apply(tx, fold, row);
       this.#noteApplied(tx, rows.length);
@@ -141,8 +141,8 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   }
 
   /**
-   * Counts applied events. Events make states heavier, so the oldest states may have to be dropped. That is checked only after many events,
-   * because it takes time to weigh all states.
+   * Counts applied events. Events make states heavier, so the oldest states may have to be dropped. The weight is computed only after many
+   * events, because weighing all states takes time.
    */
   #noteApplied(tx: Transaction, eventCount: number): void {
     this.#appliedSinceWeighed += eventCount;
@@ -177,22 +177,22 @@ export class LogFold<Event, State extends FoldedState<Event>> {
 
   #apply(tx: Transaction, fold: Fold<State>, { seq, document }: { seq: number; document: string }): void {
     const read = this.#log.parse(parseDocument(document), { seq: fold.state.size + 1, tenantId: tx.tenantId });
-    if ('fault' in read) throw this.#rewritten(tx, `event ${seq}: ${read.fault}`);
+    if ('fault' in read) throw this.#rewrittenError(tx, `event ${seq}: ${read.fault}`);
     fold.headSeal = undefined;
     const conflict = applyEvent(fold.state, read.event);
-    if (conflict !== undefined) throw this.#rewritten(tx, `event ${seq}: ${conflict}`);
+    if (conflict !== undefined) throw this.#rewrittenError(tx, `event ${seq}: ${conflict}`);
     fold.tree.append(hash('sha256', this.#log.domain + document, 'buffer'));
   }
 
   /** Returns the state if its events are those that the sealed head covers. Otherwise throws LogRewrittenError. */
-  #verified(tx: Transaction, fold: Fold<State>, head: Pick<StoredHead, 'seq' | 'tree'>): State {
+  #verify(tx: Transaction, fold: Fold<State>, head: Pick<StoredHead, 'seq' | 'tree'>): State {
     const { state, tree } = fold;
     if (state.size === head.seq && sameBytes(Buffer.concat(tree.roots), head.tree.frontier)) return state;
-    throw this.#rewritten(tx, `the ${state.size} events are not those that the head of ${head.seq} rows covers`);
+    throw this.#rewrittenError(tx, `the ${state.size} events are not those that the head of ${head.seq} rows covers`);
   }
 
   /** Returns the error for a changed log. Drops the state, because applied events cannot be undone. */
-  #rewritten(tx: Transaction, fault: string): LogRewrittenError {
+  #rewrittenError(tx: Transaction, fault: string): LogRewrittenError {
     this.forget(tx);
     noteHeadState(tx, this.#log.log, false);
     return new LogRewrittenError(`the log ${this.#log.log} of tenant ${tx.tenantId}: ${fault}`);

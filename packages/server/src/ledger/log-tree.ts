@@ -44,7 +44,7 @@ export function openFrontier({ size, frontier }: StoredTree): Frontier {
 
 /** Splits concatenated hashes or leaf data, 32 bytes each. An incomplete hash at the end is dropped. */
 export const hashesIn = (bytes: Uint8Array): Uint8Array[] =>
-  Array.from({ length: bytes.length / HASH_BYTES }, (_, place) => bytes.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES));
+  Array.from({ length: bytes.length / HASH_BYTES }, (_, index) => bytes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES));
 
 /** Computes the tree after the leaf data of rows is appended, with O(1) hashes per row on average. */
 export function growTree(tree: StoredTree, rows: readonly Uint8Array[]): GrownTree {

@@ -28,7 +28,7 @@ const FIRST_PAGE_EVENTS = 8;
 
 /**
  * Finds submissions in the sealed trace log. It reads the events from the time in the row of a submission until it finds the submission. If
- * it is not found, the row was changed or a clock was wrong. In that case, the earlier events are read too.
+ * the submission is not found, the row was changed or a clock was wrong. In that case, the earlier events are read too.
  * @returns the submissions by `submissionName`. The search ends at the first submission that the log does not have.
  * @throws LogRewrittenError if the events that were read are not those that the sealed head covers.
  */

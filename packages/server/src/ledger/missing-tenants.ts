@@ -13,13 +13,13 @@ const COMMIT_MS = 1_000;
  */
 export async function reportMissingTenants(pool: Pool): Promise<void> {
   // These IDs are read before the rows of `tenants`, so a new tenant does not count as missing.
-  const known = new Set([...seenTenantIds(pool), ...(await listKeyOwnerIds(pool))]);
+  const missing = new Set([...seenTenantIds(pool), ...(await listKeyOwnerIds(pool))]);
   const removeListed = async () => {
-    for (const id of await listTenantIds(pool)) known.delete(id);
+    for (const id of await listTenantIds(pool)) missing.delete(id);
   };
   await removeListed();
-  if (known.size === 0) return;
+  if (missing.size === 0) return;
   await sleep(COMMIT_MS, undefined, { ref: false });
   await removeListed();
-  for (const id of known) requireSeals(pool).broken.report({ table: 'tenants', tenantId: id, key: { id } });
+  for (const id of missing) requireSeals(pool).broken.report({ table: 'tenants', tenantId: id, key: { id } });
 }

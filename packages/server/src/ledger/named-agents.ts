@@ -18,7 +18,7 @@ export async function findNamedAgents(tx: Transaction, lists: readonly (readonly
   });
 }
 
-/** Whether a trace may have this agent: the trace's documents must name the agent, or name none if the agent is null. */
+/** Whether a trace may have this agent: the documents of the trace must name the agent. If the agent is null, they must name no agent. */
 export const isNamedAgent = (agentId: string | null, named: ReadonlySet<string>): boolean =>
   agentId === null ? named.size === 0 : named.has(agentId);
 

@@ -1,6 +1,6 @@
 import type { Transaction } from '../database/transaction.ts';
 import type { HeadToMove, LogName } from '../storage/log-heads.ts';
-import { isBehindStore, lookAtStore } from './head-memory.ts';
+import { checkStore, isBehindStore } from './head-memory.ts';
 
 /** After this time, the head is read again, and the offsets of the database's clock and of the wall clock are measured again. */
 const REMEMBERED_MS = 60_000;
@@ -110,7 +110,7 @@ export class RememberedHeads {
 
 /**
  * The remembered head of a log. Undefined if the head must be read and verified: none is remembered, or the HeadStore has a checkpoint of
- * more rows. Returns a promise only if it must look at the HeadStore.
+ * more rows. Returns a promise only if it must check the HeadStore.
  */
 export function guessHead(
   tx: Transaction,
@@ -121,6 +121,6 @@ export function guessHead(
     const head = heads.get(tx.tenantId);
     return head !== undefined && isBehindStore(tx, log, head.seq) ? undefined : head;
   };
-  const looking = lookAtStore(tx, log);
-  return looking === undefined ? guess() : looking.then(guess);
+  const checking = checkStore(tx, log);
+  return checking === undefined ? guess() : checking.then(guess);
 }

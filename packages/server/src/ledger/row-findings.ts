@@ -14,7 +14,10 @@ export interface RowFinding {
 /** The report of a verified log. For some logs it also lists rows of other tables that differ from the log. */
 export type LogReport = ChainReport & { findings?: readonly RowFinding[] };
 
-/** Says which row differs from its log, and how many other rows do. A search that has reached the maximum may have missed some. */
+/**
+ * Describes the first row that differs from its log, with the number of the others. A search that has reached the maximum may have missed
+ * some.
+ */
 export function differenceReason(first: RowFinding, count: number): string {
   const atLeast = count >= FINDINGS_PER_WORKSPACE_MAX ? 'at least ' : '';
   const more = count > 1 ? ` (and ${atLeast}${count - 1} more)` : '';

@@ -28,9 +28,11 @@ import { LogRewrittenError } from './log-tree.ts';
 
 /** Creates the sealed heads of a new tenant's logs. */
 export const insertSealedHeads = (tx: Transaction): Promise<unknown> =>
-  Promise.all(LOG_NAMES.map((log) => insertHead(tx, log, tx.seals.ofHead({ ...sealedOf(tx, log, EMPTY), lastMoment: null }))));
+  Promise.all(
+    LOG_NAMES.map((log) => insertHead(tx, log, tx.seals.ofHead({ ...sealedOf(tx, log, EMPTY_HEAD), lastMoment: null }))),
+  );
 
-const EMPTY = { seq: 0, rowHash: null, tree: { size: 0, frontier: new Uint8Array() } };
+const EMPTY_HEAD = { seq: 0, rowHash: null, tree: { size: 0, frontier: new Uint8Array() } };
 
 /**
  * Locks the heads of a tenant's logs, in the same order everywhere.
@@ -119,7 +121,7 @@ export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & 
 
 /**
  * Why a stored head is not valid; undefined if its seal is valid and its tree covers all rows. The types are also checked. If the type of a
- * column was changed, a number arrives as text. Its seal would be valid, but `seq + 1` would be wrong.
+ * column was changed, a number arrives as text. The seal would be valid, but `seq + 1` would be wrong.
  */
 export function sealFault(tx: Transaction, log: LogName, head: StoredHead): string | undefined {
   const { seal, seq, tree } = head;

@@ -23,15 +23,15 @@ export class StoredCheckpoints {
   readonly #pool: Pool;
   readonly #selection: CheckpointSelection;
   /** The size of the largest checkpoint at the start; -1 if there was none. */
-  readonly #last: number;
+  readonly #largestSize: number;
   #page: KeptHead[] = [];
   /** The size of the last checkpoint that was read. */
-  #read = -1;
+  #readSize = -1;
 
   private constructor(pool: Pool, selection: CheckpointSelection, last: number) {
     this.#pool = pool;
     this.#selection = selection;
-    this.#last = last;
+    this.#largestSize = last;
   }
 
   /** Starts reading. Call it before the log's extent is read, so that no valid checkpoint covers more rows than the extent. */
@@ -46,7 +46,7 @@ export class StoredCheckpoints {
     for (;;) {
       const beyond = this.#page.findIndex((head) => head.size > size);
       heads.push(...this.#page.splice(0, beyond === -1 ? this.#page.length : beyond));
-      if (beyond !== -1 || this.#read >= this.#last) return { heads, contradiction: undefined };
+      if (beyond !== -1 || this.#readSize >= this.#largestSize) return { heads, contradiction: undefined };
       const contradiction = await this.#readPage();
       if (contradiction !== undefined) return { heads, contradiction };
     }
@@ -54,8 +54,10 @@ export class StoredCheckpoints {
 
   async #readPage(): Promise<Contradiction | undefined> {
     const { tenantId, log } = this.#selection;
-    const rows = await inTenantTransaction(this.#pool, tenantId, (tx) => readCheckpointsPage(tx, log, this.#read, this.#last));
-    this.#read = rows.at(-1)?.size ?? this.#last;
+    const rows = await inTenantTransaction(this.#pool, tenantId, (tx) =>
+      readCheckpointsPage(tx, log, this.#readSize, this.#largestSize),
+    );
+    this.#readSize = rows.at(-1)?.size ?? this.#largestSize;
     for (const row of rows) {
       const source = `the stored checkpoint of size ${row.size}`;
       const reason = checkpointFault(row, this.#selection);

@@ -88,11 +88,11 @@ async function comparePage(
 }
 
 async function* readSubmissions(pool: Pool, tenantId: string, from: string, last: string): AsyncGenerator<StoredSubmission> {
-  let place: SubmissionPlace = { id: from, number: 0 };
+  let after: SubmissionPlace = { id: from, number: 0 };
   for (;;) {
-    const page = await inTenantTransaction(pool, tenantId, (tx) => readTraceSubmissions(tx, place, last));
+    const page = await inTenantTransaction(pool, tenantId, (tx) => readTraceSubmissions(tx, after, last));
     if (page.length === 0) return;
-    place = page.at(-1)!;
+    after = page.at(-1)!;
     yield* page;
   }
 }

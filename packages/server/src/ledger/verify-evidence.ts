@@ -81,15 +81,15 @@ class StoredEvaluations {
    */
   async take(id: string): Promise<EvaluationFacts | undefined> {
     if (this.#rows.length === 0) await this.#readNextPage();
-    let place = this.#rows.findIndex((row) => row.id === id);
-    if (place === -1) {
+    let index = this.#rows.findIndex((row) => row.id === id);
+    if (index === -1) {
       // The row may follow inserted rows at the end of the page.
       await this.#readNextPage();
-      place = this.#rows.findIndex((row) => row.id === id);
+      index = this.#rows.findIndex((row) => row.id === id);
     }
-    if (place === -1) return undefined;
-    const [found] = this.#rows.splice(place, 1);
-    for (const { id: unknownId } of this.#rows.splice(0, place))
+    if (index === -1) return undefined;
+    const [found] = this.#rows.splice(index, 1);
+    for (const { id: unknownId } of this.#rows.splice(0, index))
       if (this.unknownRows.length < FINDINGS_PER_WORKSPACE_MAX)
         this.unknownRows.push({
           table: 'evaluations',

@@ -43,8 +43,8 @@ export function verifyLog(
 }
 
 /**
- * Does the same as `verifyLog`, and also compares the log with the newest head that this process or the memory folder knows. So it detects
- * an older state of the database that was restored with its seals and checkpoints.
+ * Does the same as `verifyLog`, and also compares the log with the newest head that this process or the memory folder has. So it detects an
+ * older state of the database that was restored with its seals and checkpoints.
  */
 export async function verifyKnownLog(
   pool: Pool,

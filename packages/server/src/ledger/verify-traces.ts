@@ -231,8 +231,8 @@ async function findAddedRows(pool: Pool, tenantId: string, eventCount: number, l
 
 /** Whether the submission is also missing from the events appended after `seq`. */
 async function isAdded(pool: Pool, tenantId: string, seq: number, place: SubmissionPlace): Promise<boolean> {
-  const { seq: now } = await inTenantTransaction(pool, tenantId, countSubmissions);
-  for await (const event of readTraceLog(pool, tenantId, seq, now))
+  const { seq: lastSeq } = await inTenantTransaction(pool, tenantId, countSubmissions);
+  for await (const event of readTraceLog(pool, tenantId, seq, lastSeq))
     if (submissionsOf(event).some((each) => each.id === place.id && each.number === place.number)) return false;
   return true;
 }

@@ -146,8 +146,8 @@ async function compareNodes(
   const storedNodes = await inTenantTransaction(pool, tenantId, (tx) =>
     Promise.all(expectedNodes.map(({ level, index }) => readTreeNodes(tx, log, level, index, index + 1))),
   );
-  for (const [place, { level, index, hash }] of expectedNodes.entries()) {
-    const stored = storedNodes[place]!;
+  for (const [position, { level, index, hash }] of expectedNodes.entries()) {
+    const stored = storedNodes[position]!;
     if (sameBytes(stored, hash)) continue;
     const [first, last] = [index * 2 ** level + 1, (index + 1) * 2 ** level];
     const reason = `${stored.length === 0 ? 'it is gone' : 'it differs from the rows'}: proofs made from it are not valid`;

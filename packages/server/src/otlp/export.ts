@@ -4,7 +4,7 @@ import type { SpanRecord } from '@countersign/core/otlp/records';
 import type { Principal } from '../ingest/ingest-request.ts';
 import type { PreparedTrace } from '../ingest/prepared-trace.ts';
 import type { Replayable } from '../ingest/replays.ts';
-import type { KeptLogRecord } from '../storage/log-records.ts';
+import type { LogRecordRow } from '../storage/log-records.ts';
 import type { PartialSuccess } from './responses.ts';
 
 /** A media type of OTLP/HTTP. */
@@ -37,7 +37,7 @@ export interface ReadExport<Record = SpanRecord> {
 export type TraceOfExport = Omit<PreparedTrace, 'document' | 'bytes' | 'batchKeys' | 'idempotency'> & { document: Uint8Array };
 
 /** A log record of an export, or a finding in one of its spans. */
-export type LogOfExport = Omit<KeptLogRecord, 'recordedBy' | 'export'>;
+export type LogOfExport = Omit<LogRecordRow, 'recordedBy' | 'export'>;
 
 /** An export before it is queued. */
 export interface PreparedExport extends Replayable {

@@ -5,7 +5,7 @@ import {
   findKnownTraceIds,
   insertLogRecords,
   joinLogRecords,
-  type KeptLogRecord,
+  type LogRecordRow,
   markFailingTraces,
   WAITING_MAX,
 } from '../storage/log-records.ts';
@@ -50,7 +50,7 @@ interface FailingTraces {
 /** Locks the traces for which these records report an exception. Call it before anything else locks traces. */
 export async function lockFailingTraces(
   tx: Transaction,
-  records: readonly Pick<KeptLogRecord, 'kind' | 'traceId'>[],
+  records: readonly Pick<LogRecordRow, 'kind' | 'traceId'>[],
 ): Promise<FailingTraces> {
   const traceIds = [...new Set(records.filter(({ kind }) => kind === 'exception').map(({ traceId }) => traceId))];
   if (traceIds.length === 0) return { traceIds, areLocked: true };
@@ -65,7 +65,7 @@ export async function lockFailingTraces(
  */
 export async function writeLogRecords(
   tx: Transaction,
-  records: readonly KeptLogRecord[],
+  records: readonly LogRecordRow[],
   { traceIds, areLocked }: FailingTraces,
   written: readonly string[],
 ): Promise<void> {

@@ -43,8 +43,8 @@ export async function issueLink(
   const { token, tokenSha256 } = newToken();
   const id = newId();
   const noTarget = { workspaceId: null, personId: null, email: null, role: null };
-  const seconds = LIFETIME_SECONDS[made.purpose];
-  const expiresAt = await insertLink(tx, { ...noTarget, ...made, id, tokenSha256, madeBy, seconds });
+  const lifetimeSeconds = LIFETIME_SECONDS[made.purpose];
+  const expiresAt = await insertLink(tx, { ...noTarget, ...made, id, tokenSha256, madeBy, lifetimeSeconds });
   return { id, path: `${LINK_PAGE}#${token}`, expiresAt };
 }
 

@@ -12,5 +12,5 @@ const USER_AGENT_LENGTH_MAX = 300;
 export function newSession(personId: string, userAgent: string | null): { token: string; row: NewSessionRow } {
   const { token, tokenSha256 } = newToken();
   const browser = userAgent?.slice(0, USER_AGENT_LENGTH_MAX).toWellFormed().replaceAll('\u0000', '') ?? null;
-  return { token, row: { id: newId(), tokenSha256, personId, seconds: SESSION_SECONDS, userAgent: browser } };
+  return { token, row: { id: newId(), tokenSha256, personId, lifetimeSeconds: SESSION_SECONDS, userAgent: browser } };
 }

@@ -3,7 +3,7 @@ import { SHORT_RETENTION_DAYS } from '@countersign/core/contract/retention-days'
 import type { RetentionFacts, UsageDay } from '@countersign/core/portal/workspace-routes';
 import type { Transaction } from '../database/transaction.ts';
 import { inReadTransaction } from '../database/transaction.ts';
-import { countAgents, findAgentsWithActivity, listAgentIds } from '../storage/portal/agents.ts';
+import { countAgents, findAgentsWithActivity, listAgentNames } from '../storage/portal/agents.ts';
 import { countPendingApprovals, listApprovalQueue } from '../storage/portal/approvals.ts';
 import { listDecisions } from '../storage/portal/decisions.ts';
 import { countOpenRecertifications, listLongestOpen } from '../storage/portal/incidents.ts';
@@ -115,7 +115,7 @@ const noRuns = (day: string): UsageDay => ({
  * first.
  */
 async function summarizeAgents(tx: Transaction) {
-  const ids = (await listAgentIds(tx, AGENTS_COUNTED_MAX)).map(({ id }) => id);
+  const ids = (await listAgentNames(tx, AGENTS_COUNTED_MAX)).map(({ id }) => id);
   const standings = (await readEvidence(tx, ids)).map((evidence, index) => {
     return { id: ids[index]!, evidence, promotable: standingOf(evidence).promotable };
   });

@@ -67,7 +67,7 @@ const COLUMNS = [
   'recorded_by',
   'actor',
   'action',
-  `coalesce('=' || trace_id, '')`, // The only text that can be null. With the prefix, an altered text cannot pass for null.
+  `coalesce('=' || trace_id, '')`, // The only text that can be null. With the prefix, no altered text has the form of null.
   orNull('agent_id::text'),
   'seq',
 ];

@@ -40,13 +40,15 @@ async function readDecisionKeys(tx: Transaction): Promise<ListedDecisionKey[]> {
   return keys.sort((one, other) => (one.createdAt + one.keyId < other.createdAt + other.keyId ? -1 : 1));
 }
 
-/** The fault of a workspace without a live key. The server always keeps one, so its row was changed or deleted outside the server. */
+/**
+ * The fault of a workspace without a live key. The server always keeps one live key, so a row was changed or deleted outside the server.
+ */
 export const NO_LIVE_KEY = 'the workspace has no live decision key with a valid seal';
 
 /**
  * The ID of the decision key that signs: the oldest live key. A second live key does not sign until the older one is retired, so that gates
- * can get the second key first.
- * @throws BrokenSealError if no live key has a valid seal. Also reports it.
+ * can get the second key before it signs.
+ * @throws BrokenSealError if no live key has a valid seal. This is also reported (BrokenSeals).
  */
 export async function findSigningKeyId(tx: Transaction): Promise<string> {
   const signing = (await readDecisionKeys(tx)).find(({ retiredAt }) => retiredAt === null);
@@ -62,7 +64,7 @@ const INSERT = sql(
 
 /**
  * Adds a live decision key. The oldest live key signs, so the new key gets a later time than every other key, even if a clock was ahead
- * when that key was added.
+ * when another key was added.
  */
 export async function insertDecisionKey(tx: Transaction, keyId: string): Promise<void> {
   const keys = await readDecisionKeys(tx);

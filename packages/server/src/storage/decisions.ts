@@ -39,8 +39,8 @@ const INSERT = sql(
 
 /** Stores decisions, allowed and blocked ones. An evidence text that several decisions share is sent to the database once. */
 export function insertDecisions(tx: Transaction, rows: readonly DecisionRow[]): void {
-  const places = new Map<string, number>();
-  for (const { evidence } of rows) if (!places.has(evidence)) places.set(evidence, places.size + 1);
+  const positions = new Map<string, number>();
+  for (const { evidence } of rows) if (!positions.has(evidence)) positions.set(evidence, positions.size + 1);
   tx.send(INSERT, [
     tx.tenantId,
     int8Array(rows.map(({ seq }) => seq)),
@@ -54,19 +54,19 @@ export function insertDecisions(tx: Transaction, rows: readonly DecisionRow[]): 
     textArray(rows.map(({ event }) => event)),
     digestArray(rows.map(({ responseSha256 }) => responseSha256)),
     textArray(rows.map(({ document }) => document)),
-    textArray([...places.keys()]),
-    int4Array(rows.map(({ evidence }) => places.get(evidence)!)),
+    textArray([...positions.keys()]),
+    int4Array(rows.map(({ evidence }) => positions.get(evidence)!)),
   ]);
 }
 
-const FIND_PLACE = sql<{ seq: number; document: string }>(
+const FIND_TEXT = sql<{ seq: number; document: string }>(
   'find_decision_place',
   `SELECT seq, document FROM countersign.decisions WHERE tenant_id = $1 AND id = $2`,
 );
 
 /** The JSON text of a decision, and its number in the log; undefined if there is no such decision. The row is untrusted. */
-export const findDecisionPlace = async (tx: Transaction, id: string): Promise<{ seq: number; document: string } | undefined> =>
-  (await tx.run(FIND_PLACE, [tx.tenantId, id]))[0];
+export const findDecisionText = async (tx: Transaction, id: string): Promise<{ seq: number; document: string } | undefined> =>
+  (await tx.run(FIND_TEXT, [tx.tenantId, id]))[0];
 
 const FIND_EVIDENCE = sql<{ evidence: string }>(
   'find_decision_evidence',

@@ -93,12 +93,12 @@ export async function readDocumentsOf(tx: Transaction, rows: readonly StoredDocu
   const documents = rows.map((row) => documentInRow(row));
   // The maximum size of a segment that the server has written for these rows. A segment whose column `bytes` is larger is not decompressed,
   // because the column was changed.
-  const longest = rows.reduce((max, { length }) => Math.max(max, length ?? 0), SEGMENT_BYTES_MAX);
+  const segmentBytesMax = rows.reduce((max, { length }) => Math.max(max, length ?? 0), SEGMENT_BYTES_MAX);
   const ids = [...new Set(rows.flatMap(({ segment }) => (segment === null ? [] : [segment])))];
   for (let at = 0; at < ids.length; at += SEGMENTS_AT_ONCE) {
     const segments = await tx.run(READ, [tx.tenantId, uuidArray(ids.slice(at, at + SEGMENTS_AT_ONCE))]);
     for (const { id, bytes, compressed } of segments) {
-      const raw = bytes > longest ? undefined : await decompress(compressed, bytes).catch(() => undefined);
+      const raw = bytes > segmentBytesMax ? undefined : await decompress(compressed, bytes).catch(() => undefined);
       rows.forEach((row, index) => {
         if (row.segment === id) documents[index] = raw === undefined ? undefined : rangeOf(raw, row);
       });

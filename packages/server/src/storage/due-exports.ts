@@ -39,7 +39,7 @@ export type ReadableExport = StoredDocument & {
   mediaType: 'application/x-protobuf' | 'application/json';
 };
 
-/** A locked export. `isShared` says whether a stored submission was mapped from it. */
+/** A locked export. `isShared` is whether a stored submission was mapped from it. */
 export type LockedExport = ReadableExport & { isShared: boolean };
 
 const LOCK = sql<LockedExport>(

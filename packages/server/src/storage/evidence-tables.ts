@@ -105,5 +105,7 @@ const READ_OPEN = sql<{ agentId: string; incidentId: string }>(
 );
 
 /** The open re-certifications of these agents, in no particular order. */
-export const readOpenFacts = (tx: Transaction, agentIds: readonly string[]): Promise<{ agentId: string; incidentId: string }[]> =>
-  tx.run(READ_OPEN, [tx.tenantId, uuidArray(agentIds)]);
+export const readOpenRecertifications = (
+  tx: Transaction,
+  agentIds: readonly string[],
+): Promise<{ agentId: string; incidentId: string }[]> => tx.run(READ_OPEN, [tx.tenantId, uuidArray(agentIds)]);

@@ -8,7 +8,7 @@ const INSERT = sql(
 );
 
 /**
- * Stores which runs exports contain, so that the erasure of a run finds its exports.
+ * Stores which runs each export contains, so that the erasure of a run finds the exports that contain the run.
  * @param exports each has an ID of `otlp_exports`, and distinct trace_ids.
  */
 export function insertExportRuns(tx: Transaction, exports: readonly { id: string; traceIds: readonly string[] }[]): void {

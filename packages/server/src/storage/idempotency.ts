@@ -97,8 +97,8 @@ const INSERT = sql(
 export function insertStoredResponses(tx: Transaction, path: string, responses: readonly StoredResponse[]): void {
   if (responses.length === 0) return;
   const createdAt = sealedInstant(tx.clock.now());
-  const sealOf = ({ bodySha256, ...kept }: StoredResponse) =>
-    tx.seals.ofRow(IDEMPOTENCY_KEYS, tx.tenantId, { ...kept, path, createdAt, bodySha256: Buffer.from(bodySha256, 'hex') });
+  const sealOf = ({ bodySha256, ...others }: StoredResponse) =>
+    tx.seals.ofRow(IDEMPOTENCY_KEYS, tx.tenantId, { ...others, path, createdAt, bodySha256: Buffer.from(bodySha256, 'hex') });
   tx.send(INSERT, [
     tx.tenantId,
     path,

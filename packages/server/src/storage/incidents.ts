@@ -11,7 +11,8 @@ export interface NewIncident {
   openedAt: string;
 }
 
-// Incidents and evaluations get their numbers from one sequence. So evaluations with a higher number were recorded after the incident.
+// The default of the column `seq` is the next number of the sequence that also numbers evaluations. So evaluations with a higher number
+// were recorded after the incident.
 const INSERT = sql(
   'insert_incident',
   `INSERT INTO countersign.incidents (tenant_id, id, agent_id, severity, description, opened_by, opened_at)

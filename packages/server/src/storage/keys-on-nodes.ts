@@ -39,9 +39,9 @@ type NodesOfShards = ReadonlyMap<string, string>;
  * a node (docs/decisions/0059).
  *
  * During a lookup on a node, the server also asks the coordinator which node has the shards. All events of keys are written through the
- * coordinator, and are acknowledged when their node shows them. So if the coordinator still names this node after the lookup began, the
- * node shows every event that was acknowledged before the lookup. If the coordinator names another node, or this node fails or does not
- * have a key, the key is looked up through the coordinator.
+ * coordinator, and are acknowledged when their node has applied them. So if the coordinator still names this node after the lookup began,
+ * the node had applied every event that was acknowledged before the lookup. If the coordinator names another node, or this node fails or
+ * does not have a key, the key is looked up through the coordinator.
  */
 export class KeysOnNodes {
   readonly #pool: Pool;

@@ -6,7 +6,7 @@ import { expiryClock } from './expiry-clock.ts';
 import { lockTraces } from './traces.ts';
 
 /** A log record of a span, or a finding in an event of a span, ready to be stored. */
-export interface KeptLogRecord {
+export interface LogRecordRow {
   traceId: string;
   spanId: string;
   /** The digest of its kind, time and document, hex. A repeated record has the same digest. */
@@ -60,7 +60,7 @@ const INSERT = sql(
 );
 
 /** Stores log records. A record is joined if its trace is stored; otherwise it waits for the trace. A repeated record is ignored. */
-export function insertLogRecords(tx: Transaction, records: readonly KeptLogRecord[]): void {
+export function insertLogRecords(tx: Transaction, records: readonly LogRecordRow[]): void {
   if (records.length === 0) return;
   tx.send(INSERT, [
     tx.tenantId,

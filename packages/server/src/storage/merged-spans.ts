@@ -53,7 +53,7 @@ const INITIALIZE_SUMS = sql(
 );
 
 /**
- * Stores the spans of these traces as rows, and the sums over them, unless that was done before. A trace needs both from its second
+ * Stores the spans of these traces as rows, and the sums over them, unless both are stored already. A trace needs both from its second
  * submission on. Call it before the next submission is inserted.
  */
 export function initializeMergedSpans(tx: Transaction, traces: readonly string[]): void {
@@ -140,7 +140,7 @@ const CLEAR_BELOW = sql(
 /**
  * Merges the spans of stored submissions into their traces, and returns the new sums of each trace. First the sums are changed by the
  * difference between the new spans and the spans that they replace. A model call below another one is not counted (docs/decisions/0061).
- * The caller has locked the traces, and initialized them.
+ * The caller has locked the traces, and has called `initializeMergedSpans` for them.
  */
 export function mergeSpans(tx: Transaction, submissions: readonly MergedSubmission[]): Promise<SpanSums[]> {
   const values = [

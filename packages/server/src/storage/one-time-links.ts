@@ -25,8 +25,7 @@ export interface NewLinkRow extends LinkGrant {
   tokenSha256: Buffer;
   /** Who made the link: `operator`, or `user:<ID of a person>`. */
   madeBy: string;
-  /** Lifetime in seconds. */
-  seconds: number;
+  lifetimeSeconds: number;
 }
 
 /** The sealed columns of a link: all of them. */
@@ -67,9 +66,9 @@ const INSERT = sql(
 );
 
 /** Stores a new link. Returns the time when it expires. */
-export async function insertLink(tx: Statements, { seconds, ...link }: NewLinkRow): Promise<string> {
+export async function insertLink(tx: Statements, { lifetimeSeconds, ...link }: NewLinkRow): Promise<string> {
   const now = tx.clock.now();
-  const [createdAt, expiresAt] = [sealedInstant(now), sealedInstant(new Date(now.getTime() + seconds * 1000))];
+  const [createdAt, expiresAt] = [sealedInstant(now), sealedInstant(new Date(now.getTime() + lifetimeSeconds * 1000))];
   const { tokenSha256, id, purpose, workspaceId, personId, email, role, madeBy } = link;
   const seal = tx.seals.ofRow(ONE_TIME_LINKS, '', { ...link, createdAt, expiresAt });
   await tx.run(INSERT, [tokenSha256, id, purpose, workspaceId, personId, email, role, madeBy, createdAt, expiresAt, seal]);

@@ -46,9 +46,8 @@ export interface StoredPeriod extends RetentionPeriod {
 }
 
 /**
- * The retention periods of the workspace, oldest first. The newest change is looked up in columns of the audit ledger, which are not
- * sealed. Before records are dropped, `verifyPeriods` (ledger/verify-periods.ts) must compare the periods with the documents of the
- * ledger.
+ * The retention periods of the workspace, oldest first. The newest change is looked up in unsealed columns of the audit ledger. Before
+ * records are dropped, `verifyPeriods` (ledger/verify-periods.ts) must compare the periods with the documents of the ledger.
  * @throws BrokenSealError if a row was changed, added or removed outside the server. In that case nothing may be dropped.
  */
 export async function readRetentionPeriods(tx: Transaction): Promise<StoredPeriod[]> {

@@ -70,7 +70,7 @@ const LOCK_INDEX = sql('lock_run_id_segments', `SELECT pg_advisory_xact_lock(has
 
 /**
  * Locks the segments of the tenant against replacement by other transactions until this one ends. New runs can still be added. Without this
- * lock, a statement that waits for a deleted segment would not see the segment that replaces it, and so would miss its runs.
+ * lock, a statement that waits for a deleted segment would not see the segment that replaces it, and so would miss runs.
  */
 const lockIndex = (tx: Transaction): void => tx.send(LOCK_INDEX, [tx.tenantId]);
 
@@ -152,7 +152,7 @@ export async function blankRunIds(
   const ordinalsOf = new Map(requests.map(({ id, ordinals }) => [id, new Set(ordinals)]));
   lockIndex(tx);
   for (const segment of await tx.run(TAKE, [tx.tenantId, 'telemetry', ...rangeOf([...ordinalsOf.keys()])])) {
-    const blanked = (run: string, text: string) =>
+    const blankLines = (run: string, text: string) =>
       text
         .split(EVENT_END)
         .map((line, ordinal) => (ordinalsOf.get(run)?.has(ordinal) === true ? '' : line))
@@ -160,7 +160,7 @@ export async function blankRunIds(
     storeRuns(
       tx,
       'telemetry',
-      runsIn(segment).map(({ run, text }) => ({ run, text: blanked(run, text) })),
+      runsIn(segment).map(({ run, text }) => ({ run, text: blankLines(run, text) })),
     );
   }
 }
@@ -168,7 +168,7 @@ export async function blankRunIds(
 /** The runs of a segment with their texts. */
 function runsIn({ runs, traceIds }: Pick<SegmentColumns, 'runs' | 'traceIds'>): { run: string; text: string }[] {
   const texts = traceIds.split(RUN_END);
-  return runs.map((run, place) => ({ run, text: texts[place] ?? '' }));
+  return runs.map((run, index) => ({ run, text: texts[index] ?? '' }));
 }
 
 function storeRuns(tx: Transaction, source: RunSource, runs: readonly { run: string; text: string }[]): void {

@@ -117,8 +117,7 @@ export interface NewSessionRow {
   id: string;
   tokenSha256: Buffer;
   personId: string;
-  /** Lifetime in seconds. */
-  seconds: number;
+  lifetimeSeconds: number;
   userAgent: string | null;
 }
 
@@ -138,16 +137,16 @@ export async function insertSession(tx: Statements, session: NewSessionRow): Pro
 /** The row of a session with its times, and the values of its columns. */
 function sealedSession(
   { seals, clock }: { seals: Seals; clock: Clock },
-  { tokenSha256, id, personId, seconds, userAgent }: NewSessionRow,
+  { tokenSha256, id, personId, lifetimeSeconds, userAgent }: NewSessionRow,
 ): { sealed: SealedSession; values: readonly unknown[] } {
   const now = clock.now();
-  const [createdAt, expiresAt] = [sealedInstant(now), sealedInstant(new Date(now.getTime() + seconds * 1000))];
+  const [createdAt, expiresAt] = [sealedInstant(now), sealedInstant(new Date(now.getTime() + lifetimeSeconds * 1000))];
   const sealed = { tokenSha256, id, personId, createdAt, expiresAt };
   return { sealed, values: [tokenSha256, id, personId, createdAt, expiresAt, userAgent, seals.ofRow(SESSIONS, '', sealed)] };
 }
 
 /**
- * Creates a session after a sign-in with the password that was set at `passwordChangedAt`; false if the password was changed since then.
+ * Creates a session after a sign-in with the password that was set at `passwordChangedAt`; false if the password has been changed since.
  * The row of the person is share-locked, so a change of the password either waits and then ends this session too, or is detected here.
  */
 export async function insertSessionByPassword(

@@ -32,8 +32,8 @@ export function authenticSigningKeys<K extends ChainedKey>(instance: Instance, k
 }
 
 /**
- * The ID of the first key in the chain of a key's predecessors that is not one of `keys`; undefined if the chain is complete. A key from a
- * reset follows the lost key.
+ * The ID of the first key in the chain of a key's predecessors that is not one of `keys`; undefined if the chain is complete. From a key of
+ * a reset, the chain continues with the lost key.
  */
 export function missingPredecessor(keys: readonly ChainedKey[], kid: string): string | undefined {
   const links = new Map(keys.map((key) => [key.kid, key.predecessor ?? key.resetFrom]));

@@ -84,7 +84,7 @@ const FACTS = `unnest($2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::text[]
   total_tokens, cost_usd, span_count, outcome_rank, agent_rank, provisional_agent_name, is_partial)`;
 
 /** The values of the parameters $1 to $24. */
-const factColumns = (tenantId: string, traces: readonly TraceFacts[]): unknown[] => [
+const factValues = (tenantId: string, traces: readonly TraceFacts[]): unknown[] => [
   tenantId,
   uuidArray(traces.map(({ id }) => id)),
   textArray(traces.map(({ traceId }) => traceId)),
@@ -127,7 +127,7 @@ const INSERT = sql(
 
 /** Inserts new traces. It fails with a unique violation if another batch stored one of them first; the retry merges into that trace. */
 export function insertTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): void {
-  if (traces.length > 0) tx.send(INSERT, [...factColumns(tx.tenantId, traces), receivedAt]);
+  if (traces.length > 0) tx.send(INSERT, [...factValues(tx.tenantId, traces), receivedAt]);
 }
 
 const UPDATE = sql(
@@ -157,7 +157,7 @@ const UPDATE = sql(
  * `supplied`, `totals` and `spanCount`.
  */
 export function updateTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): void {
-  if (traces.length > 0) tx.send(UPDATE, [...factColumns(tx.tenantId, traces), receivedAt]);
+  if (traces.length > 0) tx.send(UPDATE, [...factValues(tx.tenantId, traces), receivedAt]);
 }
 
 /** A submission of a trace, ready to be stored. */

@@ -41,11 +41,11 @@ interface HashesRow {
   hashes: Buffer | null;
 }
 
-const NONE = Buffer.alloc(0);
+const NO_BYTES = Buffer.alloc(0);
 
 /** The concatenated hashes of the stored nodes of one level, from the index `first` (included) to `end` (excluded), in order. */
 export async function readTreeNodes(tx: Transaction, log: LogName, level: number, first: number, end: number): Promise<Buffer> {
-  return (await tx.run(READ_NODES, [tx.tenantId, log, level, first, end]))[0]?.hashes ?? NONE;
+  return (await tx.run(READ_NODES, [tx.tenantId, log, level, first, end]))[0]?.hashes ?? NO_BYTES;
 }
 
 const readLeavesOf = (log: LogName, column: string, table: string) =>
@@ -65,7 +65,7 @@ const READ_LEAVES = {
 
 /** The concatenated leaf data of a log from the leaf `first` (included, from 0) to `end` (excluded), in order: 32 bytes for each leaf. */
 export async function readLeafData(tx: Transaction, log: LogName, first: number, end: number): Promise<Buffer> {
-  return (await tx.run(READ_LEAVES[log], [tx.tenantId, first, end]))[0]?.hashes ?? NONE;
+  return (await tx.run(READ_LEAVES[log], [tx.tenantId, first, end]))[0]?.hashes ?? NO_BYTES;
 }
 
 /** A stored checkpoint. */

@@ -9,7 +9,7 @@ function poolOf(...sizes: number[]): Pool {
   return { query } as unknown as Pool;
 }
 
-const waitTimes = { waitMs: 200, everyMs: 1 };
+const waitTimes = { waitMs: 200, intervalMs: 1 };
 
 test('awaitKeyEvent resolves when the key audit trail shows the event', async () => {
   await expect(awaitKeyEvent(poolOf(4, 4, 5), 't', 5, waitTimes)).resolves.toBeUndefined();

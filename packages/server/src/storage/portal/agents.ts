@@ -120,5 +120,5 @@ const FIRST_IDS = sql<{ id: string; name: string }>(
 );
 
 /** The IDs and names of agents, sorted by name, at most `limit`. Archived agents are omitted. */
-export const listAgentIds = (tx: Transaction, limit: number): Promise<{ id: string; name: string }[]> =>
+export const listAgentNames = (tx: Transaction, limit: number): Promise<{ id: string; name: string }[]> =>
   tx.run(FIRST_IDS, [tx.tenantId, limit]);

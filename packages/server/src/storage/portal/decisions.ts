@@ -61,7 +61,7 @@ const LIST_BY_REASON = sql<DecisionRow>(
       ORDER BY d.seq DESC LIMIT $5) AS d ${AGENT} ORDER BY d.seq DESC`,
 );
 
-/** The latest decisions in a range of numbers that match a filter, latest first, at most `limit`. */
+/** The decisions that match a filter, latest first, at most `limit`. */
 export async function listDecisions(tx: Transaction, filter: DecisionFilter, limit: number): Promise<ListedDecision[]> {
   const { agentId, evaluationId, reasons, first, end } = filter;
   const isAnyReason = reasons.length === REASONS.length;

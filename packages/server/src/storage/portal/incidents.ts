@@ -13,10 +13,10 @@ export interface IncidentPlace {
 export type IncidentListRow = Incident & { place_seq: number };
 
 const columns = (
-  shown: (column: string) => string,
-) => `i.id, ${agentJson('a')} AS agent, i.severity, ${shown('i.description')} AS description, ${instantText('i.opened_at')} AS opened_at, i.opened_by,
+  textOf: (column: string) => string,
+) => `i.id, ${agentJson('a')} AS agent, i.severity, ${textOf('i.description')} AS description, ${instantText('i.opened_at')} AS opened_at, i.opened_by,
   CASE WHEN r.incident_id IS NULL THEN 'none' WHEN r.closed_at IS NULL THEN 'open' ELSE 'closed' END AS recertification,
-  ${instantText('r.closed_at')} AS closed_at, r.closed_by, ${shown('r.rationale')} AS closing_rationale, r.evaluation_id AS closing_evaluation_id,
+  ${instantText('r.closed_at')} AS closed_at, r.closed_by, ${textOf('r.rationale')} AS closing_rationale, r.evaluation_id AS closing_evaluation_id,
   i.seq AS place_seq`;
 const asStored = (column: string): string => column;
 const LISTED_COLUMNS = columns(beginningOf);
@@ -24,10 +24,10 @@ const JOINS = `${lookUp('agents', 'a', 'id', 'i.agent_id')} ${lookUp('recertific
 const LOWEST = `'00000000-0000-0000-0000-000000000000'`;
 const HIGHEST = `'9223372036854775807'`;
 
-const listAll = (name: string, shown: string) =>
+const listAll = (name: string, listedColumns: string) =>
   sql<IncidentListRow>(
     name,
-    `SELECT ${shown} FROM (
+    `SELECT ${listedColumns} FROM (
        SELECT * FROM countersign.incidents AS i
         WHERE i.tenant_id = $1 AND (i.seq, i.id) < (coalesce($2::bigint, ${HIGHEST}), coalesce($3::uuid, ${LOWEST}))
           AND ($4::uuid IS NULL OR i.agent_id = $4) AND ($5::text IS NULL OR i.severity = $5)

@@ -52,8 +52,8 @@ const LIST = sql<PortalEntry>(
 );
 
 /**
- * The latest entries in a range of numbers that match a filter, latest first, at most `limit`. When the documents reach PAGE_BYTES, all
- * further entries have an empty document, and the caller ends the page before them (`isLeftOut`).
+ * The entries that match a filter, latest first, at most `limit`. When the documents reach PAGE_BYTES, all further entries have an empty
+ * document, and the caller ends the page before them (`isLeftOut`).
  */
 export const listEntries = (tx: Transaction, filter: EntryFilter, limit: number): Promise<PortalEntry[]> =>
   tx.run(LIST, [tx.tenantId, filter.end, filter.first, filter.actor, filter.action, filter.agentId, filter.traceId, limit]);

@@ -12,7 +12,9 @@ export interface FoundRuns {
   newest: string;
 }
 
-/** The maximum number of found runs. If more runs contain a text, it is so common that the caller can look for it in the list of runs. */
+/**
+ * The maximum number of found runs. A text in the trace_ids of more runs is so common that the caller can search the list of runs instead.
+ */
 const FOUND_MAX = 2000;
 
 /**
@@ -50,8 +52,8 @@ export async function findRunsByTraceId(
   if (rows.length <= FOUND_MAX) rows = await find(null);
   const isComplete = rows.length <= FOUND_MAX;
   // Segments may overlap. The rows are certainly complete only for runs newer than the newest run of the last segment that was read.
-  const read = isComplete ? rows : rows.filter(({ run }) => run > rows.at(-1)!.segment);
-  const places = read.map(({ run, ordinal }) => ({ id: run, ordinal })).sort(newestFirst);
+  const completeRows = isComplete ? rows : rows.filter(({ run }) => run > rows.at(-1)!.segment);
+  const places = completeRows.map(({ run, ordinal }) => ({ id: run, ordinal })).sort(newestFirst);
   return { places, isComplete, newest: rows[0]?.segment ?? range[0] };
 }
 

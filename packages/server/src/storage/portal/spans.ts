@@ -53,7 +53,7 @@ export const isCurrentSpan = (trace: string, spanId: string, submission: string)
 
 /**
  * SQL for the index of a step in the document of its submission.
- * @param fields SQL for the facts of the step. Item 13 (from 0), if present, is the index. Otherwise the index is `place` minus 1.
+ * @param fields SQL for the facts of the step. Item 13 (from 0) is the index. If it is null or missing, the index is `place` minus 1.
  * @param place SQL for the position of the step's facts among all facts of the submission, from 1.
  */
 const ordinalOf = (fields: string, place: string): string => `coalesce((${fields} ->> 13)::integer, ${place}::integer - 1)`;
