@@ -30,9 +30,9 @@ export const notEstimated = (condition: string): string => `coalesce(${condition
 /** Makes a connection plan its statements again. */
 export const DISCARD_PLANS = 'DISCARD PLANS';
 
-/** The limits of the age at which plans are discarded. */
-const AGE_MAX_MS = 2_000;
-const AGE_MAX_AT_FIRST_MS = 50;
+/** The largest and the smallest age at which plans are discarded. */
+const DISCARD_AGE_MAX_MS = 2_000;
+const DISCARD_AGE_MIN_MS = 50;
 
 /** The start of a connection's first transaction, and of the transaction that last discarded its plans, by `performance.now()`. */
 interface PlanState {
@@ -54,7 +54,7 @@ const planStates = new WeakMap<PoolClient, PlanState>();
 export function mustPlanAgain(client: PoolClient): boolean {
   const now = performance.now();
   const { firstAt, lastAt } = planStates.get(client) ?? { firstAt: now, lastAt: now };
-  const isOld = now - lastAt >= Math.min(AGE_MAX_MS, Math.max(AGE_MAX_AT_FIRST_MS, (lastAt - firstAt) / 2));
+  const isOld = now - lastAt >= Math.min(DISCARD_AGE_MAX_MS, Math.max(DISCARD_AGE_MIN_MS, (lastAt - firstAt) / 2));
   if (isOld || firstAt === now) planStates.set(client, { firstAt, lastAt: isOld ? now : lastAt });
   return isOld;
 }

@@ -67,7 +67,7 @@ export function isPartOfSchema(kind: 'table' | 'column' | 'sequence', name: stri
   return expectedObjects.has(objectOf({ kind, name }));
 }
 
-/** The tables, columns and sequences that no migration created, each with its kind. The columns of such a table are not listed. */
+/** The tables, columns and sequences that no migration created, each with its kind. The columns of an added table are not listed. */
 export const addedObjects = (found: readonly Fact[]): string[] =>
   found
     .filter(({ kind, name }) => {
@@ -76,7 +76,9 @@ export const addedObjects = (found: readonly Fact[]): string[] =>
     })
     .map(objectOf);
 
-/** Kinds of objects whose change can hide rows from a backup, change them, or allow rows that a restore does not accept. */
+/**
+ * Kinds of objects. If such an object was changed, a backup can miss rows, contain changed ones, or contain rows that a restore rejects.
+ */
 const KINDS_THAT_AFFECT_ROWS = new Set(['table', 'column', 'constraint', 'policy']);
 
 /**

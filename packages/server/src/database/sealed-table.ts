@@ -15,7 +15,10 @@ export interface SealedTable<R> {
   readonly name: string;
   /** The version of the list of columns. A changed list needs a new version. */
   readonly version: number;
-  /** The sealed columns, the primary key first. In tables of a tenant, its ID is left out, because the seal covers it separately. */
+  /**
+   * The sealed columns, the primary key first. In tables of tenants, the ID of the tenant is left out, because the seal covers this ID
+   * separately.
+   */
   readonly columns: readonly SealedColumn<R>[];
   /** The fields that identify a row in the log of the server. They must not include the hash of a token. */
   readonly identifyingFields: readonly (keyof R & string)[];

@@ -1,6 +1,9 @@
 import type pg from 'pg';
 
-/** Strings, quoted names, texts in dollar quotes and comments, in which a semicolon ends no statement; a semicolon; other text. */
+/**
+ * One token: a string, a quoted name, a text in dollar quotes, a comment, a semicolon, or other text. Only a semicolon token ends a
+ * statement.
+ */
 const TOKEN = /'(?:[^']|'')*'|"[^"]*"|(\$\w*\$)[\s\S]*?\1|--[^\n]*|\/\*[\s\S]*?\*\/|;|[^'"$\-/;]+|[\s\S]/g;
 
 /** Divides SQL into its statements. Comments remain. A part that contains only comments is left out. */

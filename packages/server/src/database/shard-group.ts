@@ -15,7 +15,7 @@ export class CoordinatorNeededError extends Error {
 /**
  * A statement that Citus plans. It changes no row, but takes a lock until the transaction ends. A move of the shard waits for this lock.
  */
-const HOLD: Statement<unknown> = {
+const LOCK_SHARDS: Statement<unknown> = {
   name: 'hold_shards',
   text: `UPDATE countersign.log_heads SET seq = seq WHERE tenant_id = $1 AND log = ''`,
 };
@@ -94,7 +94,7 @@ export class ShardGroup {
   };
 
   #rewrite(statement: Statement<unknown>): Statement<unknown> {
-    if (statement === HOLD || statement === REQUIRE_PLACEMENT) return statement;
+    if (statement === LOCK_SHARDS || statement === REQUIRE_PLACEMENT) return statement;
     const { name, text } = statement;
     if (text.includes(ORDER_SEQUENCE))
       throw new CoordinatorNeededError(`${name} takes numbers from a sequence of the coordinator`);
@@ -109,8 +109,8 @@ export class ShardGroup {
    * await it: its statements are sent before the others.
    * @returns a promise that rejects if the shards are not on this node, or if the lock was not granted in time.
    */
-  async hold(tx: Transaction): Promise<void> {
-    await Promise.all([tx.run(HOLD, [tx.tenantId]), tx.run(REQUIRE_PLACEMENT, [this.id])]);
+  async keepOnNode(tx: Transaction): Promise<void> {
+    await Promise.all([tx.run(LOCK_SHARDS, [tx.tenantId]), tx.run(REQUIRE_PLACEMENT, [this.id])]);
   }
 }
 
@@ -118,7 +118,7 @@ export class ShardGroup {
 const TIMEOUT_CODES = new Set(['55P03', '57014']);
 
 /**
- * Whether the coordinator must run the work after this error of `hold`: after every error of PostgreSQL except timeouts and shutdowns. The
+ * Whether the coordinator must run the work after this error of `keepOnNode`: after every error of PostgreSQL except timeouts and shutdowns. The
  * usual cause is that the shards are not on this node.
  */
 export function needsCoordinator(error: unknown): boolean {

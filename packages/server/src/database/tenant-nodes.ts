@@ -56,7 +56,7 @@ type PlaceRow = NodeAddress & ShardRow;
 
 const shardsOf = (rows: readonly ShardRow[]): Map<string, string> => new Map(rows.map(({ table, shard }) => [table, shard]));
 
-/** The age at which a place is read again. If it becomes wrong earlier, `ShardGroup.hold` detects it. */
+/** The age at which a place is read again. If it becomes wrong earlier, `ShardGroup.keepOnNode` detects it. */
 const PLACE_AGE_MAX_MS = 5 * 60_000;
 
 /** The wait before the next read of a place that was wrong or could not be read. */
@@ -105,12 +105,12 @@ export class TenantNodes {
 
   async #onNode<T>({ node, shards }: Place, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     let isConnected = false;
-    let holdError: unknown;
+    let keepError: unknown;
     try {
       return await inShardTransaction(node.pools.write, { tenantId, rewrite: shards.rewriteForShards }, (tx) => {
         isConnected = true;
-        shards.hold(tx).catch((error: unknown) => {
-          holdError = error;
+        shards.keepOnNode(tx).catch((error: unknown) => {
+          keepError = error;
         });
         return work(tx);
       });
@@ -119,7 +119,7 @@ export class TenantNodes {
         node.noteFailure(error);
         return inTenantTransaction(this.#options.pool, tenantId, work);
       }
-      const isMoved = holdError !== undefined && needsCoordinator(holdError);
+      const isMoved = keepError !== undefined && needsCoordinator(keepError);
       if (!isMoved && !(error instanceof CoordinatorNeededError)) throw error;
       this.forgetPlace(tenantId);
       throw isMoved

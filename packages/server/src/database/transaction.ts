@@ -37,7 +37,7 @@ export interface Statements {
   send(statement: Statement<unknown>, values: readonly unknown[]): void;
   /**
    * Sends COMMIT without waiting for the responses to earlier statements, and resolves when it has succeeded. Rejects with the error of the
-   * first failed statement, or with NotCommittedError. It is called after `work`, unless `work` itself has called it.
+   * first failed statement, or with NotCommittedError. Called after `work`, unless `work` has called it.
    */
   commit(): Promise<void>;
   /** Runs `work` after a successful COMMIT, and not if COMMIT fails or its outcome is unknown. `work` must not throw. */
@@ -131,7 +131,7 @@ export const inPersonTransaction = <T>(pool: Pool, personId: string, work: (tx: 
 interface Scope {
   tenantId: string;
   personId: string;
-  /** The person for whose turn the transaction waits. If undefined, it is the turn of the owner. */
+  /** The person for whose turn the transaction waits. If undefined, the transaction waits for a turn of its owner. */
   turnOf?: string;
   /** The statement that begins a read-only transaction. If undefined, the transaction can write. */
   readOnlyBegin?: Statement<unknown>;

@@ -9,9 +9,10 @@ import { reportRowAfterHead } from './row-after-head.ts';
 import { lockAndReadSealedHeads, lockSealedHeads, moveSealedHead } from './sealed-heads.ts';
 
 /**
- * Locks the heads of a tenant's logs, always in the same order. Every append calls this function or `lockLogsAndRead` before it numbers its
- * rows, except appends that guess the head (remembered-heads.ts), and the correction of a clock (workspace/correct-clock.ts). Throws
- * LogRewrittenError if a head was changed outside the server, and ClockUnsafeError if the clocks cannot be used (docs/reliability.md).
+ * Locks the heads of a tenant's logs, always in the same order. Except for appends that guess the head (remembered-heads.ts), and for the
+ * correction of a clock (workspace/correct-clock.ts), every append calls this function or `lockLogsAndRead` before it numbers its rows.
+ * Throws LogRewrittenError if a head was changed outside the server, and ClockUnsafeError if the clocks cannot be used
+ * (docs/reliability.md).
  * @param sendAfterLocks sends a statement that runs after the locks, in the same round trip.
  */
 export async function lockLogs<L extends LogName>(

@@ -27,8 +27,8 @@ export class DropRecords {
   }
 
   /**
-   * Returns the given submissions that were dropped. The table of dropped traces only names an event; the event is the proof. If the table
-   * does not name it, because its rows were changed, the events are searched.
+   * Returns the given submissions that were dropped. The table of dropped traces only names an event; the event is the proof. If rows of
+   * the table were changed, so that the table does not name the event, the events are searched.
    * @param recordedIn the number of the event that recorded the submissions. They were dropped later.
    */
   async find(submissions: readonly TraceSubmission[], recordedIn: number): Promise<Set<TraceSubmission>> {

@@ -27,8 +27,8 @@ export interface TableFinding {
 const AGENTS_PER_PAGE = 250;
 
 /**
- * Compares the tables of a workspace with its evidence log: all agents, the evaluations that promotion checks can use, their approvals,
- * and the open re-certifications. Each page locks the head of the log, so that nothing changes meanwhile and no finding is false.
+ * Compares the tables of a workspace with its evidence log: all agents, the evaluations that promotion checks can use, their approvals, and
+ * the open re-certifications. Each transaction locks the head of the log, so that nothing changes meanwhile and no finding is false.
  */
 export async function* compareTables(pool: Pool, tenantId: string): AsyncGenerator<TableFinding> {
   const runOnState = <T>(compare: (tx: Transaction, state: EvidenceState) => Promise<T>): Promise<T> =>

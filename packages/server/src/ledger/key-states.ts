@@ -27,7 +27,7 @@ export const keyStates = new LogFold<KeyEvent, KeyState>({
 /** The hash of a key's secret in events: the SHA-256 of the stored hash. */
 export const credentialOf = (secretSha256: Uint8Array): string => hash('sha256', secretSha256, 'hex');
 
-/** The keys of rows that were verified. Requests of one tick with the same key share its row, so it is verified once. */
+/** The keys of rows that were verified. Requests of one tick with the same key share its row, so the row is verified once. */
 const verifiedRows = new WeakMap<KeyRecord, KnownKey>();
 
 /**

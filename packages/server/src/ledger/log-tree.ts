@@ -75,7 +75,9 @@ export async function isIncluded(
   return root !== undefined && sameBytes(root, openFrontier(head.tree).root());
 }
 
-/** The consistency proof between the trees of the first `first` and of the first `second` rows. Throws like `readStoredRoot`. */
+/**
+ * The consistency proof between the tree of the first `first` rows and the tree of the first `second` rows. Throws like `readStoredRoot`.
+ */
 export const proveConsistency = (tx: Transaction, log: LogName, first: number, second: number): Promise<Uint8Array[]> =>
   hashesOf(tx, log, consistencyRanges(first, second));
 

@@ -7,7 +7,8 @@ export type SeenFacts = Pick<KnownEvaluation, 'id' | (typeof EVALUATION_FACTS)[n
 
 /**
  * SHA-256, hex, of what a person sees about an evaluation and its agent. The response for the page has the digest of the rows that it
- * shows. The decision computes the digest again, from the evidence log. If the digests differ, the person has seen changed rows.
+ * shows. When the person decides, the digest is computed again, from the evidence log. If the digests differ, the person has seen changed
+ * rows.
  */
 export const digestOfSeenFacts = (agentName: string, facts: SeenFacts): string =>
   digests.sha256Hex(JSON.stringify([agentName, facts.id, ...EVALUATION_FACTS.map((fact) => facts[fact])]));

@@ -9,7 +9,7 @@ import type { Transaction } from '../database/transaction.ts';
 import { readClock } from '../storage/clock.ts';
 import type { HeadToMove } from '../storage/log-heads.ts';
 import { insertTraceEvent } from '../storage/trace-events.ts';
-import { awaitTurn, holdTurn } from '../storage/turns.ts';
+import { awaitTurn, takeTurn } from '../storage/turns.ts';
 import { lockLogs, moveLog, type NextHead, nextHead } from './advance.ts';
 import { guessHead, type RememberedHeads } from './remembered-heads.ts';
 import { requireValidEvent } from './valid-event.ts';
@@ -52,7 +52,7 @@ export async function reserveTraceEvent(
   }
   const event = nextEvent(tx, guessed, guessed.now, submissions);
   heads.remember(tx.tenantId, event.next.moved);
-  holdTurn(tx, event.next.moved.seq);
+  takeTurn(tx, event.next.moved.seq);
   return {
     receivedAt: guessed.now,
     append: async () => {

@@ -70,10 +70,10 @@ export async function decideApproval(tx: Transaction, decision: ApprovalDecision
 }
 
 /**
- * SQL for the ID of the first decision that used an approval of an evaluation, or NULL. An allowed decision used an approval if its evidence
- * has an approval of a high-risk agent. The evidence is searched as text, because PostgreSQL cannot decode an escaped U+0000. No string in
- * canonical JSON contains an unescaped quotation mark, and only an approval has the status "approved". The verification of the decision log
- * compares all these columns with the signed document.
+ * SQL for the ID of the first decision that used an approval of an evaluation, or NULL. An allowed decision used an approval if its
+ * evidence has an approval of a high-risk agent. The evidence is searched as text, because PostgreSQL cannot decode an escaped U+0000. No
+ * string in canonical JSON contains an unescaped quotation mark, and only an approval has the status "approved". The verification of the
+ * decision log compares the columns that this SQL reads with the signed document.
  */
 const firstUse = (evaluationId: string): string =>
   `(SELECT d.id FROM countersign.decisions AS d WHERE d.tenant_id = $1 AND d.evaluation_id = ${evaluationId} AND d.allowed
@@ -84,7 +84,9 @@ export const USED_BY = `CASE WHEN p.status = 'approved' THEN ${firstUse('p.evalu
 
 const FIND_USE = sql<{ id: string | null }>('find_use_of_approval', `SELECT ${firstUse('$2')} AS id`);
 
-/** The ID of the first decision that used an approval of an evaluation; undefined if there is none. Reads no row of the approval. */
+/**
+ * The ID of the first decision that used an approval of an evaluation; undefined if there is none. Does not read the row of the approval.
+ */
 export const findUseOfApproval = async (tx: Transaction, evaluationId: string): Promise<string | undefined> =>
   (await tx.run(FIND_USE, [tx.tenantId, evaluationId]))[0]?.id ?? undefined;
 

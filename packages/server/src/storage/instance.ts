@@ -28,8 +28,8 @@ export interface StoredInstance extends Instance {
 }
 
 /**
- * Stores a new instance, or returns the stored one: the server that starts first determines it. Returns undefined if the row is missing
- * from a database that is not new, because it has signing keys or workspaces.
+ * Returns the stored instance. If none is stored, first stores `instance`, so the server that starts first determines it. Returns undefined
+ * if the row is missing from a database that is not new, because it has signing keys or workspaces.
  */
 export async function ensureInstance(pool: Pool, instance: Instance): Promise<StoredInstance | undefined> {
   const seals = requireSeals(pool);

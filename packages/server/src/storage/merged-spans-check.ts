@@ -5,7 +5,7 @@ import { USAGE } from './merged-spans.ts';
 
 /**
  * SQL for the SHA-256, in hex, over the stored spans of a trace in the order of their IDs; null if there are none. `digestOfSpans` computes
- * the same, so that the stored spans can be compared without reading them.
+ * the same digest, so that the stored spans can be compared without reading them.
  * @param trace SQL for `traces.id`.
  */
 export const digestOfStoredSpans = (trace: string): string =>

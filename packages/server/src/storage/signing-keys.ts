@@ -76,7 +76,7 @@ async function readSealedKeys(pool: Pool): Promise<{ instance: Instance | undefi
 export const predecessorFault = (predecessor: string): string =>
   `the row of its predecessor ${predecessor} is missing or not valid`;
 
-/** The ID of the first predecessor in a key's chain whose own row is missing or has an invalid seal; undefined if there is none. */
+/** The ID of the first predecessor, in the chain of a key, whose row is missing or has an invalid seal; undefined if there is none. */
 export const findMissingPredecessor = async (pool: Pool, kid: string): Promise<string | undefined> =>
   missingPredecessor((await readSealedKeys(pool)).sealed, kid);
 
@@ -120,8 +120,8 @@ const UPDATE = `UPDATE countersign.signing_keys SET retired_at = $2, signs_since
 const TRIES_MAX = 10;
 
 /**
- * Changes a key. If another server has changed it since it was read, reads it again; throws after TRIES_MAX attempts. Returns false if
- * there is no such key or `change` returns undefined.
+ * Changes a key. If another server has changed it since it was read, reads it again; throws after TRIES_MAX attempts. Returns false if no
+ * authentic key has this ID, or if `change` returns undefined.
  */
 async function changeSigningKey(
   pool: Pool,

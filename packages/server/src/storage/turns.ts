@@ -1,6 +1,6 @@
 import { sql, type Transaction } from '../database/transaction.ts';
 
-const HOLD = sql('hold_turn', 'SELECT pg_advisory_xact_lock($1::integer, $2::integer)');
+const TAKE = sql('hold_turn', 'SELECT pg_advisory_xact_lock($1::integer, $2::integer)');
 const AWAIT = sql('await_turn', 'SELECT pg_advisory_xact_lock_shared($1::integer, $2::integer)');
 
 /**
@@ -8,7 +8,7 @@ const AWAIT = sql('await_turn', 'SELECT pg_advisory_xact_lock_shared($1::integer
  * head (ledger/trace-log.ts), but do not guarantee an order: two tenants may share a lock, and `awaitTurn` does not wait for a turn that no
  * transaction has taken yet.
  */
-export const holdTurn = (tx: Transaction, turn: number): void => tx.send(HOLD, [groupOf(tx), turn | 0]);
+export const takeTurn = (tx: Transaction, turn: number): void => tx.send(TAKE, [groupOf(tx), turn | 0]);
 
 /** Makes the statements after this one wait for the end of the transaction that has taken this turn, if there is one. */
 export const awaitTurn = (tx: Transaction, turn: number): void => tx.send(AWAIT, [groupOf(tx), turn | 0]);

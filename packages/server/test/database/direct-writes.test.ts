@@ -76,7 +76,7 @@ test.each([
   ['57P01', false, 'the node shuts down'],
   ['ECONNRESET', false, 'the connection is lost'],
   ['EPIPE', false, 'the connection is lost, with a code of five letters'],
-])('if `ShardGroup.hold` fails with %s, `needsCoordinator` is %s (%s)', (code, expected) => {
+])('if `ShardGroup.keepOnNode` fails with %s, `needsCoordinator` is %s (%s)', (code, expected) => {
   expect(needsCoordinator(Object.assign(new Error('failed'), { code }))).toBe(expected);
 });
 

@@ -4,7 +4,7 @@ import type { RunPlace } from './runs.ts';
 
 /** The newest runs whose trace_id contains a text. */
 export interface FoundRuns {
-  /** Newest first. If a run with the text is missing, it is older than all of these. */
+  /** Newest first. If the list lacks a run with the text, that run is older than all runs of the list. */
   places: RunPlace[];
   /** Whether the list is complete. */
   isComplete: boolean;

@@ -15,7 +15,9 @@ export interface RunFilter extends TimeRange {
   sessionId: string | null;
 }
 
-/** The place of a run in the list. For a trace: its ID and 0. For a telemetry event: the ID of its request, and its position there. */
+/**
+ * The place of a run in the list. For a trace: its ID and 0. For a telemetry event: the ID of its request, and its position in the request.
+ */
 export interface RunPlace {
   id: string;
   ordinal: number;
