@@ -16,7 +16,7 @@ export interface MetricsListener {
 /** The address of a separate port for /metrics. It is on loopback, because it has no TLS. */
 export const metricsAddress = (port: number) => ({ host: '127.0.0.1', port, variable: 'COUNTERSIGN_METRICS_PORT' });
 
-/** Serves /metrics on its own port; undefined if no such port is configured. @throws ExitError if the port cannot be used. */
+/** Serves /metrics on a separate port. Returns undefined if no such port is configured. @throws ExitError if the port cannot be used. */
 export async function openMetricsListener(
   { metricsPort, metricsToken, ...names }: Pick<Config, 'metricsPort' | 'metricsToken' | 'publicUrl' | 'allowedHosts'>,
   metrics: Metrics,

@@ -10,12 +10,12 @@ const WAIT_MS_MAX = 1_000;
 export class Readiness {
   readonly #check: () => Promise<string | undefined>;
 
-  /** @param check resolves with the reason why the server is not ready, or undefined. */
+  /** @param check resolves with the reason why the server is not ready, or with undefined if it is ready. */
   constructor(check: () => Promise<string | undefined>) {
     this.#check = sharedResult(0, check);
   }
 
-  /** The reason why the server is not ready, or undefined. Resolves after WAIT_MS_MAX at the latest, even if the database hangs. */
+  /** Why the server is not ready; undefined if it is ready. Resolves after WAIT_MS_MAX at the latest, even if the database hangs. */
   async reason(): Promise<string | undefined> {
     const timeoutAbort = new AbortController();
     const timeout = sleep(WAIT_MS_MAX, `the database has not responded within ${WAIT_MS_MAX} ms`, {

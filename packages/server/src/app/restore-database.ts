@@ -58,19 +58,20 @@ export async function restoreDatabase(
 const ON_CITUS =
   'the tables are distributed already; restore into a database without tables, and then run `countersign-server migrate --citus`';
 
-/** Compares the configured secrets with those of the backup, before anything is written. */
+/** Compares the configured secrets with the fingerprint and the key IDs in the manifest, before anything is written. */
 function requireSecretsOf({ manifest: { instance } }: BackupReader, secrets: Secrets): void {
   if (fingerprints(secrets).master !== instance.masterFingerprint)
     throw new ExitError(
       'wrong_secret',
-      'COUNTERSIGN_MASTER_SECRET (or the file master-secret) does not match the backup; nothing was changed',
+      'COUNTERSIGN_MASTER_SECRET (or the file master-secret) does not match the backup; set the secret of the backed-up instance ' +
+        '(nothing was changed)',
     );
   const { signingKey: current, previousSigningKey: previous } = secrets;
-  const givenKeyIds = [current, ...(previous === undefined ? [] : [previous])].map((key) => signingKey('', key).keyid);
-  if (!givenKeyIds.some((keyid) => instance.liveSigningKeys.includes(keyid)))
+  const configuredKeyIds = [current, ...(previous === undefined ? [] : [previous])].map((key) => signingKey('', key).keyid);
+  if (!configuredKeyIds.some((keyid) => instance.liveSigningKeys.includes(keyid)))
     throw new ExitError(
       'wrong_secret',
-      'COUNTERSIGN_SIGNING_KEY (or signing-key.pem) does not match the backup; nothing was changed',
+      'COUNTERSIGN_SIGNING_KEY (or signing-key.pem) does not match the backup; set the key of the backed-up instance (nothing was changed)',
     );
 }
 
@@ -82,6 +83,6 @@ async function requireUnretiredKey(client: Client, { signingKey: current }: Secr
   if (await isRetiredSigningKey(client, signingKeyId(current)))
     throw new ExitError(
       'wrong_secret',
-      'COUNTERSIGN_SIGNING_KEY (or signing-key.pem) was retired; set it to the key that replaced it; no row was restored',
+      'the key in COUNTERSIGN_SIGNING_KEY (or signing-key.pem) was retired; set the key that replaced the retired key (no row was restored)',
     );
 }

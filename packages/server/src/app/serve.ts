@@ -61,7 +61,7 @@ async function runServer(
       database.signer.keys.map(({ keyid }) => keyid),
     );
     const { port } = running.address;
-    const setUp = await announceSetUp(config, database, { port, isTerminal: !json && process.stderr.isTTY === true });
+    const setUp = await createSetUpText(config, database, { port, isTerminal: !json && process.stderr.isTTY === true });
     const [first, ...others] = await listTenants(database.ledgerPool);
     const workspace = first === undefined ? undefined : workspaceArgument([first, ...others]);
     if (!json) process.stderr.write(welcome({ port, where: database.where, config, setUp, workspace, command: ownCommand }));
@@ -78,7 +78,7 @@ async function runServer(
  * Returns undefined if no link was created.
  * @param isTerminal whether people read stderr on a terminal.
  */
-async function announceSetUp(
+async function createSetUpText(
   config: Config,
   { pool, embeddedIn }: OpenDatabase,
   { port, isTerminal }: { port: number; isTerminal: boolean },

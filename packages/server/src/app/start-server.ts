@@ -47,7 +47,7 @@ export interface RunningServer {
   compareTables(): Promise<void>;
   /** Verifies the logs of every workspace now, with the traces and other tables that must match them. */
   verifyLogs(): Promise<void>;
-  /** Compares the schema of the database with that of the migrations now. */
+  /** Compares the schema of the database with the schema that the migrations create, now. */
   compareSchema(): Promise<void>;
   /** Stops the background work, accepts no more requests, waits up to five seconds for those in progress, and closes their connections. */
   close(): Promise<void>;
@@ -55,11 +55,11 @@ export interface RunningServer {
 
 /** Options for tests and `bench/`. Operators cannot set them. */
 export interface StartOptions {
-  /** Registers further routes that use the same parts. `bench/` compares the routes of the product with them. */
+  /** Registers additional routes that use the parts of the server. `bench/` compares the product's routes with them. */
   alsoRegister?: (app: FastifyInstance, api: PublicApi) => void;
   /** The maximum age of the text of /metrics, in milliseconds. */
   metricsRenderMs?: number;
-  /** Whether the schema is compared before the server listens. The default is true. It takes a tenth of the time of a start. */
+  /** Whether the schema is compared before the server listens; by default true. The comparison takes a tenth of the time of a start. */
   comparesSchemaFirst?: boolean;
   /** Prepares large bodies; by default a new instance. It is closed with the server. */
   workers?: BodyWorkers;

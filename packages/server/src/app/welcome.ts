@@ -25,18 +25,18 @@ export function welcome({
   const own = ownAddress(config, port);
   return `
   Countersign is ready.
-    address   ${own}        contract  ${own}/docs
+    address   ${own}        API docs  ${own}/docs
     data      ${where}
   ${setUp ?? `The portal: ${publicAddress(config, port).origin}`}
-  In another terminal, ${placeFor(command, config)}:
+  In another terminal, ${placeToRun(command, config)}:
 ${workspace === undefined ? `    ${command} workspace create --name acme\n` : ''}    KEY=$(${command} keys mint --workspace ${shellWord(workspace ?? 'acme')} --name ci --scopes telemetry,evaluations,audit,governance)
     curl -s ${own}/api/public/governance/promotion-check -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{"agent_name":"support-bot"}'
   ${command.startsWith('bin/') ? '`npm run demo` shows the main features. ' : ''}Ctrl-C shuts down cleanly.
 `;
 }
 
-/** Says where to run the commands. They need the server's environment, and the server's folder unless the command is on the PATH. */
-function placeFor(command: string, config: Config): string {
+/** Where to run the commands. They need the server's environment, and the server's folder unless the command is on the PATH. */
+function placeToRun(command: string, config: Config): string {
   if (!command.includes('/') && !command.includes(' ')) {
     return 'with the same environment (in a container: after `docker exec CONTAINER`)';
   }

@@ -18,7 +18,7 @@ export class RunIdMerging {
   readonly #log: Logger;
   readonly #batches = new Map<string, number>();
   #merging = Promise.resolve();
-  #stopped = false;
+  #isStopped = false;
 
   constructor(pool: Pool, log: Logger) {
     this.#pool = pool;
@@ -40,9 +40,9 @@ export class RunIdMerging {
   merge(tenantId: string): Promise<void> {
     this.#merging = this.#merging.then(async () => {
       try {
-        while (!this.#stopped && (await inTenantTransaction(this.#pool, tenantId, mergeRunIdSegments)));
+        while (!this.#isStopped && (await inTenantTransaction(this.#pool, tenantId, mergeRunIdSegments)));
       } catch (error) {
-        if (this.#stopped) return;
+        if (this.#isStopped) return;
         this.#log.warn({ reason: (error as Error).message, tenantId }, 'the index of run IDs was not merged this time');
       }
     });
@@ -51,6 +51,6 @@ export class RunIdMerging {
 
   /** Starts no further transaction. */
   stop(): void {
-    this.#stopped = true;
+    this.#isStopped = true;
   }
 }

@@ -6,7 +6,7 @@ import { readSchemaFacts } from '../storage/schema-facts.ts';
 /** How often the schema is compared. A comparison is one statement on the catalog and takes a few milliseconds. */
 const ROUND_MS = 5 * 60_000;
 
-/** Compares the database's schema with that of the migrations while the server runs. */
+/** Compares the database's schema with the schema that the migrations create, while the server runs. */
 export interface SchemaWatch {
   /** Number of differences, as of the last comparison. */
   readonly count: number;

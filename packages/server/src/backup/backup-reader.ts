@@ -82,28 +82,28 @@ const fromFolder =
   };
 
 async function fromTar(file: FileHandle): Promise<ReadFile> {
-  const places = await indexTar(file);
+  const files = await indexTar(file);
   return async (name, bytesMax) => {
-    const place = places.get(name);
-    if (place === undefined)
+    const entry = files.get(name);
+    if (entry === undefined)
       throw damaged(`it has no ${name}; the file may be cut off${name === MANIFEST_FILE ? ', or it is not a backup' : ''}`);
-    if (place.bytes > bytesMax) throw tooLong(name, place.bytes, bytesMax);
-    const content = Buffer.allocUnsafe(place.bytes);
-    const { bytesRead } = await file.read(content, 0, place.bytes, place.offset);
-    if (bytesRead !== place.bytes) throw damaged(`the file ends within ${name}`);
+    if (entry.bytes > bytesMax) throw tooLong(name, entry.bytes, bytesMax);
+    const content = Buffer.allocUnsafe(entry.bytes);
+    const { bytesRead } = await file.read(content, 0, entry.bytes, entry.offset);
+    if (bytesRead !== entry.bytes) throw damaged(`the file ends within ${name}`);
     return content;
   };
 }
 
-/** The place of each file in an archive. Reads only the headers. */
+/** Returns the offset and the length of the content of each file in an archive. Reads only the headers. */
 async function indexTar(file: FileHandle): Promise<Map<string, { offset: number; bytes: number }>> {
-  const places = new Map<string, { offset: number; bytes: number }>();
+  const files = new Map<string, { offset: number; bytes: number }>();
   const block = Buffer.alloc(TAR_BLOCK_BYTES);
   for (let offset = 0; ; ) {
     const { bytesRead } = await file.read(block, 0, TAR_BLOCK_BYTES, offset);
     const header = bytesRead === TAR_BLOCK_BYTES ? readTarHeader(block) : undefined;
-    if (header === undefined || !Number.isSafeInteger(header.bytes)) return places;
-    places.set(header.name, { offset: offset + TAR_BLOCK_BYTES, bytes: header.bytes });
+    if (header === undefined || !Number.isSafeInteger(header.bytes)) return files;
+    files.set(header.name, { offset: offset + TAR_BLOCK_BYTES, bytes: header.bytes });
     offset += TAR_BLOCK_BYTES + header.bytes + paddingOf(header.bytes);
   }
 }

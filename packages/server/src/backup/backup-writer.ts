@@ -39,7 +39,7 @@ export async function createBackup(path: string, modifiedAt: Date): Promise<Back
 async function folderWriter(path: string, exists: boolean): Promise<BackupWriter> {
   if (!exists) await mkdir(path, { mode: 0o700 });
   if ((await readdir(path)).length > 0)
-    throw new ExitError('wrong_use', `the folder ${JSON.stringify(path)} is not empty; give another one`);
+    throw new ExitError('wrong_use', `the folder ${JSON.stringify(path)} is not empty; give another folder`);
   const writtenNames: string[] = [];
   return {
     add: async (name, content) => {

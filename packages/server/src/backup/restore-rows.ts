@@ -45,11 +45,11 @@ export async function checkParts(reader: BackupReader): Promise<void> {
  * Throws ExitError `refused` if a table has rows, or if the tables are of another version than the backup. The role must own the tables.
  */
 export async function requireEmpty(client: Client, manifest: BackupManifest): Promise<void> {
-  const filled = await findFilledTable(client, await listCopiedTables(client));
-  if (filled !== undefined)
+  const filledTable = await findFilledTable(client, await listCopiedTables(client));
+  if (filledTable !== undefined)
     throw new ExitError(
       'refused',
-      `the database is not empty (${filled} has rows); restore into an empty one. Nothing was changed`,
+      `the database is not empty (${filledTable} has rows); restore into an empty one. Nothing was changed`,
     );
   const migrations = await listMigrations(client);
   if (migrations.join() !== manifest.migrations.join())

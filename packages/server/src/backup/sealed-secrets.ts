@@ -52,7 +52,7 @@ export function openSecrets(file: Uint8Array, passphrase: string, instanceId: st
   } catch {
     throw new ExitError(
       'wrong_secret',
-      'the passphrase does not open the secrets of this backup (COUNTERSIGN_BACKUP_PASSPHRASE)',
+      'COUNTERSIGN_BACKUP_PASSPHRASE does not decrypt the secrets of this backup; set the passphrase that was set for `backup`',
     );
   }
 }

@@ -34,12 +34,12 @@ export class Anchoring {
 
   /**
    * Writes the checkpoints that are larger than those in the sink. Never rejects: a failure is logged, and the next call tries again.
-   * @param newest size of the newest checkpoint of the log, if known. If that checkpoint is known to be in the sink, nothing is read.
+   * @param newestSize size of the newest checkpoint of the log, if known. If that checkpoint is known to be in the sink, nothing is read.
    */
-  catchUp(tenantId: string, log: LogName, newest = Number.POSITIVE_INFINITY): Promise<void> {
+  catchUp(tenantId: string, log: LogName, newestSize = Number.POSITIVE_INFINITY): Promise<void> {
     const key = keyOf(tenantId, log);
     const copying = (this.#copying.get(key) ?? Promise.resolve()).then(() =>
-      this.#copy(tenantId, log, newest).catch((error: unknown) => {
+      this.#copy(tenantId, log, newestSize).catch((error: unknown) => {
         this.#copiedSizes.delete(key);
         this.#logger.error(
           { err: error, tenantId, log },
@@ -52,12 +52,12 @@ export class Anchoring {
     return copying;
   }
 
-  async #copy(tenantId: string, log: LogName, newest: number): Promise<void> {
+  async #copy(tenantId: string, log: LogName, newestSize: number): Promise<void> {
     const key = keyOf(tenantId, log);
-    let copied = this.#copiedSizes.get(key) ?? (await this.#largestInSink(tenantId, log));
-    this.#copiedSizes.set(key, copied);
-    let readUpTo = copied;
-    while (copied < newest) {
+    let copiedSize = this.#copiedSizes.get(key) ?? (await this.#largestInSink(tenantId, log));
+    this.#copiedSizes.set(key, copiedSize);
+    let readUpTo = copiedSize;
+    while (copiedSize < newestSize) {
       const after = readUpTo;
       const page = await inTenantTransaction(this.#pool, tenantId, (tx) =>
         readCheckpointsPage(tx, log, after, Number.MAX_SAFE_INTEGER),
@@ -69,11 +69,11 @@ export class Anchoring {
         const fault = checkpointFault(checkpoint, { tenantId, log, keys });
         if (fault !== undefined) {
           this.#logger.error({ tenantId, log, size: checkpoint.size, fault }, NOT_COPIED);
-          continue; // `copied` stays lower than this size, because valid checkpoints of smaller sizes may be stored after the row is deleted.
+          continue; // `copiedSize` stays lower: after the row is deleted, valid checkpoints of smaller sizes may be stored.
         }
         await this.#write(tenantId, log, checkpoint);
-        copied = checkpoint.size;
-        this.#copiedSizes.set(key, copied);
+        copiedSize = checkpoint.size;
+        this.#copiedSizes.set(key, copiedSize);
       }
     }
   }

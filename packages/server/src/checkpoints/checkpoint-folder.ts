@@ -13,11 +13,11 @@ interface Checkpoint {
   note: string;
 }
 
-/** A place for checkpoints outside the database. Copies outside the control of the operator reveal a truncated or rewritten log. */
+/** Stores checkpoints outside the database. Copies outside the control of the operator reveal a truncated or rewritten log. */
 export interface CheckpointSink {
   /**
    * Stores a checkpoint. Does nothing if the checkpoint is stored already. If a different checkpoint of the same size is stored, keeps
-   * both, and returns the file name of this one.
+   * both, and returns the file name of the new one.
    */
   write(tenantId: string, log: LogName, checkpoint: Checkpoint): Promise<string | undefined>;
   /** Whether a checkpoint is stored. Its signatures are not compared. */
@@ -75,7 +75,7 @@ export function checkpointFolder(folder: string): CheckpointSink {
       return notes.some((note) => note !== undefined && hasSameText(note, checkpoint.note));
     },
     sizes: async (tenantId, log) => {
-      const names = await readdir(folderOf(tenantId, log)).catch(noFolder);
+      const names = await readdir(folderOf(tenantId, log)).catch(emptyIfMissing);
       return names
         .filter((name) => NAME.test(name))
         .sort()
@@ -85,7 +85,7 @@ export function checkpointFolder(folder: string): CheckpointSink {
   };
 }
 
-/** Whether two notes have the same text. Signatures are not compared, because a checkpoint can get further ones later. */
+/** Whether two notes have the same text. Signatures are not compared, because a checkpoint can get further signatures later. */
 const hasSameText = (one: string, other: string): boolean => noteText(one) === noteText(other);
 
 /** Creates a folder, and syncs its name to disk, unless it exists. */
@@ -123,7 +123,7 @@ const readStored = (path: string): Promise<string | undefined> =>
     return undefined;
   });
 
-function noFolder(error: NodeJS.ErrnoException): string[] {
+function emptyIfMissing(error: NodeJS.ErrnoException): string[] {
   if (error.code === 'ENOENT') return [];
   throw error;
 }

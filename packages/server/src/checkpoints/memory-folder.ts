@@ -36,7 +36,7 @@ function makeFolder(folder: string): boolean {
 }
 
 /** Creates the folder if it does not exist. If that fails or the folder is not writable, returns the reason. */
-function writeFault(folder: string): string | undefined {
+function findFolderFault(folder: string): string | undefined {
   try {
     makeFolder(folder);
     rmdirSync(mkdtempSync(join(folder, '.countersign-')));
@@ -56,7 +56,7 @@ export function openMemoryFolder(
   say: (line: string) => void,
 ): HeadStore | undefined {
   if (memoryDir === undefined) return undefined;
-  const reason = writeFault(memoryDir);
+  const reason = findFolderFault(memoryDir);
   if (reason === undefined) return memoryFolder(memoryDir);
   if (isMemoryDirConfigured) {
     const remedy = reason === 'ENOENT' ? 'mount or create its parent folder' : WRITABLE;
@@ -94,12 +94,12 @@ function memoryFolder(folder: string): HeadStore {
     latest: (tenantId, log) => {
       const path = pathOf(tenantId, log);
       const read = async () => {
-        const note = await readFile(path, 'utf8').catch(noFile);
+        const note = await readFile(path, 'utf8').catch(undefinedIfMissing);
         if (note === undefined) return undefined;
         const origin = originOf(tenantId, log);
         const head = parseNote(note);
         if (head?.origin === origin) return { size: head.size, root: head.root };
-        // The log is refused until the file is replaced.
+        // The next call reads the file again: the log is refused until the file is replaced.
         files.forget(path);
         throw new DamagedCheckpointError(path, origin);
       };
@@ -120,13 +120,13 @@ function memoryFolder(folder: string): HeadStore {
 
 /** The size of the checkpoint in a file; -1 if there is no file, or if it does not contain a checkpoint. */
 async function storedSize(path: string): Promise<number> {
-  const note = await readFile(path, 'utf8').catch(noFile);
+  const note = await readFile(path, 'utf8').catch(undefinedIfMissing);
   return note === undefined ? -1 : (parseNote(note)?.size ?? -1);
 }
 
 const parseNote = (note: string) => parseCheckpointText(noteText(note));
 
-function noFile(error: NodeJS.ErrnoException): undefined {
+function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT') return undefined;
   throw error;
 }

@@ -5,21 +5,21 @@ const PAGE_ROWS = 1000;
 
 /**
  * Reads a list of the portal to its end, in one transaction.
- * @param readPage reads at most `limit` rows after a place; null is the beginning.
- * @param placeOf the place of a row in the list.
+ * @param readPage reads at most `limit` rows after a position; null is the beginning.
+ * @param positionOf returns the position of a row in the list.
  */
-export const readAllPages = <Row, Place>(
+export const readAllPages = <Row, Position>(
   pool: Pool,
   tenantId: string,
-  readPage: (tx: Transaction, after: Place | null, limit: number) => Promise<Row[]>,
-  placeOf: (row: Row) => Place,
+  readPage: (tx: Transaction, after: Position | null, limit: number) => Promise<Row[]>,
+  positionOf: (row: Row) => Position,
 ): Promise<Row[]> =>
   inReadTransaction(pool, tenantId, async (tx) => {
     const rows: Row[] = [];
-    for (let after: Place | null = null; ; ) {
+    for (let after: Position | null = null; ; ) {
       const pageRows: Row[] = await readPage(tx, after, PAGE_ROWS);
       rows.push(...pageRows);
       if (pageRows.length < PAGE_ROWS) return rows;
-      after = placeOf(pageRows.at(-1)!);
+      after = positionOf(pageRows.at(-1)!);
     }
   });

@@ -121,7 +121,7 @@ async function verifyAndReport(
 export const formatWorkspaceCount = (count: number): string => (count === 1 ? '1 workspace' : `${count} workspaces`);
 
 const NOTE = `
-The backup contains the rows that were committed before it began. Only the user who runs this command can read its files. In the
-backup, only the secrets are encrypted. Without --with-secrets, back up the secrets separately: nothing can be restored without them.
-\`restore\` loads the backup into an embedded or an external database.
+The backup contains the rows that were committed before it began. Only the user who runs this command can read the files of
+the backup. In the backup, only the secrets are encrypted. Without --with-secrets, back up the secrets separately: nothing can be
+restored without them. \`restore\` loads the backup into an embedded or an external database.
 `;

@@ -76,7 +76,7 @@ function commandLine(session: Session, { out, err }: Terminal): Command {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => out.write(text),
-      // Writes the help if a command is missing. Errors are written only by reportError().
+      // Commander writes the help here if a command is missing. Only reportError() writes errors.
       writeErr: (text) => session.json || err.write(text),
       outputError: () => undefined,
       getOutHelpWidth: () => 100,

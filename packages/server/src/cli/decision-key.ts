@@ -33,10 +33,10 @@ function addShow(group: Command, session: Session): void {
     )
     .action(async ({ workspace, keyId: requestedId }: { workspace: string; keyId?: string }) => {
       const { key, keyId } = await session.withWorkspace(workspace, async ({ pool, secrets }, tenant) => {
-        const [signing, keys] = await inTenantTransaction(pool, tenant.id, (tx) =>
+        const [signingKeyId, keys] = await inTenantTransaction(pool, tenant.id, (tx) =>
           Promise.all([findSigningKeyId(tx), listDecisionKeys(tx)]),
         );
-        const keyId = requestedId ?? signing;
+        const keyId = requestedId ?? signingKeyId;
         if (!keys.some((each) => each.keyId === keyId))
           throw new RuleViolationError(
             `this workspace has no decision key ${oneLine(JSON.stringify(keyId))}; \`decision-key list\` shows its keys`,
@@ -59,10 +59,10 @@ function addList(group: Command, session: Session): void {
       const keys = await session.withWorkspace(workspace, ({ pool }, tenant) =>
         inTenantTransaction(pool, tenant.id, listDecisionKeys),
       );
-      const signing = keys.find(({ retiredAt }) => retiredAt === null);
+      const signingKey = keys.find(({ retiredAt }) => retiredAt === null);
       const rows = keys.map((key) => ({
         key_id: key.keyId,
-        state: key.retiredAt !== null ? 'retired' : key === signing ? 'signs' : 'waits',
+        state: key.retiredAt !== null ? 'retired' : key === signingKey ? 'signs' : 'waits',
         created_at: key.createdAt,
         retired_at: key.retiredAt,
       }));

@@ -48,7 +48,7 @@ export async function withOutputFile(
 /** Whether a path exists and is not a regular file: a device or a pipe, which renaming would replace, or a folder, where writing fails. */
 async function isNonRegularFile(path: string): Promise<boolean> {
   return stat(path).then(
-    (found) => !found.isFile(),
+    (stats) => !stats.isFile(),
     () => false,
   );
 }

@@ -54,7 +54,7 @@ function addViolation(group: Command, session: Session): void {
   group
     .command('violation')
     .description(
-      'Record that an agent violated a policy: an entry policy.violation in the ledger. Prints the ID of the violation.',
+      'Record that an agent violated a policy, as an entry policy.violation in the ledger. Prints the ID of the violation.',
     )
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--agent <name>', 'name of the agent')

@@ -119,7 +119,7 @@ async function verifyAll(session: Session, options: VerifyOptions): Promise<void
   );
 }
 
-/** A report with what is known about the schema of the database. */
+/** The report of a log, and the differences of the database's schema. */
 interface Verification {
   report: ChainReport;
   schema: SchemaWarnings;
@@ -147,8 +147,8 @@ type LogOptions = VerifyOptions & { log: LogName };
 
 /** What a log must match: the workspace of --key, and the heads that the user kept. `contradiction` if a kept checkpoint is not valid. */
 const expectationOf = (options: LogOptions) => {
-  const givenKeys = readKeyOption(options);
-  return { keysTenantId: givenKeys?.tenantId, ...keptHeads(options, givenKeys?.keys, options.log) };
+  const keyOption = readKeyOption(options);
+  return { keysTenantId: keyOption?.tenantId, ...keptHeads(options, keyOption?.keys, options.log) };
 };
 
 type Expectation = ReturnType<typeof expectationOf>;

@@ -40,22 +40,21 @@ function addExport(group: Command, session: Session): void {
       examples('ledger export --workspace acme --output acme.ndjson', 'ledger export --workspace acme --log decisions | gzip'),
     )
     .action(async ({ workspace, log, output }: { workspace: string; log: LogName; output?: string }) => {
-      const exported = await session.withWorkspace(workspace, async ({ pool }, tenant) => {
-        const count = { entries: 0, head: null as string | null };
+      const { entries, head } = await session.withWorkspace(workspace, async ({ pool }, tenant) => {
+        const totals = { entries: 0, head: null as string | null };
         const pages = exportLog(pool, tenant.id, log);
         const copy = async (write: (lines: string) => Promise<void>) => {
           for await (const page of pages) {
             await write(page.lines);
-            count.entries += page.entries;
-            count.head = page.head;
+            totals.entries += page.entries;
+            totals.head = page.head;
           }
         };
         await (output === undefined ? copy((lines) => session.write(lines)) : withOutputFile(output, copy));
-        return count;
+        return totals;
       });
-      if (output !== undefined && session.json)
-        await session.writeResult({ file: output, entries: exported.entries, head_row_hash: exported.head }, '');
-      session.say(`exported ${formatEntryCount(exported.entries)}${exported.head === null ? '' : `, head ${exported.head}`}`);
+      if (output !== undefined && session.json) await session.writeResult({ file: output, entries, head_row_hash: head }, '');
+      session.say(`exported ${formatEntryCount(entries)}${head === null ? '' : `, head ${head}`}`);
     });
 }
 
@@ -70,9 +69,9 @@ function addCheckpoint(group: Command, session: Session): void {
     .addHelpText('after', examples('ledger checkpoint --workspace acme --output kept/acme.checkpoint'))
     .action(async ({ workspace, log, output }: { workspace: string; log: LogName; output?: string }) => {
       const { size, root, note, signedAt } = await session.withWorkspace(workspace, async (database, tenant) => {
-        const fresh = await checkpointOver(database, tenant.id, log);
-        if (output !== undefined) await requireExtension(output, database, { tenantId: tenant.id, log, fresh });
-        return fresh;
+        const checkpoint = await checkpointOver(database, tenant.id, log);
+        if (output !== undefined) await requireExtension(output, database, { tenantId: tenant.id, log, newHead: checkpoint });
+        return checkpoint;
       });
       if (output !== undefined) await withOutputFile(output, (write) => write(note));
       const facts = { log, size, root: Buffer.from(root).toString('base64'), signed_at: signedAt };

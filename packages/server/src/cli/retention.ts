@@ -33,7 +33,7 @@ function addShow(group: Command, session: Session): void {
   group
     .command('show')
     .description(
-      'Show for how many days a workspace keeps runs. A period applies to the runs received after it was set, until another one is set.',
+      'Show for how many days a workspace keeps runs. A period applies to the runs that were received while it was the current period.',
     )
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
@@ -156,7 +156,7 @@ const formatDays = (days: number | null): string => {
   return days === 1 ? '1 day' : `${days} days`;
 };
 
-const daysOf = (given: number | 'forever' | undefined): number | null | undefined => (given === 'forever' ? null : given);
+const daysOf = (value: number | 'forever' | undefined): number | null | undefined => (value === 'forever' ? null : value);
 
 function parseDays(text: string): number | 'forever' {
   if (text === 'forever') return text;
@@ -166,8 +166,8 @@ function parseDays(text: string): number | 'forever' {
 }
 
 const OWNER_NOTE = `
-With your own PostgreSQL, this command runs as the role of COUNTERSIGN_MIGRATE_DATABASE_URL, or else of DATABASE_URL. That role must own
-the tables.
+With your own PostgreSQL, this command runs as the role of COUNTERSIGN_MIGRATE_DATABASE_URL if this variable is set, and otherwise
+as the role of DATABASE_URL. The role must own the tables.
 `;
 
 const NOTE = `

@@ -43,5 +43,6 @@ export function addRuns(program: Command, session: Session): void {
 
 const NOTE = `
 The logs keep digests, the trace_id and the sender of the run. Backups keep the documents until you delete them: erase the run again after
-a restore. With your own PostgreSQL, this command runs as the role of COUNTERSIGN_MIGRATE_DATABASE_URL, or else of DATABASE_URL.
+a restore. With your own PostgreSQL, this command runs as the role of COUNTERSIGN_MIGRATE_DATABASE_URL if
+this variable is set, and otherwise as the role of DATABASE_URL.
 `;

@@ -47,7 +47,7 @@ function addRotate(group: Command, session: Session): void {
     .action(async () => {
       const { databaseUrl, signingKey, dataDir } = session.config;
       if (databaseUrl !== undefined || signingKey !== undefined) throw new ExitError('refused', BY_ENVIRONMENT);
-      // Opening the database adds the configured key to the list: first the predecessor, and after the rotation its successor.
+      // Opening the database adds the configured key to the list: the old key here, and the new key after the rotation.
       await session.withDatabase(async () => undefined);
       rotateSigningKeyFile(dataDir);
       const { kid, note_key } = await session.withDatabase(async (database) => {

@@ -33,36 +33,39 @@ export interface GivenKeys {
 }
 
 /** The keys of --key: verifier keys, or files with verifier keys, a JWKS or a trust file. Undefined without --key. */
-export function readKeyOption({ key: given = [] }: VerificationOptions): GivenKeys | undefined {
-  if (given.length === 0) return undefined;
-  const keySets = given.map(keysOf);
+export function readKeyOption({ key: values = [] }: VerificationOptions): GivenKeys | undefined {
+  if (values.length === 0) return undefined;
+  const keySets = values.map(keysOf);
   const [tenantId, other] = new Set(keySets.flatMap((each) => each.tenantId ?? []));
   if (other !== undefined) throw new InvalidInputError(`--key names two workspaces, ${tenantId} and ${other}`);
   return { keys: keySets.flatMap(({ keys }) => keys), tenantId };
 }
 
-function keysOf(given: string): GivenKeys {
-  const key = parseNoteVerifierKey(given, sha256);
+function keysOf(argument: string): GivenKeys {
+  const key = parseNoteVerifierKey(argument, sha256);
   if (key !== undefined) return { keys: [key], tenantId: undefined };
-  const text = readSmallFile(given, 'a verifier key (name+id+base64), nor a file that can be read');
+  const text = readSmallFile(argument, 'a verifier key (name+id+base64), nor a file that can be read');
   const file = isTrustFile(text) ? readTrustFile(text, SUCCESSION_CHECKS) : undefined;
-  if (file !== undefined && 'fault' in file) throw new InvalidInputError(`${JSON.stringify(given)} ${file.fault}`);
+  if (file !== undefined && 'fault' in file) throw new InvalidInputError(`${JSON.stringify(argument)} ${file.fault}`);
   if (file !== undefined) return { keys: file.keys.map(({ noteKey }) => noteKey), tenantId: file.workspace.id };
   const keys = trustedKeys(text, sha256);
   if (keys === undefined)
     throw new InvalidInputError(
-      `${JSON.stringify(given)} contains neither verifier keys, one per line, nor a JWKS with note_key members, nor a trust file`,
+      `${JSON.stringify(argument)} contains neither verifier keys, one per line, nor a JWKS with note_key members, nor a trust file`,
     );
   const fault = text.trim().startsWith('{') ? listedSuccessionFault(JSON.parse(text).keys, SUCCESSION_CHECKS) : undefined;
-  if (fault !== undefined) throw new InvalidInputError(`${JSON.stringify(given)} contradicts itself: ${fault}`);
+  if (fault !== undefined) throw new InvalidInputError(`${JSON.stringify(argument)} contradicts itself: ${fault}`);
   return { keys, tenantId: undefined };
 }
 
-/** The workspace that the log must belong to. @throws InvalidInputError if the trust file of --key belongs to another workspace. */
-export function expectedTenant(tenantId: string | undefined, trusted: string | undefined): string | undefined {
-  if (tenantId !== undefined && trusted !== undefined && tenantId !== trusted)
-    throw new InvalidInputError(`the trust file of --key belongs to workspace ${trusted}, not to ${tenantId}`);
-  return tenantId ?? trusted;
+/**
+ * Returns the ID of the workspace that the log must belong to; undefined for any workspace.
+ * @throws InvalidInputError if the trust file of --key belongs to another workspace.
+ */
+export function expectedTenant(tenantId: string | undefined, trustFileTenantId: string | undefined): string | undefined {
+  if (tenantId !== undefined && trustFileTenantId !== undefined && tenantId !== trustFileTenantId)
+    throw new InvalidInputError(`the trust file of --key belongs to workspace ${trustFileTenantId}, not to ${tenantId}`);
+  return tenantId ?? trustFileTenantId;
 }
 
 const SUCCESSION_CHECKS = { sha256, verify: verifyEd25519 };

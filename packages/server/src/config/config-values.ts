@@ -15,8 +15,8 @@ export type Reader<T> = (text: string | undefined, name: string) => T;
 export const variableError = (name: string, what: string): ExitError => new ExitError('bad_configuration', `${name} ${what}`);
 
 /** The trimmed value of a variable; undefined if it is blank. */
-export const valueUnlessBlank = (given: string | undefined): string | undefined =>
-  given === undefined || given.trim() === '' ? undefined : given.trim();
+export const valueUnlessBlank = (value: string | undefined): string | undefined =>
+  value === undefined || value.trim() === '' ? undefined : value.trim();
 
 /**
  * A secret given by value, or by the file that `<NAME>_FILE` names; undefined if neither is set. Throws if both are set, or if the file
@@ -30,16 +30,16 @@ export function valueOrFile(environment: Environment, name: string): string | un
 }
 
 /** Any text, unchanged. */
-export function text(given: string | undefined): string | undefined {
-  return given;
+export function text(value: string | undefined): string | undefined {
+  return value;
 }
 
 /** A whole number within inclusive bounds. */
 export function wholeNumber(minimum: number, maximum: number) {
-  return (given: string | undefined, name: string): number => {
-    const number = Number(given);
-    if (given === undefined || !/^\d+$/.test(given) || number < minimum || number > maximum) {
-      throw variableError(name, `must be a whole number from ${minimum} to ${maximum}, got ${JSON.stringify(given)}`);
+  return (value: string | undefined, name: string): number => {
+    const number = Number(value);
+    if (value === undefined || !/^\d+$/.test(value) || number < minimum || number > maximum) {
+      throw variableError(name, `must be a whole number from ${minimum} to ${maximum}, got ${JSON.stringify(value)}`);
     }
     return number;
   };
@@ -47,41 +47,41 @@ export function wholeNumber(minimum: number, maximum: number) {
 
 /** Reads a variable that may be absent: undefined if it is not set. */
 export function optional<T>(read: Reader<T>) {
-  return (given: string | undefined, name: string): T | undefined => (given === undefined ? undefined : read(given, name));
+  return (value: string | undefined, name: string): T | undefined => (value === undefined ? undefined : read(value, name));
 }
 
 /** One of `values`. */
 export function oneOf(values: readonly string[]) {
-  return (given: string | undefined, name: string): string => {
-    if (given === undefined || !values.includes(given))
-      throw variableError(name, `must be one of ${values.join(', ')}, got ${JSON.stringify(given)}`);
-    return given;
+  return (value: string | undefined, name: string): string => {
+    if (value === undefined || !values.includes(value))
+      throw variableError(name, `must be one of ${values.join(', ')}, got ${JSON.stringify(value)}`);
+    return value;
   };
 }
 
 /** true or false. */
-export function flag(given: string | undefined, name: string): boolean {
-  if (given !== 'true' && given !== 'false') throw variableError(name, `must be true or false, got ${JSON.stringify(given)}`);
-  return given === 'true';
+export function flag(value: string | undefined, name: string): boolean {
+  if (value !== 'true' && value !== 'false') throw variableError(name, `must be true or false, got ${JSON.stringify(value)}`);
+  return value === 'true';
 }
 
 /** An origin: scheme, host and port of a web address, without a path. */
-export function origin(given: string | undefined, name: string): string {
-  const url = given !== undefined && URL.canParse(given) ? new URL(given) : undefined;
+export function origin(value: string | undefined, name: string): string {
+  const url = value !== undefined && URL.canParse(value) ? new URL(value) : undefined;
   const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
   if (!isOrigin)
-    throw variableError(name, `must be an origin such as https://countersign.example.com, got ${JSON.stringify(given)}`);
+    throw variableError(name, `must be an origin such as https://countersign.example.com, got ${JSON.stringify(value)}`);
   return url.origin;
 }
 
 /** Host names or bracketed IPv6 addresses, separated by commas. A variable that is set must name at least one. */
-export function hostNames(given: string | undefined, name: string): string[] {
-  if (given === undefined) return [];
-  const names = given
+export function hostNames(value: string | undefined, name: string): string[] {
+  if (value === undefined) return [];
+  const names = value
     .split(',')
     .map((each) => each.trim())
     .filter((each) => each !== '');
-  const wrongName = names.length === 0 ? given : names.find((each) => !/^(?:[\w.-]+|\[[0-9a-f:.]+\])$/i.test(each));
+  const wrongName = names.length === 0 ? value : names.find((each) => !/^(?:[\w.-]+|\[[0-9a-f:.]+\])$/i.test(each));
   if (wrongName !== undefined)
     throw variableError(
       name,
@@ -91,21 +91,21 @@ export function hostNames(given: string | undefined, name: string): string[] {
 }
 
 /** A bearer token (RFC 6750). The value is not repeated in the message. */
-export function bearerToken(given: string | undefined, name: string): string {
-  if (given === undefined || !/^[\w.~+/-]{16,}=*$/.test(given))
+export function bearerToken(value: string | undefined, name: string): string {
+  if (value === undefined || !/^[\w.~+/-]{16,}=*$/.test(value))
     throw variableError(
       name,
       'must have at least 16 characters, each a letter, a digit or one of . _ ~ + / -; create one with `openssl rand -hex 32`',
     );
-  return given;
+  return value;
 }
 
 /** A URL of PostgreSQL. */
-export function databaseUrl(given: string | undefined, name: string): string | undefined {
+export function databaseUrl(value: string | undefined, name: string): string | undefined {
   // The value is not repeated in the message: it may contain a password.
-  if (given !== undefined && !/^postgres(ql)?:\/\/./.test(given))
+  if (value !== undefined && !/^postgres(ql)?:\/\/./.test(value))
     throw variableError(name, 'must be a URL that begins with postgres:// or postgresql://');
-  return given;
+  return value;
 }
 
 /** The content of a file; undefined without a path. */
@@ -133,7 +133,7 @@ export function requireTlsPair(cert: string, key: string): { cert: string; key: 
 }
 
 /** A passphrase of at least 12 code points, so that it resists guessing. The value is not repeated in the message. */
-export function passphrase(given: string | undefined, name: string): string {
-  if (given === undefined || [...given].length < 12) throw variableError(name, 'must have at least 12 characters');
-  return given;
+export function passphrase(value: string | undefined, name: string): string {
+  if (value === undefined || [...value].length < 12) throw variableError(name, 'must have at least 12 characters');
+  return value;
 }

@@ -51,7 +51,7 @@ export const allowedHosts = ({ publicUrl, allowedHosts: others }: Pick<Config, '
 
 /**
  * Whether other machines can reach the server: by its address, through a proxy, or by a public host name. A listener on loopback that has a
- * public host name counts as behind a proxy, even if that is not configured.
+ * public host name counts as behind a proxy, even if no proxy is configured.
  */
 export const isPublic = (config: Pick<Config, 'host' | 'behindProxy' | 'publicUrl' | 'allowedHosts'>): boolean =>
   config.behindProxy || [config.host, ...allowedHosts(config)].some((name) => !isLoopback(name.replace(/^\[(.*)\]$/, '$1')));

@@ -40,8 +40,8 @@ export const VARIABLES = {
     text,
   ),
   port: variable('COUNTERSIGN_PORT', '7300', 'Port to listen on. 0 selects a free port.', wholeNumber(0, 65_535)),
-  dataDir: variable('COUNTERSIGN_DATA_DIR', './data', 'Folder of the embedded database and its secrets.', (given) =>
-    resolve(given ?? './data'),
+  dataDir: variable('COUNTERSIGN_DATA_DIR', './data', 'Folder of the embedded database and its secrets.', (value) =>
+    resolve(value ?? './data'),
   ),
   databaseUrl: variable(
     'DATABASE_URL',
@@ -198,13 +198,13 @@ export const VARIABLES = {
     'COUNTERSIGN_CHECKPOINT_DIR',
     undefined,
     'Existing folder outside the data folder, such as a git work tree or a mounted bucket. Every checkpoint is also written there. Existing files are kept.',
-    (given) => (given === undefined ? undefined : resolve(given)),
+    (value) => (value === undefined ? undefined : resolve(value)),
   ),
   memoryDir: variable(
     'COUNTERSIGN_MEMORY_DIR',
     undefined,
     'Folder with the newest checkpoint of each log, to detect an older state of the database after a restart. All servers of a database must share it. Do not back it up. Unset: the data folder with the suffix -memory; none with DATABASE_URL.',
-    (given) => (given === undefined ? undefined : resolve(given)),
+    (value) => (value === undefined ? undefined : resolve(value)),
   ),
   backupPassphrase: variable(
     'COUNTERSIGN_BACKUP_PASSPHRASE',

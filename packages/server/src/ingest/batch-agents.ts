@@ -20,7 +20,7 @@ export class BatchAgents {
    * @param known the known agents that have one of the claimed IDs or names.
    * @param remedy tells the sender of an unknown agent_id what to do. The default does not fit audit entries: they have no agent_name.
    */
-  constructor(known: readonly Pick<Agent, 'id' | 'name'>[], remedy = 'send agent_name with it to register it') {
+  constructor(known: readonly Pick<Agent, 'id' | 'name'>[], remedy = 'also send agent_name, to register the agent') {
     this.#remedy = remedy;
     for (const agent of known) this.#note(agent);
   }

@@ -37,12 +37,13 @@ export class BatchDocuments {
   }
 
   /**
-   * Stores the segments of the documents in `kept`, and returns the places of these documents. If `kept` lacks documents of the batch, the
-   * documents in `kept` are compressed again, so that documents of rejected and replayed requests are not stored.
-   * @param kept the documents of requests that are neither rejected nor replayed.
+   * Stores the segments of the documents in `accepted`, and returns the places of these documents. If `accepted` lacks documents of the
+   * batch, the documents in `accepted` are compressed again, so that documents of rejected and replayed requests are not stored.
+   * @param accepted the documents of requests that are neither rejected nor replayed.
    */
-  store(tx: Transaction, kept: readonly Buffer[]): DocumentPlaces | Promise<DocumentPlaces> {
-    if (new Set(kept).size < this.#documents.size) return BatchDocuments.compress(kept).then((fewer) => fewer.store(tx, kept));
+  store(tx: Transaction, accepted: readonly Buffer[]): DocumentPlaces | Promise<DocumentPlaces> {
+    if (new Set(accepted).size < this.#documents.size)
+      return BatchDocuments.compress(accepted).then((fewer) => fewer.store(tx, accepted));
     if (this.#segments.length > 0) insertSegments(tx, this.#segments);
     return (document) => this.#places.get(document) ?? null;
   }

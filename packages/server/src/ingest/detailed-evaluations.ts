@@ -2,7 +2,7 @@ import type { DetailedEvaluation } from '@countersign/core/contract/detailed-eva
 import { completenessOf, effectivePassRate } from '@countersign/core/contract/evaluation-rules';
 import { parseDateTime } from '@countersign/core/domain/instant';
 import type { Endpoint } from './endpoint.ts';
-import { type EvaluationBody, preparedEvaluation, withDocument } from './evaluations.ts';
+import { type EvaluationBody, prepareEvaluation, withDocument } from './evaluations.ts';
 
 /**
  * POST /api/v1/evaluations: records an evaluation with its cases, time and suite. It is stored in the table of
@@ -10,7 +10,7 @@ import { type EvaluationBody, preparedEvaluation, withDocument } from './evaluat
  */
 export const recordDetailedEvaluation: Endpoint<DetailedEvaluation, EvaluationBody> = {
   prepare: (request, evaluation) =>
-    preparedEvaluation(request, evaluation, effectivePassRate(evaluation), {
+    prepareEvaluation(request, evaluation, effectivePassRate(evaluation), {
       evaluatedAt: evaluation.evaluated_at == null ? null : parseDateTime(evaluation.evaluated_at)!,
       suite: evaluation.suite?.name ?? null,
       completeness: completenessOf(evaluation),

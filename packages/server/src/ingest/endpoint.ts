@@ -10,7 +10,7 @@ export interface Endpoint<Body, Prepared> {
    * @throws ApiError for a body that cannot be accepted.
    */
   prepare(request: IngestRequest, body: Body): Prepared;
-  /** Writes the prepared record, and resolves with the reply when it is committed. */
+  /** Writes the prepared record, and resolves with the reply when the record is committed. */
   submit(writers: RecordWriters, request: IngestRequest, prepared: Prepared): Promise<IngestReply>;
 }
 

@@ -14,7 +14,7 @@ export type EvaluationBody = Omit<PreparedEvaluation, 'row' | 'responseOf'> & {
 
 /** POST /api/public/evaluations: records an evaluation; the last one recorded is the agent's latest. */
 export const recordEvaluation: Endpoint<Evaluation, EvaluationBody> = {
-  prepare: (request, evaluation) => preparedEvaluation(request, evaluation, evaluation.pass_rate ?? null, NO_DETAILS),
+  prepare: (request, evaluation) => prepareEvaluation(request, evaluation, evaluation.pass_rate ?? null, NO_DETAILS),
   submit: ({ evaluations }, { principal, document }, prepared) =>
     evaluations.submit(
       principal.tenantId,
@@ -35,7 +35,7 @@ export type EvaluationDetails = Pick<EvaluationRow, 'evaluatedAt' | 'suite' | 'c
 const NO_DETAILS: EvaluationDetails = { evaluatedAt: null, suite: null, completeness: null, artifact: null, traceIds: [] };
 
 /** Prepares an evaluation of either endpoint. */
-export function preparedEvaluation(
+export function prepareEvaluation(
   request: IngestRequest,
   evaluation: Omit<Evaluation, 'pass_rate'>,
   passRate: number | null,

@@ -55,9 +55,9 @@ async function register(tx: Transaction, agents: readonly NewAgent[], lockedHead
   const head = lockedHead ?? (await lockLogs(tx, ['evidence'])).evidence;
   await requireTableMatchesLog(tx, head, agents);
   const digests = agents.slice(0, FILLED_MAX).map(({ name }) => skeletonDigests(name));
-  const filled = ignoreRejection(fillSkeletons(tx));
+  const filledCount = ignoreRejection(fillSkeletons(tx));
   let similarNames = await findSimilarNames(tx, digests);
-  if ((await filled) > 0) similarNames = await findSimilarNames(tx, digests);
+  if ((await filledCount) > 0) similarNames = await findSimilarNames(tx, digests);
   const similar = new Map(agents.slice(0, FILLED_MAX).map(({ id }, index) => [id, similarNames[index]!]));
   addEarlierNames(similar, agents, digests);
   insertAgents(

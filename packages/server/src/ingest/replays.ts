@@ -38,22 +38,22 @@ export async function commitWithReplays<I extends Replayable>(
   tx: Transaction,
   path: string,
   items: readonly I[],
-  write: (fresh: readonly I[]) => Promise<Outcome[]>,
+  write: (newItems: readonly I[]) => Promise<Outcome[]>,
 ): Promise<Outcome[]> {
   const keys = items.flatMap(({ idempotency }) => (idempotency === undefined ? [] : [idempotency.key]));
   const stored = keys.length === 0 ? undefined : await findStoredResponses(tx, path, keys);
   const replays = items.map((item) => replayOf(item, stored));
-  const fresh = items.filter((_, index) => replays[index] === undefined);
-  if (fresh.length === 0) {
+  const newItems = items.filter((_, index) => replays[index] === undefined);
+  if (newItems.length === 0) {
     await tx.commit();
     return replays as Outcome[];
   }
 
-  const outcomes = await write(fresh);
+  const outcomes = await write(newItems);
   insertStoredResponses(
     tx,
     path,
-    fresh.flatMap((item, index) => responseToStore(item, outcomes[index]!)),
+    newItems.flatMap((item, index) => responseToStore(item, outcomes[index]!)),
   );
   await tx.commit();
   let next = 0;
@@ -64,17 +64,17 @@ function replayOf(
   { idempotency }: Replayable,
   stored: ReadonlyMap<string, StoredResponse | ApiError> | undefined,
 ): Outcome | undefined {
-  const first = idempotency === undefined ? undefined : stored?.get(idempotency.key);
-  if (first === undefined) return undefined;
-  if (first instanceof ApiError) return first;
-  if (first.bodySha256 !== idempotency?.bodySha256) {
+  const storedResponse = idempotency === undefined ? undefined : stored?.get(idempotency.key);
+  if (storedResponse === undefined) return undefined;
+  if (storedResponse instanceof ApiError) return storedResponse;
+  if (storedResponse.bodySha256 !== idempotency?.bodySha256) {
     const message =
       'this Idempotency-Key was sent with another body; give every request its own key, and repeat a request with the same bytes';
     return new ApiError('idempotency_key_reused', [{ path: '', code: 'other_body', message }]);
   }
   return {
-    json: first.body,
-    headers: { ...(JSON.parse(first.headers) as Record<string, string>), 'Idempotent-Replayed': 'true' },
+    json: storedResponse.body,
+    headers: { ...(JSON.parse(storedResponse.headers) as Record<string, string>), 'Idempotent-Replayed': 'true' },
   };
 }
 

@@ -14,13 +14,13 @@ export const ingestTelemetry: Endpoint<Telemetry, Omit<PreparedTelemetry, 'docum
   prepare: (request, body) => {
     const isBatch = 'events' in body && body.events != null;
     const events = telemetryEvents(body);
-    const place = (index: number) => (isBatch ? ['events', index] : []);
+    const pathOf = (index: number) => (isBatch ? ['events', index] : []);
     return {
       bytes: request.document.length + events.length * ROW_BYTES,
       ...idempotencyOf(request),
       recordedBy: recordedByKey(request.principal),
-      events: withSums(events, eventRow, place),
-      claims: events.map((event, index) => agentClaim(event, place(index))),
+      events: withSums(events, eventRow, pathOf),
+      claims: events.map((event, index) => agentClaim(event, pathOf(index))),
     };
   },
   submit: ({ telemetry }, { principal, document }, prepared) => telemetry.submit(principal.tenantId, { ...prepared, document }),

@@ -52,7 +52,7 @@ export class DistinctQuestions {
   /** Reads the evidence of every question from the state of the log. */
   lookUp(state: EvidenceState, readAt: string): EvidenceOfQuestions {
     const { size } = state;
-    // The state may contain later events when this is called.
+    // `state` may contain later events when this function is called.
     const isRegistered = (name: string) => (state.agentNamed(name)?.seq ?? Infinity) <= size;
     return { found: this.questions.map((question) => state.find(question)), readAt, size, isRegistered };
   }
@@ -60,10 +60,10 @@ export class DistinctQuestions {
   /** The verdict on each question, in order; a 422 for a question whose ID and name belong to different agents. */
   async decide(tx: Transaction, { found, readAt, isRegistered }: EvidenceOfQuestions): Promise<(Verdict | ApiError)[]> {
     const isUnknown = ({ evidence, agentsDiffer }: FoundEvidence) => evidence.agent === null && !agentsDiffer;
-    const unknown = this.questions.flatMap(({ agent_name: name }, index) =>
+    const unknownNames = this.questions.flatMap(({ agent_name: name }, index) =>
       isUnknown(found[index]!) && name !== null ? [name] : [],
     );
-    const similar = unknown.length > 0 ? await findSimilarAgents(tx, unknown, isRegistered) : undefined;
+    const similar = unknownNames.length > 0 ? await findSimilarAgents(tx, unknownNames, isRegistered) : undefined;
     return this.questions.map((question, index) => {
       const { evidence, agentsDiffer } = found[index]!;
       if (agentsDiffer) return agentMismatch();
@@ -88,10 +88,10 @@ const COMPARED_NAMES_MAX = 100;
  */
 async function findSimilarAgents(
   tx: Transaction,
-  unknown: readonly string[],
+  unknownNames: readonly string[],
   isRegistered: EvidenceOfQuestions['isRegistered'],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const names = [...new Set(unknown)].slice(0, COMPARED_NAMES_MAX);
+  const names = [...new Set(unknownNames)].slice(0, COMPARED_NAMES_MAX);
   const proposed = await findSimilarNames(tx, names.map(skeletonDigests));
   const isSimilar = (name: string, other: string) => isRegistered(other) && namesLookAlike(name, other);
   return new Map(names.map((name, index) => [name, proposed[index]!.filter((other) => isSimilar(name, other))]));

@@ -48,8 +48,8 @@ export async function writeAudit(
   const heads = ignoreRejection(readHeads(tx, items, known));
   const agents = ignoreRejection(heads.then(({ evidence }) => findRegisteredAgents(tx, items, evidence)));
   let lastHead: HeadToMove | undefined;
-  const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (fresh) => {
-    const { moved, outcomes } = store(tx, await heads, await agents, fresh);
+  const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (newItems) => {
+    const { moved, outcomes } = store(tx, await heads, await agents, newItems);
     lastHead = moved;
     return outcomes;
   });

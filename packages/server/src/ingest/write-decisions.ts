@@ -73,9 +73,9 @@ export async function writeDecisions(
   const atNow = { keyId, key: decisionKeys(tx.tenantId, keyId), now, evidenceSize: evidence.size };
   const signFunctions = verdicts.map((verdict) => (verdict instanceof ApiError ? () => verdict : signer(verdict, atNow)));
   const outcomes = checks.map((check, index) => signFunctions[questionIndexes[index]!]!(check));
-  const decided = outcomes.filter((outcome): outcome is SignedDecision => !(outcome instanceof ApiError));
-  const headers = await storeDecisions(tx, heads, now, decided);
-  for (const { verdict } of decided) observe(verdict.members);
+  const signedDecisions = outcomes.filter((outcome): outcome is SignedDecision => !(outcome instanceof ApiError));
+  const headers = await storeDecisions(tx, heads, now, signedDecisions);
+  for (const { verdict } of signedDecisions) observe(verdict.members);
   return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : { json: outcome.json, headers }));
 }
 
@@ -102,18 +102,18 @@ async function storeDecisions(
   tx: Transaction,
   heads: Record<'audit' | 'decisions', HeadToMove>,
   now: string,
-  decided: readonly SignedDecision[],
+  signedDecisions: readonly SignedDecision[],
 ): Promise<Record<string, string>> {
-  if (decided.length === 0) return {};
-  const blocked = decided.filter(({ verdict }) => !verdict.members.allowed);
-  const audit = appendEntries(tx, heads.audit, blocked.map(ledgerEntry));
-  const leafData = decided.map(({ responseSha256 }) => Buffer.from(responseSha256, 'hex'));
+  if (signedDecisions.length === 0) return {};
+  const blockedDecisions = signedDecisions.filter(({ verdict }) => !verdict.members.allowed);
+  const audit = appendEntries(tx, heads.audit, blockedDecisions.map(ledgerEntry));
+  const leafData = signedDecisions.map(({ responseSha256 }) => Buffer.from(responseSha256, 'hex'));
   const decisions = advanceHead(tx, 'decisions', heads.decisions, leafData, null);
   insertDecisions(
     tx,
-    decided.map((each, index) => decisionRow(each, heads.decisions.seq + 1 + index, now)),
+    signedDecisions.map((each, index) => decisionRow(each, heads.decisions.seq + 1 + index, now)),
   );
-  requestApprovals(tx, decided.flatMap(approvalRequest));
+  requestApprovals(tx, signedDecisions.flatMap(approvalRequest));
   await tx.commit();
   const headTexts = [
     unsignedHeadText('audit', audit.tree.size, audit.tree.root()),

@@ -22,17 +22,17 @@ import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';
 export interface PreparedEvaluation extends Replayable {
   claim: AgentClaim;
   row: Omit<EvaluationRow, 'id' | 'agentId'>;
-  /** Returns the body of its response, given its ID. */
+  /** Returns the response body for the ID of the evaluation. */
   responseOf: (id: string) => EvaluationAccepted | DetailedEvaluationAccepted;
 }
 
 /** Writes evaluations of one tenant in one transaction, in the order of arrival. */
 export const writeEvaluations = (tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> =>
-  commitWithReplays(tx, operations.recordEvaluation.path, items, (fresh) => store(tx, fresh));
+  commitWithReplays(tx, operations.recordEvaluation.path, items, (newItems) => store(tx, newItems));
 
-/** Does the same for POST /api/v1/evaluations. Idempotency keys are per path, so a batch is always of one endpoint. */
+/** Like `writeEvaluations`, for POST /api/v1/evaluations. Idempotency keys are per path, so a batch has requests of one endpoint only. */
 export const writeDetailedEvaluations = (tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> =>
-  commitWithReplays(tx, operations.recordDetailedEvaluation.path, items, (fresh) => store(tx, fresh));
+  commitWithReplays(tx, operations.recordDetailedEvaluation.path, items, (newItems) => store(tx, newItems));
 
 /** Looks up agents in the evidence log, not in their table: a changed row must not assign an evaluation to another agent. */
 async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> {

@@ -26,13 +26,14 @@ export const writeTelemetry = (
   tx: Transaction,
   items: readonly PreparedTelemetry[],
   documents: BatchDocuments,
-): Promise<Outcome[]> => commitWithReplays(tx, operations.ingestTelemetry.path, items, (fresh) => store(tx, fresh, documents));
+): Promise<Outcome[]> =>
+  commitWithReplays(tx, operations.ingestTelemetry.path, items, (newItems) => store(tx, newItems, documents));
 
 async function store(tx: Transaction, items: readonly PreparedTelemetry[], documents: BatchDocuments): Promise<Outcome[]> {
   const batchAgents = new BatchAgents(await findAgents(tx, ...claimedAgents(items.flatMap(({ claims }) => claims))));
   const submissions: { id: string; recordedBy: string; document: Buffer }[] = [];
   const rows: { submission: string; agentId: string | null; event: TelemetryRow }[] = [];
-  const searched: SearchedRun[] = [];
+  const searchedRuns: SearchedRun[] = [];
   const registered: (readonly NewAgent[])[] = [];
   const outcomes = items.map((item, index): Outcome => {
     const resolved = batchAgents.resolve(item.claims, item.recordedBy);
@@ -40,9 +41,9 @@ async function store(tx: Transaction, items: readonly PreparedTelemetry[], docum
     const id = newId();
     registered[index] = resolved.registered;
     submissions.push({ id, recordedBy: item.recordedBy, document: item.document });
-    searched.push({ id, traceIds: item.events.map(({ traceId }) => traceId) });
-    item.events.forEach((event, place) => {
-      rows.push({ submission: id, agentId: resolved.agentIds[place] ?? null, event });
+    searchedRuns.push({ id, traceIds: item.events.map(({ traceId }) => traceId) });
+    item.events.forEach((event, position) => {
+      rows.push({ submission: id, agentId: resolved.agentIds[position] ?? null, event });
     });
     return ingestReply({ ok: true, ingested: item.events.length });
   });
@@ -59,6 +60,6 @@ async function store(tx: Transaction, items: readonly PreparedTelemetry[], docum
     submissions.map((each) => ({ ...each, place: places(each.document) })),
   );
   insertTelemetryEvents(tx, rows);
-  insertRunIds(tx, 'telemetry', searched);
+  insertRunIds(tx, 'telemetry', searchedRuns);
   return outcomes.map((outcome, index) => registration.warn(outcome, registered[index] ?? []));
 }

@@ -28,8 +28,8 @@ export const writeTraces = (
   documents: BatchDocuments,
   heads: RememberedHeads,
 ): Promise<Outcome[]> =>
-  commitWithReplays(tx, operations.ingestTrace.path, items, async (fresh) => {
-    const { outcomes, registered, warn } = await storeTraces(tx, fresh, heads, (kept) => documents.store(tx, kept));
+  commitWithReplays(tx, operations.ingestTrace.path, items, async (newItems) => {
+    const { outcomes, registered, warn } = await storeTraces(tx, newItems, heads, (accepted) => documents.store(tx, accepted));
     return outcomes.map((outcome, index) => warn(outcome, registered[index]!));
   });
 
@@ -47,7 +47,7 @@ interface TraceOutcomes {
 export type StoredTraces = Awaited<ReturnType<typeof lookUpTraces>>;
 
 /**
- * In one round trip, locks the stored traces of requests and reads the agents that they name. Also reads the clock if no head is
+ * In one round trip, locks the stored traces of requests and reads the agents that the requests name. Also reads the clock if no head is
  * remembered.
  */
 export async function lookUpTraces(tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads) {
@@ -72,7 +72,7 @@ export async function storeTraces(
   tx: Transaction,
   items: readonly PreparedTrace[],
   heads: RememberedHeads,
-  storeDocuments: (kept: readonly Buffer[]) => DocumentPlaces | Promise<DocumentPlaces>,
+  storeDocuments: (accepted: readonly Buffer[]) => DocumentPlaces | Promise<DocumentPlaces>,
   stored: Promise<StoredTraces> = lookUpTraces(tx, items, heads),
 ): Promise<TraceOutcomes> {
   const { clock, locked, agents } = await stored;
@@ -103,10 +103,10 @@ export async function storeTraces(
  * need before merging, and the submissions.
  */
 function insertRows(tx: Transaction, receivedAt: string, accepted: readonly ResolvedTrace[], places: DocumentPlaces): void {
-  const fresh = accepted.filter(({ known }) => known === undefined);
+  const newTraces = accepted.filter(({ known }) => known === undefined);
   const known = accepted.filter(({ known }) => known !== undefined).map(({ id }) => id);
-  const rows = fresh.map((each) => factsOf(each, each.item.supplied, each.totals!, each.item.spanCount));
-  const runs = fresh.map(({ id, item }) => ({ id, traceIds: [item.traceId] }));
+  const rows = newTraces.map((each) => factsOf(each, each.item.supplied, each.totals!, each.item.spanCount));
+  const runs = newTraces.map(({ id, item }) => ({ id, traceIds: [item.traceId] }));
   insertTraces(tx, receivedAt, rows);
   insertRunIds(tx, 'trace', runs);
   if (known.length > 0) initializeMergedSpans(tx, known);

@@ -8,7 +8,7 @@ import { SPAN_BYTES, traceBatchKey, traceFacts } from '../ingest/traces.ts';
 import type { ExportRequest, PreparedExport, ReadExport, TraceOfExport } from './export.ts';
 import { exportFacts, REDACTED } from './export-facts.ts';
 import { logsOfFindings } from './prepare-logs.ts';
-import { notOtlp, requireFewTraces, traceIdsOf } from './trace-limit.ts';
+import { invalidExport, requireFewTraces, traceIdsOf } from './trace-limit.ts';
 
 /**
  * Prepares an export of spans.
@@ -60,4 +60,4 @@ function traceOfExport(mapped: MappedTrace, principal: Principal): TraceOfExport
 }
 
 const withoutIds = (spans: number): ApiError =>
-  notOtlp(`no span (of ${spans}) has a valid trace_id (16 bytes) and span_id (8 bytes); nothing was stored`);
+  invalidExport(`no span (of ${spans}) has a valid trace_id (16 bytes) and span_id (8 bytes); nothing was stored`);

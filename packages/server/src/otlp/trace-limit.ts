@@ -20,8 +20,11 @@ export function requireFewTraces(records: readonly { traceId: string }[], what: 
   if (records.length <= TRACES_MAX) return;
   const traces = traceIdsOf(records).length;
   if (traces > TRACES_MAX)
-    throw notOtlp(`the body has ${what} of ${traces} traces, and at most ${TRACES_MAX} are allowed; send less at once`);
+    throw invalidExport(
+      `the body has ${what} of ${traces} traces, and at most ${TRACES_MAX} are allowed; send fewer traces at once`,
+    );
 }
 
 /** The error for an export that is rejected as a whole. */
-export const notOtlp = (message: string): ApiError => new ApiError('invalid_export', [{ path: '', code: 'not_otlp', message }]);
+export const invalidExport = (message: string): ApiError =>
+  new ApiError('invalid_export', [{ path: '', code: 'not_otlp', message }]);

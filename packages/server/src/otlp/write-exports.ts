@@ -25,7 +25,7 @@ export function writeExports(
   heads: RememberedHeads,
 ): Promise<Outcome[]> {
   const stored = lookUpTracesEarly(tx, items, heads);
-  return commitWithReplays(tx, REPLAY_PATH, items, (fresh) => storeExports(tx, fresh, { documents, heads, stored }));
+  return commitWithReplays(tx, REPLAY_PATH, items, (newItems) => storeExports(tx, newItems, { documents, heads, stored }));
 }
 
 /**
@@ -77,12 +77,12 @@ async function storeExports(
   const itemOf = new Map<Item, QueuedExport>();
   const traces = items.flatMap((item, index) =>
     item.traces.map((trace): PreparedTrace => {
-      const withExport = { ...trace, export: { id: ids[index]!, sha256: item.idempotency!.bodySha256 } };
-      itemOf.set(withExport, item);
-      return withExport;
+      const traceWithExport = { ...trace, export: { id: ids[index]!, sha256: item.idempotency!.bodySha256 } };
+      itemOf.set(traceWithExport, item);
+      return traceWithExport;
     }),
   );
-  const written =
+  const traceOutcomes =
     traces.length === 0
       ? undefined
       : await storeTraces(tx, traces, heads, () => places, stored).catch((error: unknown) => {
@@ -90,17 +90,17 @@ async function storeExports(
         });
   const rejected = new Map<Item, ApiError>();
   const registered = new Map<Item, NewAgent[]>(items.map((item) => [item, []]));
-  written?.outcomes.forEach((outcome, index) => {
+  traceOutcomes?.outcomes.forEach((outcome, index) => {
     const item = itemOf.get(traces[index]!)!;
     if (outcome instanceof ApiError) rejected.set(item, outcome);
-    registered.get(item)!.push(...written.registered[index]!);
+    registered.get(item)!.push(...traceOutcomes.registered[index]!);
   });
   // If a trace is rejected, its whole export is rejected.
   if (rejected.size > 0) throw new RejectedItemsError(rejected);
   const outcomes = items.map((item, index): Outcome => {
     const json = exportResponse(item.signal, acceptable[index]!.partialSuccess);
     const outcome = { json, headers: {} };
-    return written === undefined ? outcome : written.warn(outcome, registered.get(item)!);
+    return traceOutcomes === undefined ? outcome : traceOutcomes.warn(outcome, registered.get(item)!);
   });
   const records = acceptable.flatMap(({ logs }, index) =>
     logs.map((log) => ({ ...log, recordedBy: items[index]!.recordedBy, export: ids[index]! })),

@@ -21,20 +21,20 @@ export async function applyWaitingLimit(
   tx: Transaction,
   items: readonly QueuedExport[],
 ): Promise<Pick<QueuedExport, 'logs' | 'partialSuccess'>[]> {
-  const ofLogs = items.filter(({ signal }) => signal === 'logs').flatMap(({ logs }) => logs);
-  if (ofLogs.length === 0) return items.map(({ logs, partialSuccess }) => ({ logs, partialSuccess }));
+  const arrivingRecords = items.filter(({ signal }) => signal === 'logs').flatMap(({ logs }) => logs);
+  if (arrivingRecords.length === 0) return items.map(({ logs, partialSuccess }) => ({ logs, partialSuccess }));
   const [known, waiting] = await Promise.all([
-    findKnownTraceIds(tx, [...new Set(ofLogs.map(({ traceId }) => traceId))]),
+    findKnownTraceIds(tx, [...new Set(arrivingRecords.map(({ traceId }) => traceId))]),
     countWaiting(tx),
   ]);
   let free = WAITING_MAX - waiting;
   return items.map(({ signal, logs, partialSuccess }) => {
     if (signal !== 'logs') return { logs, partialSuccess };
-    const kept = logs.filter(({ traceId }) => known.has(traceId) || free-- > 0);
-    const rejected = logs.length - kept.length;
+    const storableLogs = logs.filter(({ traceId }) => known.has(traceId) || free-- > 0);
+    const rejected = logs.length - storableLogs.length;
     if (rejected === 0) return { logs, partialSuccess };
     const reasons = [...partialSuccess.reasons, TOO_MANY_WAIT];
-    return { logs: kept, partialSuccess: { rejected: partialSuccess.rejected + rejected, reasons } };
+    return { logs: storableLogs, partialSuccess: { rejected: partialSuccess.rejected + rejected, reasons } };
   });
 }
 
@@ -61,16 +61,16 @@ export async function lockFailingTraces(
  * Stores log records, and joins those that waited for the traces of this transaction. A trace with an exception is marked, whether the
  * trace or the record arrives first. Another transaction may be inserting a trace that this transaction does not see. The other transaction
  * moves the head of the trace log before it reads log records. So this transaction locks the head before it marks traces.
- * @param written trace_ids of the traces that this transaction has written. If there are any, it has moved the head already.
+ * @param writtenTraceIds trace_ids of the traces that this transaction has written. If there are any, it has moved the head already.
  */
 export async function writeLogRecords(
   tx: Transaction,
   records: readonly LogRecordRow[],
   { traceIds, areLocked }: FailingTraces,
-  written: readonly string[],
+  writtenTraceIds: readonly string[],
 ): Promise<void> {
   insertLogRecords(tx, records);
-  if (!areLocked && written.length === 0) await lockLogs(tx, ['traces']);
+  if (!areLocked && writtenTraceIds.length === 0) await lockLogs(tx, ['traces']);
   if (traceIds.length > 0) markFailingTraces(tx, traceIds);
-  if (written.length > 0) joinLogRecords(tx, written);
+  if (writtenTraceIds.length > 0) joinLogRecords(tx, writtenTraceIds);
 }

@@ -7,7 +7,7 @@ import { type Account, accountOf, insertPerson, lockAccount } from '../storage/p
 import { governanceAct } from '../workspace/governance-act.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { InvalidInputError, requireLabel } from '../workspace/wrong-input.ts';
-import { comparedEmail } from './email-address.ts';
+import { normalizeEmail } from './email-address.ts';
 import { makeMember } from './join.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 import { isPersonName, PERSON_NAME_RULE } from './person-name.ts';
@@ -33,7 +33,7 @@ export async function addMember(
 ): Promise<IssuedLink> {
   requireLabel('the name', name);
   if (!isPersonName(name)) throw new InvalidInputError(`the name must be ${PERSON_NAME_RULE}`);
-  const email = comparedEmail(typedEmail);
+  const email = normalizeEmail(typedEmail);
   return governanceAct(pool, tenantId, by, async (act) => {
     const newcomer = { id: newId(), email, name, password: null };
     const isNew = await insertPerson(act.tx, newcomer);

@@ -3,7 +3,7 @@ import type { Statements } from '../database/transaction.ts';
 import { validationFailed } from '../errors/api-error.ts';
 import { newId } from '../storage/new-id.ts';
 import { type Account, findAccount, insertPerson, lockAccount } from '../storage/people.ts';
-import { comparedEmail } from './email-address.ts';
+import { normalizeEmail } from './email-address.ts';
 import { endSetUp } from './one-time-links.ts';
 import { hashNewPassword } from './password-hash.ts';
 import { type Caller, type Credentials, signInFailed, verifyCredentials } from './sign-in.ts';
@@ -24,7 +24,7 @@ export async function identifyClaimant(
   credentials: Credentials & { name: string | undefined },
   caller: Caller,
 ): Promise<Claimant> {
-  const email = comparedEmail(credentials.email);
+  const email = normalizeEmail(credentials.email);
   if ((await findAccount(pool, email)) !== undefined) {
     const known = await verifyCredentials(pool, credentials, caller);
     return { id: known.id, email, known };

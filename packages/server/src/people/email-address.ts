@@ -15,12 +15,12 @@ const LENGTH_MAX = 254;
  */
 export function isEmailAddress(text: string): boolean {
   if (text.length > 2 * LENGTH_MAX || !text.isWellFormed()) return false;
-  const compared = comparedEmail(text);
-  return compared.length <= LENGTH_MAX && FORM.test(compared) && !hasInvisibleCharacters(compared);
+  const normalized = normalizeEmail(text);
+  return normalized.length <= LENGTH_MAX && FORM.test(normalized) && !hasInvisibleCharacters(normalized);
 }
 
 /**
  * The normalized form of an email address: trimmed, in lower case and in NFC. Some letters have a composed form only in lower case, so NFC
  * is applied last.
  */
-export const comparedEmail = (email: string): string => email.trim().toLowerCase().normalize('NFC');
+export const normalizeEmail = (email: string): string => email.trim().toLowerCase().normalize('NFC');

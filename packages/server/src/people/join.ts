@@ -11,7 +11,7 @@ import { createWorkspaceBy } from '../workspace/create-workspace.ts';
 import { type Act, actIn } from '../workspace/governance-act.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { type Claimant, claimAccount, identifyClaimant } from './claimant.ts';
-import { comparedEmail } from './email-address.ts';
+import { normalizeEmail } from './email-address.ts';
 import { requireLink } from './one-time-links.ts';
 import { hashNewPassword } from './password-hash.ts';
 import { replacePassword } from './passwords.ts';
@@ -71,7 +71,7 @@ export async function acceptInvitation(pool: Pool, input: LinkInput, caller: Cal
   const { email, role, workspaceId } = link;
   if (email === null || role === null || workspaceId === null)
     throw new Error(`invitation ${link.id} has no address, role or workspace`);
-  if ((await findAccount(pool, comparedEmail(email)))?.hasPassword === false)
+  if ((await findAccount(pool, normalizeEmail(email)))?.hasPassword === false)
     throw new RuleViolationError(
       'this account has no password; ask the operator for a link that sets one: `countersign-server members reset-password`',
     );
@@ -100,9 +100,9 @@ async function startMembership(
 
 /**
  * Makes an account a member. The account is new, or locked by `claimAccount` or by the foreign key of the membership. Pending links that
- * reset the person's password or sign them in become invalid, because their creator must not gain access to this workspace. Pending
- * invitations to the workspace become invalid too, because the person could return with one after being removed. If the person is an admin,
- * the set-up links of the workspace become invalid, because nobody in the workspace can see or withdraw them.
+ * reset the person's password or sign them in become invalid, because their creator must not gain access to this workspace. The person's
+ * pending invitations to the workspace become invalid too, because the person could return with one after being removed. If the person is
+ * an admin, the set-up links of the workspace become invalid, because nobody in the workspace can see or withdraw them.
  * @throws RuleViolationError if the account is a member already.
  */
 export async function makeMember(

@@ -8,7 +8,7 @@ import { deleteSessionsOf } from '../storage/sessions.ts';
 import { type Actor, personName } from '../workspace/actor.ts';
 import { type Act, actIn, governanceAct } from '../workspace/governance-act.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
-import { comparedEmail } from './email-address.ts';
+import { normalizeEmail } from './email-address.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 
 /**
@@ -18,18 +18,18 @@ import { type IssuedLink, issueLink } from './one-time-links.ts';
 export async function inviteMember(
   pool: Pool,
   tenantId: string,
-  invited: { email: string; role: Role },
+  invitation: { email: string; role: Role },
   by: Actor,
 ): Promise<IssuedLink> {
-  const email = comparedEmail(invited.email);
+  const email = normalizeEmail(invitation.email);
   return governanceAct(pool, tenantId, by, async ({ tx, by: madeBy, record }) => {
     const account = await accountOf(tx, email);
     if (account !== undefined && (await findRole(tx, account.id)) !== undefined)
       throw new RuleViolationError('a person with this email address is a member of the workspace already');
     await voidInvitations(tx, email);
-    const link = await issueLink(tx, { purpose: 'invitation', workspaceId: tenantId, email, role: invited.role }, madeBy);
+    const link = await issueLink(tx, { purpose: 'invitation', workspaceId: tenantId, email, role: invitation.role }, madeBy);
     // The ledger names the invitation by its ID, because an address could never be removed from the ledger.
-    record({ action: 'member.invited', subject: `invitation:${link.id}`, metadata: { role: invited.role } });
+    record({ action: 'member.invited', subject: `invitation:${link.id}`, metadata: { role: invitation.role } });
     return link;
   });
 }

@@ -37,14 +37,14 @@ export interface IssuedLink {
 /** Creates a link. Its token is in the fragment. Browsers send a fragment neither to the server nor in a Referer, so no server logs it. */
 export async function issueLink(
   tx: Statements,
-  made: Pick<LinkGrant, 'purpose'> & Partial<LinkGrant>,
+  grant: Pick<LinkGrant, 'purpose'> & Partial<LinkGrant>,
   madeBy: ActorName,
 ): Promise<IssuedLink> {
   const { token, tokenSha256 } = newToken();
   const id = newId();
   const noTarget = { workspaceId: null, personId: null, email: null, role: null };
-  const lifetimeSeconds = LIFETIME_SECONDS[made.purpose];
-  const expiresAt = await insertLink(tx, { ...noTarget, ...made, id, tokenSha256, madeBy, lifetimeSeconds });
+  const lifetimeSeconds = LIFETIME_SECONDS[grant.purpose];
+  const expiresAt = await insertLink(tx, { ...noTarget, ...grant, id, tokenSha256, madeBy, lifetimeSeconds });
   return { id, path: `${LINK_PAGE}#${token}`, expiresAt };
 }
 
@@ -77,7 +77,7 @@ export interface UsableLink extends LiveLink {
   use(tx: Statements): Promise<void>;
 }
 
-/** The valid link with a token and, if given, a purpose. @throws ApiError `link_not_valid` */
+/** Returns the valid link with a token. If a purpose is given, the link must have this purpose. @throws ApiError `link_not_valid` */
 export async function requireLink(pool: Pool, token: string, purpose?: LinkPurpose): Promise<UsableLink> {
   const tokenSha256 = hashOfToken(token);
   const link = tokenSha256 === undefined ? undefined : await findLink(pool, tokenSha256);

@@ -20,26 +20,29 @@ interface PasswordHash extends Argon2Cost {
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
 /** The number of concurrent hashes: half of the four threads that Node has for such work by default. Each hash needs 19 MiB. */
-const HASHES_AT_ONCE = 2;
+const CONCURRENT_HASHES_MAX = 2;
 /** The largest number of queued hashes: about a second of work if each takes 30 ms. Requests beyond it get 503. */
 const WAITING_HASHES_MAX = 64;
-const slots = new Slots(HASHES_AT_ONCE);
-let pending = 0;
+const slots = new Slots(CONCURRENT_HASHES_MAX);
+let pendingHashes = 0;
 
 /** Limits concurrent hashes, so that very many sign-ins fill a queue and not the machine's memory and threads. */
 async function withSlot(work: () => Promise<Buffer>): Promise<Buffer> {
-  if (pending >= HASHES_AT_ONCE + WAITING_HASHES_MAX) throw unavailable('too many passwords are being checked');
-  pending += 1;
+  if (pendingHashes >= CONCURRENT_HASHES_MAX + WAITING_HASHES_MAX) throw unavailable('too many passwords are being checked');
+  pendingHashes += 1;
   const release = await slots.take();
   try {
     return await work();
   } finally {
     release();
-    pending -= 1;
+    pendingHashes -= 1;
   }
 }
 
-/** Hashes a password with a new salt. Returns a PHC string: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. Throws like `isPassword`. */
+/**
+ * Hashes a password with a new salt. Returns a PHC string: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`.
+ * @throws ApiError `unavailable` if too many hashes are queued.
+ */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   return phcString({ ...COST, salt, tag: await withSlot(() => argon2id(bytesOf(password), salt, TAG_BYTES, COST)) });
@@ -49,17 +52,17 @@ export async function hashPassword(password: string): Promise<string> {
  * The largest number of pending hashes of new passwords. Uses of links are not limited, unlike sign-ins, so concurrent uses of one link
  * could otherwise fill the queue and block all sign-ins.
  */
-const NEW_PENDING_MAX = 16;
-let newPending = 0;
+const PENDING_NEW_HASHES_MAX = 16;
+let pendingNewHashes = 0;
 
-/** Like `hashPassword`, for a password that a person sets. @throws ApiError `unavailable` also above NEW_PENDING_MAX. */
+/** Like `hashPassword`, for a password that a person sets. @throws ApiError `unavailable` also above PENDING_NEW_HASHES_MAX. */
 export async function hashNewPassword(password: string): Promise<string> {
-  if (newPending >= NEW_PENDING_MAX) throw unavailable('too many new passwords are being hashed');
-  newPending += 1;
+  if (pendingNewHashes >= PENDING_NEW_HASHES_MAX) throw unavailable('too many new passwords are being hashed');
+  pendingNewHashes += 1;
   try {
     return await hashPassword(password);
   } finally {
-    newPending -= 1;
+    pendingNewHashes -= 1;
   }
 }
 

@@ -5,16 +5,16 @@ import { findAccount, lockAccounts } from '../storage/people.ts';
 import { type ActingMember, personName } from '../workspace/actor.ts';
 import { governanceAct } from '../workspace/governance-act.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
-import { comparedEmail } from './email-address.ts';
+import { normalizeEmail } from './email-address.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 
 /** The ledger entry about a link that sets a new password. */
 const resetEntry = (personId: string) => ({ action: 'member.password_reset' as const, subject: personName(personId) });
 
 /**
- * Creates a link by which a member sets a new password; undefined if there is no such member. A password opens all workspaces of the
- * person, so the admin must be admin of all of them. The link is never for the admin's own account, because a stolen session must not be
- * enough to take over the account.
+ * Creates a link by which a member sets a new password; undefined if there is no such member. A password gives access to all workspaces
+ * of the person, so the admin must be admin of all of them. The link is never for the admin's own account, because a stolen session must
+ * not be enough to take over the account.
  * @throws RuleViolationError for the admin's own account, or if the admin is not admin of all these workspaces.
  */
 export const createResetLink = (
@@ -57,7 +57,7 @@ async function requireAdminOfAll(tx: Transaction, personId: string, adminId: str
  * @throws RuleViolationError if there is no account with this address.
  */
 export async function createResetLinkByOperator(pool: Pool, email: string): Promise<IssuedLink> {
-  const account = await findAccount(pool, comparedEmail(email));
+  const account = await findAccount(pool, normalizeEmail(email));
   if (account === undefined)
     throw new RuleViolationError('there is no account with this email address; `members list` shows the members of a workspace');
   for (const { workspaceId } of await inPersonTransaction(pool, account.id, membershipsOf))

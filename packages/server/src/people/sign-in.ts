@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { ApiError } from '../errors/api-error.ts';
 import { type Account, findAccount, replaceHash } from '../storage/people.ts';
 import { insertSessionByPassword } from '../storage/sessions.ts';
-import { comparedEmail } from './email-address.ts';
+import { normalizeEmail } from './email-address.ts';
 import { hashPassword, isOutdated, isPassword } from './password-hash.ts';
 import { newSession } from './sessions.ts';
 import { countSignInAttempt } from './sign-in-limit.ts';
@@ -29,9 +29,9 @@ export const signInFailed = (): ApiError => new ApiError('sign_in_failed');
  * @throws ApiError `sign_in_failed`, `rate_limited`, `unavailable`
  */
 export async function verifyCredentials(pool: Pool, { email, password }: Credentials, { address }: Caller): Promise<Account> {
-  const compared = comparedEmail(email);
-  const attempt = await countSignInAttempt(pool, compared, address);
-  const [account, isCorrect] = await checkPassword(pool, compared, password).catch(async (error: unknown) => {
+  const normalizedEmail = normalizeEmail(email);
+  const attempt = await countSignInAttempt(pool, normalizedEmail, address);
+  const [account, isCorrect] = await checkPassword(pool, normalizedEmail, password).catch(async (error: unknown) => {
     await attempt.takeBack().catch(() => undefined); // The attempt does not count, because the password was not checked.
     throw error;
   });

@@ -6,7 +6,7 @@ import { setRiskLevel } from '../workspace/agent-risk.ts';
 import { archiveAgent } from '../workspace/archive-agent.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
-import { idOf, requireFound, wholeOf } from './query.ts';
+import { idOf, requireFound, wholeNumberOf } from './query.ts';
 import { DEFAULT_CRITERIA, evaluationOf, readEvidence, readSummaries, standingOf } from './standing.ts';
 
 const POINTS_DEFAULT = 200;
@@ -54,7 +54,8 @@ export const agentHandlers = handlers({
   'agents.promotion_preview': async ({ workspace, params, query, parts }) => {
     const criteria = {
       minPassRate: query.min_pass_rate === undefined ? DEFAULT_CRITERIA.minPassRate : Number(query.min_pass_rate),
-      maxAgeHours: wholeOf('max_age_hours', query.max_age_hours, { minimum: 1, maximum: 8760 }) ?? DEFAULT_CRITERIA.maxAgeHours,
+      maxAgeHours:
+        wholeNumberOf('max_age_hours', query.max_age_hours, { minimum: 1, maximum: 8760 }) ?? DEFAULT_CRITERIA.maxAgeHours,
     };
     const [evidence] = await inReadTransaction(parts.readPool, workspace, (tx) =>
       readEvidence(tx, [params.agent], idOf(query.harness_id)),

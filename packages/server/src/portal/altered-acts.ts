@@ -6,12 +6,12 @@ import { findApproval } from '../storage/portal/approvals.ts';
 import { findIncident, type IncidentListRow } from '../storage/portal/incidents.ts';
 
 /*
- * The rows of approvals, incidents and re-certifications are not sealed. Their pages compare them with the audit ledger, which has the same
- * facts.
+ * The rows of approvals, incidents and re-certifications are not sealed. So the handlers of their pages compare the rows with the audit
+ * ledger, which has the same facts.
  */
 
 /** A value that a page shows, and what the entry says. */
-type Compared = readonly [what: string, shown: unknown, recorded: unknown];
+type ComparedValue = readonly [what: string, shown: unknown, recorded: unknown];
 
 /** How the stored approval of an evaluation differs from the audit ledger; null if it matches, or if nothing is decided yet. */
 export const findApprovalFault = (tx: Transaction, evaluationId: string): Promise<string | null> =>
@@ -47,7 +47,7 @@ export const findIncidentFault = (tx: Transaction, incidentId: string): Promise<
 const openingOf = (
   row: IncidentListRow,
   { recorded_at, recorded_by, rationale, agent_id, metadata }: RecordedAct,
-): Compared[] => [
+): ComparedValue[] => [
   ['agent', row.agent.id, agent_id],
   ['severity', row.severity, metadata.severity],
   ['description', row.description, rationale],
@@ -58,7 +58,7 @@ const openingOf = (
 
 function closingFault(row: IncidentListRow, closed: RecordedAct | undefined): string | null {
   if (row.recertification !== 'closed')
-    return closed === undefined ? null : `entry ${closed.seq} of the audit ledger has closed its re-certification`;
+    return closed === undefined ? null : `entry ${closed.seq} of the audit ledger closed the re-certification of this incident`;
   return faultOf(closed, ({ recorded_at, recorded_by, rationale, metadata }) => [
     ['time of the closing', row.closed_at, recorded_at],
     ['person who closed it', row.closed_by, recorded_by],
@@ -67,8 +67,8 @@ function closingFault(row: IncidentListRow, closed: RecordedAct | undefined): st
   ]);
 }
 
-function faultOf(act: RecordedAct | undefined, compare: (act: RecordedAct) => readonly Compared[]): string | null {
-  if (act === undefined) return 'the audit ledger has no entry for its current state';
+function faultOf(act: RecordedAct | undefined, compare: (act: RecordedAct) => readonly ComparedValue[]): string | null {
+  if (act === undefined) return 'the audit ledger has no entry for the stored state';
   const differing = compare(act).find(([, shown, recorded]) => shown !== recorded);
   if (differing === undefined) return null;
   const [what, shown, recorded] = differing;

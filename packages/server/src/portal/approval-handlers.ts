@@ -18,14 +18,14 @@ import { detailsOf, notesOf, runsBetweenEvaluations } from './evaluation-handler
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { idOf, requireFound } from './query.ts';
-import { digestOfShown } from './shown-evaluation.ts';
+import { digestOfShownEvaluation } from './shown-evaluation.ts';
 import { readEvidence, standingOf } from './standing.ts';
 
 /** The queue of pending evaluations, and the decisions about them. */
 export const approvalHandlers = handlers({
   'approvals.list': async ({ workspace, query, parts }) => {
     const { status = 'pending' } = query;
-    const after = readCursor(query.cursor, ['whole', 'uuid']);
+    const after = readCursor(query.cursor, ['wholeNumber', 'uuid']);
     const place = after === null ? null : { seq: Number(after[0]), evaluationId: after[1] };
     const agentId = idOf(query.agent_id);
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
@@ -98,7 +98,7 @@ async function readApprovalDetail(
     changes:
       last === null ? [] : changesBetween(comparedEvaluation(last.stored, last.shown.runs), comparedEvaluation(evaluation, runs)),
     standing: standingOf(evidence[0]!),
-    seen: digestOfShown(evaluation, agent),
+    seen: digestOfShownEvaluation(evaluation, agent),
     may: {
       approve: isHighRisk && canChangeTo(state, 'approved'),
       reject: isHighRisk && canChangeTo(state, 'rejected'),

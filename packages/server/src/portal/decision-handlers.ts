@@ -13,7 +13,7 @@ const JSON_FILE = 'application/json; charset=utf-8';
 /** Promotion decisions, with the data for verifying them. */
 export const decisionHandlers = handlers({
   'decisions.list': async ({ workspace, query, parts }) => {
-    const after = readCursor(query.cursor, ['whole']);
+    const after = readCursor(query.cursor, ['wholeNumber']);
     const { allowed, reason } = query;
     const reasons = REASONS.filter(
       (each) =>

@@ -11,7 +11,7 @@ import { idOf, rangeOf, requireFound } from './query.ts';
 /** The list of evaluations, and single evaluations. */
 export const evaluationHandlers = handlers({
   'evaluations.list': async ({ workspace, query, parts }) => {
-    const after = readCursor(query.cursor, ['instant', 'whole']);
+    const after = readCursor(query.cursor, ['instant', 'wholeNumber']);
     const filter = {
       ...rangeOf(query),
       agentId: idOf(query.agent_id),
@@ -59,19 +59,19 @@ export function detailsOf({
   evaluated_at,
   completeness,
 }: Pick<StoredEvaluation, 'document' | 'evaluated_at' | 'completeness'>): EvaluationDetails {
-  const sent = JSON.parse(document) as DetailedEvaluation;
+  const reported = JSON.parse(document) as DetailedEvaluation;
   return {
     evaluated_at,
     completeness,
-    cases: sent.cases ?? null,
-    skipped_excluded: sent.skipped_excluded === true,
-    suite: sent.suite ?? null,
-    blocking_failures: sent.blocking_failures ?? [],
-    max_severity: sent.max_severity ?? null,
-    results_sha256: sent.results_sha256 ?? null,
-    run_url: sent.run_url ?? null,
-    trace_ids: sent.trace_ids ?? [],
-    artifact: sent.artifact ?? null,
+    cases: reported.cases ?? null,
+    skipped_excluded: reported.skipped_excluded === true,
+    suite: reported.suite ?? null,
+    blocking_failures: reported.blocking_failures ?? [],
+    max_severity: reported.max_severity ?? null,
+    results_sha256: reported.results_sha256 ?? null,
+    run_url: reported.run_url ?? null,
+    trace_ids: reported.trace_ids ?? [],
+    artifact: reported.artifact ?? null,
   };
 }
 

@@ -11,12 +11,12 @@ import { findIncidentFault } from './altered-acts.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { idOf, requireFound } from './query.ts';
-import { digestOfShown } from './shown-evaluation.ts';
+import { digestOfShownEvaluation } from './shown-evaluation.ts';
 
 /** Incidents, required re-certifications, and policy violations. */
 export const incidentHandlers = handlers({
   'incidents.list': async ({ workspace, query, parts }) => {
-    const after = readCursor(query.cursor, ['whole', 'uuid']);
+    const after = readCursor(query.cursor, ['wholeNumber', 'uuid']);
     const place = after === null ? null : { seq: Number(after[0]), id: after[1] };
     const filter = { agentId: idOf(query.agent_id), severity: query.severity ?? null };
     const list = query.recertification === 'open' ? listOpenRecertifications : listIncidentsPage;
@@ -54,7 +54,7 @@ export const incidentHandlers = handlers({
   },
 
   'violations.list': async ({ workspace, query, parts }) => {
-    const after = readCursor(query.cursor, ['whole']);
+    const after = readCursor(query.cursor, ['wholeNumber']);
     const end = after === null ? Number.MAX_SAFE_INTEGER : Number(after[0]);
     const agentId = idOf(query.agent_id);
     const filter = { action: 'policy.violation', actor: null, agentId, traceId: null, first: 1, end };
@@ -93,7 +93,7 @@ async function readClosing(tx: Transaction, agent: { id: string; name: string })
 async function readLatestEvaluation(tx: Transaction, agent: { id: string; name: string }) {
   const evaluation = await findLatestSummary(tx, agent.id);
   if (evaluation === undefined) return { evaluation: null, seen: null };
-  return { evaluation, seen: digestOfShown(requireFound(await findStoredEvaluation(tx, evaluation.id)), agent) };
+  return { evaluation, seen: digestOfShownEvaluation(requireFound(await findStoredEvaluation(tx, evaluation.id)), agent) };
 }
 
 /** The violation in an entry. Other systems can write entries with this action too, with any metadata. */

@@ -50,7 +50,7 @@ export const keyHandlers = handlers({
   },
 
   'key_events.list': async ({ workspace, query, parts }) => {
-    const after = readCursor(query.cursor, ['whole']);
+    const after = readCursor(query.cursor, ['wholeNumber']);
     const below = after === null ? null : Number(after[0]);
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       const { items, next } = await pageOf(

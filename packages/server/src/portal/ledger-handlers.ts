@@ -16,7 +16,7 @@ import { findLatestCheckpoint } from '../storage/tree.ts';
 import { differingRows } from './differing-rows.ts';
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
-import { idOf, rangeOf, requireFound, wholeOf } from './query.ts';
+import { idOf, rangeOf, requireFound, wholeNumberOf } from './query.ts';
 import { findSeqRange } from './seq-range.ts';
 import { beginningOf } from './shown-text.ts';
 
@@ -39,7 +39,7 @@ interface EntryMembers {
 /** The audit ledger, and the proofs of all logs. */
 export const ledgerHandlers = handlers({
   'ledger.list': async ({ workspace, query, parts }) => {
-    const after = readCursor(query.cursor, ['whole']);
+    const after = readCursor(query.cursor, ['wholeNumber']);
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       const filter = {
         ...(await findSeqRange(tx, 'audit', rangeOf(query), after)),
@@ -66,8 +66,8 @@ export const ledgerHandlers = handlers({
     const seq = Number(params.seq);
     const [head, entry, adjacent] = await inReadTransaction(parts.readPool, workspace, async (tx) => {
       // The head is read first, so that all entries that it counts are visible to the later statements.
-      const read = await readHeadState(tx, 'audit');
-      return [read, ...(await Promise.all([findEntry(tx, seq), findAdjacentEntries(tx, seq)]))] as const;
+      const headState = await readHeadState(tx, 'audit');
+      return [headState, ...(await Promise.all([findEntry(tx, seq), findAdjacentEntries(tx, seq)]))] as const;
     });
     const { document, prev_hash } = requireFound(entry);
     const { framework, retention_until, metadata, rationale } = JSON.parse(document) as EntryMembers;
@@ -86,7 +86,7 @@ export const ledgerHandlers = handlers({
   },
 
   'ledger.export': async ({ workspace, query, parts, memory }) => {
-    const range = { from: wholeOf('from', query.from, SEQ_BOUNDS) ?? 1, to: wholeOf('to', query.to, SEQ_BOUNDS) };
+    const range = { from: wholeNumberOf('from', query.from, SEQ_BOUNDS) ?? 1, to: wholeNumberOf('to', query.to, SEQ_BOUNDS) };
     if (range.to !== undefined && range.from > range.to)
       throw validationFailed({
         path: '/from',
@@ -113,8 +113,8 @@ export const ledgerHandlers = handlers({
   },
 
   'logs.consistency': async ({ workspace, params, query, parts }) => {
-    const first = wholeOf('first', query.first, SIZE_BOUNDS)!;
-    const second = wholeOf('second', query.second, SIZE_BOUNDS);
+    const first = wholeNumberOf('first', query.first, SIZE_BOUNDS)!;
+    const second = wholeNumberOf('second', query.second, SIZE_BOUNDS);
     const proof = await parts.reader.consistencyProof(workspace, params.log as PortalLog, first, second);
     if (proof !== undefined) return proof;
     const message = 'first must not be greater than second, and second must not be greater than the number of rows of the log';

@@ -13,10 +13,10 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{6}Z$/;
 /** The forms of the parts of a cursor. They are checked, because clients can change a cursor. */
 const FORMS = {
   uuid: (part: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(part),
-  whole: (part: string) => /^(0|[1-9]\d{0,14})$/.test(part),
-  place: (part: string) => /^(0|[1-9]\d{0,9})$/.test(part) && Number(part) <= INT4_MAX,
-  /** The number of a submission. The number after it must be a valid integer of PostgreSQL too. */
-  number: (part: string) => /^(0|[1-9]\d{0,9})$/.test(part) && Number(part) < INT4_MAX,
+  wholeNumber: (part: string) => /^(0|[1-9]\d{0,14})$/.test(part),
+  ordinal: (part: string) => /^(0|[1-9]\d{0,9})$/.test(part) && Number(part) <= INT4_MAX,
+  /** The next number must be a valid integer of PostgreSQL too. */
+  submissionNumber: (part: string) => /^(0|[1-9]\d{0,9})$/.test(part) && Number(part) < INT4_MAX,
   instant: (part: string) => INSTANT.test(part) && isDateTime(part),
   label: (part: string) => part.isWellFormed() && !/\p{Cc}/u.test(part),
 } as const;
@@ -29,16 +29,16 @@ const writeCursor = (parts: readonly (string | number)[]): string =>
 export function readCursor<const F extends readonly (keyof typeof FORMS)[]>(
   cursor: string | undefined,
   forms: F,
-): { [Place in keyof F]: string } | null {
+): { [Index in keyof F]: string } | null {
   if (cursor === undefined) return null;
   const parts = parseCursor(cursor);
   const isValid =
     Array.isArray(parts) &&
     parts.length === forms.length &&
-    parts.every((part, place) => typeof part === 'string' && FORMS[forms[place]!](part));
+    parts.every((part, index) => typeof part === 'string' && FORMS[forms[index]!](part));
   if (!isValid)
     throw validationFailed({ path: '/cursor', code: 'bad_query', message: 'cursor must be the `next` of the previous page' });
-  return parts as { [Place in keyof F]: string };
+  return parts as { [Index in keyof F]: string };
 }
 
 function parseCursor(cursor: string): unknown {
@@ -52,13 +52,13 @@ function parseCursor(cursor: string): unknown {
 /**
  * Reads one page of a list, and one more row, which shows whether there is a next page.
  * @param read returns at most `limit` rows after the cursor.
- * @param placeOf returns the parts of a cursor that begins after a row.
+ * @param positionOf returns the parts of the cursor for the rows after a row.
  * @param isLeftOut whether the page ends before this row even if the page is not full. Must be false for the first row.
  */
 export async function pageOf<Row>(
   { limit }: { limit?: string | undefined },
   read: (limit: number) => Promise<Row[]>,
-  placeOf: (row: Row) => readonly (string | number)[],
+  positionOf: (row: Row) => readonly (string | number)[],
   isLeftOut: (row: Row) => boolean = () => false,
 ): Promise<{ items: Row[]; next: string | null }> {
   const itemsMax = limit === undefined ? PAGE_ITEMS_DEFAULT : Number(limit);
@@ -66,7 +66,7 @@ export async function pageOf<Row>(
   const end = rows.findIndex(isLeftOut);
   const items = rows.slice(0, end === -1 ? itemsMax : Math.min(end, itemsMax));
   const last = items.at(-1);
-  return { items, next: rows.length > items.length && last !== undefined ? writeCursor(placeOf(last)) : null };
+  return { items, next: rows.length > items.length && last !== undefined ? writeCursor(positionOf(last)) : null };
 }
 
 /** Writes the cursor that follows a page, for pages that may be empty. `pageOf` makes its cursor from the last row of a page. */

@@ -80,8 +80,8 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
 }
 
 /** Rejects a request from a page that was opened while another person was signed in. A request that names no person is accepted. */
-function requireSamePerson({ [SIGNED_IN_AS]: shown }: IncomingHttpHeaders, { person }: Requester): void {
-  if (shown === undefined || person === undefined || shown === person.id) return;
+function requireSamePerson({ [SIGNED_IN_AS]: pagePersonId }: IncomingHttpHeaders, { person }: Requester): void {
+  if (pagePersonId === undefined || person === undefined || pagePersonId === person.id) return;
   const message = `${person.name} has signed in with this browser since this page was opened; reload the page and repeat the action`;
   throw new ApiError('refused', [{ path: '', code: 'refused', message }]);
 }

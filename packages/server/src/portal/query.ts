@@ -2,7 +2,7 @@ import { parseDateTime } from '@countersign/core/domain/instant';
 import { ApiError, validationFailed } from '../errors/api-error.ts';
 import type { TimeRange } from '../storage/portal/id-time.ts';
 
-/** Returns the requested record. Throws a 404 if it is undefined: this workspace has none. */
+/** Returns the requested record. Throws a 404 if it is undefined, because the workspace has no such record. */
 export function requireFound<T>(value: T | undefined): T {
   if (value === undefined) throw new ApiError('not_found');
   return value;
@@ -29,7 +29,7 @@ function instantOf(text: string | undefined): string | null {
 }
 
 /** The value of a whole number in a query; undefined if absent. Throws a 422 for a value outside the inclusive bounds. */
-export function wholeOf(
+export function wholeNumberOf(
   member: string,
   text: string | undefined,
   bounds: { minimum: number; maximum: number },

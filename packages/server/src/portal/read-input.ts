@@ -19,17 +19,20 @@ export interface Input {
  * Creates a function that reads and validates query and body of a route. It reports up to 100 issues of the query or, if the query is
  * valid, up to 100 issues of the body. A route without a query reports only the first parameter that it gets.
  */
-export function inputReader(route: PortalRoute, parts: PortalParts): (request: FastifyRequest, who: Requester) => Promise<Input> {
-  const query = route.query === undefined ? noQuery : validator(route.query);
+export function inputReader(
+  route: PortalRoute,
+  parts: PortalParts,
+): (request: FastifyRequest, requester: Requester) => Promise<Input> {
+  const query = route.query === undefined ? requireNoParameters : validator(route.query);
   const body = route.body === undefined ? undefined : validator(route.body);
-  return async (request, who) => ({
+  return async (request, requester) => ({
     query: query(request.query),
-    body: body === undefined ? undefined : body(await jsonOf(request, who, parts)),
+    body: body === undefined ? undefined : body(await jsonOf(request, requester, parts)),
   });
 }
 
 /** A route without a query rejects parameters, so that a misspelled filter is not ignored. */
-const noQuery = (query: unknown): unknown => {
+const requireNoParameters = (query: unknown): unknown => {
   const [name] = Object.keys(query as object);
   if (name === undefined) return {};
   throw validationFailed({

@@ -13,17 +13,17 @@ export function findRouteErrors(
   routes: Readonly<Record<string, PortalRoute>>,
   handlers: Readonly<Record<string, unknown>>,
 ): string[] {
-  const places = new Set<string>();
+  const methodsAndPaths = new Set<string>();
   const errors = Object.keys(handlers).flatMap((name) => (name in routes ? [] : [`${name} has a handler but no route`]));
   for (const [name, { method, path, access, compressed }] of Object.entries(routes)) {
-    const place = `${method} ${path.replace(/:\w+/g, ':')}`;
+    const methodAndPath = `${method} ${path.replace(/:\w+/g, ':')}`;
     if (typeof handlers[name] !== 'function') errors.push(`${name} has no handler`);
     if (!RULES.includes(access)) errors.push(`${name} has no rule`);
     if (typeof compressed !== 'boolean') errors.push(`${name} does not say whether it is compressed`);
     if (isRole(access) !== path.startsWith(WORKSPACE_PATH))
       errors.push(`${name} has a role and no workspace, or a workspace and no role`);
-    if (places.has(place)) errors.push(`${name} has the method and path of another route: ${place}`);
-    places.add(place);
+    if (methodsAndPaths.has(methodAndPath)) errors.push(`${name} has the method and path of another route: ${methodAndPath}`);
+    methodsAndPaths.add(methodAndPath);
   }
   return errors;
 }

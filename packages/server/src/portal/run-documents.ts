@@ -46,13 +46,13 @@ export const eventIn = (document: string, ordinal: number): TelemetryEvent =>
 export function differingRowsOfTrace(
   trace: string,
   documents: readonly SubmissionDocument[],
-  found: readonly RowFinding[],
+  findings: readonly RowFinding[],
 ): RowFinding[] {
   const unreadable = documents.flatMap(({ number, document }) =>
     document === undefined ? [{ table: 'trace_submissions', id: submissionName(trace, number), fault: UNREADABLE_DOCUMENT }] : [],
   );
   const unreadableIds = new Set(unreadable.map(({ id }) => id));
-  return [...unreadable, ...found.filter(({ id }) => id.startsWith(trace) && !unreadableIds.has(id))];
+  return [...unreadable, ...findings.filter(({ id }) => id.startsWith(trace) && !unreadableIds.has(id))];
 }
 
 /** The steps of the tree, from columns and documents. Each document is parsed once. */

@@ -22,9 +22,9 @@ import { findingRow, withRecords } from './run-log-records.ts';
 import { placeOf, searchRuns } from './run-search.ts';
 import { readSpanPage, withinBytes } from './span-pages.ts';
 
-const EVENTS_SHOWN = 50;
-const SUBMISSIONS_SHOWN = 200;
-const FINDINGS_SHOWN = 200;
+const EVENTS_SHOWN_MAX = 50;
+const SUBMISSIONS_SHOWN_MAX = 200;
+const FINDINGS_SHOWN_MAX = 200;
 /** The maximum number and total bytes of the newest submissions that are searched for the last detail, error and metadata. */
 const REPORTED_SUBMISSIONS_MAX = 20;
 const REPORTED_BYTES_MAX = 8 * 1024 * 1024;
@@ -34,7 +34,7 @@ const JSON_FILE = 'application/json; charset=utf-8';
 /** Traces and telemetry events: the list, and single records. */
 export const runHandlers = handlers({
   'runs.list': async ({ workspace, query, parts }) => {
-    const after = readCursor(query.cursor, ['uuid', 'place']);
+    const after = readCursor(query.cursor, ['uuid', 'ordinal']);
     const place = after === null ? FIRST_PLACE : { id: after[0], ordinal: Number(after[1]) };
     const filter = {
       ...rangeOf(query),
@@ -60,9 +60,9 @@ export const runHandlers = handlers({
     inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
       const trace = requireFound(await findTrace(tx, params.trace));
       const [submissions, telemetry, findings] = await Promise.all([
-        listSubmissions(tx, trace.id, SUBMISSIONS_SHOWN),
-        listEventsOfRun(tx, trace.trace_id, EVENTS_SHOWN),
-        listFindings(tx, trace.trace_id, FINDINGS_SHOWN),
+        listSubmissions(tx, trace.id, SUBMISSIONS_SHOWN_MAX),
+        listEventsOfRun(tx, trace.trace_id, EVENTS_SHOWN_MAX),
+        listFindings(tx, trace.trace_id, FINDINGS_SHOWN_MAX),
       ]);
       const latest = withinBytes(
         submissions.slice(0, REPORTED_SUBMISSIONS_MAX),
@@ -86,7 +86,7 @@ export const runHandlers = handlers({
     }),
 
   'runs.spans': async ({ workspace, params, query, parts, memory }) => {
-    const after = readCursor(query.cursor, ['number', 'place', 'whole']);
+    const after = readCursor(query.cursor, ['submissionNumber', 'ordinal', 'wholeNumber']);
     const place = after === null ? null : { submission: Number(after[0]), ordinal: Number(after[1]) };
     const start = { after: place, position: Number(after?.[2] ?? 0) };
     return inSnapshotTransaction(parts.readPool, workspace, async (tx) => {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../errors/api-error.ts';
 import { namesIn } from '../http/request-host.ts';
 
-/** Distinguishes requests of the portal's own pages from others. */
+/** Distinguishes requests of the portal's own pages from other requests. */
 export interface SameOrigin {
   /** Throws `cross_origin` for a request that is not from the portal's pages. */
   require(headers: IncomingHttpHeaders): void;

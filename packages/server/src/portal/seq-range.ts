@@ -16,13 +16,13 @@ export async function findSeqRange(
   after: readonly [string] | null,
 ): Promise<{ first: number; end: number }> {
   const corrections = from === null && to === null ? [] : await readCorrections(tx);
-  const seqAt = (at: string) => findSeqAt(tx, log, at, correctedBefore(corrections, log, at));
+  const seqAt = (at: string) => findSeqAt(tx, log, at, sizeAtLastCorrection(corrections, log, at));
   const [first, end] = await Promise.all([from === null ? 1 : seqAt(from), to === null ? Number.MAX_SAFE_INTEGER : seqAt(to)]);
   return { first, end: Math.min(end, after === null ? end : Number(after[0])) };
 }
 
 /** The size of the log at its last clock correction earlier than `at`; 0 if there is none. */
-function correctedBefore(corrections: readonly ClockCorrection[], log: 'audit' | 'decisions', at: string): number {
+function sizeAtLastCorrection(corrections: readonly ClockCorrection[], log: 'audit' | 'decisions', at: string): number {
   const atMs = Date.parse(at);
   return Math.max(0, ...corrections.map(({ [log]: step }) => (step && Date.parse(step.after) < atMs ? step.size : 0)));
 }

@@ -41,8 +41,8 @@ export const sessionHandlers = handlers({
   },
 
   'sessions.end': async ({ person, params, parts }) => {
-    const ended = await inPersonTransaction(parts.pool, person.id, (tx) => deleteSession(tx, params.session));
-    if (!ended) throw new ApiError('not_found');
+    const isEnded = await inPersonTransaction(parts.pool, person.id, (tx) => deleteSession(tx, params.session));
+    if (!isEnded) throw new ApiError('not_found');
     return { ok: true };
   },
 
@@ -53,7 +53,7 @@ export const sessionHandlers = handlers({
 
   'account.change_password': async (request) => {
     const { person, body, caller, parts } = request;
-    const claim = { email: person.email, password: body.current_password };
-    return signInResponse(request, await changePassword(parts.pool, claim, body.new_password, caller));
+    const credentials = { email: person.email, password: body.current_password };
+    return signInResponse(request, await changePassword(parts.pool, credentials, body.new_password, caller));
   },
 });

@@ -10,8 +10,8 @@ import { deleteSessionOfToken, findSession, type LiveSession } from '../storage/
 import { type HandlerRequest, Reply } from './handler.ts';
 
 /**
- * The response to a sign-in: the person, their workspaces and the cookie. The session of the replaced cookie ends, because without its
- * cookie the browser could not sign out of it. The new session has started already, and a used link cannot be used again. So even a 503
+ * The response to a sign-in: the person, their workspaces and the cookie. The session of the replaced cookie ends, because the browser
+ * could no longer sign out of that session. The new session has started already, and a used link cannot be used again. So even a 503
  * response sets the cookie.
  * @param token of the new session. @param workspaceId the workspace to open; null if none is chosen.
  */
@@ -24,8 +24,8 @@ export async function signInResponse(
   try {
     const session = await findSession(pool, hashOfToken(token)!);
     if (session === undefined) throw new ApiError('not_signed_in'); // The session ended before the response.
-    const replaced = hashOfToken(sessionToken ?? '');
-    if (replaced !== undefined) await deleteSessionOfToken(pool, replaced);
+    const replacedTokenSha256 = hashOfToken(sessionToken ?? '');
+    if (replacedTokenSha256 !== undefined) await deleteSessionOfToken(pool, replacedTokenSha256);
     return Reply.json({ ...(await sessionResponse(pool, session)), workspace_id: workspaceId }, cookie.keep(token));
   } catch (error) {
     const { code, headers, cause } = asApiError(error);

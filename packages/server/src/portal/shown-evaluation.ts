@@ -3,7 +3,7 @@ import { digestOfSeenFacts, type SeenFacts } from '../ledger/seen-facts.ts';
 import type { StoredEvaluation } from '../storage/portal/evaluations.ts';
 
 /** The digest of what a page shows about an evaluation and its agent, which an approver sends with a decision (`digestOfSeenFacts`). */
-export const digestOfShown = (evaluation: StoredEvaluation, agent: { id: string; name: string }): string =>
+export const digestOfShownEvaluation = (evaluation: StoredEvaluation, agent: { id: string; name: string }): string =>
   digestOfSeenFacts(agent.name, seenFactsOf(evaluation, agent.id));
 
 /** What the page shows about an evaluation. All values are from one row, so they belong to one state. */

@@ -14,7 +14,7 @@ export interface Requester {
   person?: SignedInPerson;
   workspace?: string;
   role?: Role;
-  /** The person and the role that the route requires. Actions check in their transaction that the person still has it. */
+  /** The person and the role that the route requires. Actions check in their transaction that the person still has the role. */
   actor?: ActingMember;
 }
 

@@ -13,10 +13,10 @@ export const signingHandlers = handlers({
       inReadTransaction(parts.readPool, workspace, listDecisionKeys),
       parts.reader.publicKeys(),
     ]);
-    const signing = keys.find(({ retiredAt }) => retiredAt === null);
+    const signingKey = keys.find(({ retiredAt }) => retiredAt === null);
     const decision_keys = keys.map((key) => ({
       key_id: key.keyId,
-      state: key.retiredAt !== null ? ('retired' as const) : key === signing ? ('signs' as const) : ('waits' as const),
+      state: key.retiredAt !== null ? ('retired' as const) : key === signingKey ? ('signs' as const) : ('waits' as const),
       created_at: key.createdAt,
       retired_at: key.retiredAt,
     }));

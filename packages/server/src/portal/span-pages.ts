@@ -20,7 +20,7 @@ const SPAN_BYTES_MAX = 2 * 1024 * 1024;
 /** The maximum bytes of the facts of steps that one statement reads, unless one submission has more: about 1,000 steps. */
 const STATEMENT_BYTES_MAX = 128 * 1024;
 /** Greater than the index of any step in its submission: the largest number in a cursor. */
-const AFTER_ALL = 0x7fff_ffff;
+const AFTER_LAST_STEP = 0x7fff_ffff;
 
 /** The start of a page of a trace's steps, and the position of its first step. */
 export interface SpanPageStart {
@@ -40,17 +40,17 @@ export async function readSpanPage(
 ): Promise<SpanPage> {
   const sizes = await listSubmissionSizes(tx, trace, after?.submission ?? 0, SUBMISSIONS_MAX);
   const submissions = withinBytes(sizes, ({ span_bytes }) => span_bytes, SPAN_BYTES_MAX);
-  const found: StoredSpan[] = [];
+  const spans: StoredSpan[] = [];
   let end = after;
-  while (submissions.length > 0 && found.length <= SPANS_MAX) {
+  while (submissions.length > 0 && spans.length <= SPANS_MAX) {
     const group = submissions.splice(0, withinBytes(submissions, ({ span_bytes }) => span_bytes, STATEMENT_BYTES_MAX).length);
     const last: SubmissionSize = group.at(-1)!;
-    found.push(...(await listSpans(tx, trace, end, last.number, SPANS_MAX + 1 - found.length)));
-    end = { submission: last.number, ordinal: AFTER_ALL };
-    if (withinDocumentBytes(found).length < found.length) break;
+    spans.push(...(await listSpans(tx, trace, end, last.number, SPANS_MAX + 1 - spans.length)));
+    end = { submission: last.number, ordinal: AFTER_LAST_STEP };
+    if (withinDocumentBytes(spans).length < spans.length) break;
   }
-  const items = withinDocumentBytes(found.slice(0, SPANS_MAX));
-  const isCut = items.length < found.length;
+  const items = withinDocumentBytes(spans.slice(0, SPANS_MAX));
+  const isCut = items.length < spans.length;
   const bytes = new Map(items.map(({ submission, document_bytes }) => [submission, document_bytes]));
   memory.reserve(sum(bytes.values()));
   const [documents, later, records] = await Promise.all([

@@ -19,11 +19,11 @@ import { requireFound } from './query.ts';
 import { readEvidence, standingOf, summaryOf } from './standing.ts';
 
 const AGENTS_COUNTED_MAX = 1000;
-const AGENTS_SHOWN = 100;
+const AGENTS_SHOWN_MAX = 100;
 /** The number of places in the list that are reserved for promotable agents, because blocked agents come first. */
 const PROMOTABLE_SHOWN_MIN = 20;
-const WAITING_SHOWN = 5;
-const DECISIONS_SHOWN = 10;
+const WAITING_SHOWN_MAX = 5;
+const DECISIONS_SHOWN_MAX = 10;
 const DAYS_DEFAULT = 14;
 const DAY_MS = 86_400_000;
 
@@ -37,10 +37,10 @@ export const workspaceHandlers = handlers({
           summarizeAgents(tx),
           countAgents(tx),
           countPendingApprovals(tx),
-          listApprovalQueue(tx, null, null, WAITING_SHOWN),
+          listApprovalQueue(tx, null, null, WAITING_SHOWN_MAX),
           countOpenRecertifications(tx),
-          listLongestOpen(tx, WAITING_SHOWN),
-          listDecisions(tx, everyDecision, DECISIONS_SHOWN),
+          listLongestOpen(tx, WAITING_SHOWN_MAX),
+          listDecisions(tx, everyDecision, DECISIONS_SHOWN_MAX),
           findPresence(tx),
         ]);
       return {
@@ -54,8 +54,8 @@ export const workspaceHandlers = handlers({
 
   'overview.usage': async ({ workspace, query, parts }) => {
     const days = query.days === undefined ? DAYS_DEFAULT : Number(query.days);
-    const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-    const starts = Array.from({ length: days }, (_, index) => new Date(today - (days - 1 - index) * DAY_MS).toISOString());
+    const todayMs = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+    const starts = Array.from({ length: days }, (_, index) => new Date(todayMs - (days - 1 - index) * DAY_MS).toISOString());
     const sums = await inReadTransaction(parts.readPool, workspace, (tx) => sumRunsByDay(tx, starts[0]!));
     const byDay = new Map(sums.map((sum) => [sum.day, sum]));
     return { days: starts.map((at) => byDay.get(at.slice(0, 10)) ?? noRuns(at.slice(0, 10))) };
@@ -121,18 +121,18 @@ async function summarizeAgents(tx: Transaction) {
   });
   const blocked = standings.filter(({ promotable }) => !promotable);
   const promotable = standings.filter((each) => each.promotable);
-  const blockedShown = AGENTS_SHOWN - Math.min(promotable.length, PROMOTABLE_SHOWN_MIN);
-  const shown = [...blocked.slice(0, blockedShown), ...promotable].slice(0, AGENTS_SHOWN);
+  const blockedMax = AGENTS_SHOWN_MAX - Math.min(promotable.length, PROMOTABLE_SHOWN_MIN);
+  const listedAgents = [...blocked.slice(0, blockedMax), ...promotable].slice(0, AGENTS_SHOWN_MAX);
   const agentsById = new Map(
     (
       await findAgentsWithActivity(
         tx,
-        shown.map(({ id }) => id),
+        listedAgents.map(({ id }) => id),
       )
     ).map((agent) => [agent.id, agent]),
   );
   return {
-    agents: shown.flatMap(({ id, evidence }) => (agentsById.has(id) ? [summaryOf(agentsById.get(id)!, evidence)] : [])),
+    agents: listedAgents.flatMap(({ id, evidence }) => (agentsById.has(id) ? [summaryOf(agentsById.get(id)!, evidence)] : [])),
     promotable: promotable.length,
     blocked: blocked.length,
   };

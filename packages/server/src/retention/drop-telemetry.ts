@@ -21,16 +21,16 @@ export async function dropTelemetry(
   range: DueRange,
   today: string,
 ): Promise<DroppedBatch> {
-  const found = await findDueTelemetry(tx, ids, range, today);
-  const next = found.length === DROPPED_SUBMISSIONS_MAX ? found.at(-1)!.id : undefined;
-  const due = found.filter(({ isHeld }) => !isHeld).map(({ id }) => id);
-  const held = found.length - due.length;
-  if (due.length === 0) return { next, dropped: 0, held, unreadable: [] };
+  const requests = await findDueTelemetry(tx, ids, range, today);
+  const next = requests.length === DROPPED_SUBMISSIONS_MAX ? requests.at(-1)!.id : undefined;
+  const dueIds = requests.filter(({ isHeld }) => !isHeld).map(({ id }) => id);
+  const held = requests.length - dueIds.length;
+  if (dueIds.length === 0) return { next, dropped: 0, held, unreadable: [] };
   allowDropping(tx);
-  const { documents, traceIds } = await deleteTelemetry(tx, due);
+  const { documents, traceIds } = await deleteTelemetry(tx, dueIds);
   const unreadable = await removeDocuments(tx, documents);
-  await removeRunIds(tx, 'telemetry', due);
+  await removeRunIds(tx, 'telemetry', dueIds);
   const { audit } = await lockHeadsUnlessHeld(tx, ['audit'], [...new Set(traceIds)], today);
-  recordDrop(tx, audit, range, { kind: 'telemetry', submissions: due.length, telemetry_events: traceIds.length });
-  return { next, dropped: due.length, held, unreadable };
+  recordDrop(tx, audit, range, { kind: 'telemetry', submissions: dueIds.length, telemetry_events: traceIds.length });
+  return { next, dropped: dueIds.length, held, unreadable };
 }

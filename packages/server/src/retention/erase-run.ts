@@ -76,15 +76,15 @@ export async function eraseRun(
     allowDropping(tx);
     const telemetry = await eraseTelemetry(tx, traceId);
     const { submissions, logExports } = await deleteTraces(tx, { ids: id === undefined ? [] : [id], traceIds: [traceId] });
-    if (id !== undefined && submissions.length === 0) throw new RuleViolationError(WITHOUT_SUBMISSIONS);
-    const named = new Set([
+    if (id !== undefined && submissions.length === 0) throw new RuleViolationError(NO_SUBMISSIONS);
+    const exportIds = new Set([
       ...logExports,
       ...submissions.flatMap((each) => each.export ?? []),
       ...(await findExportsOfRun(tx, traceId)),
       ...unindexed,
     ]);
-    const exports = await eraseExports(tx, traceId, [...named]);
-    if (id === undefined && telemetry.events === 0 && named.size === 0)
+    const exports = await eraseExports(tx, traceId, [...exportIds]);
+    if (id === undefined && telemetry.events === 0 && exportIds.size === 0)
       throw new NotFoundError(`this workspace has no run with the trace_id ${JSON.stringify(traceId)}`);
     const unreadable = await removeDocuments(tx, [
       ...documentsOf(submissions, logged),
@@ -126,10 +126,10 @@ function record(
   ]);
 }
 
-const WITHOUT_SUBMISSIONS =
+const NO_SUBMISSIONS =
   'no submission of this trace is stored: the database was changed outside the server; nothing was erased. Find the changes with `ledger verify --log traces`';
 
-const notOfRun = (id: string): string =>
+const foreignExport = (id: string): string =>
   `the export ${id} has no part of this run, but a row of trace_submissions, log_records or export_runs links it to this run: the database was changed outside the server; nothing was erased`;
 
 const UNREADABLE =
@@ -156,7 +156,7 @@ async function eraseExports(
     next.forEach((each, index) => {
       const body = bodies[index];
       if (body === undefined) throw new RuleViolationError(UNREADABLE);
-      if (!namesRun(body, each, traceId)) throw new RuleViolationError(notOfRun(each.id));
+      if (!namesRun(body, each, traceId)) throw new RuleViolationError(foreignExport(each.id));
       if (each.isShared) shared.push(hash('sha256', body, 'hex'));
     });
   }
@@ -180,9 +180,9 @@ async function eraseTelemetry(tx: Transaction, traceId: string): Promise<{ docum
   });
   // `blankRunIds` and `removeRunIds` run one after the other, because one segment of the index can contain requests of both kinds.
   await blankRunIds(tx, shared);
-  const unshared = requests.filter(({ hasOthers }) => !hasOthers).map(({ id }) => id);
-  await removeRunIds(tx, 'telemetry', unshared);
-  const { traceIds } = await deleteTelemetry(tx, unshared);
+  const unsharedIds = requests.filter(({ hasOthers }) => !hasOthers).map(({ id }) => id);
+  await removeRunIds(tx, 'telemetry', unsharedIds);
+  const { traceIds } = await deleteTelemetry(tx, unsharedIds);
   const eventsInShared = await deleteTelemetryOfRun(
     tx,
     traceId,

@@ -29,8 +29,8 @@ export const documentsOf = (
 const SEGMENTS_AT_ONCE = 8;
 
 /**
- * Removes documents from their segments. Their bytes are replaced by zeros, so that the other documents keep their places. A segment that
- * then has only zeros is deleted: it contains no other document, because no document consists of zeros only.
+ * Removes documents from their segments. Their bytes are replaced by zeros, so that the offsets of the other documents do not change. A
+ * segment that then has only zeros is deleted: it contains no other document, because no document consists of zeros only.
  * @returns the IDs of the segments that are missing or could not be decompressed. They were changed outside the server, and are kept as
  *   they are.
  * @throws RuleViolationError if a document of a trace is not the one in the trace log. A changed row could refer to the document of another

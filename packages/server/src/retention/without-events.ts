@@ -22,12 +22,12 @@ export function withoutEvents(document: string, ordinals: readonly number[]): st
     ...(lists.at(-1)?.elements ?? []).filter((_, ordinal) => erased.has(ordinal)),
   ];
   let text = '';
-  let copied = 0;
+  let copiedLength = 0;
   for (const { start, end } of ranges) {
-    text += `${document.slice(copied, start)}null`;
-    copied = end;
+    text += `${document.slice(copiedLength, start)}null`;
+    copiedLength = end;
   }
-  return text + document.slice(copied);
+  return text + document.slice(copiedLength);
 }
 
 /** The values of the top-level members `events`, each with its elements, in the order of the text. */

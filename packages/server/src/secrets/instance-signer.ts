@@ -57,7 +57,7 @@ export async function openSigner(
   if (listed.get(current.keyid)?.retiredAt != null) {
     throw new ExitError(
       'wrong_secret',
-      'COUNTERSIGN_SIGNING_KEY (or signing-key.pem) was retired; set it to the key that replaced it',
+      'the key in COUNTERSIGN_SIGNING_KEY (or signing-key.pem) was retired; set the key that replaced the retired key',
     );
   }
   if (!listed.has(current.keyid)) {

@@ -73,8 +73,8 @@ export const fingerprints = ({ masterSecret, signingKey }: Secrets): { master: s
 const missingSecret = (name: string, create: string): ExitError =>
   new ExitError(
     'wrong_secret',
-    `${name} (or ${name}_FILE) must be set together with DATABASE_URL; for a new database, create one with \`${create}\`; ` +
-      'otherwise use the one of this database',
+    `${name} (or ${name}_FILE) must be set together with DATABASE_URL; for a new database, create the secret with \`${create}\`; ` +
+      'for an existing database, set the secret of this database',
   );
 
 function parseMasterSecret(text: string, name: string): Uint8Array {

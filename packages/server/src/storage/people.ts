@@ -8,7 +8,7 @@ import { inPersonTransaction, type Statements, sql } from '../database/transacti
 /** A person, without the password. */
 export interface Person {
   id: string;
-  /** Normalized for comparison (`comparedEmail`). */
+  /** Normalized for comparison (`normalizeEmail`). */
   email: string;
   name: string;
   hasPassword: boolean;

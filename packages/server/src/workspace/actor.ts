@@ -25,7 +25,7 @@ export const personName = (personId: string): `user:${string}` => `user:${person
  * Rejects a member who has lost the role since their session was checked. Another action may have removed this member or changed the role
  * in the meantime. The role cannot change until this transaction ends.
  */
-export async function requireRoleStill(tx: Transaction, actor: Actor): Promise<void> {
+export async function requireCurrentRole(tx: Transaction, actor: Actor): Promise<void> {
   if (actor === 'operator') return;
   const role = await lockRole(tx, actor.personId);
   if (role === undefined) throw new RuleViolationError('you are no longer a member of this workspace');

@@ -68,14 +68,14 @@ export function closingObstacle({ name, latest, openRecertifications }: KnownAge
   const remedy = 'record a passing evaluation with a pass rate now, then close the re-certification';
   if (latest === null) return `agent ${JSON.stringify(name)} has no evaluation at all; ${remedy}`;
   const { id, seq, recordedAt, evaluatedAt, status, passRate } = latest;
-  const evaluation = `the latest evaluation of ${JSON.stringify(name)} (${id}, ${shownMoment(recordedAt)})`;
+  const evaluation = `the latest evaluation of ${JSON.stringify(name)} (${id}, ${cutToMilliseconds(recordedAt)})`;
   if (status !== 'passing') return `${evaluation} is ${status}, not passing; ${remedy}`;
   // Promotion checks also reject an evaluation without a pass rate.
   if (passRate === null) return `${evaluation} has no pass rate; ${remedy}`;
   const isBefore = ({ seq: openedSeq, openedAt }: KnownAgent['openRecertifications'][number]) =>
     seq < openedSeq || (evaluatedAt !== null && evaluatedAt <= openedAt);
   if (openRecertifications.some(isBefore)) {
-    const event = evaluatedAt === null ? ' was recorded' : `, run at ${shownMoment(evaluatedAt)}, was run or recorded`;
+    const event = evaluatedAt === null ? ' was recorded' : `, run at ${cutToMilliseconds(evaluatedAt)}, was run or recorded`;
     const incident = openRecertifications.length === 1 ? 'the incident' : 'one of the incidents';
     return `${evaluation}${event} before ${incident} was opened; ${remedy}`;
   }
@@ -85,4 +85,4 @@ export function closingObstacle({ name, latest, openRecertifications }: KnownAge
 }
 
 /** Cuts a time with six fraction digits to milliseconds. */
-const shownMoment = (exact: string): string => exact.replace(/\d{3}Z$/, 'Z');
+const cutToMilliseconds = (exact: string): string => exact.replace(/\d{3}Z$/, 'Z');

@@ -40,7 +40,7 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
       if (head.now > now && head.now !== head.clock) logs[log] = { size: head.seq, before: head.now, after: now };
     if (Object.keys(logs).length === 0)
       throw new RuleViolationError('no log of this workspace is ahead of the clock, so there is nothing to correct');
-    const withdrawals = await withdrawalsAfter(tx, heads.evidence, now);
+    const withdrawals = await createWithdrawals(tx, heads.evidence, now);
     const reopenedApprovals = withdrawals.length;
     if (!write) return { now, logs, reopenedApprovals };
     const metadata = { logs, reopened_approvals: reopenedApprovals };
@@ -56,8 +56,8 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
 
 type Withdrawal = NewFact & { action: 'approval.withdrawn' };
 
-/** The events for the evidence log that withdraw the approvals to which this log gives a time in the future. */
-async function withdrawalsAfter(tx: Transaction, head: HeadToMove, now: string): Promise<Withdrawal[]> {
+/** Creates the events that withdraw the approvals with a time in the future in the evidence log. */
+async function createWithdrawals(tx: Transaction, head: HeadToMove, now: string): Promise<Withdrawal[]> {
   const approved = (await evidenceStates.atHead(tx, head)).approvedEvaluations();
   return approved
     .filter(({ approval }) => approval!.decidedAt > now.replace('Z', '000Z'))

@@ -57,7 +57,7 @@ export async function decideEvaluation(
   });
 }
 
-/** Whether an approval can change to a status. An approval with a time in the future does not count, so it can be approved again. */
+/** Whether an approval can change to a status. If the time of an approval is in the future, the evaluation can be approved again. */
 export const canChangeTo = (state: ApprovalState | undefined, status: EvaluationDecision['status']): boolean =>
   state?.status !== 'rejected' && (state?.status !== status || state.isInFuture);
 

@@ -6,7 +6,7 @@ import { lockLogs } from '../ledger/advance.ts';
 import { appendEvidence } from '../ledger/evidence-log.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
 import { findRecordedEvaluation, type RecordedEvaluation } from '../ledger/recorded-evaluation.ts';
-import { type Actor, actorName, requireRoleStill } from './actor.ts';
+import { type Actor, actorName, requireCurrentRole } from './actor.ts';
 import { type Act, type AgentReference, actAtHead, throwUnknownAgent } from './governance-act.ts';
 
 /** The context of an action that changes the evidence of promotion checks. */
@@ -35,7 +35,7 @@ export async function evidenceAct<T>(
     const heads = await lockLogs(tx, ['audit', 'evidence']);
     const now = heads.audit.now > heads.evidence.now ? heads.audit.now : heads.evidence.now;
     const evidence = await evidenceStates.atHead(tx, heads.evidence);
-    await requireRoleStill(tx, by);
+    await requireCurrentRole(tx, by);
     const name = actorName(by);
     return work({
       ...actAtHead(tx, name, { ...heads.audit, now }),

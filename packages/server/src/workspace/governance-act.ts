@@ -6,7 +6,7 @@ import { appendEntries, entryOf, type ServiceEntry } from '../ledger/append.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
 import type { ServiceAction } from '../ledger/service-actions.ts';
 import type { HeadToMove } from '../storage/log-heads.ts';
-import { type Actor, type ActorName, actorName, requireRoleStill } from './actor.ts';
+import { type Actor, type ActorName, actorName, requireCurrentRole } from './actor.ts';
 import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 import { requireLabel } from './wrong-input.ts';
 
@@ -30,7 +30,7 @@ export interface Act {
 export async function governanceAct<T>(pool: Pool, tenantId: string, by: Actor, work: (act: Act) => Promise<T>): Promise<T> {
   return inTenantTransaction(pool, tenantId, (tx) =>
     actIn(tx, actorName(by), async (act) => {
-      await requireRoleStill(tx, by);
+      await requireCurrentRole(tx, by);
       return work(act);
     }),
   );

@@ -15,7 +15,7 @@ import { insertKey, type ListedKey, lockKey, markRevoked, replaceScopes, replace
 import { insertKeyEvent, type KeyAction } from '../storage/key-events.ts';
 import type { HeadToMove } from '../storage/log-heads.ts';
 import { newId } from '../storage/new-id.ts';
-import { type Actor, actorName, requireRoleStill } from './actor.ts';
+import { type Actor, actorName, requireCurrentRole } from './actor.ts';
 import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 import { requireName } from './wrong-input.ts';
 
@@ -80,11 +80,11 @@ export async function changeScopes(
       throw new RuleViolationError(
         `the scopes of key ${prefix} are now ${key.scopes.join(', ')}; reload the page and repeat the action`,
       );
-    const changed = SCOPES.filter((scope) => scopes.includes(scope));
-    if (areSameScopes(key.scopes, changed))
-      throw new RuleViolationError(`key ${prefix} has the scopes ${changed.join(', ')} already`);
-    await replaceScopes(tx, prefix, changed);
-    record('scopes_changed', { ...key, scopes: changed });
+    const newScopes = SCOPES.filter((scope) => scopes.includes(scope));
+    if (areSameScopes(key.scopes, newScopes))
+      throw new RuleViolationError(`key ${prefix} has the scopes ${newScopes.join(', ')} already`);
+    await replaceScopes(tx, prefix, newScopes);
+    record('scopes_changed', { ...key, scopes: newScopes });
   });
 }
 
@@ -150,7 +150,7 @@ async function keyAct<T>(pool: Pool, tenantId: string, by: Actor, act: (act: Key
   const { result, seq } = await inTenantTransaction(pool, tenantId, async (tx) => {
     const { keys: head } = await lockLogs(tx, ['keys']);
     const keys = await keyStates.atHead(tx, head);
-    await requireRoleStill(tx, by);
+    await requireCurrentRole(tx, by);
     const recordedBy = actorName(by);
     const result = await act({
       tx,

@@ -56,7 +56,10 @@ export async function setRetention(pool: Pool, tenantId: string, change: Retenti
     const after = changedDays(before, change);
     if (DAYS.every((days) => after[days] === before[days])) return false;
     requireConfirmation(before, change);
-    const entrySeq = record({ action: 'retention.changed', metadata: { before: inEntry(before), after: inEntry(after) } });
+    const entrySeq = record({
+      action: 'retention.changed',
+      metadata: { before: entryMembersOf(before), after: entryMembersOf(after) },
+    });
     insertRetentionPeriod(tx, periods.length + 1, { since: now, ...after }, entrySeq);
     return true;
   });
@@ -100,13 +103,16 @@ export class ShortPeriodError extends RuleViolationError {
   override name = 'ShortPeriodError';
 
   constructor() {
-    super(SHORT);
+    super(SHORT_PERIOD);
   }
 }
 
-const SHORT = `a period of less than ${SHORT_RETENTION_DAYS} days must be confirmed: articles 19 and 26(6) of the EU AI Act require the logs of high-risk systems to be kept for at least six months`;
+const SHORT_PERIOD = `a period of less than ${SHORT_RETENTION_DAYS} days must be confirmed: articles 19 and 26(6) of the EU AI Act require the logs of high-risk systems to be kept for at least six months`;
 
-const inEntry = ({ traceDays, telemetryDays }: RetentionDays) => ({ trace_days: traceDays, telemetry_days: telemetryDays });
+const entryMembersOf = ({ traceDays, telemetryDays }: RetentionDays) => ({
+  trace_days: traceDays,
+  telemetry_days: telemetryDays,
+});
 
 function requireDays(what: string, days: number | null | undefined): void {
   if (days === null || days === undefined) return;

@@ -212,11 +212,11 @@ describe('the server accepts only memberships that it wrote', () => {
   });
 
   test('rejects a raised role when an act reads the role again in its transaction', async () => {
-    const { requireRoleStill } = await import('../../src/workspace/actor.ts');
+    const { requireCurrentRole } = await import('../../src/workspace/actor.ts');
     const person = await createPerson(server, { [tenantId]: 'viewer' });
     await sql(`UPDATE countersign.memberships SET role = 'admin' WHERE person_id = $1`, [person.id]);
     await expect(
-      inTenantTransaction(server.open.pool, tenantId, (tx) => requireRoleStill(tx, { personId: person.id, role: 'admin' })),
+      inTenantTransaction(server.open.pool, tenantId, (tx) => requireCurrentRole(tx, { personId: person.id, role: 'admin' })),
     ).rejects.toMatchObject({ name: 'RuleViolationError', message: 'you are no longer a member of this workspace' });
     await expectReport('memberships', [{ personId: person.id }]);
   });

@@ -60,7 +60,7 @@ describe('the page of an approval', () => {
   test('has a warning if the ledger has no entry for the approval, or the entry was changed together with the row', async () => {
     await decide('approved');
     await sql(`UPDATE countersign.audit_entries SET action = 'x' WHERE $T AND action = 'approval.approved'`);
-    expect((await readApproval()).altered).toBe('the audit ledger has no entry for its current state');
+    expect((await readApproval()).altered).toBe('the audit ledger has no entry for the stored state');
     await sql(`UPDATE countersign.audit_entries SET action = 'approval.approved' WHERE $T AND action = 'x'`);
     await sql(`UPDATE countersign.approvals SET rationale = 'all read' WHERE $T`);
     await sql(`UPDATE countersign.audit_entries SET document = replace(document, 'is approved', 'all read') WHERE $T`);
@@ -104,7 +104,7 @@ describe('the page of an incident', () => {
     [
       'recertifications',
       'closed_at = NULL, closed_by = NULL, rationale = NULL, evaluation_id = NULL',
-      'of the audit ledger has closed its re-certification',
+      'of the audit ledger closed the re-certification of this incident',
     ],
   ])('has a warning after an attacker changed the table %s: %s', async (table, change, fault) => {
     await close();

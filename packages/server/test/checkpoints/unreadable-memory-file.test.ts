@@ -9,7 +9,7 @@ import { type HeadStore, setHeadStore } from '../../src/ledger/head-memory.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 /** Longer than the interval at which a server looks at the memory folder. */
-const LOOK_AGAIN_MS = 1_100;
+const CHECK_INTERVAL_MS = 1_100;
 
 const memoryDir = mkdtempSync(join(tmpdir(), 'countersign-unreadable-memory-'));
 afterAll(() => rmSync(memoryDir, { recursive: true, force: true }));
@@ -36,7 +36,7 @@ beforeAll(async () => {
 test('records are accepted while a file of the memory folder cannot be read, and no checkpoint is signed', async () => {
   rmSync(file());
   mkdirSync(file()); // Reading it fails with EISDIR, even for root.
-  await sleep(LOOK_AGAIN_MS);
+  await sleep(CHECK_INTERVAL_MS);
   expect(await appendTwice()).toEqual([200, 200]);
   await expect(sign()).rejects.toThrow(/cannot be read \(EISDIR\)/);
   rmSync(file(), { recursive: true });
@@ -45,7 +45,7 @@ test('records are accepted while a file of the memory folder cannot be read, and
 
 test('a running server does not append to a log while its file in the memory folder is damaged', async () => {
   writeFileSync(file(), 'damaged');
-  await sleep(LOOK_AGAIN_MS);
+  await sleep(CHECK_INTERVAL_MS);
   expect(await appendTwice()).toEqual([500, 500]);
   rmSync(file());
   expect(await appendTwice()).toEqual([200, 200]);

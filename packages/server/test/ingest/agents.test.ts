@@ -86,7 +86,7 @@ describe('agents', () => {
       return body.issues[0].message.split('; ')[1];
     };
     for (const [, path, record] of RECORDS) {
-      expect(await remedyOf(path, record())).toBe('send agent_name with it to register it');
+      expect(await remedyOf(path, record())).toBe('also send agent_name, to register the agent');
     }
     const entry = { actor: 'ci', action: 'agent.promoted' };
     expect(await remedyOf(paths.audit, entry)).toBe('leave it out, and name the agent in subject or metadata');

@@ -154,7 +154,7 @@ describe('a rejected OTLP request', () => {
       'spans of too many traces',
       () => otlpExporter.send(manyTraces(10_001), PROTOBUF),
       400,
-      /spans of 10001 traces, and at most 10000 are allowed; send less at once/,
+      /spans of 10001 traces, and at most 10000 are allowed; send fewer traces at once/,
     ],
     [
       'a span without IDs',
