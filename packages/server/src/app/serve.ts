@@ -17,7 +17,7 @@ import { removeSetUpLink, writeSetUpLink } from './set-up-link-file.ts';
 import { startServer } from './start-server.ts';
 import { welcome } from './welcome.ts';
 
-const SUPERUSER =
+const SUPERUSER_WARNING =
   'the role of DATABASE_URL is a superuser or has BYPASSRLS, so row-level security does not apply to it; connect as another role';
 
 /** The longest time from a stop signal to the end of the process. docs/container.md promises a stop within ten seconds. */
@@ -53,7 +53,7 @@ async function runServer(
   database: OpenDatabase,
   { log, stop, json }: { log: Logger; stop: AbortSignal; json: boolean },
 ): Promise<void> {
-  if (config.databaseUrl !== undefined && (await bypassesRowLevelSecurity(database.pool))) log.warn(SUPERUSER);
+  if (config.databaseUrl !== undefined && (await bypassesRowLevelSecurity(database.pool))) log.warn(SUPERUSER_WARNING);
   const running = await startServer(config, database, log);
   try {
     await markSigning(

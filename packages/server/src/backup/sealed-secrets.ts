@@ -46,9 +46,9 @@ export function openSecrets(file: Uint8Array, passphrase: string, instanceId: st
   const decipher = createDecipheriv(CIPHER, key, Buffer.from(nonce, 'base64'), { authTagLength: TAG_BYTES })
     .setAAD(Buffer.from(instanceId))
     .setAuthTag(Buffer.from(tag, 'base64'));
-  const opened = decipher.update(Buffer.from(ciphertext, 'base64'));
+  const decrypted = decipher.update(Buffer.from(ciphertext, 'base64'));
   try {
-    return JSON.parse(Buffer.concat([opened, decipher.final()]).toString('utf8'));
+    return JSON.parse(Buffer.concat([decrypted, decipher.final()]).toString('utf8'));
   } catch {
     throw new ExitError(
       'wrong_secret',

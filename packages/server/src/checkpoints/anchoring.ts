@@ -89,8 +89,9 @@ export class Anchoring {
    */
   async #largestInSink(tenantId: string, log: LogName): Promise<number> {
     for (const size of await this.#sink.sizes(tenantId, log)) {
-      const stored = await inTenantTransaction(this.#pool, tenantId, (tx) => findCheckpoint(tx, log, size));
-      if (stored !== undefined && (await this.#sink.has(tenantId, log, { size, note: stored.note }))) return size;
+      const storedCheckpoint = await inTenantTransaction(this.#pool, tenantId, (tx) => findCheckpoint(tx, log, size));
+      if (storedCheckpoint !== undefined && (await this.#sink.has(tenantId, log, { size, note: storedCheckpoint.note })))
+        return size;
     }
     return -1;
   }

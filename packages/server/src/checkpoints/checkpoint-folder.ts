@@ -31,7 +31,7 @@ const ENDING = '.checkpoint';
 const NAME = /^\d{16}\.checkpoint$/;
 
 /** The remedy for a folder in which no file can be created. */
-export const WRITABLE = 'give a folder in which this user can create files';
+export const WRITABLE_REMEDY = 'give a folder in which this user can create files';
 
 /**
  * Throws ExitError if the folder does not exist or is not writable. Called when the server starts. The folder is not created: if a mount
@@ -42,7 +42,7 @@ export function requireCheckpointFolder(folder: string): void {
     rmdirSync(mkdtempSync(join(folder, '.countersign-')));
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    const fault = code === 'ENOENT' ? 'does not exist; mount or create it' : `is not writable (${code}); ${WRITABLE}`;
+    const fault = code === 'ENOENT' ? 'does not exist; mount or create it' : `is not writable (${code}); ${WRITABLE_REMEDY}`;
     throw variableError('COUNTERSIGN_CHECKPOINT_DIR', `is ${folder}, which ${fault}`);
   }
 }
@@ -102,8 +102,8 @@ const makeFolder = (path: string): Promise<void> =>
  * this checkpoint.
  */
 async function writeOnce(path: string, note: string): Promise<boolean> {
-  const stored = await readStored(path);
-  if (stored !== undefined) return hasSameText(stored, note);
+  const storedNote = await readStored(path);
+  if (storedNote !== undefined) return hasSameText(storedNote, note);
   // A random name, because in containers the process ID can be the same on every server.
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   try {

@@ -11,7 +11,7 @@ export class FailingFiles {
   }
 
   /** Runs `work` on a file. @throws MemoryFolderError instead of a system error. */
-  async watch<T>(path: string, act: 'read' | 'written', work: () => Promise<T>): Promise<T> {
+  async run<T>(path: string, act: 'read' | 'written', work: () => Promise<T>): Promise<T> {
     const key = `${act} ${path}`;
     try {
       const result = await work();

@@ -9,7 +9,7 @@ import { syncFolder, writeSynced } from '../files/synced-files.ts';
 import type { HeadStore } from '../ledger/head-memory.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { ChangedFiles } from './changed-files.ts';
-import { WRITABLE } from './checkpoint-folder.ts';
+import { WRITABLE_REMEDY } from './checkpoint-folder.ts';
 import { FailingFiles } from './failing-files.ts';
 
 /** A file of the memory folder does not contain the checkpoint that it should contain. */
@@ -59,7 +59,7 @@ export function openMemoryFolder(
   const reason = findFolderFault(memoryDir);
   if (reason === undefined) return memoryFolder(memoryDir);
   if (isMemoryDirConfigured) {
-    const remedy = reason === 'ENOENT' ? 'mount or create its parent folder' : WRITABLE;
+    const remedy = reason === 'ENOENT' ? 'mount or create its parent folder' : WRITABLE_REMEDY;
     throw variableError('COUNTERSIGN_MEMORY_DIR', `is ${memoryDir}, which is not writable (${reason}); ${remedy}`);
   }
   say(
@@ -103,12 +103,12 @@ function memoryFolder(folder: string): HeadStore {
         files.forget(path);
         throw new DamagedCheckpointError(path, origin);
       };
-      return failing.watch(path, 'read', () => files.read(path, read));
+      return failing.run(path, 'read', () => files.read(path, read));
     },
     hasChanged: (tenantId, log) => files.hasChanged(pathOf(tenantId, log)),
     write: (tenantId, log, checkpoint, { isRestoreAccepted = false } = {}) => {
       const path = pathOf(tenantId, log);
-      return failing.watch(path, 'written', async () => {
+      return failing.run(path, 'written', async () => {
         const isWritten = (writtenSizes.get(path) ?? -1) >= checkpoint.size;
         // Another server may have stored a larger checkpoint.
         if (!isRestoreAccepted && (isWritten || (await storedSize(path)) > checkpoint.size)) return;

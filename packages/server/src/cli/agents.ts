@@ -55,10 +55,10 @@ export function addAgents(program: Command, session: Session): void {
     .option(...JSON_OPTION)
     .addHelpText('after', examples('agents risk --workspace acme --agent support-bot high'))
     .action(async (level: RiskLevel, { workspace, agent }: { workspace: string; agent: string }) => {
-      const changed = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+      const isChanged = await session.withWorkspace(workspace, ({ pool }, tenant) =>
         setRiskLevel(pool, tenant.id, { agent, level }, 'operator'),
       );
-      await session.writeResult({ agent, risk_level: level, changed }, '');
-      session.say(`agent ${JSON.stringify(agent)} is ${level}-risk ${changed ? 'now' : 'already; nothing was written'}`);
+      await session.writeResult({ agent, risk_level: level, changed: isChanged }, '');
+      session.say(`agent ${JSON.stringify(agent)} is ${level}-risk ${isChanged ? 'now' : 'already; nothing was written'}`);
     });
 }

@@ -25,7 +25,7 @@ function addShow(group: Command, session: Session): void {
     .command('show')
     .description("Print the workspace's decision key: 64 hex digits and nothing else. Its holder can verify and forge decisions.")
     .requiredOption(...WORKSPACE_OPTION)
-    .option('--key-id <id>', 'a key other than the current one: the next one, or a retired one')
+    .option('--key-id <id>', 'ID of a waiting or retired key (default: the key that signs)')
     .option(...JSON_OPTION)
     .addHelpText(
       'after',

@@ -41,6 +41,6 @@ const readText = (path: string): string | undefined =>
 
 async function readKeptHead(note: string, { signer, ledgerPool }: OpenDatabase, origin: string): Promise<TreeHead | undefined> {
   const keys = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
-  const opened = openCheckpoint(note, keys, verifyEd25519, sha256);
-  return 'head' in opened && opened.head.origin === origin ? opened.head : undefined;
+  const openResult = openCheckpoint(note, keys, verifyEd25519, sha256);
+  return 'head' in openResult && openResult.head.origin === origin ? openResult.head : undefined;
 }

@@ -17,12 +17,12 @@ export function addCorrectClock(group: Command, session: Session): void {
     .option(...JSON_OPTION)
     .addHelpText('after', examples('ledger correct-clock --workspace acme', 'ledger correct-clock --workspace acme --yes') + NOTE)
     .action(async ({ workspace, yes = false }: { workspace: string; yes?: boolean }) => {
-      const corrected = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+      const correction = await session.withWorkspace(workspace, ({ pool }, tenant) =>
         correctClock(pool, tenant.id, { write: yes }),
       );
-      const { now, logs, reopenedApprovals: reopened_approvals } = corrected;
-      await session.writeResult({ written: yes, now, logs, reopened_approvals }, linesOf(corrected));
-      session.say(yes ? NEXT : `nothing was written: check that the time is ${corrected.now}, then add --yes`);
+      const { now, logs, reopenedApprovals: reopened_approvals } = correction;
+      await session.writeResult({ written: yes, now, logs, reopened_approvals }, linesOf(correction));
+      session.say(yes ? NEXT : `nothing was written: check that the time is ${correction.now}, then add --yes`);
     });
 }
 

@@ -68,17 +68,17 @@ function addSet(group: Command, session: Session): void {
     .action(async ({ workspace, traces, telemetry, confirmShort = false }: SetOptions, command: Command) => {
       if (traces === undefined && telemetry === undefined) command.error('nothing to set: give --traces, --telemetry, or both');
       const change = { traceDays: daysOf(traces), telemetryDays: daysOf(telemetry), isShortConfirmed: confirmShort };
-      const [changed, current] = await session.withWorkspace(workspace, async ({ pool, ledgerPool }, tenant) => [
+      const [isChanged, current] = await session.withWorkspace(workspace, async ({ pool, ledgerPool }, tenant) => [
         await setRetention(pool, tenant.id, change, 'operator').catch(rethrowWithOption),
         (await readRetention(ledgerPool, tenant.id)).current,
       ]);
       const { traceDays: trace_days, telemetryDays: telemetry_days } = current;
       await session.writeResult(
-        { changed, trace_days, telemetry_days },
+        { changed: isChanged, trace_days, telemetry_days },
         `traces: ${formatDays(trace_days)}\ntelemetry: ${formatDays(telemetry_days)}`,
       );
       session.say(
-        changed
+        isChanged
           ? 'the periods apply to the runs received from now on'
           : 'the workspace has these periods already; nothing was changed',
       );

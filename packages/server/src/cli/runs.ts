@@ -29,13 +29,13 @@ export function addRuns(program: Command, session: Session): void {
     .addHelpText('after', examples(`runs erase --workspace acme --trace run-17 --rationale "request 2026-114"`) + NOTE)
     .action(async ({ workspace, trace, rationale, evenIfHeld = false }: EraseOptions) => {
       const request: ErasureRequest = { traceId: trace, rationale, evenIfHeld };
-      const erased = await session.withWorkspace(workspace, (database, tenant) =>
+      const erasedRun = await session.withWorkspace(workspace, (database, tenant) =>
         runAsOwner(database, (pool) => eraseRun(pool, tenant.id, request)),
       );
-      const { telemetryEvents: telemetry_events, ...counts } = erased;
+      const { telemetryEvents: telemetry_events, ...counts } = erasedRun;
       await session.writeResult(
         { ...counts, telemetry_events },
-        `submissions: ${erased.submissions}\ntelemetry events: ${telemetry_events}\nOpenTelemetry exports: ${erased.exports}`,
+        `submissions: ${erasedRun.submissions}\ntelemetry events: ${telemetry_events}\nOpenTelemetry exports: ${erasedRun.exports}`,
       );
       session.say('erased; the entry run.erased in the audit ledger records it');
     });

@@ -16,21 +16,21 @@ export class StrictCommand extends Command {
     const [unknown] = parsed.unknown;
     // Commander's own method, which suggests the right option; its types do not declare it.
     if (unknown !== undefined) (this as unknown as { unknownOption(flag: string): void }).unknownOption(unknown);
-    const repeated = this.#repeatedOption(args);
-    if (repeated !== undefined) this.error(`option '${repeated}' is given twice`);
+    const repeatedName = this.#repeatedOption(args);
+    if (repeatedName !== undefined) this.error(`option '${repeatedName}' is given twice`);
     return parsed;
   }
 
   /** The first option that is given twice although it takes one value. */
   #repeatedOption(args: readonly string[]): string | undefined {
     const givenNames = new Set<string>();
-    for (let at = 0; at < args.length && args[at] !== '--'; at += 1) {
-      const [name = '', value] = args[at]!.split('=', 2);
+    for (let index = 0; index < args.length && args[index] !== '--'; index += 1) {
+      const [name = '', value] = args[index]!.split('=', 2);
       const option = this.options.find(({ long, required }) => required && long === name);
       if (option === undefined) continue;
       if (givenNames.has(name) && option.parseArg !== repeatable) return name;
       givenNames.add(name);
-      if (value === undefined) at += 1; // The next argument is its value, whatever it looks like.
+      if (value === undefined) index += 1; // The next argument is its value, whatever it looks like.
     }
     return undefined;
   }

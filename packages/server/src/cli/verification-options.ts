@@ -87,9 +87,9 @@ export function keptHeads(
     const note = readSmallFile(path, 'a file that can be read');
     const mismatch = checkpointMismatch(note, log);
     if (mismatch !== undefined) throw new InvalidInputError(`${JSON.stringify(path)} ${mismatch}`);
-    const opened = openCheckpoint(note, keys!, verifyEd25519, sha256);
-    if ('fault' in opened) return { contradiction: { source: path, size: 0, reason: opened.fault } };
-    heads.push({ source: path, ...opened.head });
+    const openResult = openCheckpoint(note, keys!, verifyEd25519, sha256);
+    if ('fault' in openResult) return { contradiction: { source: path, size: 0, reason: openResult.fault } };
+    heads.push({ source: path, ...openResult.head });
   }
   return { heads };
 }

@@ -25,7 +25,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The service cannot complete the request now, for example because it is full or its database is unreachable. The cause is only logged. */
+/** The service cannot complete a request now, for example because a queue is full or the database is unreachable. Logs name the cause. */
 export function unavailable(cause: unknown): ApiError {
   const error = new ApiError('unavailable', [], { 'Retry-After': '1' });
   error.cause = cause;

@@ -1,6 +1,6 @@
 /**
  * The exit codes of the command, so that scripts can react without parsing messages. docs/commands.md and
- * `countersign-server --help` list the same table.
+ * `countersign-server --help` list this table.
  */
 export const EXIT_CODES = {
   ok: { status: 0, meaning: 'Success. For `ledger verify`: the log is valid.' },

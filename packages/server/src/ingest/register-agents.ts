@@ -64,7 +64,7 @@ async function register(tx: Transaction, agents: readonly NewAgent[], lockedHead
     tx,
     agents.map((agent, index) => ({ ...agent, skeletons: digests[index] ?? null })),
   );
-  const moved = appendEvidence(
+  const newHead = appendEvidence(
     tx,
     head,
     agents.map(({ id, name, recordedBy }) => ({
@@ -75,19 +75,19 @@ async function register(tx: Transaction, agents: readonly NewAgent[], lockedHead
     })),
   );
   return {
-    head: moved,
+    head: newHead,
     warn(outcome, registered) {
       if (outcome instanceof ApiError) return outcome;
-      const found = registered.map(({ id, name }) => ({ name, similar: similar.get(id) ?? [] }));
-      const warning = similarNameWarning(found);
+      const similarAgents = registered.map(({ id, name }) => ({ name, similar: similar.get(id) ?? [] }));
+      const warning = similarNameWarning(similarAgents);
       return warning === undefined ? outcome : { ...outcome, headers: { ...outcome.headers, [WARNING_HEADER]: warning } };
     },
   };
 }
 
 /**
- * Throws EvidenceBrokenError if the agents with these IDs or names in the table differ from those in the log. If both have the same agent,
- * a concurrent batch has registered it. In that case the unique index rejects the insert, and the batch is retried.
+ * Throws EvidenceBrokenError if the agents with these IDs or names in the table differ from those in the log. If the table and the log
+ * have the same agent, a concurrent batch has registered it. In that case the unique index rejects the insert, and the batch is retried.
  */
 async function requireTableMatchesLog(tx: Transaction, head: HeadToMove, agents: readonly NewAgent[]): Promise<void> {
   const rows = await findAgents(
@@ -98,27 +98,32 @@ async function requireTableMatchesLog(tx: Transaction, head: HeadToMove, agents:
   const state = await evidenceStates.atHead(tx, head);
   const logged = findLoggedAgents(state, agents);
   const isSame = (one: Agent) => (other: Agent) => one.id === other.id && one.name === other.name;
-  const unexpected = rows.find((row) => !logged.some(isSame(row)));
-  if (unexpected !== undefined)
-    throw new EvidenceBrokenError(`agents: the row ${unexpected.id} of tenant ${tx.tenantId} differs from the log \`evidence\``);
-  const missing = logged.find((known) => !rows.some(isSame(known)));
-  if (missing !== undefined)
-    throw new EvidenceBrokenError(`agents: the row ${missing.id} of tenant ${tx.tenantId} is missing, or its name was changed`);
+  const unexpectedRow = rows.find((row) => !logged.some(isSame(row)));
+  if (unexpectedRow !== undefined)
+    throw new EvidenceBrokenError(
+      `agents: the row ${unexpectedRow.id} of tenant ${tx.tenantId} differs from the log \`evidence\``,
+    );
+  const missingAgent = logged.find((known) => !rows.some(isSame(known)));
+  if (missingAgent !== undefined)
+    throw new EvidenceBrokenError(
+      `agents: the row ${missingAgent.id} of tenant ${tx.tenantId} is missing, or its name was changed`,
+    );
 }
 
 /** The agents in the log that have one of these IDs or names. */
 export function findLoggedAgents(state: EvidenceState, claims: readonly { id: string | null; name: string | null }[]): Agent[] {
-  const found = new Map<string, Agent>();
+  const agentsById = new Map<string, Agent>();
   for (const { id, name } of claims) {
     for (const agent of [id === null ? undefined : state.agent(id), name === null ? undefined : state.agentNamed(name)])
-      if (agent !== undefined) found.set(agent.id, { id: agent.id, name: agent.name, isHighRisk: agent.riskLevel === 'high' });
+      if (agent !== undefined)
+        agentsById.set(agent.id, { id: agent.id, name: agent.name, isHighRisk: agent.riskLevel === 'high' });
   }
-  return [...found.values()];
+  return [...agentsById.values()];
 }
 
 /**
- * Adds to each agent the name of the first earlier agent of the batch with the same skeleton, and of the first with the same caseless
- * skeleton. An agent gets at most SIMILAR_MAX names.
+ * Adds to each agent the names of two earlier agents of the batch: the first one with the same skeleton, and the first one with the same
+ * caseless skeleton. An agent gets at most SIMILAR_MAX names.
  */
 function addEarlierNames(
   similar: ReadonlyMap<string, string[]>,

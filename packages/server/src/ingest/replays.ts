@@ -28,8 +28,8 @@ export type Outcome = IngestReply | ApiError;
 
 /**
  * Writes a batch and commits it. A request whose Idempotency-Key has a stored response is not written again. It gets that response, 422 if
- * its body is different, or an error if the row of the response was changed. The other requests are written. If such a request has a key,
- * its response is stored in the same transaction, unless it is a rejection.
+ * its body is different, or an error if the row of the response was changed. The other requests are written. If another request has a
+ * key, its response is stored in the same transaction, unless the response is a rejection.
  * @param path the path of the endpoint. Keys of different paths are independent.
  * @param write writes the given items, and returns their outcomes in order.
  * @returns the outcomes of all items, in order.
@@ -41,8 +41,8 @@ export async function commitWithReplays<I extends Replayable>(
   write: (newItems: readonly I[]) => Promise<Outcome[]>,
 ): Promise<Outcome[]> {
   const keys = items.flatMap(({ idempotency }) => (idempotency === undefined ? [] : [idempotency.key]));
-  const stored = keys.length === 0 ? undefined : await findStoredResponses(tx, path, keys);
-  const replays = items.map((item) => replayOf(item, stored));
+  const storedResponses = keys.length === 0 ? undefined : await findStoredResponses(tx, path, keys);
+  const replays = items.map((item) => replayOf(item, storedResponses));
   const newItems = items.filter((_, index) => replays[index] === undefined);
   if (newItems.length === 0) {
     await tx.commit();
@@ -56,15 +56,15 @@ export async function commitWithReplays<I extends Replayable>(
     newItems.flatMap((item, index) => responseToStore(item, outcomes[index]!)),
   );
   await tx.commit();
-  let next = 0;
-  return replays.map((replay) => replay ?? outcomes[next++]!);
+  let nextIndex = 0;
+  return replays.map((replay) => replay ?? outcomes[nextIndex++]!);
 }
 
 function replayOf(
   { idempotency }: Replayable,
-  stored: ReadonlyMap<string, StoredResponse | ApiError> | undefined,
+  storedResponses: ReadonlyMap<string, StoredResponse | ApiError> | undefined,
 ): Outcome | undefined {
-  const storedResponse = idempotency === undefined ? undefined : stored?.get(idempotency.key);
+  const storedResponse = idempotency === undefined ? undefined : storedResponses?.get(idempotency.key);
   if (storedResponse === undefined) return undefined;
   if (storedResponse instanceof ApiError) return storedResponse;
   if (storedResponse.bodySha256 !== idempotency?.bodySha256) {

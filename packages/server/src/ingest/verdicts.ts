@@ -43,8 +43,8 @@ export class DistinctQuestions {
   indexOf(question: EvidenceQuestion): number {
     const { agent_id, agent_name, harness_id, max_age_hours, min_pass_rate } = question;
     const key = JSON.stringify([agent_id, agent_name, harness_id, max_age_hours, min_pass_rate]);
-    const known = this.#indexes.get(key);
-    if (known !== undefined) return known;
+    const knownIndex = this.#indexes.get(key);
+    if (knownIndex !== undefined) return knownIndex;
     this.#indexes.set(key, this.questions.length);
     return this.questions.push(question) - 1;
   }

@@ -35,17 +35,17 @@ const REMEMBERED_HEAD_ITEMS_MAX = 4;
  */
 export async function writeAudit(
   tx: Transaction,
-  first: readonly PreparedAudit[],
+  firstItems: readonly PreparedAudit[],
   rememberedHeads: RememberedHeads,
   takeMore: TakeMore<PreparedAudit> = () => [],
 ): Promise<Outcome[]> {
-  const locked = isShared(tx, 'audit') ? await lockLogs(tx, ['audit']) : undefined;
-  const items = locked === undefined ? first : [...first, ...takeMore()];
-  const mayGuess = locked === undefined && items.length <= REMEMBERED_HEAD_ITEMS_MAX && items.every(readsNothing);
+  const lockedHeads = isShared(tx, 'audit') ? await lockLogs(tx, ['audit']) : undefined;
+  const items = lockedHeads === undefined ? firstItems : [...firstItems, ...takeMore()];
+  const mayGuess = lockedHeads === undefined && items.length <= REMEMBERED_HEAD_ITEMS_MAX && items.every(readsNothing);
   const guess = mayGuess ? guessHead(tx, 'audit', rememberedHeads) : undefined;
-  const guessed = guess instanceof Promise ? await guess : guess;
-  const known = locked ?? (guessed === undefined ? undefined : { audit: guessed });
-  const heads = ignoreRejection(readHeads(tx, items, known));
+  const guessedHead = guess instanceof Promise ? await guess : guess;
+  const knownHeads = lockedHeads ?? (guessedHead === undefined ? undefined : { audit: guessedHead });
+  const heads = ignoreRejection(readHeads(tx, items, knownHeads));
   const agents = ignoreRejection(heads.then(({ evidence }) => findRegisteredAgents(tx, items, evidence)));
   let lastHead: HeadToMove | undefined;
   const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (newItems) => {
@@ -111,10 +111,10 @@ function store(
     head,
     items.filter((_, index) => rejections[index] === undefined).map(({ entry }) => entry),
   );
-  let next = 0;
+  let nextIndex = 0;
   const outcomes = rejections.map((rejection): Outcome => {
     if (rejection !== undefined) return rejection;
-    const { entry, rowHash } = rows[next++]!;
+    const { entry, rowHash } = rows[nextIndex++]!;
     return ingestReply(
       { ok: true, id: entry.id, row_hash: rowHash, prev_hash: entry.prev_hash },
       { 'Countersign-Ledger-Seq': String(entry.seq) },

@@ -45,12 +45,12 @@ interface SignedDecision extends SignedText {
  */
 export async function writeDecisions(
   tx: Transaction,
-  first: readonly PreparedCheck[],
+  firstChecks: readonly PreparedCheck[],
   takeMore: TakeMore<PreparedCheck>,
   decisionKeys: DecisionKeys,
   observe: (committed: Pick<PromotionDecision, 'allowed' | 'reason'>) => void,
 ): Promise<(IngestReply | ApiError)[]> {
-  const before = tx.clock.read();
+  const clockBefore = tx.clock.read();
   const mayTakeMore = isShared(tx, 'decisions');
   // The key is read under the locks, because a retirement of a key locks the audit ledger too.
   let signingKeyId: Promise<string> | undefined;
@@ -59,15 +59,15 @@ export async function writeDecisions(
   });
   const keyId = await signingKeyId!;
   const moreChecks = mayTakeMore ? takeMore() : [];
-  const checks = [...first, ...moreChecks];
+  const checks = [...firstChecks, ...moreChecks];
   const distinct = new DistinctQuestions();
   const questionIndexes = checks.map(({ question }) => distinct.indexOf(question));
   // The evidence was read before the other checks arrived. It is read again for them, because an evaluation may have been recorded since.
-  const known = moreChecks.length === 0 ? read : undefined;
-  const evidence = await evidenceStates.read(tx, (state, at) => distinct.lookUp(state, at), known);
+  const knownHead = moreChecks.length === 0 ? read : undefined;
+  const evidence = await evidenceStates.read(tx, (state, at) => distinct.lookUp(state, at), knownHead);
   const verdicts = await distinct.decide(tx, evidence);
   const readAt = evidence.readAt.replace(/\d{3}Z$/, 'Z');
-  tx.clock.requireAgreement(before, readAt);
+  tx.clock.requireAgreement(clockBefore, readAt);
   const heads = withSameTime(locked, readAt);
   const { now } = heads.decisions;
   const atNow = { keyId, key: decisionKeys(tx.tenantId, keyId), now, evidenceSize: evidence.size };

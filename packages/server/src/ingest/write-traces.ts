@@ -79,21 +79,21 @@ export async function storeTraces(
   const knownByTraceId = new Map(locked.map((trace) => [trace.traceId, trace]));
   const batchAgents = new BatchAgents(agents);
   const traces = items.map((item) => resolveTrace(item, knownByTraceId.get(item.traceId), batchAgents));
-  const accepted = traces.filter((each): each is ResolvedTrace => !(each instanceof Error));
+  const acceptedTraces = traces.filter((each): each is ResolvedTrace => !(each instanceof Error));
   const registered = traces.map((each) => (each instanceof Error ? [] : each.registered));
-  if (accepted.length === 0) return { outcomes: traces as ApiError[], registered, warn: NO_REGISTRATION.warn };
+  if (acceptedTraces.length === 0) return { outcomes: traces as ApiError[], registered, warn: NO_REGISTRATION.warn };
 
   const registering = registerAgents(tx, batchAgents.registered);
   const registration = registering instanceof Promise ? await registering : registering;
-  const event = await reserveTraceEvent(tx, heads, clock, accepted.map(submissionOfEvent));
+  const event = await reserveTraceEvent(tx, heads, clock, acceptedTraces.map(submissionOfEvent));
   const { receivedAt } = event;
-  const storing = storeDocuments(accepted.map(({ item }) => item.document));
-  insertRows(tx, receivedAt, accepted, storing instanceof Promise ? await storing : storing);
-  const known = accepted.filter(({ known }) => known !== undefined);
-  const merged = await mergeTraces(tx, receivedAt, known);
+  const storing = storeDocuments(acceptedTraces.map(({ item }) => item.document));
+  insertRows(tx, receivedAt, acceptedTraces, storing instanceof Promise ? await storing : storing);
+  const knownTraces = acceptedTraces.filter(({ known }) => known !== undefined);
+  const mergedTotals = await mergeTraces(tx, receivedAt, knownTraces);
   await event.append();
   const outcomes = traces.map((each) =>
-    each instanceof Error ? each : acceptedReply(each, merged.get(each.id) ?? each.totals!),
+    each instanceof Error ? each : acceptedReply(each, mergedTotals.get(each.id) ?? each.totals!),
   );
   return { outcomes, registered, warn: registration.warn };
 }
@@ -104,12 +104,12 @@ export async function storeTraces(
  */
 function insertRows(tx: Transaction, receivedAt: string, accepted: readonly ResolvedTrace[], places: DocumentPlaces): void {
   const newTraces = accepted.filter(({ known }) => known === undefined);
-  const known = accepted.filter(({ known }) => known !== undefined).map(({ id }) => id);
+  const knownIds = accepted.filter(({ known }) => known !== undefined).map(({ id }) => id);
   const rows = newTraces.map((each) => factsOf(each, each.item.supplied, each.totals!, each.item.spanCount));
   const runs = newTraces.map(({ id, item }) => ({ id, traceIds: [item.traceId] }));
   insertTraces(tx, receivedAt, rows);
   insertRunIds(tx, 'trace', runs);
-  if (known.length > 0) initializeMergedSpans(tx, known);
+  if (knownIds.length > 0) initializeMergedSpans(tx, knownIds);
   insertTraceSubmissions(
     tx,
     receivedAt,

@@ -77,7 +77,7 @@ export async function isPassword(password: string, hash: string | null): Promise
   return timingSafeEqual(computedTag, tag) && hash !== null;
 }
 
-/** Whether the cost of a hash differs from that of new hashes. If so, the next successful sign-in replaces the hash. */
+/** Whether a hash has another cost than new hashes. If so, the next successful sign-in replaces the hash. */
 export function isOutdated(hash: string): boolean {
   const { memoryKiB, passes, lanes } = parseHash(hash);
   return memoryKiB !== COST.memoryKiB || passes !== COST.passes || lanes !== COST.lanes;

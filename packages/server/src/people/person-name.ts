@@ -16,8 +16,9 @@ const RESERVED = /^(operator|system|promotion[ -]gate|retention|(a )?former memb
  * blanks, and not the name of another actor. Names need not be unique: pages add the email address to names that look the same.
  */
 export function isPersonName(text: string): boolean {
-  const written = text.replace(JOINER, '').replace(FORM_OF_CHARACTER, '');
-  if (text !== text.trim() || text === '' || PRIVATE_USE.test(text) || invisibleCharacters(written).length > 0) return false;
+  const textWithoutJoiners = text.replace(JOINER, '').replace(FORM_OF_CHARACTER, '');
+  if (text !== text.trim() || text === '' || PRIVATE_USE.test(text) || invisibleCharacters(textWithoutJoiners).length > 0)
+    return false;
   const plain = text.normalize('NFKC').replace(/\s+/gu, ' ');
   return /[\p{L}\p{N}\p{S}]/u.test(plain) && !RESERVED.test(plain);
 }

@@ -39,9 +39,9 @@ export const findIncidentFault = (tx: Transaction, incidentId: string): Promise<
     const row = await findIncident(tx, incidentId);
     if (row === undefined) return null;
     const head = await readSealedHead(tx, 'audit');
-    const opened = await findRecordedAct(tx, head, ['incident.created'], `"incident_id":"${incidentId}"`);
-    const closed = await findRecordedAct(tx, head, ['recertification.closed'], `"${incidentId}"`);
-    return faultOf(opened, (entry) => openingOf(row, entry)) ?? closingFault(row, closed);
+    const openingAct = await findRecordedAct(tx, head, ['incident.created'], `"incident_id":"${incidentId}"`);
+    const closingAct = await findRecordedAct(tx, head, ['recertification.closed'], `"${incidentId}"`);
+    return faultOf(openingAct, (entry) => openingOf(row, entry)) ?? closingFault(row, closingAct);
   });
 
 const openingOf = (
@@ -56,10 +56,12 @@ const openingOf = (
   ['need for a re-certification', row.recertification !== 'none', metadata.recertification_required],
 ];
 
-function closingFault(row: IncidentListRow, closed: RecordedAct | undefined): string | null {
+function closingFault(row: IncidentListRow, closingAct: RecordedAct | undefined): string | null {
   if (row.recertification !== 'closed')
-    return closed === undefined ? null : `entry ${closed.seq} of the audit ledger closed the re-certification of this incident`;
-  return faultOf(closed, ({ recorded_at, recorded_by, rationale, metadata }) => [
+    return closingAct === undefined
+      ? null
+      : `entry ${closingAct.seq} of the audit ledger closed the re-certification of this incident`;
+  return faultOf(closingAct, ({ recorded_at, recorded_by, rationale, metadata }) => [
     ['time of the closing', row.closed_at, recorded_at],
     ['person who closed it', row.closed_by, recorded_by],
     ['closing rationale', row.closing_rationale, rationale],

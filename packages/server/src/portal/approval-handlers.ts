@@ -26,15 +26,15 @@ export const approvalHandlers = handlers({
   'approvals.list': async ({ workspace, query, parts }) => {
     const { status = 'pending' } = query;
     const after = readCursor(query.cursor, ['wholeNumber', 'uuid']);
-    const place = after === null ? null : { seq: Number(after[0]), evaluationId: after[1] };
+    const position = after === null ? null : { seq: Number(after[0]), evaluationId: after[1] };
     const agentId = idOf(query.agent_id);
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       const { items, next } = await pageOf(
         query,
         (limit) => {
-          if (status === 'all') return listAllApprovals(tx, agentId, place, limit);
-          if (status === 'pending') return listApprovalQueue(tx, agentId, place, limit);
-          return listDecidedApprovals(tx, status, agentId, place, limit);
+          if (status === 'all') return listAllApprovals(tx, agentId, position, limit);
+          if (status === 'pending') return listApprovalQueue(tx, agentId, position, limit);
+          return listDecidedApprovals(tx, status, agentId, position, limit);
         },
         ({ place_seq: seq, evaluation }) => [seq, evaluation.id],
       );

@@ -36,11 +36,11 @@ export const decisionHandlers = handlers({
       await inReadTransaction(parts.readPool, workspace, (tx) => findListedDecision(tx, params.decision)),
     );
     const result = requireFound(await parts.reader.attestationResult(workspace, params.decision));
-    const read = readDecision(document);
-    if ('fault' in read) throw new LogRewrittenError(`the decision ${params.decision}: ${read.fault}`);
+    const parsed = readDecision(document);
+    if ('fault' in parsed) throw new LogRewrittenError(`the decision ${params.decision}: ${parsed.fault}`);
     return {
       ...listed,
-      decision: read.decision as unknown as PromotionDecision,
+      decision: parsed.decision as unknown as PromotionDecision,
       document,
       attestation: 'fault' in result ? null : result.envelope,
       altered: 'fault' in result ? result.fault : null,

@@ -9,6 +9,6 @@ export function differingRows(
   { evidenceFindings, ledgerFindings, traceFindings }: PortalParts,
   workspace: string,
 ): DifferingRow[] {
-  const all = [evidenceFindings, ledgerFindings, traceFindings].flatMap((findings) => findings.of(workspace));
-  return [...new Map(all.map((finding) => [`${finding.table} ${finding.id} ${finding.fault}`, finding])).values()];
+  const allFindings = [evidenceFindings, ledgerFindings, traceFindings].flatMap((findings) => findings.of(workspace));
+  return [...new Map(allFindings.map((finding) => [`${finding.table} ${finding.id} ${finding.fault}`, finding])).values()];
 }

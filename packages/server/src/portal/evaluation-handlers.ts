@@ -18,11 +18,11 @@ export const evaluationHandlers = handlers({
       status: query.status ?? null,
       harnessId: idOf(query.harness_id),
     };
-    const place = after === null ? null : { recordedAt: after[0], seq: Number(after[1]) };
+    const position = after === null ? null : { recordedAt: after[0], seq: Number(after[1]) };
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       const { items, next } = await pageOf(
         query,
-        (limit) => listEvaluations(tx, filter, place, limit),
+        (limit) => listEvaluations(tx, filter, position, limit),
         ({ place_at: at, place_seq: seq }) => [at, seq],
       );
       return { items: items.map(({ place_at: _at, place_seq: _seq, ...item }) => item), next };

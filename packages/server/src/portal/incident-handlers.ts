@@ -17,13 +17,13 @@ import { digestOfShownEvaluation } from './shown-evaluation.ts';
 export const incidentHandlers = handlers({
   'incidents.list': async ({ workspace, query, parts }) => {
     const after = readCursor(query.cursor, ['wholeNumber', 'uuid']);
-    const place = after === null ? null : { seq: Number(after[0]), id: after[1] };
+    const position = after === null ? null : { seq: Number(after[0]), id: after[1] };
     const filter = { agentId: idOf(query.agent_id), severity: query.severity ?? null };
     const list = query.recertification === 'open' ? listOpenRecertifications : listIncidentsPage;
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       const { items, next } = await pageOf(
         query,
-        (limit) => list(tx, filter, place, limit),
+        (limit) => list(tx, filter, position, limit),
         ({ place_seq: seq, id }) => [seq, id],
       );
       return { items: items.map(({ place_seq: _, ...item }) => item), next };
@@ -79,8 +79,8 @@ export const incidentHandlers = handlers({
 async function readClosing(tx: Transaction, agent: { id: string; name: string }): Promise<IncidentDetail['closing']> {
   const [fault, latest, incident_ids] = await Promise.all([
     evidenceStates.read(tx, (state, readAt) => {
-      const found = state.agent(agent.id);
-      return found === undefined ? 'this agent is not in the evidence log' : closingObstacle(found, readAt);
+      const knownAgent = state.agent(agent.id);
+      return knownAgent === undefined ? 'this agent is not in the evidence log' : closingObstacle(knownAgent, readAt);
     }),
     readLatestEvaluation(tx, agent),
     listOpenOfAgent(tx, agent.id),

@@ -14,11 +14,11 @@ import { idOf, requireFound } from './query.ts';
 export const keyHandlers = handlers({
   'keys.list': async ({ workspace, query, parts }) => {
     const after = readCursor(query.cursor, ['instant', 'label']);
-    const place = after === null ? null : { at: after[0], prefix: after[1] };
+    const position = after === null ? null : { at: after[0], prefix: after[1] };
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       const { items, next } = await pageOf(
         query,
-        (limit) => listKeysPage(tx, query.kind ?? null, place, limit),
+        (limit) => listKeysPage(tx, query.kind ?? null, position, limit),
         ({ place_at: at, prefix }) => [at, prefix],
       );
       return { items: items.map(({ place_at: _, ...item }) => item), next };

@@ -123,8 +123,9 @@ export const ledgerHandlers = handlers({
 });
 
 async function readStatus(tx: Transaction, log: LogName): Promise<LogStatus> {
-  const signed = await findLatestCheckpoint(tx, log);
-  const checkpoint = signed === undefined ? null : { size: signed.size, signed_at: signed.signedAt };
+  const storedCheckpoint = await findLatestCheckpoint(tx, log);
+  const checkpoint =
+    storedCheckpoint === undefined ? null : { size: storedCheckpoint.size, signed_at: storedCheckpoint.signedAt };
   return { log, checkpoint, ...{ rows: 0, fault: null, ...(await readHeadState(tx, log)) } };
 }
 

@@ -6,17 +6,17 @@ import type { BuiltFile } from './built-pages.ts';
 import type { SecurityHeaders } from './security-headers.ts';
 
 /** Vite names these files by a hash of their content, so the content of a path never changes. */
-const HASHED = '/assets/';
+const HASHED_FILES = '/assets/';
 /** The compressions of the build, in order of preference. */
 const ENCODINGS = ['br', 'gzip'] as const;
-const FOR_EVER = 'public, max-age=31536000, immutable';
+const CACHED_FOREVER = 'public, max-age=31536000, immutable';
 
 /** Paths for programs. They never return a page, even if the client accepts HTML. */
-const FOR_PROGRAMS = /^\/(api|assets|\.well-known)(\/|$)/;
+const PROGRAM_PATHS = /^\/(api|assets|\.well-known)(\/|$)/;
 
 /**
  * Serves the built pages. A browser that opens any other path without a route gets index.html, whose router knows the paths of the portal.
- * Paths that match FOR_PROGRAMS get 404 instead.
+ * Paths that match PROGRAM_PATHS get 404 instead.
  */
 export function registerPages(
   app: FastifyInstance,
@@ -30,7 +30,7 @@ export function registerPages(
       const path = `/${request.params['*']}`; // Decoded, and without the host if the request line has a whole URL.
       const file = path === '/index.html' ? undefined : files.get(path);
       if (file !== undefined)
-        return sendFile(request, reply.headers(headers.page), file, path.startsWith(HASHED) ? FOR_EVER : 'no-cache');
+        return sendFile(request, reply.headers(headers.page), file, path.startsWith(HASHED_FILES) ? CACHED_FOREVER : 'no-cache');
       if (!isNavigation(request, path)) throw new ApiError('not_found');
       void reply.headers(headers.page);
       return index === undefined ? sendNotBuilt(reply) : sendFile(request, reply, index, 'no-store');
@@ -43,7 +43,7 @@ export function registerPages(
  * page.
  */
 function isNavigation({ headers }: Pick<FastifyRequest, 'headers'>, path: string): boolean {
-  if (FOR_PROGRAMS.test(path)) return false;
+  if (PROGRAM_PATHS.test(path)) return false;
   return path === '/' || (headers.accept ?? '').includes('text/html');
 }
 

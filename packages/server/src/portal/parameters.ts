@@ -15,9 +15,9 @@ const OTHER_FORMS: Readonly<Record<string, RegExp>> = {
 
 /** Returns the parameters of a path in lower case, as IDs are stored. Throws 404 for a malformed ID of a workspace. */
 export function readParameters(params: Readonly<Record<string, string>>): Record<string, string> {
-  const read = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value.toLowerCase()]));
-  if (read.workspace !== undefined && !UUID.test(read.workspace)) throw new ApiError('not_found');
-  return read;
+  const values = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value.toLowerCase()]));
+  if (values.workspace !== undefined && !UUID.test(values.workspace)) throw new ApiError('not_found');
+  return values;
 }
 
 /**

@@ -63,12 +63,12 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
         const { query, body } = await readInput(request, requester);
         requireForms(params);
         // A body may take a minute to arrive. Meanwhile the person may have been signed out, demoted or removed.
-        const current = route.body === undefined ? requester : await authorizeRequest();
+        const currentRequester = route.body === undefined ? requester : await authorizeRequest();
         const sessionToken = parts.cookie.read(request.headers.cookie);
         const caller = callerOf(request, parts);
-        const response = parts.outgoing.begin(reply, accountOf(current));
+        const response = parts.outgoing.begin(reply, accountOf(currentRequester));
         return await response.run(async () => {
-          const act = () => handler({ ...current, params, query, body, sessionToken, caller, parts, memory: response });
+          const act = () => handler({ ...currentRequester, params, query, body, sessionToken, caller, parts, memory: response });
           const result = await (route.method === 'GET' ? act() : repeatAfterConflict(act));
           return send(reply, { route, response, result }, parts);
         });

@@ -28,9 +28,12 @@ const CONTRACT_MEMBERS = {
 /** The payload of a step or an event. A member that is `null` counts as not sent. */
 export function payloadOf(sent: object, kind: keyof typeof CONTRACT_MEMBERS): Payload {
   const members = Object.entries(sent).filter(([, value]) => value !== null);
-  const named = members.filter(([name]) => (PAYLOAD_MEMBERS as readonly string[]).includes(name));
-  const others = members.filter(([name]) => !CONTRACT_MEMBERS[kind].has(name));
-  return { ...Object.fromEntries(named), ...(others.length > 0 ? { others: Object.fromEntries(others) } : {}) };
+  const namedMembers = members.filter(([name]) => (PAYLOAD_MEMBERS as readonly string[]).includes(name));
+  const otherMembers = members.filter(([name]) => !CONTRACT_MEMBERS[kind].has(name));
+  return {
+    ...Object.fromEntries(namedMembers),
+    ...(otherMembers.length > 0 ? { others: Object.fromEntries(otherMembers) } : {}),
+  };
 }
 
 const spansIn = (document: string): Span[] => (JSON.parse(document) as Trace).spans ?? [];

@@ -35,7 +35,7 @@ const JSON_FILE = 'application/json; charset=utf-8';
 export const runHandlers = handlers({
   'runs.list': async ({ workspace, query, parts }) => {
     const after = readCursor(query.cursor, ['uuid', 'ordinal']);
-    const place = after === null ? FIRST_PLACE : { id: after[0], ordinal: Number(after[1]) };
+    const position = after === null ? FIRST_PLACE : { id: after[0], ordinal: Number(after[1]) };
     const filter = {
       ...rangeOf(query),
       source: query.source ?? null,
@@ -47,7 +47,7 @@ export const runHandlers = handlers({
     return inSnapshotTransaction(parts.readPool, workspace, (tx) =>
       pageOf(
         query,
-        (limit) => (text === undefined ? listRuns(tx, filter, place, limit) : searchRuns(tx, filter, text, place, limit)),
+        (limit) => (text === undefined ? listRuns(tx, filter, position, limit) : searchRuns(tx, filter, text, position, limit)),
         (run) => {
           const { id, ordinal } = placeOf(run);
           return [id, ordinal];
@@ -87,8 +87,8 @@ export const runHandlers = handlers({
 
   'runs.spans': async ({ workspace, params, query, parts, memory }) => {
     const after = readCursor(query.cursor, ['submissionNumber', 'ordinal', 'wholeNumber']);
-    const place = after === null ? null : { submission: Number(after[0]), ordinal: Number(after[1]) };
-    const start = { after: place, position: Number(after?.[2] ?? 0) };
+    const lastStep = after === null ? null : { submission: Number(after[0]), ordinal: Number(after[1]) };
+    const start = { after: lastStep, position: Number(after?.[2] ?? 0) };
     return inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
       if (after === null) requireFound(await findTrace(tx, params.trace));
       return readSpanPage(tx, params.trace, start, memory);

@@ -37,12 +37,12 @@ export function rowsWithRecords(rows: SpanRow[], records: readonly SpanWithRecor
   if (records.length === 0) return rows;
   const bySpan = new Map(records.map((each) => [each.span_id, each]));
   return rows.map((row) => {
-    const found = bySpan.get(row.span_id);
-    if (found === undefined) return row;
-    const exception = found.exception === null ? null : startOfError(found.exception);
+    const additions = bySpan.get(row.span_id);
+    if (additions === undefined) return row;
+    const exception = additions.exception === null ? null : startOfError(additions.exception);
     const error = row.error ?? exception?.text ?? null;
-    const status = found.exception === null ? row.status : 'error';
-    return { ...row, error, status, has_payload: row.has_payload || found.has_content || exception?.isCut === true };
+    const status = additions.exception === null ? row.status : 'error';
+    return { ...row, error, status, has_payload: row.has_payload || additions.has_content || exception?.isCut === true };
   });
 }
 

@@ -25,19 +25,19 @@ export async function searchRuns(
   limit: number,
 ): Promise<RunSummary[]> {
   const sources = (['trace', 'telemetry'] as const).filter((source) => filter.source === null || filter.source === source);
-  const found = await Promise.all([
+  const results = await Promise.all([
     ...sources.map((source) => runsByTraceId(tx, { ...filter, source }, text, after, limit)),
     runsOfSession(tx, filter, text, after, limit),
     runsOfAgentsNamed(tx, filter, text, after, limit),
   ]);
-  const byPlace = new Map(found.flat().map((run) => [`${run.source} ${run.id} ${run.ordinal}`, run]));
+  const byPlace = new Map(results.flat().map((run) => [`${run.source} ${run.id} ${run.ordinal}`, run]));
   return [...byPlace.values()].sort((left, right) => newestFirst(placeOf(left), placeOf(right))).slice(0, limit);
 }
 
 /** The position of a run in the list. */
 export const placeOf = ({ id, ordinal }: Pick<RunSummary, 'id' | 'ordinal'>): RunPlace => ({ id, ordinal: ordinal ?? 0 });
 
-/** The number of positions that are looked up at a time, in addition to those of a page. */
+/** The number of positions that are looked up at a time, in addition to the positions of a page. */
 const EXTRA_POSITIONS = 200;
 
 async function runsByTraceId(
@@ -78,7 +78,7 @@ async function runsOfAgentsNamed(
   after: RunPlace,
   limit: number,
 ): Promise<RunSummary[]> {
-  const named = await findAgentIdsByName(tx, text);
-  const agents = filter.agentId === null ? named : named.filter((id) => id === filter.agentId);
-  return agents.length === 0 ? [] : listRunsOfAgents(tx, filter, agents, after, limit);
+  const namedIds = await findAgentIdsByName(tx, text);
+  const agentIds = filter.agentId === null ? namedIds : namedIds.filter((id) => id === filter.agentId);
+  return agentIds.length === 0 ? [] : listRunsOfAgents(tx, filter, agentIds, after, limit);
 }

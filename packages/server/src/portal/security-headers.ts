@@ -34,7 +34,7 @@ export interface SecurityHeaders {
 
 /** @param isTls whether browsers use TLS. HSTS is set only in that case. */
 export function securityHeaders({ isTls }: { isTls: boolean }): SecurityHeaders {
-  const both = {
+  const commonHeaders = {
     'referrer-policy': 'no-referrer',
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
@@ -43,7 +43,7 @@ export function securityHeaders({ isTls }: { isTls: boolean }): SecurityHeaders 
     ...(isTls ? { 'strict-transport-security': 'max-age=31536000' } : {}),
   };
   return {
-    page: { ...both, 'content-security-policy': PAGE },
-    api: { ...both, 'content-security-policy': NOTHING, 'cache-control': 'no-store' },
+    page: { ...commonHeaders, 'content-security-policy': PAGE },
+    api: { ...commonHeaders, 'content-security-policy': NOTHING, 'cache-control': 'no-store' },
   };
 }

@@ -34,11 +34,11 @@ export async function authorize(
   if (access === 'anyone') return {};
   const tokenSha256 = hashOfToken(parts.cookie.read(headers.cookie) ?? '');
   if (tokenSha256 === undefined) throw new ApiError('not_signed_in');
-  const known = await findSession(parts.sessionPool, tokenSha256);
-  if (!isRole(access) || known === undefined) return { person: personOf(parts, known) };
+  const sessionOfToken = await findSession(parts.sessionPool, tokenSha256);
+  if (!isRole(access) || sessionOfToken === undefined) return { person: personOf(parts, sessionOfToken) };
   const { workspace } = params;
   if (workspace === undefined) throw new Error('a route for members has no workspace in its path');
-  const scope = { tenantId: workspace, turnOf: known.personId };
+  const scope = { tenantId: workspace, turnOf: sessionOfToken.personId };
   const session = await inTenantTransactionForPerson(parts.sessionPool, scope, (tx) => findSessionInTenant(tx, tokenSha256));
   const person = personOf(parts, session);
   const role = session?.role ?? undefined;

@@ -45,7 +45,7 @@ export const summaryOf = (agent: AgentWithActivity, evidence: Evidence): AgentSu
   standing: standingOf(evidence),
 });
 
-/** Several agents in lists, with their evidence read together, in the given order. */
+/** The summaries of agents, in the order of `agents`. The evidence of all these agents is read together. */
 export async function readSummaries(tx: Transaction, agents: readonly AgentWithActivity[]): Promise<AgentSummary[]> {
   const evidence = await readEvidence(
     tx,

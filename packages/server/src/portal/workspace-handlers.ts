@@ -20,7 +20,7 @@ import { readEvidence, standingOf, summaryOf } from './standing.ts';
 
 const AGENTS_COUNTED_MAX = 1000;
 const AGENTS_SHOWN_MAX = 100;
-/** The number of places in the list that are reserved for promotable agents, because blocked agents come first. */
+/** The number of listed agents that are reserved for promotable agents, because blocked agents come first. */
 const PROMOTABLE_SHOWN_MIN = 20;
 const WAITING_SHOWN_MAX = 5;
 const DECISIONS_SHOWN_MAX = 10;

@@ -55,9 +55,9 @@ export interface DropOptions {
 export async function dropDueRecords(pool: Pool, tenantId: string, options: DropOptions = {}): Promise<DroppedRecords> {
   const { periods, clock, isAllowed } = await inSnapshotTransaction(pool, tenantId, async (tx) => {
     tx.clock.requireSafe();
-    const before = tx.clock.read();
+    const clockBefore = tx.clock.read();
     const clock = await readClock(tx);
-    tx.clock.requireAgreement(before, clock);
+    tx.clock.requireAgreement(clockBefore, clock);
     return { periods: await readRetentionPeriods(tx), clock, isAllowed: await mayDrop(tx) };
   });
   const now = options.now ?? clock;

@@ -28,19 +28,19 @@ export async function dropTraces(
   { range, allRanges }: { range: DueRange; allRanges: readonly DueRange[] },
   today: string,
 ): Promise<DroppedBatch> {
-  const locked = await lockDueTraces(tx, ids, range);
-  const next = locked.length === DROPPED_TRACES_MAX ? locked.at(-1) : undefined;
-  const traces = await readDueTraces(tx, locked, allRanges, today);
+  const lockedIds = await lockDueTraces(tx, ids, range);
+  const next = lockedIds.length === DROPPED_TRACES_MAX ? lockedIds.at(-1) : undefined;
+  const traces = await readDueTraces(tx, lockedIds, allRanges, today);
   const completelyDue = traces.filter(({ isLate }) => !isLate);
   const due = completelyDue.filter(({ isHeld, submissions: stored }) => !isHeld && stored.length > 0);
   const held = completelyDue.length - due.length;
   if (due.length === 0) return { next, dropped: 0, held, unreadable: [] };
-  const logged = await requireLoggedTraces(tx, due);
+  const loggedSubmissions = await requireLoggedTraces(tx, due);
   const dueIds = due.map(({ id }) => id);
   const traceIds = due.map(({ traceId }) => traceId);
   allowDropping(tx);
   const { submissions } = await deleteTraces(tx, { ids: dueIds, traceIds });
-  const unreadable = await removeDocuments(tx, documentsOf(submissions, logged));
+  const unreadable = await removeDocuments(tx, documentsOf(submissions, loggedSubmissions));
   await removeRunIds(tx, 'trace', dueIds);
   const heads = await lockHeadsUnlessHeld(tx, ['audit', 'traces'], traceIds, today);
   const seq = appendDropEvent(tx, heads.traces, {

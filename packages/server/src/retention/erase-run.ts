@@ -69,7 +69,7 @@ export async function eraseRun(
     if (!(await mayDrop(tx))) throw new MayNotDropError();
     lockRetention(tx);
     const trace = await lockTraceToErase(tx, traceId);
-    const logged = await requireLoggedTraces(tx, trace === undefined ? [] : [trace]);
+    const loggedSubmissions = await requireLoggedTraces(tx, trace === undefined ? [] : [trace]);
     const id = trace?.id;
     const today = (await readClock(tx)).slice(0, 10);
     if (!evenIfHeld && (await isAnyRunHeld(tx, [traceId], today))) throw new RunHeldError();
@@ -87,7 +87,7 @@ export async function eraseRun(
     if (id === undefined && telemetry.events === 0 && exportIds.size === 0)
       throw new NotFoundError(`this workspace has no run with the trace_id ${JSON.stringify(traceId)}`);
     const unreadable = await removeDocuments(tx, [
-      ...documentsOf(submissions, logged),
+      ...documentsOf(submissions, loggedSubmissions),
       ...exports.documents,
       ...telemetry.documents,
     ]);
@@ -151,9 +151,9 @@ async function eraseExports(
   const documents = await lockExportsToErase(tx, ids);
   const shared: string[] = [];
   for (let at = 0; at < documents.length; at += EXPORTS_AT_ONCE) {
-    const next = documents.slice(at, at + EXPORTS_AT_ONCE);
-    const bodies = await readDocumentsOf(tx, next);
-    next.forEach((each, index) => {
+    const batch = documents.slice(at, at + EXPORTS_AT_ONCE);
+    const bodies = await readDocumentsOf(tx, batch);
+    batch.forEach((each, index) => {
       const body = bodies[index];
       if (body === undefined) throw new RuleViolationError(UNREADABLE);
       if (!namesRun(body, each, traceId)) throw new RuleViolationError(foreignExport(each.id));

@@ -50,18 +50,18 @@ export async function removeDocuments(tx: Transaction, documents: readonly Docum
   const ids = [...bySegment.keys()].sort();
   const unreadable: string[] = [];
   for (let at = 0; at < ids.length; at += SEGMENTS_AT_ONCE) {
-    const next = ids.slice(at, at + SEGMENTS_AT_ONCE);
-    const segments = await lockSegments(tx, next);
-    const existing = new Set(segments.map(({ id }) => id));
-    unreadable.push(...next.filter((id) => !existing.has(id)));
-    const emptied: string[] = [];
+    const batchIds = ids.slice(at, at + SEGMENTS_AT_ONCE);
+    const segments = await lockSegments(tx, batchIds);
+    const existingIds = new Set(segments.map(({ id }) => id));
+    unreadable.push(...batchIds.filter((id) => !existingIds.has(id)));
+    const emptiedIds: string[] = [];
     for (const segment of segments) {
       const remaining = await blank(segment, bySegment.get(segment.id)!);
       if (remaining === undefined) unreadable.push(segment.id);
-      else if (remaining.equals(Buffer.alloc(remaining.length))) emptied.push(segment.id);
+      else if (remaining.equals(Buffer.alloc(remaining.length))) emptiedIds.push(segment.id);
       else replaceSegment(tx, segment.id, await compress(remaining));
     }
-    deleteSegments(tx, emptied);
+    deleteSegments(tx, emptiedIds);
   }
   return unreadable;
 }

@@ -17,13 +17,13 @@ export async function findUnindexedExports(pool: Pool, tenantId: string, traceId
   const inTransaction = <T>(read: (tx: Transaction) => Promise<T>) => inTenantTransaction(pool, tenantId, read);
   const indexTime = await inTransaction(findIndexTime);
   const list = (after: string | null) => inTransaction((tx) => listUnindexedExports(tx, after, indexTime));
-  const found: string[] = [];
+  const exportIds: string[] = [];
   for (let ids = await list(null); ids.length > 0; ids = await list(ids.at(-1)!))
     for (let at = 0; at < ids.length; at += EXPORTS_AT_ONCE) {
-      const next = ids.slice(at, at + EXPORTS_AT_ONCE);
-      found.push(...(await inTransaction((tx) => exportsWithRun(tx, next, traceId))));
+      const batchIds = ids.slice(at, at + EXPORTS_AT_ONCE);
+      exportIds.push(...(await inTransaction((tx) => exportsWithRun(tx, batchIds, traceId))));
     }
-  return found;
+  return exportIds;
 }
 
 /** The IDs of those exports whose bodies contain the run. */

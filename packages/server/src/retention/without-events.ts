@@ -15,11 +15,11 @@ interface Range {
  */
 export function withoutEvents(document: string, ordinals: readonly number[]): string {
   const lists = eventLists(document);
-  const erased = new Set(ordinals);
+  const erasedOrdinals = new Set(ordinals);
   // Of repeated members `events`, only the last one was validated. The others can contain anything, so they are replaced completely.
   const ranges = [
     ...lists.slice(0, -1).map(({ value }) => value),
-    ...(lists.at(-1)?.elements ?? []).filter((_, ordinal) => erased.has(ordinal)),
+    ...(lists.at(-1)?.elements ?? []).filter((_, ordinal) => erasedOrdinals.has(ordinal)),
   ];
   let text = '';
   let copiedLength = 0;

@@ -52,24 +52,24 @@ export async function openSigner(
   const name = noteKeyName(instance.id);
   const current = signingKey(name, secrets.signingKey);
   const previous = secrets.previousSigningKey === undefined ? undefined : signingKey(name, secrets.previousSigningKey);
-  const listed = new Map((await listKeysIncluding(pool, current.keyid)).map((key) => [key.kid, key]));
-  const isCurrent = (key: SigningKey | undefined) => key !== undefined && listed.get(key.keyid)?.retiredAt === null;
-  if (listed.get(current.keyid)?.retiredAt != null) {
+  const listedKeys = new Map((await listKeysIncluding(pool, current.keyid)).map((key) => [key.kid, key]));
+  const isCurrent = (key: SigningKey | undefined) => key !== undefined && listedKeys.get(key.keyid)?.retiredAt === null;
+  if (listedKeys.get(current.keyid)?.retiredAt != null) {
     throw new ExitError(
       'wrong_secret',
       'the key in COUNTERSIGN_SIGNING_KEY (or signing-key.pem) was retired; set the key that replaced the retired key',
     );
   }
-  if (!listed.has(current.keyid)) {
-    const mayFollow = listed.size > 0 ? isCurrent(previous) : fingerprints(secrets).signing === instance.signingFingerprint;
+  if (!listedKeys.has(current.keyid)) {
+    const mayFollow = listedKeys.size > 0 ? isCurrent(previous) : fingerprints(secrets).signing === instance.signingFingerprint;
     if (!mayFollow) {
-      const remedy = listed.size > 0 ? SET_A_KNOWN_KEY : SET_THE_FIRST_KEY;
+      const remedy = listedKeys.size > 0 ? SET_A_KNOWN_KEY : SET_THE_FIRST_KEY;
       throw new ExitError(
         'wrong_secret',
         `COUNTERSIGN_SIGNING_KEY (or signing-key.pem) is not a key of this database; ${remedy}`,
       );
     }
-    await insertSigningKey(pool, newSigningKey(instance.id, current, listed.size > 0 ? previous : undefined));
+    await insertSigningKey(pool, newSigningKey(instance.id, current, listedKeys.size > 0 ? previous : undefined));
   }
   // If the current and the previous key are the same, a rotation was interrupted. The key signs once.
   const isRotating = isCurrent(previous) && previous!.keyid !== current.keyid;
@@ -88,8 +88,8 @@ const SET_THE_FIRST_KEY = 'the database lists no key, so set the key with which 
  */
 async function listKeysIncluding(pool: Pool, kid: string): Promise<StoredSigningKey[]> {
   const isListed = (keys: StoredSigningKey[]) => keys.some((key) => key.kid === kid);
-  const listed = await listSigningKeys(pool);
-  if (isListed(listed) || !(await isSigningKeyStored(pool, kid))) return listed;
+  const listedKeys = await listSigningKeys(pool);
+  if (isListed(listedKeys) || !(await isSigningKeyStored(pool, kid))) return listedKeys;
   const newList = await listSigningKeys(pool);
   if (!isListed(newList)) throw brokenSigningKey(kid, await findMissingPredecessor(pool, kid));
   return newList;
@@ -108,35 +108,35 @@ function newSigningKey(instanceId: string, { keyid, publicKey }: SigningKey, pre
  * @throws ExitError if no key is listed, if no other key is current, or if the key is listed already and is not from a reset. Also if the
  * row of the key is not valid (`listKeysIncluding`).
  */
-async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
-  const listed = await listKeysIncluding(pool, next.keyid);
-  const lost = listed.filter(({ kid, retiredAt }) => retiredAt === null && kid !== next.keyid);
-  const configured = listed.find(({ kid }) => kid === next.keyid);
-  if (listed.length === 0)
+async function resetSigningKey(pool: Pool, newKey: SigningKey): Promise<void> {
+  const listedKeys = await listKeysIncluding(pool, newKey.keyid);
+  const lostKeys = listedKeys.filter(({ kid, retiredAt }) => retiredAt === null && kid !== newKey.keyid);
+  const configuredRow = listedKeys.find(({ kid }) => kid === newKey.keyid);
+  if (listedKeys.length === 0)
     throw new ExitError(
       'refused',
       'this database has no signing keys: restore the rows of signing_keys from a backup; nothing was changed',
     );
-  if (lost.length === 0 && configured === undefined)
+  if (lostKeys.length === 0 && configuredRow === undefined)
     throw new ExitError(
       'refused',
       'no signing key of this database is current: all rows of signing_keys were retired outside the server; restore them from a backup; nothing was changed',
     );
-  if (lost.length === 0 || (configured !== undefined && configured.resetFrom === null))
+  if (lostKeys.length === 0 || (configuredRow !== undefined && configuredRow.resetFrom === null))
     throw new ExitError(
       'refused',
-      `the configured signing key, ${next.keyid}, belongs to this database already, so it is not lost; nothing was changed`,
+      `the configured signing key, ${newKey.keyid}, belongs to this database already, so it is not lost; nothing was changed`,
     );
-  const resetFrom = lost.at(-1)!.kid;
-  if (configured === undefined)
+  const resetFrom = lostKeys.at(-1)!.kid;
+  if (configuredRow === undefined)
     await insertSigningKey(pool, {
-      kid: next.keyid,
-      publicKey: next.publicKey,
+      kid: newKey.keyid,
+      publicKey: newKey.publicKey,
       predecessor: null,
       predecessorSignature: null,
       resetFrom,
     });
-  for (const { kid } of lost) await markSigningKeyRetired(pool, kid);
+  for (const { kid } of lostKeys) await markSigningKeyRetired(pool, kid);
 }
 
 function brokenSigningKey(kid: string, missing: string | undefined): ExitError {
@@ -186,5 +186,5 @@ export function publishedKey(instanceId: string, key: StoredSigningKey): Publish
 }
 
 /** The keys that may have signed notes of the instance: current and retired ones. */
-export const noteKeysOf = (instanceId: string, listed: readonly StoredSigningKey[]): NoteKey[] =>
-  listed.map(({ publicKey }) => ({ name: noteKeyName(instanceId), publicKey }));
+export const noteKeysOf = (instanceId: string, listedKeys: readonly StoredSigningKey[]): NoteKey[] =>
+  listedKeys.map(({ publicKey }) => ({ name: noteKeyName(instanceId), publicKey }));

@@ -38,7 +38,7 @@ export const signingKeyPem = (key: KeyObject): string => key.export({ type: 'pkc
 export function ensureSecretFile(dataDir: string, name: string, create: (() => string) | undefined): string {
   const folder = join(dataDir, 'secrets');
   const path = join(folder, name);
-  return withReason(path, () => {
+  return explainErrors(path, () => {
     if (!exists(path)) {
       if (create === undefined) {
         const reason = name === SECRET_FILES.signingKey ? SEE_RESET : NEEDED;
@@ -59,7 +59,7 @@ const NEEDED = ', because this database cannot be used without it';
 const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
 /** Runs `work` on the file of a secret. An error of the system becomes an ExitError that names the file and says what to do. */
-function withReason<T>(path: string, work: () => T): T {
+function explainErrors<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -77,7 +77,7 @@ function withReason<T>(path: string, work: () => T): T {
  */
 export function readSecretFile(dataDir: string, name: string): string | undefined {
   const path = join(dataDir, 'secrets', name);
-  return withReason(path, () => (exists(path) ? readFileSync(path, 'utf8') : undefined));
+  return explainErrors(path, () => (exists(path) ? readFileSync(path, 'utf8') : undefined));
 }
 
 /**
@@ -106,9 +106,9 @@ export function rotateSigningKeyFile(dataDir: string): void {
  */
 export function replaceLostSigningKeyFile(dataDir: string): void {
   const [master, path] = [join(dataDir, 'secrets', 'master-secret'), join(dataDir, 'secrets', 'signing-key.pem')];
-  if (!withReason(master, () => exists(master)))
+  if (!explainErrors(master, () => exists(master)))
     throw new ExitError('wrong_secret', `${master} is missing: check COUNTERSIGN_DATA_DIR, or restore the file first`);
-  withReason(path, () => {
+  explainErrors(path, () => {
     if (!exists(path)) writeOnce(path, createSigningKey());
   });
 }
@@ -125,7 +125,7 @@ function createFolder(folder: string): void {
 /** @throws ExitError if a file in the folder contains another secret than the backup, or cannot be read. */
 export function requireNoOtherSecrets(folder: string, secrets: SecretTexts): void {
   for (const { path, text } of filesOf(folder, secrets)) {
-    if (withReason(path, () => exists(path) && readFileSync(path, 'utf8').trim() !== text.trim()))
+    if (explainErrors(path, () => exists(path) && readFileSync(path, 'utf8').trim() !== text.trim()))
       throw new ExitError(
         'refused',
         `${path} contains a secret that differs from the one in the backup; move the file away first (nothing was changed)`,
@@ -139,7 +139,7 @@ export function requireNoOtherSecrets(folder: string, secrets: SecretTexts): voi
  */
 export function restoreSecretFiles(folder: string, secrets: SecretTexts): void {
   for (const { path, text } of filesOf(folder, secrets))
-    withReason(path, () => {
+    explainErrors(path, () => {
       createFolder(folder);
       writeOnce(path, text);
     });

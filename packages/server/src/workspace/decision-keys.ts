@@ -9,8 +9,8 @@ import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 export const newDecisionKeyId = (): string => `dk_${randomBytes(6).toString('hex')}`;
 
 /**
- * Adds a second live decision key and returns its ID. The new key signs only after the older one is retired. Before that, operators give it
- * to the gates, so that no gate receives a signature that it cannot verify.
+ * Adds a second live decision key and returns its ID. The new key signs only after the older one is retired. Before that, operators give
+ * the new key to the gates, so that no gate receives a signature that it cannot verify.
  * @throws RuleViolationError if two keys are live already.
  * @throws BrokenSealError if no live key has a valid seal: its row was changed or deleted outside the server. A new key would hide this.
  */
@@ -43,12 +43,12 @@ export async function retireDecisionKey(pool: Pool, tenantId: string, keyId: str
         `this workspace has no decision key ${JSON.stringify(keyId)}; \`decision-key list\` shows its keys`,
       );
     if (key.retiredAt !== null) throw new RuleViolationError(`decision key ${keyId} was retired on ${key.retiredAt} already`);
-    const next = keys.find((each) => each.retiredAt === null && each.keyId !== keyId);
-    if (next === undefined)
+    const otherKey = keys.find((each) => each.retiredAt === null && each.keyId !== keyId);
+    if (otherKey === undefined)
       throw new RuleViolationError(`${keyId} is the only live decision key; run \`decision-key rotate\` first`);
     await markDecisionKeyRetired(tx, keyId);
-    record({ action: 'decision_key.retired', subject: keyId, metadata: { key_id: keyId, signing: next.keyId } });
-    return next.keyId;
+    record({ action: 'decision_key.retired', subject: keyId, metadata: { key_id: keyId, signing: otherKey.keyId } });
+    return otherKey.keyId;
   });
 }
 

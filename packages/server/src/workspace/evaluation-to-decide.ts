@@ -40,8 +40,12 @@ export async function findEvaluationToDecide(
   // The log has each agent before the agent's evaluations.
   const agent = evidence.agent(evaluation.agentId)!;
   if (seen !== undefined) requireSameFacts(seen, agent, evaluation);
-  const stored = await lockApproval(tx, evaluationId);
-  return { agent, evaluation, approval: usableEvaluation === undefined ? stored : loggedApproval(usableEvaluation, stored) };
+  const storedApproval = await lockApproval(tx, evaluationId);
+  return {
+    agent,
+    evaluation,
+    approval: usableEvaluation === undefined ? storedApproval : loggedApproval(usableEvaluation, storedApproval),
+  };
 }
 
 async function findUnusable(
@@ -55,14 +59,14 @@ async function findUnusable(
     );
   if (row.agentId === null)
     throw new RuleViolationError(`evaluation ${evaluationId} belongs to no agent, so it needs no approval`);
-  const found = await findUnusableEvaluation(evaluationId);
-  if (found === undefined) throw brokenEvidenceError(tx, 'evaluations', evaluationId, 'the log has no such evaluation');
-  return found;
+  const evaluation = await findUnusableEvaluation(evaluationId);
+  if (evaluation === undefined) throw brokenEvidenceError(tx, 'evaluations', evaluationId, 'the log has no such evaluation');
+  return evaluation;
 }
 
 /** The approval in the log. Only the table says whether its time is in the future. */
-const loggedApproval = ({ approval }: KnownEvaluation, stored: ApprovalState | undefined): ApprovalState | undefined =>
-  approval === null ? undefined : { status: approval.status, isInFuture: stored?.isInFuture ?? false };
+const loggedApproval = ({ approval }: KnownEvaluation, storedApproval: ApprovalState | undefined): ApprovalState | undefined =>
+  approval === null ? undefined : { status: approval.status, isInFuture: storedApproval?.isInFuture ?? false };
 
 /** Throws RuleViolationError if the person saw other facts about the evaluation and its agent than those in the log. */
 function requireSameFacts(seen: string, { name }: KnownAgent, evaluation: RecordedEvaluation): void {

@@ -18,20 +18,20 @@ export async function findWorkspace(pool: Pool, nameOrId: string): Promise<Tenan
     : await findTenantsByName(pool, nameOrId);
   const quoted = JSON.stringify(nameOrId);
   const [workspace] = matches;
-  const changed = matches.find(({ isSealed }) => !isSealed);
+  const changedRow = matches.find(({ isSealed }) => !isSealed);
   // If a workspace is given by its ID, commands accept it even if its row was changed. They show the ID instead of its name.
-  if (changed !== undefined && !UUID.test(nameOrId)) {
+  if (changedRow !== undefined && !UUID.test(nameOrId)) {
     throw new RuleViolationError(
-      `the row of the table tenants with id ${changed.id}, named ${quoted}, has an invalid seal: it was changed outside the server, so ${quoted} may be the name of another workspace. Restore the row from a backup, or give the ID of the workspace`,
+      `the row of the table tenants with id ${changedRow.id}, named ${quoted}, has an invalid seal: it was changed outside the server, so ${quoted} may be the name of another workspace. Restore the row from a backup, or give the ID of the workspace`,
     );
   }
   if (workspace === undefined)
     throw new RuleViolationError(`there is no workspace ${quoted}; \`workspace list\` shows all workspaces`);
   if (matches.length === 1) return workspace;
-  const listed = matches.slice(0, LISTED_MAX).map(({ id, createdAt }) => `${id} (created ${createdAt})`);
+  const listedIds = matches.slice(0, LISTED_MAX).map(({ id, createdAt }) => `${id} (created ${createdAt})`);
   const more = matches.length > LISTED_MAX ? ` and ${matches.length - LISTED_MAX} more, which \`workspace list\` shows` : '';
   throw new RuleViolationError(
-    `${matches.length} workspaces are named ${quoted}; give the ID of one: ${listed.join(', ')}${more}`,
+    `${matches.length} workspaces are named ${quoted}; give the ID of one: ${listedIds.join(', ')}${more}`,
   );
 }
 

@@ -186,8 +186,8 @@ const eventOf = (
 });
 
 function appendKeyEvent(tx: Transaction, head: HeadToMove, event: KeyEvent): void {
-  const read = readKeyEvent(event, { seq: head.seq + 1, tenantId: tx.tenantId }, digests);
-  const { canonical, hash: eventHash } = requireValidEvent(tx, 'keys', read);
+  const parsedEvent = readKeyEvent(event, { seq: head.seq + 1, tenantId: tx.tenantId }, digests);
+  const { canonical, hash: eventHash } = requireValidEvent(tx, 'keys', parsedEvent);
   const leafData = [Buffer.from(eventHash, 'hex')];
   const { seq, id, recorded_at: recordedAt, recorded_by: recordedBy, action, key_id: keyId } = event;
   insertKeyEvent(tx, { seq, id, recordedAt, recordedBy, action, keyId, eventHash, document: canonical });

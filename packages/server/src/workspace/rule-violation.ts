@@ -3,7 +3,7 @@ export class RuleViolationError extends Error {
   override name = 'RuleViolationError';
 }
 
-/** The object of an action does not exist, or belongs to another workspace, which gives the same error. */
+/** The object of an action does not exist in this workspace. The error does not reveal whether another workspace has the object. */
 export class NotFoundError extends RuleViolationError {
   override name = 'NotFoundError';
 }

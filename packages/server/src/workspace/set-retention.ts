@@ -89,12 +89,12 @@ const comparisons = new WeakMap<Pool, Map<string, Promise<readonly RetentionPeri
  * who sends many changes would make the server read a long ledger many times at once, which slows down all senders.
  */
 function comparePeriods(pool: Pool, tenantId: string): Promise<readonly RetentionPeriod[]> {
-  const running = comparisons.get(pool) ?? new Map<string, Promise<readonly RetentionPeriod[]>>();
-  comparisons.set(pool, running);
+  const runningComparisons = comparisons.get(pool) ?? new Map<string, Promise<readonly RetentionPeriod[]>>();
+  comparisons.set(pool, runningComparisons);
   const compare = async () =>
     verifyPeriods(pool, tenantId, await inSnapshotTransaction(pool, tenantId, readRetentionPeriods), async () => undefined);
-  const comparison = running.get(tenantId) ?? compare().finally(() => running.delete(tenantId));
-  running.set(tenantId, comparison);
+  const comparison = runningComparisons.get(tenantId) ?? compare().finally(() => runningComparisons.delete(tenantId));
+  runningComparisons.set(tenantId, comparison);
   return comparison;
 }
 
