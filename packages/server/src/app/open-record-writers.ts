@@ -70,7 +70,7 @@ export function openRecordWriters(parts: {
   const { database, queue, metrics, runIds, nodes } = parts;
   const slots = new Slots(parts.connections);
   const [auditHeads, traceHeads] = [new RememberedHeads(), new RememberedHeads()];
-  const decisionKeys = cachedDecisionKeys(database.secrets.masterSecret);
+  const decisionKeys = cacheDecisionKeys(database.secrets.masterSecret);
   const inTransaction = <T>(name: keyof typeof LIMITS, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
     nodes === undefined || NUMBERED.has(name)
       ? inTenantTransaction(database.pool, tenantId, work)
@@ -100,7 +100,7 @@ export function openRecordWriters(parts: {
       },
       observe: (items) => metrics.batchItems.observe({ kind: name }, items),
     });
-  const countRuns = (_outcomes: readonly Outcome[], tenantId: string) => runIds.count(tenantId);
+  const countRuns = (_outcomes: readonly Outcome[], tenantId: string) => runIds.countBatch(tenantId);
   return {
     traces: createWriter('traces', (tx, items, { documents }) => writeTraces(tx, items, documents, traceHeads), {
       documentsOf: ({ document }) => [document],
@@ -133,7 +133,7 @@ export function openRecordWriters(parts: {
 }
 
 /** Caches derived keys. The derivation depends only on the secret, the tenant and the key ID. */
-function cachedDecisionKeys(masterSecret: Uint8Array): DecisionKeys {
+function cacheDecisionKeys(masterSecret: Uint8Array): DecisionKeys {
   const cache = new Map<string, Uint8Array>();
   return (tenantId, keyId) => {
     const name = `${tenantId}|${keyId}`;

@@ -24,9 +24,9 @@ const SUPERUSER_WARNING =
 const STOP_LIMIT_MS = 9_000;
 
 /**
- * Runs the server until SIGTERM or SIGINT. Then it accepts no more requests, waits up to five seconds for those in progress, and closes the
- * database. It stops the embedded database unless another process uses it. A signal while the database is opened ends the server before it
- * listens. Returns the exit status 0.
+ * Runs the server until SIGTERM or SIGINT. Then it accepts no more requests, waits up to five seconds for requests in progress, and closes
+ * the database. It stops the embedded database unless another process uses it. A signal while the database is opened ends the server before
+ * it listens. Returns the exit status 0.
  * @param options.json if true, no text for people is written to stderr.
  * @throws an error, in most cases an ExitError, if it cannot start.
  */

@@ -49,7 +49,7 @@ export interface RunningServer {
   verifyLogs(): Promise<void>;
   /** Compares the schema of the database with the schema that the migrations create, now. */
   compareSchema(): Promise<void>;
-  /** Stops the background work, accepts no more requests, waits up to five seconds for those in progress, and closes their connections. */
+  /** Stops the background work, accepts no more requests, waits up to five seconds for requests in progress, and closes all connections. */
   close(): Promise<void>;
 }
 
@@ -254,7 +254,7 @@ function openMetrics(parts: {
   return metrics;
 }
 
-/** Accepts no more requests, waits up to STOP_TIMEOUT_MS for those in progress, and then closes their connections. */
+/** Accepts no more requests, waits up to STOP_TIMEOUT_MS for requests in progress, and then closes all connections. */
 async function closeApp(app: FastifyInstance): Promise<void> {
   const server = httpServer(app);
   const closed = app.close();

@@ -113,7 +113,10 @@ function pauseAfterPage(signal: AbortSignal): () => Promise<void> {
   };
 }
 
-/** The findings of a report. A contradiction with a table is left out if a row of the table is listed: the contradiction repeats it. */
+/**
+ * The findings of a report. A contradiction with a table only repeats a row that differs, so it is left out if a row of this table is
+ * listed.
+ */
 function findingsOf(log: LogName, { findings = [], firstBad, contradiction }: LogReport): readonly RowFinding[] {
   const table = TABLE_OF[log];
   if (firstBad !== undefined) return [{ table, id: String(firstBad.seq), fault: firstBad.reason }, ...findings];

@@ -26,7 +26,7 @@ export class RunIdMerging {
   }
 
   /** Counts a stored batch of runs. After every BATCHES_BETWEEN_MERGES batches of a workspace, merges its segments. */
-  count(tenantId: string): void {
+  countBatch(tenantId: string): void {
     const batches = (this.#batches.get(tenantId) ?? 0) + 1;
     if (batches < BATCHES_BETWEEN_MERGES) {
       this.#batches.set(tenantId, batches);

@@ -86,7 +86,7 @@ async function fromTar(file: FileHandle): Promise<ReadFile> {
   return async (name, bytesMax) => {
     const entry = files.get(name);
     if (entry === undefined)
-      throw damaged(`it has no ${name}; the file may be cut off${name === MANIFEST_FILE ? ', or it is not a backup' : ''}`);
+      throw damaged(`it has no ${name}; the file may be cut off${name === MANIFEST_FILE ? ', or may not be a backup' : ''}`);
     if (entry.bytes > bytesMax) throw tooLong(name, entry.bytes, bytesMax);
     const content = Buffer.allocUnsafe(entry.bytes);
     const { bytesRead } = await file.read(content, 0, entry.bytes, entry.offset);

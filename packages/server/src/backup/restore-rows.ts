@@ -49,7 +49,7 @@ export async function requireEmpty(client: Client, manifest: BackupManifest): Pr
   if (filledTable !== undefined)
     throw new ExitError(
       'refused',
-      `the database is not empty (${filledTable} has rows); restore into an empty one. Nothing was changed`,
+      `the database is not empty (${filledTable} has rows); restore into an empty database. Nothing was changed`,
     );
   const migrations = await listMigrations(client);
   if (migrations.join() !== manifest.migrations.join())

@@ -84,7 +84,7 @@ async function copyTables(
   const tables = (await listCopiedTables(client)).filter(({ name }) => isPartOfSchema('table', name));
   const copiedTables: BackupTable[] = [];
   let rowsBefore = 0;
-  for (const table of tables.map(withoutAddedColumns)) {
+  for (const table of tables.map(omitAddedColumns)) {
     const parts = new TableParts(table.name, writer);
     const onRows = () => progress?.(rowsBefore + parts.rows);
     for (const tenantId of table.isByTenant ? tenants : [undefined]) await copyRows(client, table, tenantId, parts, onRows);
@@ -95,7 +95,7 @@ async function copyTables(
   return copiedTables;
 }
 
-const withoutAddedColumns = (table: CopiedTable): CopiedTable => ({
+const omitAddedColumns = (table: CopiedTable): CopiedTable => ({
   ...table,
   columns: table.columns.filter((column) => isPartOfSchema('column', `${table.name}.${column}`)),
 });

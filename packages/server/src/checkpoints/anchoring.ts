@@ -8,8 +8,8 @@ import { findCheckpoint, readCheckpointsPage } from '../storage/tree.ts';
 import type { CheckpointSink } from './checkpoint-folder.ts';
 
 /**
- * Copies stored checkpoints to the sink in the order of their sizes, including those that other servers signed. A checkpoint that could not
- * be written is not skipped: it is written before the later ones. A row that is not valid (`checkpointFault`) is logged and not copied.
+ * Copies stored checkpoints to the sink in the order of their sizes, including the checkpoints of other servers. A checkpoint that could
+ * not be written is not skipped: it is written before the later ones. A row that is not valid (`checkpointFault`) is logged and not copied.
  */
 export class Anchoring {
   readonly #pool: Pool;

@@ -28,7 +28,7 @@ async function stampOf(path: string): Promise<string> {
 
 /** What is known of a file. */
 interface KnownFile {
-  /** Its stamp when it was last read; undefined if it was not read. */
+  /** The stamp of the file at the last read; undefined if the file was not read. */
   stamp: string | undefined;
   /** When it was last checked or read, by the monotonic clock. */
   checkedAtMs: number;

@@ -50,7 +50,7 @@ export function requireCheckpointFolder(folder: string): void {
 /**
  * Writes each checkpoint to `<folder>/<tenant>/<log>/<size>.checkpoint`, synced to disk. The size in the name has leading zeros, so that a
  * listing is sorted. An existing file is kept (but see `writeOnce`). If it contains a different checkpoint, for example one that was
- * abandoned in a restore, the new file is named `<size>.<first 8 digits of the SHA-256 of its text>.checkpoint`.
+ * abandoned in a restore, the new file is named `<size>.<first 8 digits of the SHA-256 of the note text>.checkpoint`.
  */
 export function checkpointFolder(folder: string): CheckpointSink {
   const folderOf = (tenantId: string, log: LogName) => join(folder, tenantId, log);

@@ -80,7 +80,7 @@ export function scheduleCheckpoints(
 }
 
 /**
- * Measures the age of the newest checkpoint of each log. The time in the row of the checkpoint is not signed. Somebody could move it
+ * Measures the age of the newest checkpoint of each log. The time in the row of the checkpoint is not signed. Somebody could move this time
  * forward repeatedly, or it can be in the future because a clock was wrong. So the time since this process first saw the checkpoint is also
  * used.
  */

@@ -45,10 +45,10 @@ export function addBackup(program: Command, session: Session): void {
         if (await isDistributed(database.lookupPool)) throw new ExitError('refused', ON_CITUS);
         const progress = progressOn(session, options.progress === true);
         const restoreFaults: string[] = [];
-        let leftOut: string[] = [];
+        let leftOutObjects: string[] = [];
         const readSchema = async () => {
           const facts = await readSchemaFacts(database.ledgerPool);
-          leftOut = addedObjects(facts);
+          leftOutObjects = addedObjects(facts);
           const { faults, warnings } = findingsOfBackup(facts);
           restoreFaults.push(...faults);
           for (const warning of warnings) session.say(warning);
@@ -62,9 +62,9 @@ export function addBackup(program: Command, session: Session): void {
           sealSecrets: passphrase === undefined ? undefined : (id) => sealSecrets(secretTexts(database.secrets), passphrase, id),
         };
         const manifest = await copyTo(options.output, database, parameters).finally(progress.done);
-        if (leftOut.length > 0)
-          session.say(`left out, because Countersign did not create them: ${leftOut.join(', ')}; back them up separately`);
-        await verifyAndReport(session, options, database, { manifest, leftOut, restoreFaults });
+        if (leftOutObjects.length > 0)
+          session.say(`left out, because Countersign did not create them: ${leftOutObjects.join(', ')}; back them up separately`);
+        await verifyAndReport(session, options, database, { manifest, leftOutObjects, restoreFaults });
       });
     });
 }
@@ -96,7 +96,7 @@ async function verifyAndReport(
   session: Session,
   { output, progress: showProgress }: BackupOptions,
   database: OpenDatabase,
-  { manifest, leftOut, restoreFaults }: { manifest: BackupManifest; leftOut: string[]; restoreFaults: string[] },
+  { manifest, leftOutObjects, restoreFaults }: { manifest: BackupManifest; leftOutObjects: string[]; restoreFaults: string[] },
 ): Promise<void> {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
   session.say(`wrote ${rows} rows of ${formatWorkspaceCount(manifest.workspaces.length)}; verifying the logs`);
@@ -104,7 +104,13 @@ async function verifyAndReport(
   const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.onRows).finally(progress.done);
   session.ending = faults.length + restoreFaults.length === 0 ? 'ok' : 'broken';
   const { workspaces, secretsSha256 } = manifest;
-  const facts = { output, rows, workspaces: workspaces.length, with_secrets: secretsSha256 !== undefined, left_out: leftOut };
+  const facts = {
+    output,
+    rows,
+    workspaces: workspaces.length,
+    with_secrets: secretsSha256 !== undefined,
+    left_out: leftOutObjects,
+  };
   const lines = [...restoreFaults, ...faults, `${session.ending === 'ok' ? 'valid' : 'broken'}: ${logs} logs, ${logRows} rows`];
   await session.writeResult(
     { result: session.ending, ...facts, restore_faults: restoreFaults, verified: { logs, rows: logRows, faults } },

@@ -123,8 +123,8 @@ interface RunResult {
 }
 
 /**
- * Drops the due records of these workspaces, as the role that owns the tables. A failure in one workspace does not stop the others, unless
- * it concerns all of them: the role may not drop records, or the database became unavailable.
+ * Drops the due records of these workspaces, as the role that owns the tables. A failure in one workspace does not stop the others. Only
+ * two failures, which concern all workspaces, end the run: the role may not drop records, or the database became unavailable.
  */
 const dropInWorkspaces = (database: OpenDatabase, ids: readonly string[]): Promise<RunResult> =>
   runAsOwner(database, async (pool) => {

@@ -21,10 +21,7 @@ export function addRuns(program: Command, session: Session): void {
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--trace <trace_id>', 'trace_id of the run, as its sender gave it')
     .requiredOption('--rationale <text>', 'the reason, without personal data; recorded in the audit ledger')
-    .option(
-      '--even-if-held',
-      'erase the run although an evaluation, an incident or an audit entry with a retention date names it',
-    )
+    .option('--even-if-held', 'erase the run even if an evaluation, an incident or an audit entry with a retention date names it')
     .option(...JSON_OPTION)
     .addHelpText('after', examples(`runs erase --workspace acme --trace run-17 --rationale "request 2026-114"`) + NOTE)
     .action(async ({ workspace, trace, rationale, evenIfHeld = false }: EraseOptions) => {

@@ -35,7 +35,7 @@ export async function inviteMember(
 }
 
 /** Withdraws an invitation; false if no pending invitation with a valid seal has this ID. */
-export const withdraw = (pool: Pool, tenantId: string, invitationId: string, by: Actor): Promise<boolean> =>
+export const withdrawPendingInvitation = (pool: Pool, tenantId: string, invitationId: string, by: Actor): Promise<boolean> =>
   governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const role = await withdrawInvitation(tx, invitationId);
     if (role === undefined) return false;

@@ -12,8 +12,9 @@ const FORM_OF_CHARACTER = /(?<=\p{sc=Hani})[\u{e0100}-\u{e01ef}]/gu;
 const RESERVED = /^(operator|system|promotion[ -]gate|retention|(a )?former member|member)$|^key |^(user|key|system):|\(you\)/i;
 
 /**
- * Whether a text is a valid name of a person: with a letter, digit or symbol, without invisible or private-use characters or surrounding
- * blanks, and not the name of another actor. Names need not be unique: pages add the email address to names that look the same.
+ * Whether a text is a valid name of a person. A name has a letter, digit or symbol. It has no invisible or private-use characters and no
+ * surrounding blanks, and is not the name of another actor. Names need not be unique: pages add the email address to names that look the
+ * same.
  */
 export function isPersonName(text: string): boolean {
   const textWithoutJoiners = text.replace(JOINER, '').replace(FORM_OF_CHARACTER, '');

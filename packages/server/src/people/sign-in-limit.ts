@@ -10,9 +10,9 @@ const PER_ACCOUNT_MAX = 10;
 const PER_NETWORK_MAX = 50;
 
 /**
- * Counts an attempt before its password is checked: first for the client's network, then for the account, even if it does not exist.
- * Because of this order, a client that is over its limit cannot lock the accounts of others. The counts are in the database, so that all
- * servers share them. After a successful attempt, or if the password was not checked, the caller calls `takeBack`.
+ * Counts an attempt before its password is checked: first for the client's network, then for the account, even if the account does not
+ * exist. Because of this order, a client that is over its limit cannot lock the accounts of others. The counts are in the database, so that
+ * all servers share them. After a successful attempt, or if the password was not checked, the caller calls `takeBack`.
  * @param email the normalized address of the account. @param address the network address of the client.
  * @throws ApiError `rate_limited` above one of the limits.
  */

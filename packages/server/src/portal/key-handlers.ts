@@ -79,7 +79,11 @@ function scopesOf({ kind, scopes }: NewKey): KeyToMint['scopes'] {
   if (kind === 'live' && chosenScopes === null)
     throw validationFailed({ path: '/scopes', code: 'required', message: 'scopes is required for an ingestion key' });
   if (kind === 'read' && chosenScopes !== null)
-    throw validationFailed({ path: '/scopes', code: 'unknown_member', message: 'a read token has no scopes to choose' });
+    throw validationFailed({
+      path: '/scopes',
+      code: 'unknown_member',
+      message: 'a read token has no scopes to choose; leave scopes out',
+    });
   return chosenScopes ?? ['read'];
 }
 

@@ -1,6 +1,6 @@
 import { inTenantTransaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
-import { changeRole, inviteMember, leaveWorkspace, removeMember, withdraw } from '../people/members.ts';
+import { changeRole, inviteMember, leaveWorkspace, removeMember, withdrawPendingInvitation } from '../people/members.ts';
 import type { IssuedLink } from '../people/one-time-links.ts';
 import { createResetLink } from '../people/reset-links.ts';
 import { listMembers } from '../storage/memberships.ts';
@@ -56,5 +56,5 @@ export const memberHandlers = handlers({
     linkResponse(await inviteMember(parts.pool, workspace, body, actor)),
 
   'invitations.withdraw': async ({ workspace, params, actor, parts }) =>
-    doneOr404(await withdraw(parts.pool, workspace, params.invitation, actor)),
+    doneOr404(await withdrawPendingInvitation(parts.pool, workspace, params.invitation, actor)),
 });

@@ -45,7 +45,7 @@ export const spanIn = (document: string, ordinal: number): Span => spansIn(docum
 export const eventIn = (document: string, ordinal: number): TelemetryEvent =>
   telemetryEvents(JSON.parse(document) as Telemetry)[ordinal]!;
 
-/** The rows of a trace that differ from its log: those that the last comparison found, and documents that cannot be read now. */
+/** The rows of a trace that differ from the trace log: rows that the last comparison found, and documents that cannot be read now. */
 export function differingRowsOfTrace(
   trace: string,
   documents: readonly SubmissionDocument[],

@@ -13,8 +13,8 @@ export function findingRow({ document, ...row }: StoredFinding): RunFinding {
 }
 
 /**
- * Merges a step with its log records. Messages from log records are used if the step has none, or has them only from its events. The error
- * of an exception record is used if the step has none.
+ * Merges a step with its log records. Messages from log records are used if the step has no messages, or has messages only from its
+ * events. The error of an exception record is used if the step has no error.
  */
 export function withRecords(span: Span, records: readonly RecordOfSpan[]): Span {
   const events = records.filter(({ kind }) => kind === 'content').map(({ document }) => parseContentEvent(document));

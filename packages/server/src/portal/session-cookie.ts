@@ -18,12 +18,12 @@ export class SessionCookie {
   }
 
   /** The headers that set the cookie. */
-  keep(token: string): { 'set-cookie': string } {
+  set(token: string): { 'set-cookie': string } {
     return { 'set-cookie': `${this.#name}=${token}${this.#attributes}; Max-Age=${SESSION_SECONDS}` };
   }
 
   /** The headers that delete the cookie. */
-  forget(): { 'set-cookie': string } {
+  delete(): { 'set-cookie': string } {
     return { 'set-cookie': `${this.#name}=${this.#attributes}; Max-Age=0` };
   }
 

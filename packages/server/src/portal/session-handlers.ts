@@ -23,7 +23,7 @@ export const sessionHandlers = handlers({
 
   'session.sign_out': async ({ person, parts }) => {
     await inPersonTransaction(parts.pool, person.id, (tx) => deleteSession(tx, person.session.id));
-    return Reply.json({ ok: true }, parts.cookie.forget());
+    return Reply.json({ ok: true }, parts.cookie.delete());
   },
 
   'sessions.list': async ({ person, parts }) => {

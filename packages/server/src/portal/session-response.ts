@@ -26,11 +26,11 @@ export async function signInResponse(
     if (session === undefined) throw new ApiError('not_signed_in'); // The session ended before the response.
     const replacedTokenSha256 = hashOfToken(sessionToken ?? '');
     if (replacedTokenSha256 !== undefined) await deleteSessionOfToken(pool, replacedTokenSha256);
-    return Reply.json({ ...(await sessionResponse(pool, session)), workspace_id: workspaceId }, cookie.keep(token));
+    return Reply.json({ ...(await sessionResponse(pool, session)), workspace_id: workspaceId }, cookie.set(token));
   } catch (error) {
     const { code, headers, cause } = asApiError(error);
     if (code !== 'unavailable') throw error;
-    throw Object.assign(new ApiError(code, [], { ...headers, ...cookie.keep(token) }), { cause });
+    throw Object.assign(new ApiError(code, [], { ...headers, ...cookie.set(token) }), { cause });
   }
 }
 

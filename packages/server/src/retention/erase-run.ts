@@ -41,7 +41,7 @@ export interface ErasureRequest {
   traceId: string;
   /** The reason, for the audit ledger. */
   rationale: string;
-  /** Whether to erase the run although an evaluation, an incident or an audit entry with a retention date names it. */
+  /** Whether to erase the run even if an evaluation, an incident or an audit entry with a retention date names it. */
   evenIfHeld: boolean;
 }
 

@@ -31,8 +31,8 @@ const SEGMENTS_AT_ONCE = 8;
 /**
  * Removes documents from their segments. Their bytes are replaced by zeros, so that the offsets of the other documents do not change. A
  * segment that then has only zeros is deleted: it contains no other document, because no document consists of zeros only.
- * @returns the IDs of the segments that are missing or could not be decompressed. They were changed outside the server, and are kept as
- *   they are.
+ * @returns the IDs of the segments that are missing, cannot be decompressed, or do not contain one of the documents. They were changed
+ *   outside the server, and are kept as they are.
  * @throws RuleViolationError if a document of a trace is not the one in the trace log. A changed row could refer to the document of another
  *   run, which would then be destroyed.
  */
@@ -56,7 +56,7 @@ export async function removeDocuments(tx: Transaction, documents: readonly Docum
     unreadable.push(...batchIds.filter((id) => !existingIds.has(id)));
     const emptiedIds: string[] = [];
     for (const segment of segments) {
-      const remaining = await blank(segment, bySegment.get(segment.id)!);
+      const remaining = await blankDocuments(segment, bySegment.get(segment.id)!);
       if (remaining === undefined) unreadable.push(segment.id);
       else if (remaining.equals(Buffer.alloc(remaining.length))) emptiedIds.push(segment.id);
       else replaceSegment(tx, segment.id, await compress(remaining));
@@ -66,8 +66,14 @@ export async function removeDocuments(tx: Transaction, documents: readonly Docum
   return unreadable;
 }
 
-/** The decompressed bytes of a segment with zeros in place of these documents; undefined if it cannot be decompressed. */
-async function blank({ bytes, compressed }: Segment, documents: readonly DocumentToRemove[]): Promise<Buffer | undefined> {
+/**
+ * The decompressed bytes of a segment with zeros in place of these documents. Undefined if the segment cannot be decompressed, or if a
+ * document is outside the segment.
+ */
+async function blankDocuments(
+  { bytes, compressed }: Segment,
+  documents: readonly DocumentToRemove[],
+): Promise<Buffer | undefined> {
   const longest = documents.reduce((max, { length }) => Math.max(max, length!), SEGMENT_BYTES_MAX);
   const raw = bytes > longest ? undefined : await decompress(compressed, bytes).catch(() => undefined);
   if (raw === undefined) return undefined;

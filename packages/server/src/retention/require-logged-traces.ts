@@ -5,10 +5,10 @@ import type { LockedTrace } from '../storage/due-traces.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 
 /**
- * Compares the rows that decide which traces are deleted with the sealed trace log: the trace_id of each trace, and the number and time of
- * each of its stored submissions. Without this check, a changed row could cause the deletion of a trace of another run, or of a trace that
- * is not due. The log would record this deletion as a regular one. Submissions that only the log has are ignored, so that a damaged trace
- * can still be deleted.
+ * Compares rows of traces with the sealed trace log, because these rows decide which traces are deleted. Compares the trace_id of each
+ * trace, and the number and time of each of its stored submissions. Without this check, a changed row could cause the deletion of a trace
+ * of another run, or of a trace that is not due. The log would record this deletion as a regular one. Submissions that only the log has are
+ * ignored, so that a damaged trace can still be deleted.
  * @returns what the log records about each submission, by `submissionName`.
  * @throws RuleViolationError if a row differs. The message names it.
  * @throws LogRewrittenError if the trace log was changed outside the server.

@@ -77,7 +77,7 @@ export async function openSigner(
 }
 
 const SET_A_KNOWN_KEY =
-  'set the right key. For a new key, also set COUNTERSIGN_SIGNING_KEY_PREVIOUS to the key before it; if that key is lost, see `signing-key reset --help`';
+  'set the right key. For a new key, also set COUNTERSIGN_SIGNING_KEY_PREVIOUS to the previous key; if the previous key is lost, see `signing-key reset --help`';
 
 const SET_THE_FIRST_KEY = 'the database lists no key, so set the key with which the instance was created';
 

@@ -48,7 +48,7 @@ export function loadSecrets(config: Config, mayCreate: boolean): Secrets {
   };
 }
 
-/** The name of a secret in messages: its variable if it is configured, otherwise its file. */
+/** The name of a secret in messages: its variable if the variable is set, otherwise its file. */
 const nameOf = (configured: string | undefined, variable: string, file: string): string =>
   configured === undefined ? `the file secrets/${file} in the data folder` : variable;
 

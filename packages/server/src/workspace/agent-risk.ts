@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { setAgentRisk } from '../storage/agents.ts';
 import type { Actor } from './actor.ts';
 import { evidenceAct } from './evidence-act.ts';
-import { type AgentReference, checkReference, requireSeenName } from './governance-act.ts';
+import { type AgentReference, requireSeenName, requireValidReference } from './governance-act.ts';
 import { requireText } from './wrong-input.ts';
 
 /** A new risk level. `seenName` is the name that the person saw; the command line, which shows nothing, omits it. */
@@ -24,7 +24,7 @@ export async function setRiskLevel(
   { agent: reference, level, rationale, seenName }: RiskChange,
   by: Actor,
 ): Promise<boolean> {
-  checkReference(reference);
+  requireValidReference(reference);
   if (rationale !== undefined) requireText('the rationale', rationale);
   return evidenceAct(pool, tenantId, by, async ({ tx, requireAgent, append, record }) => {
     const agent = requireAgent(reference);

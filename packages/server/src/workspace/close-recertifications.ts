@@ -5,7 +5,7 @@ import { closeOpenRecertifications } from '../storage/recertifications.ts';
 import type { Actor } from './actor.ts';
 import { requireSeenLatest } from './evaluation-to-decide.ts';
 import { evidenceAct } from './evidence-act.ts';
-import { type AgentReference, checkReference } from './governance-act.ts';
+import { type AgentReference, requireValidReference } from './governance-act.ts';
 import { RuleViolationError } from './rule-violation.ts';
 import { requireText } from './wrong-input.ts';
 
@@ -31,7 +31,7 @@ export async function closeRecertifications(
   { agent: reference, rationale, seen }: { agent: AgentReference; rationale: string; seen?: string },
   by: Actor,
 ): Promise<ClosedRecertifications> {
-  checkReference(reference);
+  requireValidReference(reference);
   requireText('the rationale', rationale);
   return evidenceAct(pool, tenantId, by, async ({ tx, now, by: closedBy, requireAgent, append, record }) => {
     const agent = requireAgent(reference);

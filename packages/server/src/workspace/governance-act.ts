@@ -86,6 +86,6 @@ export function throwUnknownAgent(reference: AgentReference): never {
 }
 
 /** Throws InvalidInputError for a name that no agent can have. Call it before reading anything. */
-export const checkReference = (reference: AgentReference): void => {
+export const requireValidReference = (reference: AgentReference): void => {
   if (typeof reference === 'string') requireLabel('the agent', reference);
 };

@@ -5,7 +5,7 @@ import { newId } from '../storage/new-id.ts';
 import { openRecertification } from '../storage/recertifications.ts';
 import type { Actor } from './actor.ts';
 import { evidenceAct } from './evidence-act.ts';
-import { type AgentReference, checkReference } from './governance-act.ts';
+import { type AgentReference, requireValidReference } from './governance-act.ts';
 import { requireText } from './wrong-input.ts';
 
 /** An incident as reported. */
@@ -24,7 +24,7 @@ export async function openIncident(
   { agent: reference, severity, description, recertify }: ReportedIncident,
   by: Actor,
 ): Promise<string> {
-  checkReference(reference);
+  requireValidReference(reference);
   requireText('the description', description);
   return evidenceAct(pool, tenantId, by, async ({ tx, now, by: openedBy, requireAgent, append, record }) => {
     const agent = requireAgent(reference);

@@ -2,7 +2,7 @@ import type { Severity } from '@countersign/core/portal/incident-routes';
 import type { Pool } from 'pg';
 import { newId } from '../storage/new-id.ts';
 import type { Actor } from './actor.ts';
-import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
+import { type AgentReference, governanceAct, requireAgent, requireValidReference } from './governance-act.ts';
 import { requireLabel, requireText } from './wrong-input.ts';
 
 /** A policy violation as reported. */
@@ -22,7 +22,7 @@ export async function recordViolation(
   { agent: reference, policy, severity, description, traceId }: ReportedViolation,
   by: Actor,
 ): Promise<string> {
-  checkReference(reference);
+  requireValidReference(reference);
   requireLabel('the policy', policy);
   requireText('the description', description);
   if (traceId !== null) requireLabel('the run', traceId);

@@ -29,10 +29,10 @@ test('the server merges the run ID segments of a workspace after 512 batches, bu
   const ids = await sendRuns(server, busy, 20);
   await sendRuns(server, idle, 20);
   const merging = new RunIdMerging(server.open.ledgerPool, pino({ level: 'silent' }));
-  for (let batch = 1; batch < 512; batch += 1) merging.count(busy);
+  for (let batch = 1; batch < 512; batch += 1) merging.countBatch(busy);
   await new Promise((resolve) => setImmediate(resolve));
   expect(await segmentsOf(server, busy)).toHaveLength(20);
-  merging.count(busy);
+  merging.countBatch(busy);
   await vi.waitUntil(async () => (await segmentsOf(server, busy)).length === 1, { timeout: 30_000 });
   merging.stop();
   const [segment] = await segmentsOf(server, busy);
