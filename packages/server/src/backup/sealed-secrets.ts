@@ -26,7 +26,7 @@ interface SealedSecrets {
 /** Encrypts the secrets. Returns the content of SECRETS_FILE, which only the same passphrase and instance ID can decrypt. */
 export function sealSecrets(secrets: BackupSecrets, passphrase: string, instanceId: string): Buffer {
   const [salt, nonce] = [randomBytes(16), randomBytes(NONCE_BYTES)];
-  const cipher = createCipheriv(CIPHER, keyOf(passphrase, salt), nonce).setAAD(Buffer.from(instanceId));
+  const cipher = createCipheriv(CIPHER, deriveKey(passphrase, salt), nonce).setAAD(Buffer.from(instanceId));
   const ciphertext = Buffer.concat([cipher.update(JSON.stringify(secrets)), cipher.final()]);
   const sealed: SealedSecrets = {
     kdf: 'scrypt',
@@ -42,7 +42,7 @@ export function sealSecrets(secrets: BackupSecrets, passphrase: string, instance
 export function openSecrets(file: Uint8Array, passphrase: string, instanceId: string): BackupSecrets {
   const { kdf, salt, nonce, ciphertext, tag } = parse(file);
   if (kdf !== 'scrypt') throw damaged(`${SECRETS_FILE} is encrypted in an unknown way`);
-  const key = keyOf(passphrase, Buffer.from(salt, 'base64'));
+  const key = deriveKey(passphrase, Buffer.from(salt, 'base64'));
   const decipher = createDecipheriv(CIPHER, key, Buffer.from(nonce, 'base64'), { authTagLength: TAG_BYTES })
     .setAAD(Buffer.from(instanceId))
     .setAuthTag(Buffer.from(tag, 'base64'));
@@ -69,4 +69,4 @@ function parse(file: Uint8Array): SealedSecrets {
   throw damaged(`${SECRETS_FILE} does not have the form of encrypted secrets`);
 }
 
-const keyOf = (passphrase: string, salt: Uint8Array): Buffer => scryptSync(passphrase.normalize('NFC'), salt, 32, COST);
+const deriveKey = (passphrase: string, salt: Uint8Array): Buffer => scryptSync(passphrase.normalize('NFC'), salt, 32, COST);

@@ -25,7 +25,7 @@ export interface CheckpointSchedule {
 
 /**
  * Starts the schedule.
- * @param everySeconds if a log has grown and its newest checkpoint is this old, a new one is signed. Undefined to sign only on request.
+ * @param everySeconds the minimum seconds between two periodic checkpoints of a log that grows; undefined to sign only on request.
  * @param sink receives a copy of each checkpoint; undefined to store checkpoints only in the database.
  */
 export function scheduleCheckpoints(

@@ -10,9 +10,9 @@ import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { formatTime } from './table.ts';
 
-const agentsPage = (tx: Transaction, after: string | null, limit: number) =>
+const readAgentsPage = (tx: Transaction, after: string | null, limit: number) =>
   listAgentsPage(tx, { search: null, riskLevel: null, archived: null }, after, limit);
-const openRecertificationsPage = (tx: Transaction, after: IncidentPlace | null, limit: number) =>
+const readOpenRecertificationsPage = (tx: Transaction, after: IncidentPlace | null, limit: number) =>
   listOpenRecertifications(tx, { agentId: null, severity: null }, after, limit);
 
 /** `agents list | risk`. */
@@ -27,8 +27,8 @@ export function addAgents(program: Command, session: Session): void {
     .addHelpText('after', examples('agents list --workspace acme'))
     .action(async ({ workspace }: { workspace: string }) => {
       const [agents, openRecertifications] = await session.withWorkspace(workspace, async ({ pool }, tenant) => [
-        await readAllPages(pool, tenant.id, agentsPage, ({ name }) => name),
-        await readAllPages(pool, tenant.id, openRecertificationsPage, ({ place_seq: seq, id }) => ({ seq, id })),
+        await readAllPages(pool, tenant.id, readAgentsPage, ({ name }) => name),
+        await readAllPages(pool, tenant.id, readOpenRecertificationsPage, ({ place_seq: seq, id }) => ({ seq, id })),
       ]);
       const rows = agents.map(({ id, name, risk_level, created_at }) => ({
         id,

@@ -29,7 +29,7 @@ export async function runCommandLine(args: string[], terminal: Terminal = ownTer
   for (const stream of [terminal.out, terminal.err]) if (stream.listenerCount('error') === 0) stream.on('error', () => undefined);
   const session = new Session(terminal, requestsJson(args));
   try {
-    const program = commandLine(session, terminal);
+    const program = createCommandLine(session, terminal);
     await program.parseAsync(moveKeyIdsToEnd(arrangeArguments(args, program)), { from: 'user' });
     return statusOf(session.ending);
   } catch (error) {
@@ -69,7 +69,7 @@ function requestsJson(args: readonly string[]): boolean {
   return args.slice(0, end === -1 ? undefined : end).includes('--json');
 }
 
-function commandLine(session: Session, { out, err }: Terminal): Command {
+function createCommandLine(session: Session, { out, err }: Terminal): Command {
   const program = new StrictCommand('countersign-server')
     .description('Countersign, the governance ledger for AI agents: the server and its administration.')
     .version(VERSION, '--version', 'print the version')

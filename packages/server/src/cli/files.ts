@@ -57,11 +57,11 @@ async function isNonRegularFile(path: string): Promise<boolean> {
 async function explainFileErrors<T>(verb: 'read' | 'write', path: string, work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     if (!(error instanceof Error) || !('syscall' in error)) throw error;
-    const why = verb === 'write' && (error as NodeJS.ErrnoException).code === 'ENOENT' ? noFolder(path) : error.message;
+    const why = verb === 'write' && (error as NodeJS.ErrnoException).code === 'ENOENT' ? missingFolder(path) : error.message;
     // A command may read two files at once. An error of the operating system names the right file.
     const failingPath = (verb === 'read' && (error as NodeJS.ErrnoException).path) || path;
     throw new ExitError('wrong_use', `cannot ${verb} ${JSON.stringify(failingPath)}: ${why}`, { cause: error });
   });
 }
 
-const noFolder = (path: string): string => `there is no folder ${JSON.stringify(dirname(path))}; create it first`;
+const missingFolder = (path: string): string => `there is no folder ${JSON.stringify(dirname(path))}; create it first`;

@@ -151,7 +151,7 @@ function addList(group: Command, session: Session, kind: KeyKind): void {
           ({ place_at: at, prefix }) => ({ at, prefix }),
         ),
       );
-      await session.list(keys.reverse().map(listedKey), `no ${noun}s yet; \`${name} mint\` mints one`, [
+      await session.list(keys.reverse().map(toListRow), `no ${noun}s yet; \`${name} mint\` mints one`, [
         ['PREFIX', ({ prefix }) => start + prefix],
         ['NAME', ({ name }) => name],
         ['SCOPES', ({ scopes }) => scopes.join(',')],
@@ -164,7 +164,7 @@ function addList(group: Command, session: Session, kind: KeyKind): void {
     });
 }
 
-const listedKey = ({ id: _id, kind: _kind, place_at: _place, prefix, name, scopes, state, ...times }: KeyListRow) => ({
+const toListRow = ({ id: _id, kind: _kind, place_at: _place, prefix, name, scopes, state, ...times }: KeyListRow) => ({
   ...{ prefix, name, scopes, state: state === 'active' ? 'live' : state },
   ...times,
 });

@@ -42,7 +42,7 @@ export const NO_REGISTRATION: Registration = { warn: (outcome) => outcome };
  * statements stay in one round trip. Agents beyond FILLED_MAX are stored without skeletons, so that one batch does not delay others. The
  * server adds the skeletons later. Without `lockedHead`, the head of the evidence log is locked here, after the rows of traces. So no
  * transaction waits for rows of known traces while it holds this lock. Throws EvidenceBrokenError if the table of agents and the log differ
- * in one of these IDs or names.
+ * in the ID or the name of one of these agents.
  * @param lockedHead the head of the evidence log, if the caller has locked it.
  */
 export const registerAgents = (

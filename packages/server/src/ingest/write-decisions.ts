@@ -62,7 +62,7 @@ export async function writeDecisions(
   const checks = [...firstChecks, ...moreChecks];
   const distinct = new DistinctQuestions();
   const questionIndexes = checks.map(({ question }) => distinct.indexOf(question));
-  // The evidence was read before the other checks arrived. It is read again for them, because an evaluation may have been recorded since.
+  // The evidence was read before the other checks arrived. It is read again, because an evaluation may have been recorded in the meantime.
   const knownHead = moreChecks.length === 0 ? read : undefined;
   const evidence = await evidenceStates.read(tx, (state, at) => distinct.lookUp(state, at), knownHead);
   const verdicts = await distinct.decide(tx, evidence);

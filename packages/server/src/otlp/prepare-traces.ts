@@ -18,7 +18,7 @@ import { invalidExport, requireFewTraces, traceIdsOf } from './trace-limit.ts';
 export function prepareTraceExport(request: ExportRequest, read: ReadExport<SpanRecord>): PreparedExport {
   const valid = read.records.filter(({ traceId, spanId }) => traceId !== '' && spanId !== '');
   const rejected = read.records.length - valid.length;
-  if (rejected > 0 && valid.length === 0) throw withoutIds(read.records.length);
+  if (rejected > 0 && valid.length === 0) throw missingIds(read.records.length);
   requireFewTraces(read.records, 'spans');
   const mapped = mapTraces(valid);
   const traces = mapped.map((each) => traceOfExport(each, request.principal));
@@ -59,5 +59,5 @@ function traceOfExport(mapped: MappedTrace, principal: Principal): TraceOfExport
   };
 }
 
-const withoutIds = (spans: number): ApiError =>
+const missingIds = (spans: number): ApiError =>
   invalidExport(`no span (of ${spans}) has a valid trace_id (16 bytes) and span_id (8 bytes); nothing was stored`);

@@ -61,7 +61,7 @@ export async function lockFailingTraces(
  * Stores log records, and joins those that waited for the traces of this transaction. A trace with an exception is marked, whether the
  * trace or the record arrives first. Another transaction may be inserting a trace that this transaction does not see. The other transaction
  * moves the head of the trace log before it reads log records. So this transaction locks the head before it marks traces.
- * @param writtenTraceIds trace_ids of the traces that this transaction has written. If there are any, it has moved the head already.
+ * @param writtenTraceIds trace_ids of the traces that this transaction has written. If it has written any, it has moved the head already.
  */
 export async function writeLogRecords(
   tx: Transaction,

@@ -71,7 +71,7 @@ export async function hashNewPassword(password: string): Promise<string> {
  * time reveals nothing.
  * @throws ApiError `unavailable` if too many hashes are queued.
  */
-export async function isPassword(password: string, hash: string | null): Promise<boolean> {
+export async function isCorrectPassword(password: string, hash: string | null): Promise<boolean> {
   const { salt, tag, ...cost } = hash === null ? HASH_WITHOUT_ACCOUNT : parseHash(hash);
   const computedTag = await withSlot(() => argon2id(bytesOf(password), salt, tag.length, cost));
   return timingSafeEqual(computedTag, tag) && hash !== null;
@@ -88,10 +88,10 @@ const HASH_WITHOUT_ACCOUNT: PasswordHash = { ...COST, salt: Buffer.alloc(SALT_BY
 /** NFKC, because the same characters can be typed as different code points (NIST SP 800-63B-4, section 3.1.1.2). */
 const bytesOf = (password: string): Buffer => Buffer.from(password.normalize('NFKC'), 'utf8');
 
-const unpadded = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
+const unpaddedBase64 = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
 
 const phcString = ({ memoryKiB, passes, lanes, salt, tag }: PasswordHash): string =>
-  `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${unpadded(salt)}$${unpadded(tag)}`;
+  `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${unpaddedBase64(salt)}$${unpaddedBase64(tag)}`;
 
 function parseHash(hash: string): PasswordHash {
   const [, memory, passes, lanes, salt, tag] = PHC.exec(hash) ?? [];

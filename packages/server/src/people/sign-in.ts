@@ -3,7 +3,7 @@ import { ApiError } from '../errors/api-error.ts';
 import { type Account, findAccount, replaceHash } from '../storage/people.ts';
 import { insertSessionByPassword } from '../storage/sessions.ts';
 import { normalizeEmail } from './email-address.ts';
-import { hashPassword, isOutdated, isPassword } from './password-hash.ts';
+import { hashPassword, isCorrectPassword, isOutdated } from './password-hash.ts';
 import { newSession } from './sessions.ts';
 import { countSignInAttempt } from './sign-in-limit.ts';
 
@@ -43,7 +43,7 @@ export async function verifyCredentials(pool: Pool, { email, password }: Credent
 
 async function checkPassword(pool: Pool, email: string, password: string): Promise<[Account | undefined, boolean]> {
   const account = await findAccount(pool, email);
-  return [account, await isPassword(password, account?.password ?? null)];
+  return [account, await isCorrectPassword(password, account?.password ?? null)];
 }
 
 /** Starts a session by email address and password. Returns its token. Throws like `verifyCredentials`. */

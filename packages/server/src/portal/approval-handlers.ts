@@ -14,7 +14,7 @@ import { canChangeTo, decideEvaluation } from '../workspace/decide-evaluation.ts
 import { withdrawApproval } from '../workspace/withdraw-approval.ts';
 import { findApprovalFault } from './altered-acts.ts';
 import { type ComparedEvaluation, changesBetween } from './changes.ts';
-import { detailsOf, notesOf, runsBetweenEvaluations } from './evaluation-handlers.ts';
+import { detailsOf, notesOf, readRunsBetweenEvaluations } from './evaluation-handlers.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { idOf, requireFound } from './query.ts';
@@ -76,7 +76,7 @@ async function readApprovalDetail(
 ): Promise<ApprovalDetail> {
   const [approval, runs, evidence, last, altered] = await Promise.all([
     findApproval(tx, evaluation.id),
-    runsBetweenEvaluations(tx, agent.id, evaluation),
+    readRunsBetweenEvaluations(tx, agent.id, evaluation),
     readEvidence(tx, [agent.id]),
     readLastApproved(tx, agent.id, evaluation),
     findApprovalFault(tx, evaluation.id),
@@ -123,7 +123,7 @@ async function readLastApproved(tx: Transaction, agentId: string, evaluation: St
     findApprovalFault(tx, id),
   ]);
   if (stored === undefined || approval === undefined) return null;
-  return { stored, shown: { approval, altered, runs: await runsBetweenEvaluations(tx, agentId, stored) } };
+  return { stored, shown: { approval, altered, runs: await readRunsBetweenEvaluations(tx, agentId, stored) } };
 }
 
 const summaryOf = (evaluation: StoredEvaluation): EvaluationSummary => {

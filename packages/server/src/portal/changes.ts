@@ -54,7 +54,7 @@ const sortedList = (names: readonly string[]): string | null =>
 
 function changeOf(what: Change['what'], before: string | number | null, now: string | number | null): Change | undefined {
   if (before === now) return undefined;
-  const difference = typeof before === 'number' && typeof now === 'number' ? rounded(now - before) : null;
+  const difference = typeof before === 'number' && typeof now === 'number' ? round(now - before) : null;
   return { what, before: before === null ? null : String(before), now: now === null ? null : String(now), difference };
 }
 
@@ -62,4 +62,4 @@ function changeOf(what: Change['what'], before: string | number | null, now: str
  * Rounds to six decimals, which removes the rounding error of binary floating point. A number above 1e9 is not rounded, because it does not
  * have six exact decimals.
  */
-const rounded = (difference: number): number => (Math.abs(difference) > 1e9 ? difference : Math.round(difference * 1e6) / 1e6);
+const round = (difference: number): number => (Math.abs(difference) > 1e9 ? difference : Math.round(difference * 1e6) / 1e6);

@@ -41,7 +41,7 @@ export const evaluationHandlers = handlers({
       } = requireFound(await findStoredEvaluation(tx, params.evaluation));
       const [approval, runs] = await Promise.all([
         findApproval(tx, params.evaluation),
-        evaluation.agent === null ? null : runsBetweenEvaluations(tx, evaluation.agent.id, { recorded_key, previous_key }),
+        evaluation.agent === null ? null : readRunsBetweenEvaluations(tx, evaluation.agent.id, { recorded_key, previous_key }),
       ]);
       return {
         ...evaluation,
@@ -80,7 +80,7 @@ export const notesOf = ({ document }: Pick<StoredEvaluation, 'document'>): strin
   (JSON.parse(document) as { notes?: string | null }).notes ?? null;
 
 /** The agent's runs between the previous evaluation and this one. */
-export async function runsBetweenEvaluations(
+export async function readRunsBetweenEvaluations(
   tx: Transaction,
   agentId: string,
   { recorded_key: to, previous_key: from }: Pick<StoredEvaluation, 'recorded_key' | 'previous_key'>,

@@ -15,7 +15,7 @@ vi.mock('../../src/people/argon2id.ts', async (original) => {
 });
 
 import { inTenantTransaction } from '../../src/database/transaction.ts';
-import { hashNewPassword, hashPassword, isOutdated, isPassword } from '../../src/people/password-hash.ts';
+import { hashNewPassword, hashPassword, isCorrectPassword, isOutdated } from '../../src/people/password-hash.ts';
 import { newId } from '../../src/storage/new-id.ts';
 import { insertPerson, PEOPLE } from '../../src/storage/people.ts';
 import { Browser, createPerson, PASSWORD } from '../harness/portal-browser.ts';
@@ -129,9 +129,9 @@ describe('the limit of sign-in attempts', () => {
 
   test('does not count attempts whose password was not checked because too many checks were running', async () => {
     const hash = await hashPassword(PASSWORD);
-    const others = Array.from({ length: 400 }, () => isPassword(PASSWORD, hash).catch(() => undefined));
+    const others = Array.from({ length: 400 }, () => isCorrectPassword(PASSWORD, hash).catch(() => undefined));
     const refill = setInterval(() => {
-      for (let count = 0; count < 20; count += 1) others.push(isPassword(PASSWORD, hash).catch(() => undefined));
+      for (let count = 0; count < 20; count += 1) others.push(isCorrectPassword(PASSWORD, hash).catch(() => undefined));
     }, 5);
     const outcomes: string[] = [];
     for (let number = 0; number < 12; number += 1) outcomes.push(outcome(await attempt('ada@example.com', PASSWORD)));
@@ -148,7 +148,7 @@ describe('a password', () => {
     const [one, two] = await Promise.all([hashPassword(PASSWORD), hashPassword(PASSWORD)]);
     expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(one).not.toBe(two);
-    expect([await isPassword(PASSWORD, one), await isPassword(`${PASSWORD} `, one), isOutdated(one)]).toEqual([
+    expect([await isCorrectPassword(PASSWORD, one), await isCorrectPassword(`${PASSWORD} `, one), isOutdated(one)]).toEqual([
       true,
       false,
       false,
@@ -158,7 +158,7 @@ describe('a password', () => {
   // From src/test.c of the reference implementation, P-H-C/phc-winner-argon2.
   test('hashed by the reference implementation is verified', async () => {
     const referenceHash = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
-    expect([await isPassword('password', referenceHash), await isPassword('Password', referenceHash)]).toEqual([true, false]);
+    expect([await isCorrectPassword('password', referenceHash), await isCorrectPassword('Password', referenceHash)]).toEqual([true, false]);
     expect(isOutdated(referenceHash)).toBe(true);
   });
 
@@ -175,23 +175,23 @@ describe('a password', () => {
   test('waits in a queue to be checked: 66 concurrent checks succeed, and further ones fail with `unavailable`', async () => {
     const hash = await hashPassword(PASSWORD);
     const outcomes = await Promise.all(
-      Array.from({ length: 90 }, () => isPassword(PASSWORD, hash).catch((error: { code: string }) => error.code)),
+      Array.from({ length: 90 }, () => isCorrectPassword(PASSWORD, hash).catch((error: { code: string }) => error.code)),
     );
     expect(outcomes).toEqual([...Array(66).fill(true), ...Array(24).fill('unavailable')]);
-    expect(await isPassword(PASSWORD, hash)).toBe(true);
+    expect(await isCorrectPassword(PASSWORD, hash)).toBe(true);
   });
 
   test('is checked while many new passwords are set: 16 of them are accepted, and further ones fail with `unavailable`', async () => {
     const hash = await hashPassword(PASSWORD);
     const failed: string[] = [];
     const requests = Array.from({ length: 70 }, () => hashNewPassword(PASSWORD).catch(({ code }) => failed.push(code)));
-    expect(await isPassword(PASSWORD, hash)).toBe(true);
+    expect(await isCorrectPassword(PASSWORD, hash)).toBe(true);
     await Promise.all(requests);
     expect(failed).toEqual(Array(54).fill('unavailable'));
   });
 
   test('is the same in any Unicode normalization', async () => {
-    expect(await isPassword('passwo\u0308rter mit umlaut', await hashPassword('passw\u00f6rter mit umlaut'))).toBe(true);
+    expect(await isCorrectPassword('passwo\u0308rter mit umlaut', await hashPassword('passw\u00f6rter mit umlaut'))).toBe(true);
   });
 
   test('with an outdated cost is rehashed on a successful sign-in, even by two servers at the same time, and still works', async () => {
