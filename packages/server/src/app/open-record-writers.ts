@@ -38,7 +38,7 @@ const LIMITS = {
  * Kinds whose records get numbers from a sequence. On Citus the sequence is on the coordinator, so these records are written through the
  * coordinator.
  */
-const NUMBERED: ReadonlySet<keyof typeof LIMITS> = new Set(['evaluations', 'detailedEvaluations']);
+const NUMBERED_KINDS: ReadonlySet<keyof typeof LIMITS> = new Set(['evaluations', 'detailedEvaluations']);
 
 /** The parts of a batch other than its items. */
 interface BatchParts<I> {
@@ -72,7 +72,7 @@ export function openRecordWriters(parts: {
   const [auditHeads, traceHeads] = [new RememberedHeads(), new RememberedHeads()];
   const decisionKeys = cacheDecisionKeys(database.secrets.masterSecret);
   const inTransaction = <T>(name: keyof typeof LIMITS, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
-    nodes === undefined || NUMBERED.has(name)
+    nodes === undefined || NUMBERED_KINDS.has(name)
       ? inTenantTransaction(database.pool, tenantId, work)
       : nodes.inTransaction(tenantId, work);
   const createWriter = <I extends Item>(

@@ -5,7 +5,7 @@ import pino, { type DestinationStream, type Logger } from 'pino';
  * for example with a password hash or an email address. `where` and `internalQuery` can contain values of the statement. The other members
  * of the error still name the constraint.
  */
-const SECRET = [
+const SECRET_MEMBERS = [
   'req.headers.authorization',
   'req.headers.cookie',
   'req.headers["x-service-key"]',
@@ -16,6 +16,6 @@ const SECRET = [
 
 /** The server's log: one JSON object per line, to stdout by default. */
 export const serverLog = (level: string, to?: DestinationStream): Logger => {
-  const options = { level, redact: SECRET };
+  const options = { level, redact: SECRET_MEMBERS };
   return to === undefined ? pino(options) : pino(options, to);
 };

@@ -4,11 +4,11 @@ import { requireSeals } from '../database/seals.ts';
 import { countRefusedLogs, type HeadStore, headStoreOf } from '../ledger/head-memory.ts';
 import type { Watches } from './watches.ts';
 
-const NO_MEMORY =
+const NO_MEMORY_FOLDER =
   'no memory folder: if an older state of the database is restored while no server runs, no server detects it; set COUNTERSIGN_MEMORY_DIR';
 
 function memoryWarning(store: HeadStore | undefined): string | undefined {
-  if (store === undefined) return NO_MEMORY;
+  if (store === undefined) return NO_MEMORY_FOLDER;
   if (store.fault === undefined) return undefined;
   return `the memory folder cannot be used (${store.fault}), so the newest checkpoints are not stored there; the server's log names the file`;
 }

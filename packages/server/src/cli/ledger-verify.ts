@@ -17,7 +17,7 @@ import { limitHeapGrowth } from './heap-growth.ts';
 import { examples } from './help.ts';
 import { type Progress, progressOn } from './progress.ts';
 import type { Session } from './session.ts';
-import { expectedTenant, keptHeads, readKeyOption, repeatable, type VerificationOptions } from './verification-options.ts';
+import { collectValues, keptHeads, readKeyOption, requireTenantId, type VerificationOptions } from './verification-options.ts';
 import { isValid, sentenceOf, verdictOf } from './verification-verdict.ts';
 
 /** The largest number of schema differences in the text output. The JSON output has all of them. */
@@ -62,12 +62,12 @@ export function addVerify(group: Command, session: Session): void {
         .argParser(parseUuid)
         .conflicts('workspace'),
     )
-    .option('--checkpoint <file>', 'a checkpoint that you kept; can be repeated', repeatable)
-    .option('--head <header>', 'a Countersign-Checkpoint header that you kept; can be repeated', repeatable)
+    .option('--checkpoint <file>', 'a checkpoint that you kept; can be repeated', collectValues)
+    .option('--head <header>', 'a Countersign-Checkpoint header that you kept; can be repeated', collectValues)
     .option(
       '--key <key>',
       'the public key: a verifier key, or a file with verifier keys, a JWKS or a trust file; with a trust file, the log must belong to its workspace; can be repeated',
-      repeatable,
+      collectValues,
     )
     .option('--progress', 'show progress on stderr even if it is not a terminal; ignored with --json')
     .option(...JSON_OPTION)
@@ -184,7 +184,7 @@ async function reportOnLog(
   progress: OnRows,
 ): Promise<ChainReport> {
   if ('contradiction' in expectation) return contradictionReport(expectation);
-  expectedTenant(tenantId, expectation.keysTenantId);
+  requireTenantId(tenantId, expectation.keysTenantId);
   // A stored checkpoint may be signed by any of the instance's keys, even a retired one. --key applies only to the user's checkpoints.
   const keys = noteKeysOf(signer.instanceId, await listSigningKeys(pool));
   return verifyKnownLog(pool, secrets.masterSecret, { tenantId, log }, { keys, keptHeads: expectation.heads, progress });
@@ -196,7 +196,7 @@ async function reportOnFile(file: string, options: LogOptions, progress: OnRows)
   if ('contradiction' in expectation) return contradictionReport(expectation);
   const auditFacts = audit === undefined ? {} : await readAuditFacts(audit);
   if ('contradiction' in auditFacts) return contradictionReport(auditFacts);
-  const tenantId = expectedTenant(options.tenant, expectation.keysTenantId);
+  const tenantId = requireTenantId(options.tenant, expectation.keysTenantId);
   const expected = { log, ...auditFacts, tenantId, keptHeads: expectation.heads, progress };
   const verifyFile = (decisionReplay?: DecisionReplay) =>
     withInputFile(file, (bytes) => verifyExport(bytes, { digests, sha256 }, { ...expected, replay: decisionReplay }));

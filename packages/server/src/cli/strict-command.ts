@@ -1,5 +1,5 @@
 import { Command, type ParseOptionsResult } from 'commander';
-import { repeatable } from './verification-options.ts';
+import { collectValues } from './verification-options.ts';
 
 /**
  * A stricter command than commander's. It reports a misspelled option before a missing required one. It rejects an option that takes one
@@ -28,7 +28,7 @@ export class StrictCommand extends Command {
       const [name = '', value] = args[index]!.split('=', 2);
       const option = this.options.find(({ long, required }) => required && long === name);
       if (option === undefined) continue;
-      if (givenNames.has(name) && option.parseArg !== repeatable) return name;
+      if (givenNames.has(name) && option.parseArg !== collectValues) return name;
       givenNames.add(name);
       if (value === undefined) index += 1; // The next argument is its value, whatever it looks like.
     }

@@ -23,7 +23,7 @@ export interface VerificationOptions {
 const FILE_BYTES_MAX = 1024 * 1024;
 
 /** Collects a repeatable option. */
-export const repeatable = (value: string, before: string[] = []): string[] => [...before, value];
+export const collectValues = (value: string, before: string[] = []): string[] => [...before, value];
 
 /** The keys of --key. */
 export interface GivenKeys {
@@ -62,7 +62,7 @@ function keysOf(argument: string): GivenKeys {
  * Returns the ID of the workspace that the log must belong to; undefined for any workspace.
  * @throws InvalidInputError if the trust file of --key belongs to another workspace.
  */
-export function expectedTenant(tenantId: string | undefined, trustFileTenantId: string | undefined): string | undefined {
+export function requireTenantId(tenantId: string | undefined, trustFileTenantId: string | undefined): string | undefined {
   if (tenantId !== undefined && trustFileTenantId !== undefined && tenantId !== trustFileTenantId)
     throw new InvalidInputError(`the trust file of --key belongs to workspace ${trustFileTenantId}, not to ${tenantId}`);
   return tenantId ?? trustFileTenantId;

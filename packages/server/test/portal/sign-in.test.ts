@@ -158,7 +158,10 @@ describe('a password', () => {
   // From src/test.c of the reference implementation, P-H-C/phc-winner-argon2.
   test('hashed by the reference implementation is verified', async () => {
     const referenceHash = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
-    expect([await isCorrectPassword('password', referenceHash), await isCorrectPassword('Password', referenceHash)]).toEqual([true, false]);
+    expect([await isCorrectPassword('password', referenceHash), await isCorrectPassword('Password', referenceHash)]).toEqual([
+      true,
+      false,
+    ]);
     expect(isOutdated(referenceHash)).toBe(true);
   });
 
