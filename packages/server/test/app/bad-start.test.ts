@@ -41,7 +41,7 @@ describe('countersign-server with an external database', () => {
 
   beforeAll(async () => {
     external = await ExternalPostgres.create();
-    await external.role('app');
+    await external.createRole('app');
     await external.sql('CREATE DATABASE app OWNER app');
     environment = { ...SECRETS, DATABASE_URL: external.url('app', 'app') };
     const server = await ServerProcess.start(environment);
@@ -130,7 +130,7 @@ describe('countersign-server with an external database', () => {
   });
 
   test('starts with a warning if its role is a superuser; the welcome text names the workspace, or says how to create one', async () => {
-    await external.role('superuser_role');
+    await external.createRole('superuser_role');
     await external.sql('ALTER ROLE superuser_role SUPERUSER');
     await external.sql('CREATE DATABASE of_superuser OWNER superuser_role');
     const asSuperuser = { ...SECRETS, DATABASE_URL: external.url('superuser_role', 'of_superuser') };
@@ -162,7 +162,7 @@ describe('countersign-server with an external database', () => {
   });
 
   test('exits and names the right to grant when the role may not create tables in a new database', async () => {
-    await external.role('limited');
+    await external.createRole('limited');
     await external.sql('CREATE DATABASE limited');
     await expectRefusal(
       { ...SECRETS, DATABASE_URL: external.url('limited', 'limited') },

@@ -65,7 +65,7 @@ describe('kill -9', () => {
 
       if (victim === 'the database') {
         // On a busy machine, PostgreSQL's other processes can commit for a while after the postmaster was killed.
-        await until('the server has lost the database', () => callers.unavailable > 0);
+        await until('the server has lost the database', () => callers.unavailableCount > 0);
         const acknowledgedBefore = callers.acknowledged.length;
         await until(
           'the running server has recovered',

@@ -9,7 +9,7 @@ import type { Environment } from '../fixtures/process-environment.ts';
 import { expectStored } from '../fixtures/records.ts';
 import { newKey, outputOf } from '../fixtures/run-command.ts';
 import { ServerProcess } from '../fixtures/server-process.ts';
-import { APPEND_ONLY } from '../harness/append-only.ts';
+import { APPEND_ONLY_TABLES } from '../harness/append-only.ts';
 import { withSecret } from '../harness/sealed.ts';
 import { cloneDatabase } from '../harness/test-database.ts';
 import { paths } from '../harness/test-server.ts';
@@ -44,7 +44,7 @@ async function serve(environment: Environment): Promise<ServerProcess> {
 
 /** Creates a database and the role that owns it. Returns the environment of a server with this role. */
 async function createOwnedDatabase(name: string): Promise<Environment> {
-  await external.role(name);
+  await external.createRole(name);
   await external.sql(`CREATE DATABASE ${name} OWNER ${name}`);
   return { ...secrets, DATABASE_URL: external.url(name, name) };
 }
@@ -93,8 +93,8 @@ describe('an external PostgreSQL', () => {
   });
 
   test('if another role owns the tables, the server can only read and insert append-only rows; the owner can change no row', async () => {
-    await external.role('owner_role');
-    await external.role('server_role');
+    await external.createRole('owner_role');
+    await external.createRole('server_role');
     await external.sql('CREATE DATABASE two_roles OWNER owner_role');
     await external.sql('REVOKE ALL ON DATABASE two_roles FROM PUBLIC');
     await external.sql('GRANT CONNECT ON DATABASE two_roles TO server_role');
@@ -111,17 +111,17 @@ describe('an external PostgreSQL', () => {
       `SELECT relname AS name, has_any_column_privilege('server_role', oid, 'UPDATE, REFERENCES') AS "hasColumnRights",
               array_to_string(array(SELECT r FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) AS r
                                      WHERE has_table_privilege('server_role', oid, r)), ' ') AS rights
-         FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relkind = 'r' AND relname = ANY ('{${APPEND_ONLY}}')`,
+         FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relkind = 'r' AND relname = ANY ('{${APPEND_ONLY_TABLES}}')`,
       'two_roles',
     );
-    expect(tableRights).toHaveLength(APPEND_ONLY.length);
+    expect(tableRights).toHaveLength(APPEND_ONLY_TABLES.length);
     expect(tableRights.filter(({ rights, hasColumnRights }) => rights !== 'SELECT INSERT' || hasColumnRights)).toEqual([]);
     const tablesOfOtherOwners = await external.sql(
       `SELECT relname FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relowner <> 'owner_role'::regrole`,
       'two_roles',
     );
     expect(tablesOfOtherOwners).toEqual([]);
-    for (const table of APPEND_ONLY) {
+    for (const table of APPEND_ONLY_TABLES) {
       for (const change of [
         `UPDATE countersign.${table} SET tenant_id = tenant_id`,
         `DELETE FROM countersign.${table}`,
@@ -135,8 +135,8 @@ describe('an external PostgreSQL', () => {
   });
 
   test("`migrate` revokes extra rights of the server's role, unless this role also owns the tables", async () => {
-    await external.role('rights_owner');
-    await external.role('rights_server');
+    await external.createRole('rights_owner');
+    await external.createRole('rights_server');
     await external.sql('CREATE DATABASE rights OWNER rights_owner');
     await external.sql('REVOKE ALL ON DATABASE rights FROM PUBLIC; GRANT CONNECT ON DATABASE rights TO rights_server');
     const ownerEnvironment = {
@@ -163,8 +163,8 @@ describe('an external PostgreSQL', () => {
   });
 
   test('if another role owns the tables, a later start grants the rights that an interrupted start did not grant', async () => {
-    await external.role('cut_owner');
-    await external.role('cut_server');
+    await external.createRole('cut_owner');
+    await external.createRole('cut_server');
     await external.sql('CREATE DATABASE cut OWNER cut_owner');
     const urls = {
       DATABASE_URL: external.url('cut_server', 'cut'),
@@ -195,8 +195,8 @@ describe('an external PostgreSQL', () => {
         await sleep(200);
       }
       await external.stop(signal);
-      const [acknowledgedBefore, unavailableBefore] = [callers.acknowledged.length, callers.unavailable];
-      await until('the callers get 503', () => callers.unavailable >= unavailableBefore + 32);
+      const [acknowledgedBefore, unavailableBefore] = [callers.acknowledged.length, callers.unavailableCount];
+      await until('the callers get 503', () => callers.unavailableCount >= unavailableBefore + 32);
       expect(callers.acknowledged.length - acknowledgedBefore).toBeLessThanOrEqual(16);
       expect((await fetch(`${server.url}/livez`)).status).toBe(200);
       const ready = await fetch(`${server.url}/readyz`);

@@ -6,8 +6,8 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { Callers } from '../fixtures/callers.ts';
-import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
-import { peakWhile } from '../fixtures/process-memory.ts';
+import { createDatabaseEnvironment } from '../fixtures/cloned-database.ts';
+import { measurePeakBytes } from '../fixtures/process-memory.ts';
 import { newKey } from '../fixtures/run-command.ts';
 import { ServerProcess } from '../fixtures/server-process.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
@@ -96,7 +96,7 @@ describe('64 bodies at once', () => {
   let key: string;
 
   beforeAll(async () => {
-    const environment = await clonedDatabaseEnvironment();
+    const environment = await createDatabaseEnvironment();
     server = await ServerProcess.start(environment);
     ({ key } = await newKey(environment, 'memory'));
   });
@@ -113,7 +113,7 @@ describe('64 bodies at once', () => {
         postRaw(server.url + paths.traces, { authorization: `Bearer ${key}`, ...headers }, body),
       ),
     );
-    const { result, peak: peakBytes } = await peakWhile(server.pid, responses);
+    const { result, peakBytes } = await measurePeakBytes(server.pid, responses);
     return { responses: result, peakBytes };
   }
 

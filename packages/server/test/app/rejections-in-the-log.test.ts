@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { httpText, sendRaw } from '../bad-input/raw-socket.ts';
-import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
+import { createDatabaseEnvironment } from '../fixtures/cloned-database.ts';
 import type { Environment } from '../fixtures/process-environment.ts';
 import { newKey } from '../fixtures/run-command.ts';
 import { ServerProcess } from '../fixtures/server-process.ts';
@@ -13,7 +13,7 @@ let server: ServerProcess;
 let key: string;
 
 beforeAll(async () => {
-  environment = await clonedDatabaseEnvironment();
+  environment = await createDatabaseEnvironment();
   server = await ServerProcess.start(environment);
   ({ key } = await newKey(environment, 'refused'));
 });

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { capturedLog } from '../checkpoints/checkpoints-of-a-server.ts';
+import { captureLog } from '../checkpoints/checkpoints-of-a-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-deleted-tenant-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-const { log, lines } = capturedLog();
+const { log, lines } = captureLog();
 let server: TestServer;
 let deletedId: string;
 let key: string;
@@ -44,7 +44,7 @@ test('`backup` and a server that has just started report a workspace whose row i
     status: 1,
     out: expect.stringContaining(`the row of tenants with the ID ${deletedId} is missing`),
   });
-  const newLog = capturedLog();
+  const newLog = captureLog();
   const newServer = await testServer({ database: server.database, log: newLog.log });
   await newServer.compareTables();
   expect(newLog.lines.some((line) => line.includes('"tenants"') && line.includes(deletedId))).toBe(true);

@@ -14,7 +14,7 @@ import { makeCheckpoint } from '../../src/ledger/checkpoints.ts';
 import { openFrontier } from '../../src/ledger/log-tree.ts';
 import { readSealedHead } from '../../src/ledger/sealed-heads.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
-import { capturedLog } from '../checkpoints/checkpoints-of-a-server.ts';
+import { captureLog } from '../checkpoints/checkpoints-of-a-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { Insider } from './insider.ts';
@@ -22,7 +22,7 @@ import { Insider } from './insider.ts';
 const ENTRIES = 3;
 const FORGED_ROOT = new Uint8Array(32).fill(7);
 
-const { log, lines: logged } = capturedLog();
+const { log, lines: logged } = captureLog();
 let server: TestServer;
 let insider: Insider;
 let tenantId: string;

@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('housekeeping deletes expired responses of idempotency keys after ten minutes, even if it fails in another workspace', async () => {
+test('ten minutes after its start, housekeeping deletes expired stored responses, even if this fails in another workspace', async () => {
   const server = await testServer();
   const { sql } = server.database;
   const keysOf = async (workspace: string) =>
@@ -55,16 +55,16 @@ test('housekeeping deletes expired responses of idempotency keys after ten minut
   ]);
 });
 
-/** A pool whose queries wait until `release` is called, and then return this number of workspaces. */
+/** A pool whose queries wait until `release` is called, and then return `workspaceCount` workspaces. */
 function slowPool(workspaceCount: number) {
   let release = () => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  let queries = 0;
+  let queryCount = 0;
   const pool = {
     query: async () => {
-      queries += 1;
+      queryCount += 1;
       await released;
       return { rows: Array.from({ length: workspaceCount }, () => ({ id: randomUUID() })), rowCount: 0 };
     },
@@ -72,21 +72,21 @@ function slowPool(workspaceCount: number) {
       throw new Error('Cannot use a pool after calling end on the pool');
     },
   };
-  return { pool: pool as unknown as FairPool, release, queries: () => queries };
+  return { pool: pool as unknown as FairPool, release, countQueries: () => queryCount };
 }
 
-test('housekeeping starts no second round while a round runs, and this round writes no log lines after the stop', async () => {
-  const { pool, release, queries } = slowPool(3);
+test('housekeeping starts no round while another one runs, and logs nothing after it was stopped', async () => {
+  const { pool, release, countQueries } = slowPool(3);
   const lines: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
   const clock = { fault: () => undefined } as unknown as Clock;
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const housekeeping = startHousekeeping({ ledgerPool: pool, clock }, { merge: async () => undefined }, log);
   vi.advanceTimersByTime(10 * 60_000);
-  const firstRoundQueries = queries();
+  const firstRoundQueries = countQueries();
   vi.advanceTimersByTime(30 * 60_000);
   await sleep(10);
-  expect(queries()).toBe(firstRoundQueries);
+  expect(countQueries()).toBe(firstRoundQueries);
   housekeeping.stop();
   release();
   await sleep(50);

@@ -37,7 +37,7 @@ test('the schedule drops the due records of every workspace and logs one line pe
   );
 });
 
-test('the schedule continues after a workspace whose retention periods were changed in the database', async () => {
+test('if retention periods were changed in the database, the schedule warns, and drops only records of other workspaces', async () => {
   const tenants = [await createWorkspaceWithTrace(), await createWorkspaceWithTrace()];
   await server.database.sql('ALTER TABLE countersign.retention_periods DISABLE TRIGGER append_only');
   await server.database.sql('UPDATE countersign.retention_periods SET trace_days = 1 WHERE tenant_id = $1', [tenants[0]]);

@@ -15,8 +15,8 @@ const segmentsOf = (server: TestServer, workspace: string) =>
 async function sendRuns(server: TestServer, workspace: string, runCount: number): Promise<string[]> {
   const key = await server.key(workspace);
   const ids: string[] = [];
-  for (let sent = 0; sent < runCount; sent += 1) {
-    const trace_id = `Run-${sent}-${randomUUID()}`;
+  for (let number = 0; number < runCount; number += 1) {
+    const trace_id = `Run-${number}-${randomUUID()}`;
     expect((await server.post(paths.traces, key, { trace_id })).status).toBe(200);
     ids.push(trace_id.toLowerCase());
   }

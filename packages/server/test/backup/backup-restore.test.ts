@@ -38,19 +38,19 @@ async function serve(environment: Environment): Promise<ServerProcess> {
 }
 
 /** Runs `work` while callers send requests. Returns the requests that were acknowledged before `work` started. */
-async function whileWriting(
+async function runDuringWrites(
   target: { url: string; key: string },
   work: () => Promise<void>,
 ): Promise<readonly AcknowledgedRequest[]> {
   const callers = new Callers(target, 4);
   await until('60 requests are acknowledged', () => callers.acknowledged.length >= 60);
-  const before = callers.acknowledged.slice();
+  const acknowledgedBefore = callers.acknowledged.slice();
   await work();
   await sleep(200);
   await callers.stop();
   expect(callers.unexpectedResponses).toEqual([]);
-  expect(callers.acknowledged.length).toBeGreaterThan(before.length);
-  return before;
+  expect(callers.acknowledged.length).toBeGreaterThan(acknowledgedBefore.length);
+  return acknowledgedBefore;
 }
 
 async function restore(input: string, environment: Environment, ...options: string[]): Promise<string> {
@@ -76,14 +76,14 @@ test('a busy instance moves from the embedded PostgreSQL to an external one and 
   const { key, tenantId } = await newKey(firstFolder.environment, 'acme');
   await newKey(firstFolder.environment, 'other'); // a second workspace, which has only a key
   const file = join(scratch, 'first.backup');
-  const beforeMove = await whileWriting({ url: server.url, key }, async () => {
+  const beforeMove = await runDuringWrites({ url: server.url, key }, async () => {
     const printed = await outputOf(['backup', '--output', file, '--with-secrets'], { ...firstFolder.environment, ...passphrase });
     expect(printed).toMatch(/^valid: 10 logs, \d+ rows$/);
   });
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(await server.end('SIGTERM')).toBe(0);
 
-  await external.role('moved');
+  await external.createRole('moved');
   await external.sql('CREATE DATABASE moved OWNER moved');
   const externalEnvironment: Environment = {
     DATABASE_URL: external.url('moved', 'moved'),
@@ -98,7 +98,7 @@ test('a busy instance moves from the embedded PostgreSQL to an external one and 
   const moved = await serve(externalEnvironment);
   const folder = join(scratch, 'second');
   mkdirSync(folder);
-  const afterMove = await whileWriting({ url: moved.url, key }, async () => {
+  const afterMove = await runDuringWrites({ url: moved.url, key }, async () => {
     await outputOf(['backup', '--output', folder, '--with-secrets'], { ...externalEnvironment, ...passphrase });
   });
   expect(await moved.end('SIGTERM')).toBe(0);
@@ -109,7 +109,7 @@ test('a busy instance moves from the embedded PostgreSQL to an external one and 
   expect(await outputOf(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], lastFolder.environment)).not.toMatch(
     /broken|warning/,
   );
-  await whileWriting({ url: lastServer.url, key }, () => sleep(100));
+  await runDuringWrites({ url: lastServer.url, key }, () => sleep(100));
   expect(await outputOf(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], lastFolder.environment)).not.toMatch(
     /broken|warning/,
   );

@@ -37,7 +37,7 @@ async function restore(file: string) {
   return { ...result, rows: rows.length };
 }
 
-/** Runs a statement as the superuser, without foreign keys and without triggers, except those that are ENABLE ALWAYS. */
+/** Runs a statement as the superuser. Foreign keys are not checked, and only triggers that are ENABLE ALWAYS run. */
 const tamper = (statement: string) =>
   server.database.sql(`BEGIN; SET LOCAL session_replication_role = replica; ${statement}; COMMIT`);
 

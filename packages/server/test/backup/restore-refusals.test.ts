@@ -63,7 +63,7 @@ beforeEach(async () => {
 const backup = (output: string, ...options: string[]): Promise<CommandResult> =>
   runCommand({ ...environmentOf(server), ...rightPassphrase }, 'backup', '--output', output, ...options);
 
-/** The environment of commands on the target: the URLs of the server's role and of the owner's role, which migrates and restores. */
+/** The environment of commands on the target. The role of the second URL owns the tables: it migrates and restores. */
 const environment = () => ({
   ...environmentOf(server),
   DATABASE_URL: socketUrl(target.server),
@@ -257,7 +257,7 @@ test('restore rejects a backup whose manifest omits a workspace, because the log
   expect(await target.sql('SELECT FROM countersign.tenants')).toEqual([]);
 });
 
-test('restore requires the passphrase for the secrets and does not overwrite another secret', async () => {
+test('restore requires the passphrase for the secrets and does not overwrite a file with another secret', async () => {
   const secrets = join(scratch, 'secrets');
   const noSecrets = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
   const withSecrets = ['--with-secrets', '--secrets-output', secrets];

@@ -58,7 +58,7 @@ test('the server refuses an older state that was restored while the server was s
   execFileSync('cp', ['-a', folder.path, backup]); // keeps the owners: PostgreSQL may run as another user
 
   await restart();
-  // Three abandoned rows: with the entry of the accepted restore, the log is still shorter than the abandoned one.
+  // The restore abandons these three rows. With the entry of the accepted restore, the restored log has four rows instead of six.
   for (let count = 0; count < 3; count += 1) expect(await append()).toEqual([200, undefined]);
   expect(await readReadiness()).toEqual({ status: 'ready' });
   await checkpoint();

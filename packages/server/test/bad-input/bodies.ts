@@ -125,7 +125,7 @@ export const UNKNOWN_MEMBERS: RejectedRequest[] = [
 }));
 
 UNKNOWN_MEMBERS.push({
-  what: '9,000 unknown members: reports 98 of them and both other faults',
+  what: '9,000 unknown members: reports 98 of them and two missing members',
   path: paths.audit,
   body: Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`m${index}`, 1])),
   issues: ['/actor required', '/action required', ...Array.from({ length: 98 }, (_, index) => `/m${index} unknown_member`)],

@@ -5,11 +5,11 @@ import {
   CONTENT_LENGTH,
   HEADERS,
   headersWithout,
-  MALFORMED,
-  METHODS,
-  MISSING_OR_TWICE,
+  MALFORMED_REQUESTS,
+  MISSING_OR_DUPLICATE_PARTS,
+  PATH_SPELLINGS,
   POST_AUDIT,
-  SPELLINGS,
+  REJECTED_METHODS,
   UNKNOWN_PATHS,
 } from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
@@ -18,9 +18,9 @@ import { digestOf, expectRejected, setUpRejections } from './rejections.ts';
 const target = setUpRejections();
 
 describe.each([
-  ['rejects malformed HTTP', MALFORMED],
-  ['rejects missing and duplicate parts', MISSING_OR_TWICE],
-  ['rejects other methods', METHODS],
+  ['rejects malformed HTTP', MALFORMED_REQUESTS],
+  ['rejects missing and duplicate parts', MISSING_OR_DUPLICATE_PARTS],
+  ['rejects other methods', REJECTED_METHODS],
   ['rejects unknown paths', UNKNOWN_PATHS],
 ] as const)('%s', (_title, cases) => {
   test.each(cases)('$what: $error', async ({ error, text, issues }) => {
@@ -34,7 +34,7 @@ describe.each([
   });
 });
 
-describe('every spelling of a path accepts the same methods, and a 405 response names them in Allow', () => {
+describe('the methods of a path', () => {
   const request = async (method: string, path: string) => {
     const [response] = await sendRaw(
       target.server.url,
@@ -43,14 +43,17 @@ describe('every spelling of a path accepts the same methods, and a 405 response 
     return [response!.status, response!.headers.get('allow')];
   };
 
-  test.each(SPELLINGS)('%s', async (path) => {
-    expect(await request('POST', path)).toEqual([422, null]);
-    for (const method of ['GET', 'OPTIONS', 'PROPFIND'])
-      expect([method, await request(method, path)]).toEqual([method, [405, 'POST']]);
-  });
+  test.each(PATH_SPELLINGS)(
+    '%s (the path of audit entries) accepts only POST, and a 405 response names POST in Allow',
+    async (path) => {
+      expect(await request('POST', path)).toEqual([422, null]);
+      for (const method of ['GET', 'OPTIONS', 'PROPFIND'])
+        expect([method, await request(method, path)]).toEqual([method, [405, 'POST']]);
+    },
+  );
 
   test.each(['/livez', '/readyz', '/metrics', '/openapi.json', '/docs', '/.well-known/jwks.json', '/%6civez'])(
-    '%s accepts only GET and HEAD',
+    '%s accepts only GET and HEAD, and a 405 response names both in Allow',
     async (path) => {
       for (const method of ['POST', 'DELETE', 'OPTIONS', 'MKCOL']) {
         expect([method, await request(method, path)]).toEqual([method, [405, 'GET, HEAD']]);
@@ -106,7 +109,7 @@ describe('accepts valid HTTP', () => {
     expect(responses.map(({ status }) => status)).toEqual([200, 422]);
   });
 
-  test('responds to HEAD like GET but without a body (405 if the route streams), and rejects CONNECT', async () => {
+  test('responds to HEAD as to GET, without a body; responds with 405 to HEAD at routes that stream, and to CONNECT', async () => {
     const head = await fetch(target.server.url + paths.audit, { method: 'HEAD' });
     expect([head.status, head.headers.get('allow'), await head.text()]).toEqual([405, 'POST', '']);
     for (const path of [

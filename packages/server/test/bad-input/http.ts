@@ -13,7 +13,7 @@ export const headersWithout = (name: string) => HEADERS.filter((line) => !line.s
 const requestCase = (what: string, error: RejectionCode, text: string, ...issues: string[]) => ({ what, error, text, issues });
 
 /** Requests with an invalid request line, headers or framing, or with headers that are too large. */
-export const MALFORMED = [
+export const MALFORMED_REQUESTS = [
   requestCase('a method in lower case', 'bad_request', httpText(POST_AUDIT.toLowerCase(), [...HEADERS, CONTENT_LENGTH], BODY)),
   requestCase(
     'an unknown method',
@@ -121,7 +121,7 @@ export const MALFORMED = [
 ];
 
 /** Required parts that are missing or cut off, parts that occur twice but may occur only once, and a Content-Length above the limit. */
-export const MISSING_OR_TWICE = [
+export const MISSING_OR_DUPLICATE_PARTS = [
   requestCase(
     'no media type',
     'unsupported_media_type',
@@ -183,12 +183,23 @@ export const MISSING_OR_TWICE = [
 ];
 
 /** Methods that Node's parser accepts and the endpoint rejects. */
-export const METHODS = ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'SEARCH', 'MKCOL', 'LINK'].map(
-  (method) =>
-    requestCase(method, 'method_not_allowed', httpText(POST_AUDIT.replace('POST', method), [...HEADERS, CONTENT_LENGTH], BODY)),
+export const REJECTED_METHODS = [
+  'GET',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+  'PROPFIND',
+  'QUERY',
+  'SEARCH',
+  'MKCOL',
+  'LINK',
+].map((method) =>
+  requestCase(method, 'method_not_allowed', httpText(POST_AUDIT.replace('POST', method), [...HEADERS, CONTENT_LENGTH], BODY)),
 );
 /** Other spellings of an endpoint's path. The router accepts them. */
-export const SPELLINGS = ['/api/public/aud%69t', `http://x${paths.audit}`, `${paths.audit}#f`, `${paths.audit}?x=%zz`];
+export const PATH_SPELLINGS = ['/api/public/aud%69t', `http://x${paths.audit}`, `${paths.audit}#f`, `${paths.audit}?x=%zz`];
 
 /** Paths that have no route for POST. */
 export const UNKNOWN_PATHS = [

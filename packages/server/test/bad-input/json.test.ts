@@ -1,15 +1,19 @@
 import { expect, test } from 'vitest';
 import { paths } from '../harness/test-server.ts';
-import { BROKEN, DEEP, LOSSY, PROTOTYPES, TRAPS } from './json.ts';
+import { DEEP_BODIES, JSON_CHANGED_BY_PARSERS, MISREAD_VALUES, NON_JSON_BODIES, PROTOTYPE_MEMBERS } from './json.ts';
 import { setUpRejections, testRejections } from './rejections.ts';
 
 const target = setUpRejections();
 
-testRejections('responds with invalid_json to text that is not JSON', target, BROKEN);
-testRejections('rejects bodies that are nested too deeply', target, DEEP);
-testRejections('rejects JSON that parsers would change silently, at endpoints that must lose nothing', target, LOSSY);
-testRejections('rejects numbers out of range, and a duplicate member whose last value is wrong', target, TRAPS);
-testRejections('treats members with names such as __proto__ and constructor only as data', target, PROTOTYPES);
+testRejections('responds with invalid_json to text that is not JSON', target, NON_JSON_BODIES);
+testRejections('rejects bodies that are nested too deeply', target, DEEP_BODIES);
+testRejections(
+  'rejects JSON that parsers would change silently, in audit entries, evaluations and promotion checks',
+  target,
+  JSON_CHANGED_BY_PARSERS,
+);
+testRejections('rejects numbers out of range, and a duplicate member whose last value is wrong', target, MISREAD_VALUES);
+testRejections('treats members with names such as __proto__ and constructor only as data', target, PROTOTYPE_MEMBERS);
 
 test('the message for broken JSON gives the position and repeats nothing of the body', async () => {
   const { body } = await target.server.post(paths.audit, target.key, '{"actor":"secret-token-1234" oops}');

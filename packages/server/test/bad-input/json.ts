@@ -7,8 +7,8 @@ const ENTRY = JSON.stringify(GOOD.entry);
 const bytes = (...parts: (string | number[])[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
-/** Bodies that are not JSON. Each is sent to a tolerant and to a strict endpoint. */
-export const BROKEN: RejectedRequest[] = (
+/** Bodies that are not JSON. Each is sent to an endpoint that ignores unknown members (tolerant) and to one that rejects them (strict). */
+export const NON_JSON_BODIES: RejectedRequest[] = (
   [
     ['empty', ''],
     ['only white space', ' \r\n\t '],
@@ -66,7 +66,7 @@ const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(le
 const deeplyNested = (what: string, path: string, body: string): RejectedRequest => ({ what, path, body, issues: [' too_deep'] });
 
 /** Bodies nested deeper than the server reads. */
-export const DEEP: RejectedRequest[] = [
+export const DEEP_BODIES: RejectedRequest[] = [
   deeplyNested('101 levels of objects in an audit entry', paths.audit, entryWith(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`)),
   deeplyNested('101 levels of lists in an audit entry', paths.audit, entryWith(`{"a":${nested(99)}}`)),
   deeplyNested('1,001 levels in a trace', paths.traces, `{"trace_id":"a","metadata":{"a":${nested(999)}}}`),
@@ -100,8 +100,8 @@ const strictEntry = (what: string, members: string, ...issues: string[]): Reject
   issues,
 });
 
-/** Values that JSON parsers change silently, at endpoints that must lose nothing. */
-export const LOSSY: RejectedRequest[] = [
+/** Values that JSON parsers change silently, sent to strict endpoints. */
+export const JSON_CHANGED_BY_PARSERS: RejectedRequest[] = [
   strictEntry('a member twice', '"actor":"c"', '/actor repeated_member'),
   strictEntry('a member twice, once escaped', '"\\u0061ctor":"c"', '/actor repeated_member'),
   strictEntry(
@@ -146,7 +146,7 @@ export const LOSSY: RejectedRequest[] = [
 ];
 
 /** Numbers and a duplicate member that a careless parser misinterprets, sent to a tolerant endpoint. */
-export const TRAPS: RejectedRequest[] = [
+export const MISREAD_VALUES: RejectedRequest[] = [
   ['1e400 tokens', '"prompt_tokens":1e400', '/prompt_tokens wrong_type'],
   ['2^53 tokens', '"prompt_tokens":9007199254740992', '/prompt_tokens too_large'],
   ['2^53+1 tokens', '"prompt_tokens":9007199254740993', '/prompt_tokens too_large'],
@@ -166,7 +166,7 @@ export const TRAPS: RejectedRequest[] = [
 }));
 
 /** Members whose names are properties of every JavaScript object. The server must treat them as data only. */
-export const PROTOTYPES: RejectedRequest[] = [
+export const PROTOTYPE_MEMBERS: RejectedRequest[] = [
   {
     what: 'a trace whose __proto__ contains all required members',
     path: paths.traces,

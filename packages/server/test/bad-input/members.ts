@@ -6,7 +6,7 @@ type WrongValues = readonly (readonly [what: string, value: unknown, code: strin
 
 const UUID = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';
 
-/** The kinds of members in the contract, with values that they reject. Written by hand, not derived from the schemas. */
+/** The kinds of members in the contract, each with wrong values. Written by hand, not derived from the schemas. */
 const KINDS = {
   label: [
     ['empty', '', 'too_short'],
@@ -116,7 +116,7 @@ const KINDS = {
   ],
 } as const satisfies Record<string, WrongValues>;
 
-/** A position in a body with its members by kind. `!` marks required members. */
+/** An object in a body, with the kind of each member. `!` marks required members. */
 interface Position {
   name: string;
   path: string;
@@ -242,7 +242,7 @@ export const POSITIONS: readonly Position[] = [
 ];
 
 /** Requests with one fault each: every member with every wrong value of its kind, and every required member absent or null. */
-export const wrongMembers = ({ path, prefix, body, members }: Position): RejectedRequest[] =>
+export const listWrongMembers = ({ path, prefix, body, members }: Position): RejectedRequest[] =>
   Object.entries(members).flatMap(([member, markedKind]) => {
     const rejection = (what: string, value: unknown, code: string): RejectedRequest => ({
       what: `${member}: ${what}`,

@@ -51,7 +51,7 @@ describe('the server responds to a valid request before it rejects the bytes aft
   });
 });
 
-test('the server sends one response to a rejected request whose body is invalid too', async () => {
+test('the server sends one response to a request that is rejected and also has an invalid body', async () => {
   const rejected = httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', 'Transfer-Encoding: chunked'], 'x');
   expect(await statusesOf(validRequest() + rejected)).toEqual([200, 401]);
 });

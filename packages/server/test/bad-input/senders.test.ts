@@ -56,8 +56,8 @@ describe('bodies whose length differs from the announced length', () => {
   });
 });
 
-describe('slow clients, and clients that do not close the connection', () => {
-  test('get 408 when headers or a body do not arrive in time', async () => {
+describe('a client', () => {
+  test('gets 408 when its headers or its body do not arrive in time', async () => {
     const server = createServer({ requestTimeout: 200, headersTimeout: 200, connectionsCheckingInterval: 50 }, () => undefined);
     server.on('clientError', respondToClientError);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -72,7 +72,7 @@ describe('slow clients, and clients that do not close the connection', () => {
     server.close();
   });
 
-  test('are disconnected after a rejection when they never close their side of the connection', async () => {
+  test('is disconnected after a rejection even if it never closes its side of the connection', async () => {
     const server = createServer(() => undefined);
     server.on('clientError', respondToClientError);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -81,9 +81,9 @@ describe('slow clients, and clients that do not close the connection', () => {
     socket.write('nonsense\r\n\r\n');
     const [response] = await new Promise<Buffer[]>((resolve) => socket.once('data', (...data) => resolve(data)));
     expect(String(response)).toContain('bad_request');
-    const open = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
-    expect(await open()).toBe(1);
-    await expect.poll(open, { timeout: 10_000, interval: 200 }).toBe(0);
+    const countConnections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
+    expect(await countConnections()).toBe(1);
+    await expect.poll(countConnections, { timeout: 10_000, interval: 200 }).toBe(0);
     socket.destroy();
     server.close();
   });

@@ -89,7 +89,7 @@ testRejections('rejects a body that does not match its Content-Encoding', target
   rejection('an empty gzip body', paths.audit, 'invalid_json', gzipSync(''), GZIP),
   rejection('no bytes sent as gzip', paths.audit, 'invalid_json', '', GZIP),
   rejection(
-    'a valid body followed by a second one, compressed',
+    'a valid body followed by a second one, as two gzip members',
     paths.audit,
     'invalid_json',
     Buffer.concat([gzipSync(ENTRY), gzipSync(ENTRY)]),

@@ -20,7 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let restored: TestServer;
 let tenantId: string;
 /** The checkpoint of six rows whose last three rows were abandoned in the restore. */
-let abandoned: string;
+let abandonedNote: string;
 const warnings: { size: number; file: string }[] = [];
 
 beforeAll(async () => {
@@ -49,7 +49,7 @@ beforeAll(async () => {
   await sign(first);
   const insider = await Insider.open(first.database); // saves this state of the database
   await append(first, 3);
-  abandoned = (await sign(first)).note;
+  abandonedNote = (await sign(first)).note;
   await copy(first);
   await insider.undo();
 
@@ -102,15 +102,15 @@ test('the checkpoint folder has every checkpoint of the restored log, and keeps 
     [tenantId],
   );
   expect(stored.map(({ size }) => Number(size)).sort()).toEqual([3, 4, 6, 7]);
-  expect(files.sort()).toEqual([...stored.map(({ note }) => note), abandoned].sort());
+  expect(files.sort()).toEqual([...stored.map(({ note }) => note), abandonedNote].sort());
   expect(warnings).toMatchObject([
     { level: 40, size: 6, file: expect.stringMatching(/^0000000000000006\.[0-9a-f]{8}\.checkpoint$/) },
   ]);
 });
 
-test('`ledger verify` names the accepted restore that explains an abandoned checkpoint, in the database and in an export', async () => {
+test('`ledger verify` of a workspace and of an export names the accepted restore that explains an abandoned checkpoint', async () => {
   const [keptFile, keysFile, exportFile] = ['kept.note', 'keys.json', 'audit.ndjson'].map((name) => join(folder, name));
-  writeFileSync(keptFile!, abandoned);
+  writeFileSync(keptFile!, abandonedNote);
   writeFileSync(keysFile!, await (await fetch(`${restored.url}/.well-known/jwks.json`)).text());
   const run = (...args: string[]) => runCommand(environmentOf(restored), 'ledger', ...args);
   await run('export', '--workspace', 'restored', '--output', exportFile!);

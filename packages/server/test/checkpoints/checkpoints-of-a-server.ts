@@ -61,7 +61,7 @@ export function checkpointsOf(server: TestServer) {
       ).map(({ size }) => Number(size)),
     /**
      * Signs a checkpoint of a log. Expects all stored checkpoints of the log to have the roots that `naiveRoot` computes, and the last one
-     * to cover all rows. Returns their sizes in ascending order.
+     * to cover all rows. Returns the sizes of the checkpoints in ascending order.
      */
     expectCorrectCheckpoints: async (tenantId: string, log: LogName) => {
       await signedHead(tenantId, log);
@@ -94,7 +94,7 @@ export const until = async (what: string, holds: () => unknown) => {
 };
 
 /** A logger of warnings and errors, whose lines the test can read. */
-export function capturedLog(): { log: pino.Logger; lines: string[] } {
+export function captureLog(): { log: pino.Logger; lines: string[] } {
   const lines: string[] = [];
   return { log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }), lines };
 }

@@ -18,7 +18,7 @@ import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { reseal } from '../harness/sealed.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { capturedLog, checkpointsOf, headText, until } from './checkpoints-of-a-server.ts';
+import { captureLog, checkpointsOf, headText, until } from './checkpoints-of-a-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-checkpoints-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -73,7 +73,7 @@ describe('the checkpoint schedule', () => {
   });
 
   test('logs a warning when the database ends its connection, and signs in the next round', async () => {
-    const { log, lines } = capturedLog();
+    const { log, lines } = captureLog();
     const server = await testServer({ checkpointSeconds: 1, log });
     const { append, sizes } = checkpointsOf(server);
     const { sql } = server.database;
@@ -91,7 +91,7 @@ describe('the checkpoint schedule', () => {
   });
 
   test('logs no warning when the server stops during a round', async () => {
-    const { log, lines } = capturedLog();
+    const { log, lines } = captureLog();
     const server = await testServer({ checkpointSeconds: 1, log });
     const tenantId = await server.workspace();
     await checkpointsOf(server).append(await server.key(tenantId), 1);
@@ -169,7 +169,7 @@ describe('the checkpoint folder', () => {
     const anchoring = new Anchoring(server.open.ledgerPool, {
       sink,
       readKeys: async () => server.open.signer.keys,
-      logger: capturedLog().log,
+      logger: captureLog().log,
     });
     const connectSpy = vi.spyOn(server.open.ledgerPool, 'connect');
     const queriesDatabase = async (newest?: number) => {
@@ -188,7 +188,7 @@ describe('the checkpoint folder', () => {
 
   test('receives all missing checkpoints after failed writes, which the server logs', async () => {
     const sinkFolder = join(folder, 'later'); // does not exist, like an unmounted volume: the server must not create it
-    const { log, lines } = capturedLog();
+    const { log, lines } = captureLog();
     const server = await testServer({ checkpointSeconds: 1, checkpointDir: sinkFolder, log });
     const { append, sizes } = checkpointsOf(server);
     const tenantId = await server.workspace();
@@ -214,7 +214,7 @@ describe('the checkpoint folder', () => {
 
 describe('a rewritten log', () => {
   test('is not signed again: the server logs an error and responds with 500', async () => {
-    const { log, lines } = capturedLog();
+    const { log, lines } = captureLog();
     const server = await testServer({ checkpointSeconds: 1, log });
     const { append, sizes, tamper } = checkpointsOf(server);
     const tenantId = await server.workspace();
@@ -242,7 +242,7 @@ describe('a rewritten log', () => {
 
 describe('two servers on one database', () => {
   test('sign at most one checkpoint for each size of a log, with the root of that many rows, and log no warning', async () => {
-    const { log, lines } = capturedLog();
+    const { log, lines } = captureLog();
     const first = await testServer({ checkpointSeconds: 1, log });
     const other = await testServer({ checkpointSeconds: 1, log, database: first.database });
     const tenantId = await first.workspace();
@@ -307,20 +307,20 @@ describe('a checkpoint signed before a signing key was added', () => {
     const { append } = checkpointsOf(server);
     const tenantId = await server.workspace();
     await append(await server.key(tenantId), 2);
-    const [old] = server.open.signer.keys;
+    const [oldKey] = server.open.signer.keys;
     const { privateKey } = generateKeyPairSync('ed25519');
-    const next = await openSigner(server.open.pool, (await findInstance(server.open.pool))!, {
+    const newSigner = await openSigner(server.open.pool, (await findInstance(server.open.pool))!, {
       ...server.open.secrets,
       signingKey: privateKey,
       previousSigningKey: server.open.secrets.signingKey,
     });
     const checkpointSignedBy = (signers: InstanceSigner['keys']) =>
       inTenantTransaction(server.open.pool, tenantId, (tx) => ensureCheckpoint(tx, signers, { log: 'audit' }, undefined));
-    const before = await checkpointSignedBy([old!]);
-    const after = await checkpointSignedBy(next.keys);
-    for (const key of next.keys)
+    const before = await checkpointSignedBy([oldKey!]);
+    const after = await checkpointSignedBy(newSigner.keys);
+    for (const key of newSigner.keys)
       expect(openCheckpoint(after.note, [key], verifyEd25519, sha256)).toMatchObject({ head: { size: 2 } });
     expect(after.note.startsWith(before.note)).toBe(true);
-    expect((await checkpointSignedBy([old!])).note).toBe(before.note);
+    expect((await checkpointSignedBy([oldKey!])).note).toBe(before.note);
   });
 });

@@ -7,14 +7,14 @@ import { setHeadStore } from '../../src/ledger/head-memory.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, testServer } from '../harness/test-server.ts';
-import { capturedLog, until } from './checkpoints-of-a-server.ts';
+import { captureLog, until } from './checkpoints-of-a-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-full-memory-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const [memoryDir, checkpointDir] = [join(folder, 'memory'), join(folder, 'sink')];
 mkdirSync(checkpointDir);
 
-const { log, lines } = capturedLog();
+const { log, lines } = captureLog();
 const filesOf = (root: string, tenantId: string): string[] => {
   try {
     return readdirSync(join(root, tenantId), { recursive: true }).map(String);
@@ -23,7 +23,7 @@ const filesOf = (root: string, tenantId: string): string[] => {
   }
 };
 
-test('/readyz, the server log and `ledger checkpoint` report an unwritable memory folder; the checkpoint folder is complete', async () => {
+test('/readyz, the server log and `ledger checkpoint` report an unwritable memory folder; the checkpoint folder is written', async () => {
   const server = await testServer({ checkpointSeconds: 1, checkpointDir, log });
   setHeadStore(
     server.open.pool,

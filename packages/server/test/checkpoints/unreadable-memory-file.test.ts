@@ -8,8 +8,8 @@ import { makeCheckpoint } from '../../src/ledger/checkpoints.ts';
 import { type HeadStore, setHeadStore } from '../../src/ledger/head-memory.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-/** Longer than the interval at which a server looks at the memory folder. */
-const CHECK_INTERVAL_MS = 1_100;
+/** Longer than the time between two checks of the memory folder by a server. */
+const CHECK_WAIT_MS = 1_100;
 
 const memoryDir = mkdtempSync(join(tmpdir(), 'countersign-unreadable-memory-'));
 afterAll(() => rmSync(memoryDir, { recursive: true, force: true }));
@@ -33,10 +33,10 @@ beforeAll(async () => {
   await sign();
 });
 
-test('records are accepted while a file of the memory folder cannot be read, and no checkpoint is signed', async () => {
+test('while a file of the memory folder cannot be read, records are accepted and no checkpoint is signed', async () => {
   rmSync(file());
   mkdirSync(file()); // Reading it fails with EISDIR, even for root.
-  await sleep(CHECK_INTERVAL_MS);
+  await sleep(CHECK_WAIT_MS);
   expect(await appendTwice()).toEqual([200, 200]);
   await expect(sign()).rejects.toThrow(/cannot be read \(EISDIR\)/);
   rmSync(file(), { recursive: true });
@@ -45,16 +45,16 @@ test('records are accepted while a file of the memory folder cannot be read, and
 
 test('a running server does not append to a log while its file in the memory folder is damaged', async () => {
   writeFileSync(file(), 'damaged');
-  await sleep(CHECK_INTERVAL_MS);
+  await sleep(CHECK_WAIT_MS);
   expect(await appendTwice()).toEqual([500, 500]);
   rmSync(file());
   expect(await appendTwice()).toEqual([200, 200]);
 });
 
-test('checkpoints that wait for a file system that does not respond hold no connection of the database', async () => {
+test('checkpoints that wait for an unresponsive file system occupy no database connection', async () => {
   let respond: () => void = () => undefined;
   const responded = new Promise<void>((resolve) => (respond = resolve));
-  const latest: HeadStore['latest'] = (...of) => responded.then(() => store.latest(...of));
+  const latest: HeadStore['latest'] = (...args) => responded.then(() => store.latest(...args));
   setHeadStore(server.open.pool, { ...store, latest, hasChanged: () => false });
   const waiting = Array.from({ length: 50 }, sign);
   expect(await append()).toBe(200);

@@ -39,7 +39,7 @@ interface Placement extends pg.QueryResultRow {
   nodeport: number;
 }
 
-/** The shard with the traces of a workspace: `current` has its node, `other` has the other worker. */
+/** Returns the shard with the traces of a workspace: `current` with the node that has the shard, `other` with the other worker. */
 const placementsOf = async (tenantId: string): Promise<{ current: Placement; other: Placement }> => {
   const [current, other] = await server.database.sql<Placement>(
     `SELECT p.shardid::text, n.nodename, n.nodeport FROM pg_dist_node AS n CROSS JOIN pg_dist_placement AS p
@@ -161,7 +161,7 @@ test('keys are looked up on the node of their workspace, and a key that is revok
     ),
   );
   await onPlacement(current, async (client) => {
-    // Keeps Citus from dropping the old shard, so that the node still has rows of the key and of its trail.
+    // Keeps Citus from dropping the old shard, so that the node still has rows of the key and of the key audit trail.
     await client.query('BEGIN');
     for (const { name } of shards) await client.query(`SELECT FROM ${name} LIMIT 1`);
     await move(tenant);
@@ -174,7 +174,7 @@ test('keys are looked up on the node of their workspace, and a key that is revok
 
 const INSERT_AGENT = sql('insert_test_agent', 'INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, $3)');
 
-test('a move waits for a running transaction and moves its rows; after one failure, transactions run on the coordinator', async () => {
+test('a move waits for a running transaction and moves its rows; the next transaction fails, later ones use the coordinator', async () => {
   const tenant = await server.workspace();
   const nodes = openNodes();
   await untilDirect(nodes, tenant);

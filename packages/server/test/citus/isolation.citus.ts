@@ -66,10 +66,10 @@ test.each(['server', 'owner'])(
     for (const table of await listDistributedTables()) {
       // The size of the key audit trail is read before the tenant is known.
       const source = table === 'log_heads' ? `${table} WHERE log <> 'keys'` : table;
-      const own = await runAs(role, tenants[1], `SELECT DISTINCT tenant_id FROM countersign.${source}`);
-      expect([table, own.rows.filter(({ tenant_id }) => tenant_id !== tenants[1])]).toEqual([table, []]);
-      const none = await runAs(role, undefined, `SELECT 1 FROM countersign.${source} LIMIT 1`);
-      expect([table, none.rowCount]).toEqual([table, 0]);
+      const ownResult = await runAs(role, tenants[1], `SELECT DISTINCT tenant_id FROM countersign.${source}`);
+      expect([table, ownResult.rows.filter(({ tenant_id }) => tenant_id !== tenants[1])]).toEqual([table, []]);
+      const resultWithoutTenant = await runAs(role, undefined, `SELECT 1 FROM countersign.${source} LIMIT 1`);
+      expect([table, resultWithoutTenant.rowCount]).toEqual([table, 0]);
     }
     expect((await runAs(role, tenants[1], 'SELECT 1 FROM countersign.audit_entries')).rowCount).toBeGreaterThan(0);
   },

@@ -34,7 +34,7 @@ test('a distributed database has the expected schema and valid logs', async () =
   expect(await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', tenant)).toMatchObject({ status: 0 });
 });
 
-test('migrate --citus distributes existing rows, and servers continue to use them', async () => {
+test('migrate --citus distributes existing rows; a new server then stores traces and verifies the logs', async () => {
   const database = await emptyDatabase();
   try {
     await migrate(database.owner, { serverRole: database.server.user });

@@ -11,15 +11,15 @@ interface Placement extends Record<string, unknown> {
   nodeport: number;
 }
 
-/** The shard with the traces of a workspace: `shard` has its current node, `other` has the other worker. */
-async function placements(tenantId: string): Promise<{ shard: Placement; other: Placement }> {
+/** Returns the shard with the traces of a workspace: `current` with the node that has the shard, `other` with the other worker. */
+async function placementsOf(tenantId: string): Promise<{ current: Placement; other: Placement }> {
   const rows = await server.database.sql<Placement>(
     `SELECT p.shardid::text, n.nodename, n.nodeport, p.groupid = n.groupid AS here
        FROM pg_dist_node AS n CROSS JOIN pg_dist_placement AS p
       WHERE p.shardid = get_shard_id_for_distribution_column('countersign.traces', $1::uuid) AND n.shouldhaveshards`,
     [tenantId],
   );
-  return { shard: rows.find(({ here }) => here)!, other: rows.find(({ here }) => !here)! };
+  return { current: rows.find(({ here }) => here)!, other: rows.find(({ here }) => !here)! };
 }
 
 /**
@@ -27,17 +27,17 @@ async function placements(tenantId: string): Promise<{ shard: Placement; other: 
  * security. So the owner of the tables is exempt during a move by replication (docs/scaling.md).
  */
 async function move(tenantId: string, mode: 'force_logical' | 'block_writes'): Promise<void> {
-  const { shard, other } = await placements(tenantId);
+  const { current, other } = await placementsOf(tenantId);
   if (mode === 'force_logical') await setRowSecurity('NO FORCE');
   try {
     await server.database.sql(
       `SELECT citus_move_shard_placement($1::bigint, $2, $3, $4, $5, shard_transfer_mode => $6::citus.shard_transfer_mode)`,
-      [shard.shardid, shard.nodename, shard.nodeport, other.nodename, other.nodeport, mode],
+      [current.shardid, current.nodename, current.nodeport, other.nodename, other.nodeport, mode],
     );
   } finally {
     if (mode === 'force_logical') await setRowSecurity('FORCE');
   }
-  expect((await placements(tenantId)).shard.nodeport).toBe(other.nodeport);
+  expect((await placementsOf(tenantId)).current.nodeport).toBe(other.nodeport);
 }
 
 /** Changes one table at a time, because a transaction that locks several tables can deadlock with transactions of the server. */
@@ -49,14 +49,14 @@ async function setRowSecurity(state: 'FORCE' | 'NO FORCE'): Promise<void> {
 }
 
 test.each(['block_writes', 'force_logical'] as const)(
-  'moving a workspace during requests that write to it loses and duplicates nothing (%s)',
+  'moving a workspace during requests that write to it loses and duplicates no record (%s)',
   async (mode) => {
     const tenant = await server.workspace();
     const key = await server.key(tenant);
     const acknowledgedTraceIds = new Set<string>();
     const acknowledgedEntryIds = new Set<string>();
     let isMoved = false;
-    let answeredPairs = 0;
+    let respondedPairCount = 0;
     const write = async (writer: number) => {
       for (let number = 0; !isMoved || number < 20; number += 1) {
         const traceId = `${mode}-${writer}-${number}`;
@@ -69,11 +69,11 @@ test.each(['block_writes', 'force_logical'] as const)(
         expect([200, 503]).toContain(entry.status);
         if (trace.status === 200) acknowledgedTraceIds.add(traceId);
         if (entry.status === 200) acknowledgedEntryIds.add(entry.body.id);
-        if (!isMoved) answeredPairs += 1;
+        if (!isMoved) respondedPairCount += 1;
       }
     };
     const writing = Array.from({ length: 6 }, (_, writer) => write(writer));
-    await until('the writers have sent requests', () => answeredPairs > 20);
+    await until('the writers have sent requests', () => respondedPairCount > 20);
     await move(tenant, mode).finally(() => {
       isMoved = true;
     });

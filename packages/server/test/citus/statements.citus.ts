@@ -24,7 +24,7 @@ vi.mock('../../src/database/transaction.ts', async (original) => {
 
 const TENANT = '01890a5d-ac96-774b-bcce-b302099a8057';
 
-/** Values by type of parameter. Every uuid is the tenant, which selects the shard. The plan does not depend on other values. */
+/** Values by type of parameter. Every uuid is the tenant, which selects the shard. The plan does not depend on the other values. */
 const VALUES: Record<string, string> = {
   uuid: TENANT,
   text: 'aa', // also valid as hexadecimal digits of a hash
@@ -44,7 +44,7 @@ beforeAll(async () => {
   const modules = globSync('**/*.ts', { cwd: src, exclude: ['main.ts', 'http/body-worker.ts'] });
   await Promise.all(modules.map((module) => import(`${src}${module}`)));
   database = await cloneDatabase();
-  // The owner runs every statement, because the server's role may not run those of retention. Both roles are subject to row-level security.
+  // The owner runs every statement: the server's role may not run statements of retention. Row-level security applies to both roles.
   client = new pg.Client(database.owner);
   await client.connect();
   await client.query(`SET citus.propagate_set_commands = 'local'`);
@@ -94,7 +94,7 @@ function faultOf(nodes: readonly PlanNode[]): string | undefined {
     : distributed.map((node, index) => `${node['Custom Plan Provider']} with ${tasks[index]} tasks`).join(', ');
 }
 
-/** Statements about the transaction have no plan. */
+/** Statements that control transactions and sessions have no plan. */
 const HAS_NO_PLAN = /^(BEGIN|COMMIT|SET|DISCARD)\b/;
 
 test('each statement of the server is one task on one shard, or uses only tables of the coordinator', async () => {
@@ -151,6 +151,6 @@ test('each statement about distributed tables can run on the shards of a tenant,
   expect(planned).toBeGreaterThan(100);
 });
 
-test('faultOf reports a statement without the tenant', async () => {
+test('faultOf reports a statement without a condition on the tenant', async () => {
   expect(faultOf(await planOf('SELECT count(*) FROM countersign.traces'))).toMatch(/Citus Adaptive with 4 tasks/);
 });

@@ -79,7 +79,7 @@ describe('workspaces and keys', () => {
       for (const key of [first, second]) expect(text).not.toContain(key.slice(22));
   });
 
-  test('`keys scopes` sets the scopes of a key for its next request and is recorded in the key audit trail', async () => {
+  test('`keys scopes` changes the scopes of a key from its next request on, and the key audit trail records the change', async () => {
     const { key, prefix } = await runJson('keys', 'mint', '--name', 'rescoped', '--scopes', 'audit');
     expect(await runJson('keys', 'scopes', prefix, '--scopes', 'governance, telemetry')).toEqual({
       prefix,

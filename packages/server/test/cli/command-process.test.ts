@@ -38,16 +38,16 @@ describe('a command in its own process', () => {
     expect(runInOwnProcess(['keys', 'list', '--workspace', 'nowhere'])).toMatchObject({ status: 9, out: '' });
   });
 
-  test('exits with 3, 7 or 8 and one line for an invalid variable, a wrong secret or an unreachable database', () => {
+  test('prints one line and exits with 3, 7 or 8 for an invalid variable, a wrong secret or an unreachable database', () => {
     const list = ['workspace', 'list'];
     const oneLine = /^countersign-server: [^\n]+\n$/;
     const port = runInOwnProcess(list, { COUNTERSIGN_PORT: 'x' });
     expect(port).toEqual({ status: 3, out: '', err: expect.stringMatching(/COUNTERSIGN_PORT/) });
     const secret = runInOwnProcess(list, { COUNTERSIGN_MASTER_SECRET: Buffer.alloc(32).toString('base64') });
     expect(secret).toEqual({ status: 7, out: '', err: expect.stringMatching(/COUNTERSIGN_MASTER_SECRET/) });
-    const away = runInOwnProcess(list, { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/x' });
-    expect(away).toMatchObject({ status: 8, out: '' });
-    for (const { err } of [port, secret, away]) expect(err).toMatch(oneLine);
+    const database = runInOwnProcess(list, { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/x' });
+    expect(database).toMatchObject({ status: 8, out: '' });
+    for (const { err } of [port, secret, database]) expect(err).toMatch(oneLine);
     const json = runInOwnProcess([...list, '--json'], { COUNTERSIGN_PORT: 'x' });
     expect(JSON.parse(json.err)).toEqual({ error: 'bad_configuration', message: expect.stringMatching(/COUNTERSIGN_PORT/) });
     expect(runInOwnProcess(['--help'], { COUNTERSIGN_PORT: 'x' }).status).toBe(0);
@@ -63,7 +63,7 @@ describe('a command in its own process', () => {
     await server.database.sql('ALTER TABLE countersign.incidents RENAME COLUMN renamed TO opened_at');
   });
 
-  test('exits with 0 and without an error when its reader disconnects, and with 2 on a full disk', async () => {
+  test('exits with 0 and no error message if the reader of its output disconnects, and with 2 on a full disk', async () => {
     const args = [SERVER_MAIN, 'ledger', 'export', '--workspace', 'acme'];
     const child = spawn(process.execPath, args, { env: processEnvironment(environment) });
     let err = '';

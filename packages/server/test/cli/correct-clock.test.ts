@@ -48,7 +48,7 @@ async function linesOf(tenantId: string, log: LogName): Promise<string> {
 async function* bytesOf(text: string) {
   yield Buffer.from(text);
 }
-const verifiedExport = (text: string) => verifyExport(bytesOf(text), { digests, sha256 });
+const verifyExportText = (text: string) => verifyExport(bytesOf(text), { digests, sha256 });
 
 /** Creates a workspace whose audit ledger has one entry with a time an hour ahead of the clock. */
 async function createLedgerAhead(): Promise<{ tenantId: string; key: string }> {
@@ -91,7 +91,7 @@ describe('ledger correct-clock', () => {
       .map((line) => JSON.parse(line));
     expect(rows[1]).toMatchObject({ action: 'clock.corrected', recorded_by: 'operator', recorded_at: now, metadata: { logs } });
     expect(Date.parse(rows[2].recorded_at)).toBeLessThan(Date.now() + 60_000);
-    expect(await verifiedExport(text)).toMatchObject({ entries: 3, firstBad: undefined });
+    expect(await verifyExportText(text)).toMatchObject({ entries: 3, firstBad: undefined });
     const folder = mkdtempSync(join(tmpdir(), 'e-correct-clock-'));
     try {
       writeFileSync(join(folder, 'audit.ndjson'), text);
@@ -222,14 +222,14 @@ test('ledger correct-clock is refused while the clocks disagree and writes nothi
   const database = await databaseWithShiftedClock();
   const shifted = await testServer({ database });
   const tenantId = await shifted.workspace();
-  const rows = () =>
+  const readHeads = () =>
     database.sql('SELECT log, seq, last_recorded_at FROM countersign.log_heads WHERE tenant_id = $1 ORDER BY log', [tenantId]);
-  const before = await rows();
+  const before = await readHeads();
   for (const by of ['-1 hour', '20 years']) {
     await database.shiftClock(by);
     await expect(correctClock(shifted.open.pool, tenantId, { write: true })).rejects.toMatchObject({ code: 'clock_unsafe' });
   }
-  expect(await rows()).toEqual(before);
+  expect(await readHeads()).toEqual(before);
 });
 
 describe('verifiers reject an export whose times go backwards', () => {
@@ -247,7 +247,7 @@ describe('verifiers reject an export whose times go backwards', () => {
   type Row = Record<string, unknown> & { metadata: { logs: { audit: Record<string, unknown> } } };
 
   test.each<[string, (row: Row) => object]>([
-    ['without an entry that allows it', () => ({ action: 'agent.noted' })],
+    ['without an entry that allows the step back', () => ({ action: 'agent.noted' })],
     ['with an entry by an ingestion key', () => ({ recorded_by: 'key:0123456789ab' })],
     ['with an entry by a person', () => ({ recorded_by: 'user:3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24' })],
     [
@@ -275,9 +275,9 @@ describe('verifiers reject an export whose times go backwards', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Row);
-    expect((await verifiedExport(relink(rows))).firstBad).toBeUndefined();
+    expect((await verifyExportText(relink(rows))).firstBad).toBeUndefined();
     const bad = relink([rows[0]!, { ...rows[1]!, ...change(rows[1]!) }]);
-    expect((await verifiedExport(bad)).firstBad).toEqual({
+    expect((await verifyExportText(bad)).firstBad).toEqual({
       seq: 2,
       reason: expect.stringMatching(/is earlier than \S+ of the previous row/),
     });

@@ -48,7 +48,7 @@ describe('read tokens', () => {
   const readStatus = async (token: string) =>
     (await fetch(`${server.url}/api/ledger/audit/checkpoint`, { headers: { authorization: `Bearer ${token}` } })).status;
 
-  test('`tokens mint` prints only the token, which fails on the next request after its rotation or revocation', async () => {
+  test('`tokens mint` prints only the token; after a rotation or revocation, the next request with the old token fails', async () => {
     const { out, err, status } = await run('tokens', 'mint', '--workspace', 'acme', '--name', 'auditor');
     expect(status).toBe(0);
     expect(out).toMatch(/^aa_read_[0-9a-f]{12}\.[\w-]{43}\n$/);
@@ -258,16 +258,16 @@ test('`ledger verify` and the Python verifier accept an export of the key audit 
   const lines = readFileSync(pathOf('keys.ndjson'), 'utf8').trimEnd().split('\n');
   expect(err).toContain(`exported ${lines.length} entries`);
   expect(JSON.parse(lines.at(-1)!)).toMatchObject({ action: 'minted', name: 'expires', tenant_id: tenantId, seq: lines.length });
-  const pythonVerifier = (file: string) =>
+  const verifyWithPython = (file: string) =>
     runVerifier(['keys', file, '--checkpoint', pathOf('kept-keys'), '--key', pathOf('jwks.json')]);
-  const ourVerifier = (file: string) =>
+  const verifyWithCommand = (file: string) =>
     run('ledger', 'verify', '--file', file, '--log', 'keys', '--checkpoint', pathOf('kept-keys'), '--key', pathOf('vkey'));
-  for (const verify of [ourVerifier, pythonVerifier]) {
+  for (const verify of [verifyWithCommand, verifyWithPython]) {
     const valid = new RegExp(`^valid: ${lines.length} `);
     expect(await verify(pathOf('keys.ndjson'))).toMatchObject({ status: 0, out: expect.stringMatching(valid) });
   }
   writeFileSync(pathOf('altered-keys.ndjson'), `${lines.join('\n').replace('"expires"', '"expired"')}\n`);
-  for (const verify of [ourVerifier, pythonVerifier]) {
+  for (const verify of [verifyWithCommand, verifyWithPython]) {
     const result = await verify(pathOf('altered-keys.ndjson'));
     expect(result).toMatchObject({ status: 1, out: expect.stringMatching(/^broken: /) });
   }

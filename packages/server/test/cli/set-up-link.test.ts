@@ -8,8 +8,8 @@ import { processEnvironment } from '../fixtures/process-environment.ts';
 import { DataFolder, SERVER_MAIN, ServerProcess } from '../fixtures/server-process.ts';
 import { PYTHON } from '../harness/independent-verifier.ts';
 
-/** Runs a command on a pseudo-terminal until it reports ready, ends it, and prints what the terminal showed. */
-const ON_A_TERMINAL = `
+/** A script that runs a command on a pseudo-terminal until the command is ready, ends it, and prints the output of the terminal. */
+const TERMINAL_SCRIPT = `
 import os, pty, signal, sys
 pid, terminal = pty.fork()
 if pid == 0: os.execv(sys.argv[1], sys.argv[1:])
@@ -50,7 +50,7 @@ describe('the set-up link of a first start', () => {
     }
   });
 
-  test('is not in the output of `serve --json`, which writes only errors to stderr', { timeout: 90_000 }, async () => {
+  test('is written to the file by `serve --json`, which writes nothing to stderr', { timeout: 90_000 }, async () => {
     const folder = new DataFolder();
     const server = await ServerProcess.start(folder.environment, { args: ['--json'] });
     try {
@@ -66,7 +66,7 @@ describe('the set-up link of a first start', () => {
     const folder = new DataFolder();
     try {
       const env = processEnvironment({ COUNTERSIGN_PORT: '0', ...folder.environment });
-      const { stdout } = await promisify(execFile)(PYTHON, ['-c', ON_A_TERMINAL, process.execPath, SERVER_MAIN, 'serve'], {
+      const { stdout } = await promisify(execFile)(PYTHON, ['-c', TERMINAL_SCRIPT, process.execPath, SERVER_MAIN, 'serve'], {
         env,
       });
       expect(stdout).toMatch(/http:\/\/127\.0\.0\.1:\d+\/link#[\w-]{43}/);

@@ -15,15 +15,15 @@ beforeAll(async () => {
 const run = (...args: string[]): Promise<CommandResult> => runCommand(environment, ...args);
 
 /** Creates a workspace with an admin who can rename it. */
-async function newWorkspace(name?: string) {
+async function createWorkspaceWithAdmin(name?: string) {
   const id = await server.workspace(name);
   return { id, admin: await portalClient(server, id, 'admin') };
 }
 
 describe('the workspace name of another tenant', () => {
-  test('can be used in a rename, whose response has the same status and members as for an unused name', async () => {
-    const victim = await newWorkspace('globex');
-    const { id, admin } = await newWorkspace();
+  test('can be the new name in a rename; the response has the same status and members as for an unused name', async () => {
+    const victim = await createWorkspaceWithAdmin('globex');
+    const { id, admin } = await createWorkspaceWithAdmin();
     const free = await admin.callRoute('workspace.rename', { body: { name: 'a name of nobody' } });
     const taken = await admin.callRoute('workspace.rename', { body: { name: 'globex' } });
     expect([free.status, taken.status]).toEqual([200, 200]);
@@ -42,8 +42,8 @@ describe('the workspace name of another tenant', () => {
 
 describe('--workspace', () => {
   test('with a name of two workspaces is refused with a message that lists both IDs, and each ID works', async () => {
-    const first = await newWorkspace('initech');
-    const second = await newWorkspace();
+    const first = await createWorkspaceWithAdmin('initech');
+    const second = await createWorkspaceWithAdmin();
     await second.admin.getResult('workspace.rename', { body: { name: 'initech' } });
     const { status, out, err } = await run('agents', 'list', '--workspace', 'initech');
     expect({ status, out }).toEqual({ status: 9, out: '' });
@@ -56,8 +56,8 @@ describe('--workspace', () => {
   });
 
   test('with an ID selects that workspace, even if another workspace has the ID as its name', async () => {
-    const victim = await newWorkspace();
-    const attacker = await newWorkspace();
+    const victim = await createWorkspaceWithAdmin();
+    const attacker = await createWorkspaceWithAdmin();
     await attacker.admin.getResult('workspace.rename', { body: { name: victim.id } });
     expect((await run('keys', 'mint', '--workspace', victim.id, '--name', 'ci', '--scopes', 'audit')).status).toBe(0);
     const keys = async (id: string) => JSON.parse((await run('keys', 'list', '--workspace', id, '--json')).out);
@@ -65,7 +65,7 @@ describe('--workspace', () => {
   });
 
   test('with an unknown ID is refused, even if a workspace has this ID as its name', async () => {
-    const { admin } = await newWorkspace();
+    const { admin } = await createWorkspaceWithAdmin();
     const unknownId = '00000000-0000-7000-8000-000000000000';
     await admin.getResult('workspace.rename', { body: { name: unknownId } });
     const { status, err } = await run('agents', 'list', '--workspace', unknownId);

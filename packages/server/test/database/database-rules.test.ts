@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { APPEND_ONLY } from '../harness/append-only.ts';
+import { APPEND_ONLY_TABLES } from '../harness/append-only.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -52,16 +52,16 @@ describe('rules that the database enforces itself', () => {
     `TRUNCATE countersign.${table} CASCADE`,
   ];
 
-  test('APPEND_ONLY lists every table whose changes a trigger rejects, and these triggers also fire in replication mode', async () => {
+  test('APPEND_ONLY_TABLES lists every table whose changes a trigger rejects; the triggers also fire in replication mode', async () => {
     const triggers = await server.database.sql<{ table: string; trigger: string; mode: string }>(
       `SELECT relname AS table, tgname AS trigger, tgenabled AS mode FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
         WHERE relnamespace = 'countersign'::regnamespace AND tgfoid IN (SELECT oid FROM pg_proc WHERE starts_with(proname, 'refuse_change'))
         ORDER BY relname COLLATE "C"`,
     );
-    expect(triggers).toEqual(APPEND_ONLY.map((table) => ({ table, trigger: 'append_only', mode: 'A' })));
+    expect(triggers).toEqual(APPEND_ONLY_TABLES.map((table) => ({ table, trigger: 'append_only', mode: 'A' })));
   });
 
-  test.each(APPEND_ONLY)('%s is append-only for the server, for the owner and in replication mode', async (table) => {
+  test.each(APPEND_ONLY_TABLES)('%s is append-only for the server, for the owner and in replication mode', async (table) => {
     const before = await server.database.sql(
       `SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM countersign.${table} AS t`,
     );

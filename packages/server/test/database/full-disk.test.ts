@@ -225,8 +225,8 @@ group.runIf(canMount)('the disk of the embedded database', () => {
       await until('the callers are sending', () => callers.acknowledged.length >= 64);
       await fillUntilDown(disk);
       if (how === 'is killed') await endPostgresql(disk);
-      const unavailableBefore = callers.unavailable;
-      await until('the callers get 503', () => callers.unavailable >= unavailableBefore + 32);
+      const unavailableBefore = callers.unavailableCount;
+      await until('the callers get 503', () => callers.unavailableCount >= unavailableBefore + 32);
       await sleep(3_000);
       expect((await fetch(`${server.url}/livez`)).status).toBe(200);
 

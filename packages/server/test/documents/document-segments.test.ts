@@ -142,7 +142,10 @@ describe('a segment that was changed outside the server', () => {
       'has a stated length that is one byte too short',
       'UPDATE countersign.document_segments SET bytes = bytes - 1 WHERE id = $1',
     ],
-    ['has a document at another offset', 'UPDATE countersign.trace_submissions SET segment_offset = 1 WHERE segment = $1'],
+    [
+      'does not have the document at the offset that the row states',
+      'UPDATE countersign.trace_submissions SET segment_offset = 1 WHERE segment = $1',
+    ],
     [
       'starts with the document and is far longer',
       `UPDATE countersign.document_segments SET bytes = 50000000, compressed = '\\x${brotliCompressSync(
@@ -187,13 +190,13 @@ describe('a segment that was changed outside the server', () => {
     const { id } = await send('run-1');
     const otherWorkspace = await server.workspace();
     await server.post(paths.traces, await server.key(otherWorkspace, ['telemetry']), runOf('secret'));
-    const [theirs] = await server.database.sql<{ id: string }>(
+    const [otherSegment] = await server.database.sql<{ id: string }>(
       'SELECT id FROM countersign.document_segments WHERE tenant_id = $1',
       [otherWorkspace],
     );
     await server.database.sql('UPDATE countersign.trace_submissions SET segment = $2 WHERE tenant_id = $1', [
       tenantId,
-      theirs!.id,
+      otherSegment!.id,
     ]);
     const { status, body } = await readSubmission(id);
     expect([status, JSON.stringify(body)]).toEqual([500, expect.not.stringContaining('secret')]);

@@ -34,7 +34,7 @@ describe('segment layout', () => {
     );
   });
 
-  test('decompress rejects damaged and truncated bytes, and bytes whose decompressed length is not the stated one', async () => {
+  test('decompress rejects damaged and truncated bytes, and bytes whose decompressed length differs from the stated length', async () => {
     const raw = Buffer.from(JSON.stringify({ messages: 'a message '.repeat(1000) }));
     const compressed = await compress(raw);
     await expect(decompress(compressed.subarray(0, -1), raw.length)).rejects.toThrow();

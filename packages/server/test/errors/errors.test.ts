@@ -59,8 +59,10 @@ describe('the table of errors', () => {
     for (const { status } of Object.values(ERRORS)) expect(status >= 400 && status < 600).toBe(true);
     expect(new Set(Object.values(ERRORS).map(({ when }) => when)).size).toBe(Object.keys(ERRORS).length);
   });
+});
 
-  test('the OpenAPI document lists for each OTLP endpoint exactly the errors it can return', () => {
+describe('the OpenAPI document', () => {
+  test('lists for each OTLP endpoint exactly the errors that the endpoint can return', () => {
     const paths = openApiDocument().paths as Record<string, { post?: { responses: object } }>;
     const neverListed = ['not_found', 'idempotency_key_reused', ...Object.keys(PORTAL_STATUS)];
     const codesOfStoring = ['log_rewritten', 'evidence_broken', 'seal_broken', 'clock_unsafe'];
@@ -73,7 +75,7 @@ describe('the table of errors', () => {
     }
   });
 
-  test('the OpenAPI document lists for each POST endpoint, except those of OTLP, exactly the codes it can return', () => {
+  test('lists for each POST endpoint, except the endpoints of OTLP, exactly the codes that the endpoint can return', () => {
     const paths = openApiDocument().paths as Record<string, { post?: { responses: object } }>;
     for (const [path, { post }] of Object.entries(paths)) {
       // The previous test covers the endpoints of OTLP.

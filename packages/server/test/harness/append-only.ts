@@ -1,5 +1,5 @@
 /** The tables with the trigger `append_only`, sorted by name. The trigger also applies to the owner of the tables. */
-export const APPEND_ONLY = [
+export const APPEND_ONLY_TABLES = [
   'audit_entries',
   'checkpoints',
   'decisions',

@@ -43,7 +43,7 @@ const FACTS = `
 
 /**
  * Rewrites a workspace's evidence log from its tables and seals it. For tests that insert by SQL what a server could have
- * recorded, or that act as a holder of the master secret.
+ * recorded, or that act as an attacker with the master secret.
  * @param pool a pool that was given the database's seals (`shareSeals`).
  */
 export async function rebuildEvidence(run: RunSql, pool: Pool, tenantId: string): Promise<void> {

@@ -29,10 +29,10 @@ declare module 'vitest' {
  */
 const SETTINGS = { max_connections: '200', autovacuum: 'off', fsync: 'off', full_page_writes: 'off' };
 
-const bundle = fileURLToPath(new URL('../../scripts/test-bundle.js', import.meta.url));
+const bundleScript = fileURLToPath(new URL('../../scripts/test-bundle.js', import.meta.url));
 
 /** The folder for the bundles of all runs. It is in node_modules, so that a bundle finds the npm package of the embedded PostgreSQL. */
-const bundles = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url));
+const bundlesFolder = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url));
 
 /** The name of a bundle's folder. It contains the PID of vitest, because two runs may use the same checkout. */
 const BUNDLE_NAME = /^server-for-tests-(\d+)$/;
@@ -72,12 +72,12 @@ async function prepareDataFolder(): Promise<DataFolder> {
 
 /** Bundles the server into a folder of this run, and removes the folders that killed runs have left. */
 function bundleServer(): string {
-  mkdirSync(bundles, { recursive: true });
-  for (const name of readdirSync(bundles)) {
+  mkdirSync(bundlesFolder, { recursive: true });
+  for (const name of readdirSync(bundlesFolder)) {
     const pid = BUNDLE_NAME.exec(name)?.[1];
-    if (pid !== undefined && !isAlive(Number(pid))) rmSync(`${bundles}${name}`, { recursive: true, force: true });
+    if (pid !== undefined && !isAlive(Number(pid))) rmSync(`${bundlesFolder}${name}`, { recursive: true, force: true });
   }
-  const folder = `${bundles}server-for-tests-${process.pid}/`;
-  execFileSync(process.execPath, [bundle, folder], { stdio: 'inherit' });
+  const folder = `${bundlesFolder}server-for-tests-${process.pid}/`;
+  execFileSync(process.execPath, [bundleScript, folder], { stdio: 'inherit' });
   return folder;
 }

@@ -7,7 +7,7 @@ import type { CommandResult } from '../fixtures/run-command.ts';
 /** The path of the Python interpreter. `python3` on the PATH may be a script of a version manager, which starts three times slower. */
 export const PYTHON = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim();
 
-const FORKED = fileURLToPath(new URL('../../../../examples/verify/forked.py', import.meta.url));
+const VERIFIER_SCRIPT = fileURLToPath(new URL('../../../../examples/verify/forked.py', import.meta.url));
 
 /** The process that runs the verifier in forks of itself (examples/verify/forked.py). */
 class VerifierProcess {
@@ -19,7 +19,7 @@ class VerifierProcess {
   /** @param onExit is called when the process has exited, before its runs are rejected. */
   constructor(onExit: () => void) {
     // The verifier needs only the standard library. With -S, Python does not load other packages and starts faster.
-    this.#child = spawn(PYTHON, ['-S', FORKED], { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.#child = spawn(PYTHON, ['-S', VERIFIER_SCRIPT], { stdio: ['pipe', 'pipe', 'inherit'] });
     this.#lines = createInterface({ input: this.#child.stdout });
     this.#lines.on('line', (line) => this.#waiting.shift()?.resolve(JSON.parse(line)));
     // A write fails if the process has just exited. The handler of `exit` then rejects the run.

@@ -12,8 +12,8 @@ import type { TestServer } from './test-server.ts';
 const SEAL = sql('reseal_log_head', 'UPDATE countersign.log_heads SET seal = $3 WHERE tenant_id = $1 AND log = $2');
 
 /**
- * Seals the current heads of a tenant's logs. For tests that write by SQL what a server could have written, or that act as a
- * holder of the master secret.
+ * Seals the current heads of a tenant's logs. For tests that write by SQL what a server could have written, or that act as an
+ * attacker with the master secret.
  * @param pool a pool that was given the database's seals (`shareSeals`).
  */
 export const reseal = (pool: Pool, tenantId: string): Promise<void> =>
@@ -42,14 +42,14 @@ export async function resealRows<R>(
   values: unknown[] = [],
 ): Promise<void> {
   const tenant = TABLES_OF_TENANTS.has(table.name) ? 't.tenant_id' : `''`;
-  const rows = await database.sql<Record<string, unknown> & { place: string; tenant: string }>(
-    `SELECT ${sealedColumns(table, 't')}, t.ctid::text AS place, ${tenant} AS tenant FROM countersign.${table.name} AS t WHERE ${where}`,
+  const rows = await database.sql<Record<string, unknown> & { ctid: string; tenant: string }>(
+    `SELECT ${sealedColumns(table, 't')}, t.ctid::text AS ctid, ${tenant} AS tenant FROM countersign.${table.name} AS t WHERE ${where}`,
     values,
   );
   for (const raw of rows) {
     const row = Object.fromEntries(table.columns.map(({ field }) => [field, raw[rawName(table, field)]])) as R;
     const seal = requireSeals(open.pool).ofRow(table, raw.tenant, row);
-    await database.sql(`UPDATE countersign.${table.name} SET seal = $1 WHERE ctid = $2::tid`, [seal, raw.place]);
+    await database.sql(`UPDATE countersign.${table.name} SET seal = $1 WHERE ctid = $2::tid`, [seal, raw.ctid]);
   }
 }
 

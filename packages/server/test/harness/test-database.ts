@@ -27,7 +27,7 @@ async function createDatabase(template: string): Promise<TestDatabase> {
   const cluster = inject('cluster');
   const name = `test_${randomBytes(6).toString('hex')}`;
   if (cluster.citus !== undefined) await copyCitusDatabase(cluster.citus, template, name);
-  else await asSuperuser((client) => client.query(creationOf(name, template)));
+  else await runAsSuperuser((client) => client.query(createStatement(name, template)));
   const pool = new pg.Pool({ ...cluster.superuser, database: name, max: 2, ...superuserOptions() });
   pool.on('error', () => undefined);
   return {
@@ -48,7 +48,7 @@ async function createDatabase(template: string): Promise<TestDatabase> {
     drop: async () => {
       await pool.end();
       if (cluster.citus !== undefined) await dropCitusDatabase(cluster.citus, name);
-      else await asSuperuser((client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
+      else await runAsSuperuser((client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
     },
   };
 }
@@ -57,13 +57,13 @@ async function createDatabase(template: string): Promise<TestDatabase> {
  * The statement that creates a database. It copies the files of the template. By default, PostgreSQL writes every page of the template to
  * the write-ahead log, which takes three times as much processor time.
  */
-const creationOf = (name: string, template: string): string =>
+const createStatement = (name: string, template: string): string =>
   `CREATE DATABASE ${name} TEMPLATE ${template} OWNER ${inject('cluster').owner.user} STRATEGY file_copy`;
 
 /** Tests disable triggers, which Citus allows for a distributed table only with this setting. */
 const superuserOptions = () => (inject('cluster').citus === undefined ? {} : { options: '-c citus.enable_unsafe_triggers=on' });
 
-async function asSuperuser<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+async function runAsSuperuser<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ ...inject('cluster').superuser, database: 'postgres' });
   await client.connect();
   try {

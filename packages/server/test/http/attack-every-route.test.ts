@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { httpServer } from '../../src/http/bare-app.ts';
 import { ACTIVE_REQUESTS_MAX } from '../../src/http/paced-input.ts';
 import { httpText } from '../bad-input/raw-socket.ts';
-import { EVERY_ROUTE, filledPath, type ServedRoute } from '../fixtures/every-route.ts';
+import { EVERY_ROUTE, fillPath, type ServedRoute } from '../fixtures/every-route.ts';
 import { createPerson } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -49,7 +49,7 @@ const requestTo = (
 ): Buffer => {
   const lines =
     method === 'GET' ? [...headers, ...extraHeaders] : [...headers, ...extraHeaders, `Content-Length: ${body.length}`];
-  return Buffer.concat([Buffer.from(httpText(`${method} ${filledPath(path, workspace)} HTTP/1.1`, lines)), body]);
+  return Buffer.concat([Buffer.from(httpText(`${method} ${fillPath(path, workspace)} HTTP/1.1`, lines)), body]);
 };
 
 /** Sends bytes and reads until the connection is closed. Returns the statuses of the responses, whose bodies may have any format. */

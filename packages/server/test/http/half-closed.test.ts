@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BODY } from '../bad-input/http.ts';
 import { httpText, parseResponses, sendRaw } from '../bad-input/raw-socket.ts';
-import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
+import { createDatabaseEnvironment } from '../fixtures/cloned-database.ts';
 import { newKey } from '../fixtures/run-command.ts';
 import { ServerProcess } from '../fixtures/server-process.ts';
 import { paths } from '../harness/test-server.ts';
@@ -12,7 +12,7 @@ let server: ServerProcess;
 let appendRequest: string;
 
 beforeAll(async () => {
-  const environment = await clonedDatabaseEnvironment();
+  const environment = await createDatabaseEnvironment();
   server = await ServerProcess.start(environment);
   const { key } = await newKey(environment, 'acme');
   appendRequest = httpText(

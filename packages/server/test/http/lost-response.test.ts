@@ -64,10 +64,10 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
       const [body, idempotencyKey] = [makeBody(), randomUUID()];
       return () => server.post(paths[kind], key, body, { 'idempotency-key': idempotencyKey });
     });
-    [proxy.cutPoint, proxy.cuts] = [cutPoint, 10];
+    [proxy.cutPoint, proxy.cutsLeft] = [cutPoint, 10];
     const responses = await Promise.all(requests.map((request) => request()));
-    expect(proxy.cuts, 'the remaining cuts').toBeLessThan(10);
-    proxy.cuts = 0;
+    expect(proxy.cutsLeft, 'the remaining cuts').toBeLessThan(10);
+    proxy.cutsLeft = 0;
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]));
     expect(new Set(responses.map(({ headers }) => headers.get('retry-after')))).toEqual(new Set(['1']));
     return requests;

@@ -7,7 +7,7 @@ import { metricsAddress } from '../../src/app/metrics-listener.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { isPublic } from '../../src/config/public-address.ts';
 import { metricsAccess } from '../../src/http/metrics-endpoint.ts';
-import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
+import { createDatabaseEnvironment } from '../fixtures/cloned-database.ts';
 import { ServerProcess } from '../fixtures/server-process.ts';
 import { testServer } from '../harness/test-server.ts';
 
@@ -83,7 +83,7 @@ test('if a token is set, /metrics responds with 200 to requests with the token, 
 
 test('a separate metrics port serves /metrics and no other path, even when the main port has no free connection', async () => {
   const server = await ServerProcess.start({
-    ...(await clonedDatabaseEnvironment()),
+    ...(await createDatabaseEnvironment()),
     COUNTERSIGN_METRICS_PORT: '0',
     COUNTERSIGN_METRICS_TOKEN: TOKEN,
     COUNTERSIGN_CONNECTIONS_MAX: '1',

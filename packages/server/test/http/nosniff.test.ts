@@ -3,9 +3,9 @@ import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningServer, startServer } from '../../src/app/start-server.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { MALFORMED } from '../bad-input/http.ts';
+import { MALFORMED_REQUESTS } from '../bad-input/http.ts';
 import { httpText, sendRaw } from '../bad-input/raw-socket.ts';
-import { EVERY_ROUTE, filledPath, routesMissing } from '../fixtures/every-route.ts';
+import { EVERY_ROUTE, fillPath, listMissingRoutes } from '../fixtures/every-route.ts';
 import { createPerson } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -30,7 +30,7 @@ const contentTypeOptionsOf = async (path: string, init: RequestInit) => {
 
 describe('X-Content-Type-Options: nosniff', () => {
   test.each(EVERY_ROUTE)('is in every response of $method $path', async ({ method, path }) => {
-    const filled = filledPath(path, workspace);
+    const filled = fillPath(path, workspace);
     const headers = { authorization: `Bearer ${key}`, cookie, origin: server.url, 'content-type': 'application/json' };
     const body = method === 'GET' || method === 'DELETE' ? {} : { body: '{}' };
     const values = [];
@@ -40,7 +40,7 @@ describe('X-Content-Type-Options: nosniff', () => {
     expect(values).toEqual(Array(5).fill('nosniff'));
   });
 
-  test.each(MALFORMED)('is in the response to input that the parser rejects: $what', async ({ text }) => {
+  test.each(MALFORMED_REQUESTS)('is in the response to input that the parser rejects: $what', async ({ text }) => {
     const [response] = await sendRaw(server.url, Buffer.from(text, 'latin1'));
     expect(response!.headers.get('x-content-type-options')).toBe('nosniff');
   });
@@ -62,7 +62,7 @@ describe('EVERY_ROUTE', () => {
     const found: { missing?: () => string[] } = {};
     const alsoRegister = (app: FastifyInstance) => {
       app.get('/a-path-that-no-table-has', async () => '');
-      found.missing = () => routesMissing(app);
+      found.missing = () => listMissingRoutes(app);
     };
     running = await startServer({ ...readConfig({}), port: 0 }, server.open, pino({ level: 'silent' }), { alsoRegister });
     expect(found.missing!()).toEqual(['/a-path-that-no-table-has']);

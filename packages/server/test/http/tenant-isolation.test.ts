@@ -4,7 +4,7 @@ import { SPANS_MAX } from '@countersign/core/contract/trace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { EVERY_ROUTE, type ServedRoute } from '../fixtures/every-route.ts';
 import { exampleOf } from '../fixtures/example-values.ts';
-import { EVERYWHERE, storeOneOfEach } from '../fixtures/one-of-each.ts';
+import { SHARED_PARAMETERS, storeOneOfEach } from '../fixtures/one-of-each.ts';
 import { createPerson } from '../harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { jsonExport } from '../otlp/test-exports.ts';
@@ -49,7 +49,7 @@ beforeAll(async () => {
   rowsQuery = await queryOfRows();
   identifiers = [...Object.values(otherRecords.values), ...Object.values(secret)].filter((value) => IDENTIFIER.test(value));
   absentValues = Object.fromEntries(
-    Object.entries(otherValues).map(([name, value]) => [name, name in EVERYWHERE ? value : absentValueFor(value)]),
+    Object.entries(otherValues).map(([name, value]) => [name, name in SHARED_PARAMETERS ? value : absentValueFor(value)]),
   );
 });
 
@@ -120,7 +120,7 @@ async function send({ method, credential }: ServedRoute, { path, body }: NamingR
 
 /** Whether the path names a record by an identifier. */
 const namesRecord = ({ path }: ServedRoute): boolean =>
-  [...path.matchAll(/:(\w+)/g)].some(([, name]) => name !== 'workspace' && !(name! in EVERYWHERE));
+  [...path.matchAll(/:(\w+)/g)].some(([, name]) => name !== 'workspace' && !(name! in SHARED_PARAMETERS));
 
 /** A query that returns, for each table, a hash of all rows of a workspace ($1) or of a person ($2). */
 async function queryOfRows(): Promise<string> {

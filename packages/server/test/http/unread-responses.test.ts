@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { httpText } from '../bad-input/raw-socket.ts';
-import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
+import { createDatabaseEnvironment } from '../fixtures/cloned-database.ts';
 import { residentBytes } from '../fixtures/process-memory.ts';
 import { newKey, outputOf } from '../fixtures/run-command.ts';
 import { ServerProcess } from '../fixtures/server-process.ts';
@@ -18,7 +18,7 @@ describe('clients that send requests and never read', () => {
   const sockets: Socket[] = [];
 
   beforeAll(async () => {
-    const environment = await clonedDatabaseEnvironment();
+    const environment = await createDatabaseEnvironment();
     server = await ServerProcess.start({ ...environment, COUNTERSIGN_SEND_TIMEOUT_SECONDS: '2' });
     ({ key } = await newKey(environment, 'unread'));
     token = await outputOf(['tokens', 'mint', '--workspace', 'unread', '--name', 'auditor'], environment);

@@ -4,7 +4,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let tenantId: string;
-/** A decision on an unknown name that looks like a known one, and one on the known name, each with its evidence. */
+/** A decision on an unknown agent name that resembles a known name, and a decision on the known name, each with its evidence. */
 const decisions: { decision: Record<string, unknown>; evidence: Record<string, unknown> }[] = [];
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ const faultWith = (index: number, similarNames: unknown[]): unknown => {
   return replay.fault(decision, JSON.stringify({ ...evidence, similar_names: similarNames }));
 };
 
-test('similar names in the evidence of a decision are accepted only if they are agents of the evidence log', async () => {
+test('similar names in the evidence of a decision are accepted only if they are names of agents in the evidence log', async () => {
   expect(decisions[0]!.evidence.similar_names).toEqual(['checkout-bot']);
   expect(await faultWith(0, ['checkout-bot'])).toBeUndefined();
   const fault = 'similar_names of its evidence does not follow from the evidence log';

@@ -27,7 +27,7 @@ async function exportLedger(tenantId: string): Promise<string> {
 }
 
 /** Verifies an export with this project's verifier and with the independent verifier, which share no code. Returns both results. */
-async function bothVerdicts(bytes: Uint8Array): Promise<{ ours: unknown; theirs: unknown; reason: string }> {
+async function verifyWithBoth(bytes: Uint8Array): Promise<{ ours: unknown; theirs: unknown; reason: string }> {
   const { firstBad, entries } = await verifyExport(chunksOf(bytes, 65_536), { digests, sha256 });
   const file = join(folder, 'export.ndjson');
   writeFileSync(file, bytes);
@@ -52,11 +52,11 @@ const replaceLine = (at: number, change: (line: string) => string): Alteration =
 /** Changes rows of a chain of six and recomputes all hashes, so only the changed members can be wrong. */
 const rehashChain = (change: (entry: Record<string, unknown>, index: number) => object): Alteration => {
   return (_, rows) => {
-    let before: string | null = null;
+    let prevHash: string | null = null;
     const lines = rows.map(({ row_hash: _hash, ...entry }, index) => {
-      const changed = change({ ...entry, prev_hash: before }, index);
+      const changed = change({ ...entry, prev_hash: prevHash }, index);
       const hash = rowHashOf(canonicalJson(changed), digests);
-      before = hash;
+      prevHash = hash;
       return JSON.stringify({ ...changed, row_hash: hash });
     });
     return joinLines(lines);
@@ -76,7 +76,7 @@ describe('an export of the ledger', () => {
     const lines = text.trimEnd().split('\n');
     expect(lines).toHaveLength(6);
     for (const line of lines) expect(Object.keys(JSON.parse(line))).toHaveLength(17);
-    expect(await bothVerdicts(Buffer.from(text))).toMatchObject({ ours: { valid: 6 }, theirs: { valid: 6 } });
+    expect(await verifyWithBoth(Buffer.from(text))).toMatchObject({ ours: { valid: 6 }, theirs: { valid: 6 } });
     const report = await verifyExport(chunksOf(Buffer.from(text), 7), { digests, sha256 });
     expect(report).toEqual({ ...(await verifyAuditLedger(server.open.pool, tenantId)) });
   });
@@ -90,7 +90,7 @@ describe('an export of the ledger', () => {
       if (JSON.parse(line)[member] === value) continue;
       expect((await verifyExport(chunksOf(altered(value), 65_536), { digests, sha256 })).firstBad).toMatchObject({ seq: 3 });
     }
-    expect(await bothVerdicts(altered('changed'))).toMatchObject({ ours: { brokenAtLine: 3 }, theirs: { brokenAtLine: 3 } });
+    expect(await verifyWithBoth(altered('changed'))).toMatchObject({ ours: { brokenAtLine: 3 }, theirs: { brokenAtLine: 3 } });
   });
 
   test.each<[string, Alteration, number]>([
@@ -155,7 +155,7 @@ describe('an export of the ledger', () => {
     ],
   ])('both verifiers report the first bad line of an export with %s', async (_, alter, line) => {
     const lines = text.trimEnd().split('\n');
-    const verdicts = await bothVerdicts(
+    const verdicts = await verifyWithBoth(
       Buffer.from(
         alter(
           lines,
@@ -187,7 +187,7 @@ describe('an export of the ledger', () => {
     ['a changed row in a rehashed chain', rehashThirdRow({ actor: 'me' }), 6],
   ])('both verifiers accept an export with %s', async (_, alter, valid) => {
     const lines = text.trimEnd().split('\n');
-    const verdicts = await bothVerdicts(
+    const verdicts = await verifyWithBoth(
       Buffer.from(
         alter(
           lines,
@@ -218,7 +218,7 @@ describe('an export of the ledger', () => {
       `UPDATE countersign.audit_entries SET document = replace(document, '"ci"', '"me"') WHERE $T AND seq = 4`,
       altered,
     );
-    const verdicts = await bothVerdicts(Buffer.from(await exportLedger(altered)));
+    const verdicts = await verifyWithBoth(Buffer.from(await exportLedger(altered)));
     expect(verdicts).toMatchObject({ ours: { brokenAtLine: 4 }, theirs: { brokenAtLine: 4 } });
   });
 });

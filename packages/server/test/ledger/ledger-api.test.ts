@@ -20,17 +20,17 @@ beforeAll(async () => {
   server = await testServer();
   tenantId = await server.workspace();
   key = await server.key(tenantId);
-  token = await readToken(tenantId);
+  token = await mintReadToken(tenantId);
   await append(300);
   await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 90 });
 });
 
-const readToken = (tenant: string) =>
+const mintReadToken = (tenant: string) =>
   mintKey(server.open.pool, tenant, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
 const append = async (count: number) => {
   await Promise.all(
-    Array.from({ length: count }, (_, place) =>
-      server.post(paths.audit, key, { actor: 'ci', action: 'test.ran', metadata: { place } }),
+    Array.from({ length: count }, (_, index) =>
+      server.post(paths.audit, key, { actor: 'ci', action: 'test.ran', metadata: { index } }),
     ),
   );
 };
@@ -62,7 +62,7 @@ describe('read access', () => {
   });
 
   test('rejects a revoked read token on the next request; the key audit trail records that it was minted and revoked', async () => {
-    const otherToken = await readToken(tenantId);
+    const otherToken = await mintReadToken(tenantId);
     expect((await get('/api/ledger/audit/checkpoint', otherToken)).status).toBe(200);
     await revokeKey(server.open.pool, tenantId, otherToken.slice(8, 20), 'operator');
     expect((await get('/api/ledger/audit/checkpoint', otherToken)).status).toBe(401);
@@ -90,7 +90,7 @@ describe('read access', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
-    expect(rows.map(({ seq }) => seq)).toEqual(Array.from({ length: rows.length }, (_, place) => place + 1));
+    expect(rows.map(({ seq }) => seq)).toEqual(Array.from({ length: rows.length }, (_, index) => index + 1));
     const some = (await get('/api/ledger/audit/entries?from=7&to=9')).text.trim().split('\n');
     expect(some.map((line) => JSON.parse(line).seq)).toEqual([7, 8, 9]);
     expect((await get('/api/ledger/audit/entries?from=100000')).text).toBe('');
@@ -124,7 +124,7 @@ describe('read access', () => {
 
   test('a tenant sees nothing of another tenant', async () => {
     const other = await server.workspace();
-    const foreignToken = await readToken(other);
+    const foreignToken = await mintReadToken(other);
     const { decision_id } = (await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body;
     expect((await get('/api/ledger/audit/entries', foreignToken)).text).toBe('');
     expect((await get(`/api/ledger/decisions/${decision_id}`, foreignToken)).status).toBe(404);
@@ -174,15 +174,15 @@ describe('proofs', () => {
   test('the response of a promotion check names the heads of two logs, which the next checkpoints confirm', async () => {
     const { headers } = await server.post(paths.promotionCheck, key, { agent_name: 'nobody' });
     const heads = headers.get('countersign-checkpoint')!.split(', ');
-    for (const [place, log] of (['audit', 'decisions'] as const).entries()) {
+    for (const [index, log] of (['audit', 'decisions'] as const).entries()) {
       const { size, root } = await openNote((await get(`/api/ledger/${log}/checkpoint`)).text);
-      expect(heads[place]).toBe(`${log};size=${size};root=:${toBase64(root)}:`);
+      expect(heads[index]).toBe(`${log};size=${size};root=:${toBase64(root)}:`);
     }
   });
 });
 
 describe('decisions and attestations', () => {
-  test('a decision is read exactly as the check returned it, and a published key signs its attestation', async () => {
+  test('a decision is read exactly as the promotion check returned it, and its attestation verifies with a published key', async () => {
     const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
     expect(await getJson(`/api/ledger/decisions/${body.decision_id}`)).toEqual(body);
     const envelope = await getJson(`/api/ledger/decisions/${body.decision_id}/attestation`);
@@ -213,29 +213,29 @@ describe('decisions and attestations', () => {
   test.each([
     ['the document', `document = replace(document, '"allowed":false', '"allowed":true')`, 500],
     [
-      'the document, by a repeated member',
+      'the document by repeating a member',
       `document = replace(document, '{"allowed":false', '{"allowed":true,"allowed":false')`,
       500,
     ],
     ['the evidence', `evidence = replace(evidence, '"min_pass_rate":99', '"min_pass_rate":10')`, 200],
   ])('if an attacker changes %s, the read API does not return it', async (_, change, statusOfDecision) => {
     const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 99 });
-    const statuses = async () => {
+    const readStatuses = async () => {
       const decision = `/api/ledger/decisions/${body.decision_id}`;
       return [(await get(decision)).status, (await get(`${decision}/evidence`)).status];
     };
-    expect(await statuses()).toEqual([200, 200]);
+    expect(await readStatuses()).toEqual([200, 200]);
     await server.database.sql('ALTER TABLE countersign.decisions DISABLE TRIGGER append_only');
     const [before] = await server.database.sql('SELECT document, evidence FROM countersign.decisions WHERE id = $1', [
       body.decision_id,
     ]);
     await server.database.sql(`UPDATE countersign.decisions SET ${change} WHERE id = $1`, [body.decision_id]);
-    expect(await statuses()).toEqual([statusOfDecision, 500]);
+    expect(await readStatuses()).toEqual([statusOfDecision, 500]);
     await server.database.sql('UPDATE countersign.decisions SET document = $2, evidence = $3 WHERE id = $1', [
       ...[body.decision_id, before!.document, before!.evidence],
     ]);
     await server.database.sql('ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only');
-    expect(await statuses()).toEqual([200, 200]);
+    expect(await readStatuses()).toEqual([200, 200]);
   });
 
   test('responds with 404 to an unknown ID in any format', async () => {

@@ -56,7 +56,7 @@ describe('verifyAuditLedger', () => {
 
   const updateRow = (change: string, seq = 3) => `UPDATE countersign.audit_entries SET ${change} WHERE $T AND seq = ${seq}`;
   const updateHead = (change: string) => `UPDATE countersign.log_heads SET ${change} WHERE $T AND log = 'audit'`;
-  const deleteRows = (which: string) => `DELETE FROM countersign.audit_entries WHERE $T AND ${which}`;
+  const deleteRows = (condition: string) => `DELETE FROM countersign.audit_entries WHERE $T AND ${condition}`;
 
   test.each([
     ['seq', updateRow('seq = 1000'), 3, /a row is missing/],
@@ -174,7 +174,7 @@ describe('verifyAuditLedger', () => {
     const key = await server.key(tenantId);
     const metadata = { 'a "name"': 'of \\ this', marks: '\u001e\u001f\n' };
     const labels = { actor: 'the "boss"', action: 'a\\b', trace_id: '"' };
-    for (let place = 1; place <= 3; place += 1)
+    for (let count = 1; count <= 3; count += 1)
       await server.post(paths.audit, key, { ...labels, rationale: '\u001f"\n', metadata });
     await server.post(paths.audit, key, labels);
     expect(await verifyAuditLedger(server.open.pool, tenantId)).toMatchObject({ entries: 4, firstBad: undefined });
@@ -199,7 +199,7 @@ describe('verifyAuditLedger', () => {
     });
   });
 
-  test("reports a row that was replaced by another tenant's row", async () => {
+  test('reports a row whose document was replaced by a document of another tenant', async () => {
     const [tenantId, other] = [await createSixRows(server), await createSixRows(server)];
     const [otherRow] = await server.database.sql<{ document: string }>(
       'SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND seq = 3',
@@ -247,8 +247,8 @@ describe('verifyAuditLedger', () => {
     const append = (metadata: object) => server.post(paths.audit, key, { actor: 'ci', action: 'build.done', metadata });
     const responses: TestResponse[] = [];
     // The entries are sent in groups, because on a slow machine the server rejects requests that wait too long.
-    for (let place = 0; place < 1_100; place += 100)
-      responses.push(...(await Promise.all(Array.from({ length: 100 }, (_, more) => append({ place: place + more })))));
+    for (let start = 0; start < 1_100; start += 100)
+      responses.push(...(await Promise.all(Array.from({ length: 100 }, (_, index) => append({ number: start + index })))));
     for (let count = 0; count < 12; count += 1) responses.push(await append({ long: 'x'.repeat(900_000) }));
     expect(responses.filter(({ status }) => status !== 200)).toEqual([]);
     const pages: number[] = [];
