@@ -70,7 +70,7 @@ const environment = () => ({
   COUNTERSIGN_MIGRATE_DATABASE_URL: socketUrl(target.owner),
 });
 
-/** @param changes variables that replace those of the environment; undefined removes a variable. */
+/** @param changes variables to set in addition to `environment()`, or to replace; undefined removes a variable. */
 const restore = (
   input: string,
   changes: Record<string, string | undefined> = {},
@@ -328,8 +328,8 @@ test('restore rejects secrets that are malformed or too long', async () => {
 });
 
 test('restore refuses to write anything with another master secret or without a signing key', async () => {
-  const other = Buffer.alloc(32, 7).toString('base64');
-  expect(await restore(folder, { COUNTERSIGN_MASTER_SECRET: other })).toMatchObject({ status: 7 });
+  const otherSecret = Buffer.alloc(32, 7).toString('base64');
+  expect(await restore(folder, { COUNTERSIGN_MASTER_SECRET: otherSecret })).toMatchObject({ status: 7 });
   expect(await restore(folder, { COUNTERSIGN_SIGNING_KEY: undefined })).toMatchObject({ status: 7 });
   expect(await countTables()).toBe(0);
 });

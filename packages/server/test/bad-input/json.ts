@@ -4,7 +4,7 @@ import { GOOD, type RejectedRequest } from './rejections.ts';
 const TRACE = JSON.stringify(GOOD.trace);
 const ENTRY = JSON.stringify(GOOD.entry);
 
-const bytes = (...parts: (string | number[])[]): Buffer =>
+const concatBytes = (...parts: (string | number[])[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
 /** Bodies that are not JSON. Each is sent to an endpoint that ignores unknown members (tolerant) and to one that rejects them (strict). */
@@ -40,15 +40,15 @@ export const NON_JSON_BODIES: RejectedRequest[] = (
     ['an unknown escape', '{"actor":"\\x41"}'],
     ['a line break within a string', '{"actor":"a\nb"}'],
     ['a tab within a string', '{"actor":"a\tb"}'],
-    ['a NUL byte within a string', bytes('{"actor":"a', [0], 'b"}')],
-    ['a NUL byte at the end', bytes(ENTRY, [0])],
-    ['a byte order mark', bytes([0xef, 0xbb, 0xbf], ENTRY)],
+    ['a NUL byte within a string', concatBytes('{"actor":"a', [0], 'b"}')],
+    ['a NUL byte at the end', concatBytes(ENTRY, [0])],
+    ['a byte order mark', concatBytes([0xef, 0xbb, 0xbf], ENTRY)],
     ['UTF-16', Buffer.from(ENTRY, 'utf16le')],
-    ['Latin-1', bytes('{"actor":"J', [0xfc], 'rgen","action":"b"}')],
-    ['an overlong UTF-8 encoding', bytes('{"actor":"', [0xc0, 0xaf], '","action":"b"}')],
-    ['a surrogate in UTF-8', bytes('{"actor":"', [0xed, 0xa0, 0xbd], '","action":"b"}')],
-    ['a truncated UTF-8 character', bytes('{"actor":"', [0xf0, 0x9f, 0x98], '","action":"b"}')],
-    ['a code point beyond U+10FFFF', bytes('{"actor":"', [0xf4, 0x90, 0x80, 0x80], '","action":"b"}')],
+    ['Latin-1', concatBytes('{"actor":"J', [0xfc], 'rgen","action":"b"}')],
+    ['an overlong UTF-8 encoding', concatBytes('{"actor":"', [0xc0, 0xaf], '","action":"b"}')],
+    ['a surrogate in UTF-8', concatBytes('{"actor":"', [0xed, 0xa0, 0xbd], '","action":"b"}')],
+    ['a truncated UTF-8 character', concatBytes('{"actor":"', [0xf0, 0x9f, 0x98], '","action":"b"}')],
+    ['a code point beyond U+10FFFF', concatBytes('{"actor":"', [0xf4, 0x90, 0x80, 0x80], '","action":"b"}')],
     ['XML', '<entry actor="a" action="b"/>'],
     ['a form', 'actor=a&action=b'],
   ] as [string, string | Buffer][]

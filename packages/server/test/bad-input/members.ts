@@ -1,7 +1,7 @@
 import { paths } from '../harness/test-server.ts';
 import { GOOD, type RejectedRequest } from './rejections.ts';
 
-/** Wrong values for a kind of member, each with the code of the one issue it causes. */
+/** Wrong values for a kind of member, each with the code of the only issue that it causes. */
 type WrongValues = readonly (readonly [what: string, value: unknown, code: string])[];
 
 const UUID = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';

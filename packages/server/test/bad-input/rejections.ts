@@ -37,7 +37,7 @@ export interface RejectedRequest {
   messagePattern?: string | RegExp;
 }
 
-/** A valid body for each JSON endpoint. Many rejected bodies are one of these with a single fault. */
+/** A valid body for each JSON endpoint. Many rejected bodies are one of these bodies with a single fault. */
 export const GOOD = {
   trace: { trace_id: 'run-1', agent_name: 'support-bot', spans: [{ span_id: 's1', kind: 'llm', name: 'plan' }] },
   event: { trace_id: 'run-2', outcome: 'success', agent_name: 'support-bot' },

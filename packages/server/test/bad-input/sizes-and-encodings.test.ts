@@ -16,7 +16,7 @@ const padBody = (good: object, bytes: number): string => {
   const text = JSON.stringify(good).slice(0, -1);
   return `${text}${' '.repeat(bytes - text.length - 1)}}`;
 };
-/** Like padBody, but half of the body is random hex digits, so that it is less than 300 times as long as its compressed form. */
+/** Like padBody, but half of the body is random hex digits, so that the body is less than 300 times as long as its compressed form. */
 const padRandomly = (good: object, bytes: number): string =>
   padBody({ ...good, metadata: { text: randomBytes(bytes / 4).toString('hex') } }, bytes);
 /** White space in gzip members of 10 MiB each: a bomb that costs its sender little time and memory. */

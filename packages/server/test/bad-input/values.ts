@@ -34,7 +34,7 @@ export const BAD_CHARACTERS: RejectedRequest[] = [
   ]),
 ];
 
-/** Texts that are too long, some by one code point. An astral character counts as one. */
+/** Texts that are too long, some by one code point. An astral character counts as one code point. */
 export const TOO_LONG: RejectedRequest[] = [
   trace('513 astral characters in a label', { trace_id: '\u{1F600}'.repeat(513) }, ['/trace_id too_long'], 'got 513'),
   trace('65,537 astral characters in a text', { detail: '\u{1F600}'.repeat(65_537) }, ['/detail too_long'], 'got 65537'),

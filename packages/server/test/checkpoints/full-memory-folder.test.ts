@@ -23,7 +23,7 @@ const filesOf = (root: string, tenantId: string): string[] => {
   }
 };
 
-test('/readyz, the server log and `ledger checkpoint` report an unwritable memory folder; the checkpoint folder is written', async () => {
+test('/readyz, the log and `ledger checkpoint` report an unwritable memory folder; checkpoints reach the checkpoint folder', async () => {
   const server = await testServer({ checkpointSeconds: 1, checkpointDir, log });
   setHeadStore(
     server.open.pool,

@@ -90,7 +90,7 @@ async function createDirectWorkspace(): Promise<{ tenant: string; name: string; 
   const before = await countDirectConnections(current);
   await until('the server writes directly', async () => {
     number += 1;
-    await Promise.all(['a', 'b', 'c'].map(async (part) => expect(await postTrace(key, `first-${number}-${part}`)).toBe(200)));
+    await Promise.all(['a', 'b', 'c'].map(async (suffix) => expect(await postTrace(key, `first-${number}-${suffix}`)).toBe(200)));
     return number > 3 && (await countDirectConnections(current)) >= Math.max(before, 1);
   });
   return { tenant, name, key };
@@ -99,7 +99,7 @@ async function createDirectWorkspace(): Promise<{ tenant: string; name: string; 
 const READ_PORT = sql<{ port: number }>('where_am_i', 'SELECT inet_server_port() AS port');
 const portOf = async (tx: Transaction): Promise<number> => (await tx.run(READ_PORT, []))[0]!.port;
 
-/** Waits until transactions of a tenant run on its node. */
+/** Waits until transactions of a tenant run on the tenant's node. */
 async function untilDirect(nodes: TenantNodes, tenant: string): Promise<void> {
   const { current } = await placementsOf(tenant);
   await until('transactions run on the node', async () => (await nodes.inTransaction(tenant, portOf)) === current.nodeport);
@@ -134,12 +134,12 @@ test('records of five endpoints are accepted and their logs are valid, whichever
 
 test('traces that arrive after a move of their workspace are stored once', async () => {
   const { tenant, key } = await createDirectWorkspace();
-  const stored = () => server.database.sql('SELECT 1 FROM countersign.traces WHERE tenant_id = $1', [tenant]);
-  const before = (await stored()).length;
+  const readTraces = () => server.database.sql('SELECT 1 FROM countersign.traces WHERE tenant_id = $1', [tenant]);
+  const before = (await readTraces()).length;
   await move(tenant);
   const statuses = await Promise.all(['m1', 'm2', 'm3', 'm4'].map((traceId) => postTrace(key, traceId)));
   expect(statuses).toEqual([200, 200, 200, 200]);
-  expect((await stored()).length).toBe(before + 4);
+  expect((await readTraces()).length).toBe(before + 4);
 });
 
 /** The last statement of each connection that the server uses for lookups on a node. */

@@ -33,13 +33,17 @@ const evaluate = async (key: string, agent: string, body: object = {}) =>
 
 describe('workspaces and keys', () => {
   test('`workspace create` prints only the ID on stdout and rejects a name in use', async () => {
-    const made = await run('workspace', 'create', '--name', 'Ünïted 🦉');
-    expect(made.out).toMatch(/^[0-9a-f-]{36}\n$/);
-    expect(made.status).toBe(0);
+    const created = await run('workspace', 'create', '--name', 'Ünïted 🦉');
+    expect(created.out).toMatch(/^[0-9a-f-]{36}\n$/);
+    expect(created.status).toBe(0);
     const repeated = await run('workspace', 'create', '--name', 'Ünïted 🦉');
     expect(repeated).toEqual({ status: 9, out: '', err: expect.stringMatching(/exists already; choose another name\n$/) });
     const { out } = await run('workspace', 'list', '--json');
-    expect(JSON.parse(out)).toContainEqual({ id: made.out.trim(), name: 'Ünïted 🦉', created_at: expect.stringMatching(/Z$/) });
+    expect(JSON.parse(out)).toContainEqual({
+      id: created.out.trim(),
+      name: 'Ünïted 🦉',
+      created_at: expect.stringMatching(/Z$/),
+    });
   });
 
   test('`keys mint` prints only the key on stdout, and the key has only the given scopes', async () => {

@@ -24,8 +24,8 @@ beforeAll(async () => {
 });
 
 /** Runs a command in its own process, as a user does. */
-const runInOwnProcess = (args: string[], more: Record<string, string> = {}): CommandResult => {
-  const env = processEnvironment({ ...environment, ...more });
+const runInOwnProcess = (args: string[], variables: Record<string, string> = {}): CommandResult => {
+  const env = processEnvironment({ ...environment, ...variables });
   const { status, stdout, stderr } = spawnSync(process.execPath, [SERVER_MAIN, ...args], { encoding: 'utf8', env });
   return { status: status ?? -1, out: stdout, err: stderr };
 };

@@ -276,12 +276,12 @@ describe('verifiers reject an export whose times go backwards', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as Row);
     expect((await verifyExportText(relink(rows))).firstBad).toBeUndefined();
-    const bad = relink([rows[0]!, { ...rows[1]!, ...change(rows[1]!) }]);
-    expect((await verifyExportText(bad)).firstBad).toEqual({
+    const altered = relink([rows[0]!, { ...rows[1]!, ...change(rows[1]!) }]);
+    expect((await verifyExportText(altered)).firstBad).toEqual({
       seq: 2,
       reason: expect.stringMatching(/is earlier than \S+ of the previous row/),
     });
-    const run = await runVerifier(['ledger', '-'], bad);
+    const run = await runVerifier(['ledger', '-'], altered);
     expect([run.status, run.out]).toEqual([1, expect.stringMatching(/recorded_at goes backwards/)]);
   });
 });

@@ -109,14 +109,18 @@ describe('checkpoints and proofs', () => {
     }
     const [signer] = server.open.signer.keys;
     for (const size of [20, 4000]) {
-      const other = signCheckpoint({ origin: originOf(tenantId, 'audit'), size, root: new Uint8Array(32) }, [signer!], sha256);
-      writeFileSync(pathOf('kept-again'), other);
+      const otherCheckpoint = signCheckpoint(
+        { origin: originOf(tenantId, 'audit'), size, root: new Uint8Array(32) },
+        [signer!],
+        sha256,
+      );
+      writeFileSync(pathOf('kept-again'), otherCheckpoint);
       expect(await replaceKept()).toEqual({
         status: 1,
         out: '',
         err: expect.stringMatching(/does not continue the checkpoint in/),
       });
-      expect(readFileSync(pathOf('kept-again'), 'utf8')).toBe(other);
+      expect(readFileSync(pathOf('kept-again'), 'utf8')).toBe(otherCheckpoint);
     }
     const nowhere = await ledger('checkpoint', '--output', pathOf('nowhere/kept'));
     expect(nowhere).toEqual({
@@ -173,7 +177,7 @@ describe('offline verification', () => {
   });
 
   test('`ledger verify` exits with 1 for an altered or foreign checkpoint, with 2 if the file is not a checkpoint of the log', async () => {
-    const other = (await run('workspace', 'create', '--name', 'other')).out.trim();
+    const otherTenantId = (await run('workspace', 'create', '--name', 'other')).out.trim();
     const { publicKey } = generateKeyPairSync('ed25519');
     const raw = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));
     const otherKey = noteVerifierKey(
@@ -202,7 +206,7 @@ describe('offline verification', () => {
       [
         'foreign',
         pathOf('vkey'),
-        new RegExp(`the checkpoint belongs to "countersign/${other}", but this log is countersign/${tenantId}`),
+        new RegExp(`the checkpoint belongs to "countersign/${otherTenantId}", but this log is countersign/${tenantId}`),
       ],
       ['kept', otherKey, /none of the known keys has signed it/],
       ['altered', pathOf('vkey'), /the signature of countersign\/\S+ is wrong/],

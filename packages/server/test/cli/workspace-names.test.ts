@@ -81,9 +81,9 @@ describe('`workspace create`', () => {
   });
 
   test('succeeds for one of eight concurrent calls with the same name and is refused for the others', async () => {
-    const made = await Promise.allSettled(Array.from({ length: 8 }, () => createWorkspace(server.open.pool, 'at once')));
-    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    for (const each of made)
-      if (each.status === 'rejected') expect(each.reason.message).toMatch(/"at once" exists already; choose another name/);
+    const results = await Promise.allSettled(Array.from({ length: 8 }, () => createWorkspace(server.open.pool, 'at once')));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const result of results)
+      if (result.status === 'rejected') expect(result.reason.message).toMatch(/"at once" exists already; choose another name/);
   });
 });

@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 
 const SYSTEM = 'You are the agent of an airline. '.repeat(100);
-const runOf = (traceId: string, more: object = {}) =>
+const runOf = (traceId: string, members: object = {}) =>
   JSON.stringify({
     trace_id: traceId,
     agent_name: 'bot',
@@ -40,7 +40,7 @@ const runOf = (traceId: string, more: object = {}) =>
         output: `Answer of ${traceId}`,
       },
     ],
-    ...more,
+    ...members,
   });
 const verify = async () => {
   const { status, out } = await runCommand(

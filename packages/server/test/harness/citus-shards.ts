@@ -31,9 +31,9 @@ const SHARD_GROUPS = `
 export const isUnsupportedOnCitus = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '0A000';
 
 /**
- * Runs a statement directly on shards, as a superuser could, and returns the rows of all of them. If the statement takes `tenant_id` from
- * a parameter, it runs on the shards of this tenant, otherwise on all shards. On shards, joins need no `tenant_id`, and UPDATE may use
- * functions such as now().
+ * Runs a statement directly on shards, as a superuser could, and returns the rows of all these shards. If the statement takes
+ * `tenant_id` from a parameter, it runs on the shards of this tenant, otherwise on all shards. On shards, joins need no `tenant_id`, and
+ * UPDATE may use functions such as now().
  */
 export async function runOnShards<Row extends pg.QueryResultRow>(
   pool: pg.Pool,

@@ -42,8 +42,8 @@ const FACTS = `
    ORDER BY round, at, place`;
 
 /**
- * Rewrites a workspace's evidence log from its tables and seals it. For tests that insert by SQL what a server could have
- * recorded, or that act as an attacker with the master secret.
+ * Rewrites a workspace's evidence log from the tables of the workspace and seals the head of the log. For tests that insert by SQL what
+ * a server could have recorded, or that act as an attacker with the master secret.
  * @param pool a pool that was given the database's seals (`shareSeals`).
  */
 export async function rebuildEvidence(run: RunSql, pool: Pool, tenantId: string): Promise<void> {

@@ -52,7 +52,7 @@ let verifier: VerifierProcess | undefined;
 export const verifierPid = (): number | undefined => verifier?.pid;
 
 /**
- * Runs the independent verifier, which shares no code with the packages. The status is -14 if it did not end within 60 seconds.
+ * Runs the independent verifier, which shares no code with the packages. The status is -14 if the verifier did not end within 60 seconds.
  * @param input the standard input of the verifier.
  */
 export function runVerifier(args: readonly string[], input: string | Uint8Array = ''): Promise<CommandResult> {

@@ -53,7 +53,7 @@ export async function resealRows<R>(
   }
 }
 
-/** A pool with the seals of an embedded database, whose secrets are in its data folder. */
+/** A pool with the seals of an embedded database. The secrets are in the data folder of the database. */
 export function sealedPool(address: DatabaseAddress, dataDir: string): Pool {
   const secret = readFileSync(join(dataDir, 'secrets', 'master-secret'), 'utf8');
   return withSecret(openPool(address, { size: 2, name: 'test' }), secret);

@@ -12,7 +12,7 @@ interface DocumentRow extends Record<string, unknown> {
   segment_length: number;
 }
 
-/** The uncompressed documents of a tenant in a table, in the order of its primary key. They are read without the server's code. */
+/** The uncompressed documents of a tenant in a table, in the order of the table's primary key. They are read without the server's code. */
 export async function storedDocuments(sql: Sql, table: Table, tenantId: string): Promise<Buffer[]> {
   const column = table === 'otlp_exports' ? 'r.body' : `convert_to(r.document, 'UTF8')`;
   const order = table === 'trace_submissions' ? 'r.trace, r.number' : 'r.id';

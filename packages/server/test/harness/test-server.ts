@@ -44,7 +44,7 @@ export interface TestServer {
 const secrets = { masterSecret: new Uint8Array(randomBytes(32)), signingKey: generateKeyPairSync('ed25519').privateKey };
 
 /**
- * Starts a server for a test file. After the last test, stops it and drops its database.
+ * Starts a server for a test file. After the last test, stops the server and drops its database.
  * @param settings overrides of the configuration, a logger, and options of `startServer`. `database` is the database of another server or
  * test; such a database is not dropped. The default is a clone of the template. By default, the server does not compare the schema
  * at its start, because the comparison would take much of the start time.

@@ -21,7 +21,7 @@ beforeAll(async () => {
   }
 });
 
-/** The fault of a decision if its evidence has these similar names. */
+/** The fault of a decision if its evidence has these similar names; undefined if there is none. */
 const faultWith = (index: number, similarNames: unknown[]): unknown => {
   const { decision, evidence } = decisions[index]!;
   const replay = new EvidenceReplay(server.open.pool, tenantId);

@@ -13,7 +13,7 @@ beforeAll(async () => {
   server = await testServer({ checkpointSeconds: undefined });
 });
 
-/** The members of a row that the export contains. */
+/** The members in which the stored rows differ. */
 interface Row {
   seq: number;
   eventHash: string;
@@ -25,9 +25,9 @@ const common = { recordedAt: '2026-01-01T00:00:00.000Z', recordedBy: 'operator' 
 const INSERT: Record<'decisions' | 'evidence' | 'traces', (tx: Transaction, row: Row) => void> = {
   decisions: (tx, { seq, document }) => {
     const id = randomUUID();
-    const found = { agentId: null, evaluationId: null, allowed: false, reason: 'agent_not_found', event: 'blocked' };
+    const outcome = { agentId: null, evaluationId: null, allowed: false, reason: 'agent_not_found', event: 'blocked' };
     const responseSha256 = hash('sha256', document);
-    insertDecisions(tx, [{ ...common, ...found, seq, id, responseSha256, document, evidence: '{}' }]);
+    insertDecisions(tx, [{ ...common, ...outcome, seq, id, responseSha256, document, evidence: '{}' }]);
   },
   evidence: (tx, row) => insertEvidenceEvents(tx, [row]),
   traces: (tx, row) => insertTraceEvent(tx, row),
@@ -40,7 +40,7 @@ const store = (tenantId: string, log: keyof typeof INSERT, sizes: ReadonlyMap<nu
       INSERT[log](tx, { seq, eventHash: hash('sha256', `${seq}`), document: `{"x":"${'x'.repeat(bytes - 8)}"}` });
   });
 
-/** The sizes of an export's pages, the number of its rows, and the bytes that it reserved. */
+/** The sizes of an export's pages, the number of its rows, and the bytes that the export reserved. */
 async function readExport(tenantId: string, log: keyof typeof INSERT) {
   const pages: number[] = [];
   let [reserved, entries] = [0, 0];
