@@ -14,7 +14,7 @@ export interface ApiResponse {
 /** Calls the five public endpoints (`/api/public/…`) as a tenant's systems do, and prints each request with its response. */
 export class Api {
   /** The number of blocked decisions so far. Each must be in the ledger at the end. */
-  blockedDecisions = 0;
+  blockedDecisionCount = 0;
   readonly #narrator: Narrator;
   readonly #url: URL;
   readonly #keys: Readonly<Record<KeyName, string>>;
@@ -25,17 +25,17 @@ export class Api {
     this.#keys = keys;
   }
 
-  /** POSTs a body and prints the request and the response. `shown` replaces a body that is too long to print. */
-  async post(as: KeyName, path: string, body: object, shown = oneLineJson(body)): Promise<ApiResponse> {
-    const response = await this.#send(as, path, body, shown);
+  /** POSTs a body and prints the request and the response. `printedBody` replaces a body that is too long to print. */
+  async post(as: KeyName, path: string, body: object, printedBody = oneLineJson(body)): Promise<ApiResponse> {
+    const response = await this.#send(as, path, body, printedBody);
     const { status } = response;
     this.#narrator.printOutput(`${status} ${status === 200 ? oneLineJson(response.body) : errorLine(response.body)}`);
     return response;
   }
 
   /** Like `post`, but throws unless the status is 200. */
-  async store(as: KeyName, path: string, body: object, shown?: string): Promise<ApiResponse> {
-    const response = await this.post(as, path, body, shown);
+  async store(as: KeyName, path: string, body: object, printedBody?: string): Promise<ApiResponse> {
+    const response = await this.post(as, path, body, printedBody);
     if (response.status !== 200)
       throw new CheckFailedError(`${path}: expected 200, got ${response.status} ${errorLine(response.body)}`);
     return response;
@@ -50,7 +50,7 @@ export class Api {
     const { allowed, reason, event, message } = decision;
     this.#narrator.printOutput(`200 ${allowed ? 'ALLOWED' : 'BLOCKED'} ${reason} (event ${event})`, allowed ? 'green' : 'red');
     this.#narrator.printOutput(message);
-    if (!allowed) this.blockedDecisions += 1;
+    if (!allowed) this.blockedDecisionCount += 1;
     const [expectedVerdict, actualVerdict] = [
       { allowed: expected === 'all_conditions_met', reason: expected },
       { allowed, reason },
@@ -60,8 +60,8 @@ export class Api {
     return decision;
   }
 
-  async #send(as: KeyName, path: string, body: object, shown: string): Promise<ApiResponse> {
-    this.#narrator.printAction(`POST ${path} ${shown}`, `key ${as}`);
+  async #send(as: KeyName, path: string, body: object, printedBody: string): Promise<ApiResponse> {
+    this.#narrator.printAction(`POST ${path} ${printedBody}`, `key ${as}`);
     const response = await fetch(new URL(path, this.#url), {
       method: 'POST',
       headers: { authorization: `Bearer ${this.#keys[as]}`, 'content-type': 'application/json' },

@@ -76,15 +76,15 @@ export class Narrator {
 /** A JSON value on one line, with spaces. */
 export const oneLineJson = (value: unknown): string => (JSON.stringify(value, null, 1) ?? 'nothing').replace(/\n\s*/g, ' ');
 
-/** Wraps words into lines. A word that is longer than a line, such as a hash, is not split. */
-function wrap(text: string, first: string, others = first): string {
+/** Wraps words into indented lines. A word that is longer than a line, such as a hash, is not split. */
+function wrap(text: string, firstIndent: string, otherIndent = firstIndent): string {
   const lines: string[] = [];
-  let line = first;
+  let line = firstIndent;
   for (const word of text.split(' ')) {
     const hasWord = line.trim() !== '';
     if (hasWord && line.length + 1 + word.length > WIDTH) {
       lines.push(line);
-      line = others + word;
+      line = otherIndent + word;
     } else line += hasWord ? ` ${word}` : word;
   }
   return [...lines, line].join('\n') + '\n';

@@ -43,9 +43,9 @@ export function readPublishedRuns(json: string): PublishedRun[] {
   const earlierRuns = new Set<string>();
   runs.forEach((run: PublishedRun, index) => {
     checkRun(run, `run ${index}`);
-    const which = `task ${run.task_id}, trial ${run.trial}`;
-    if (earlierRuns.has(which)) throw new InvalidRunsError(`run ${index} is a duplicate of ${which}`);
-    earlierRuns.add(which);
+    const taskAndTrial = `task ${run.task_id}, trial ${run.trial}`;
+    if (earlierRuns.has(taskAndTrial)) throw new InvalidRunsError(`run ${index} is a duplicate of ${taskAndTrial}`);
+    earlierRuns.add(taskAndTrial);
   });
   return runs;
 }

@@ -10,12 +10,12 @@ import ed25519
 import forms
 import jcs
 import note
-from verdict import Invalid, shown, text_of
+from verdict import Invalid, quote, text_of
 
 PAYLOAD_TYPE = 'application/vnd.in-toto+json'
 STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
 PREDICATE_TYPE = 'urn:countersign:promotion-decision:v1'
-MOST_SIGNATURES = 100
+SIGNATURES_MAX = 100
 
 VerifiedAttestation = namedtuple('VerifiedAttestation', 'decision signers')
 
@@ -54,7 +54,8 @@ def verify(data, keys):
     signers_in_time = [key for key in signers if key.retired_at is None or forms.is_instant(decided_at) and decided_at <= key.retired_at]
     if not signers_in_time:
         names = note.line_of_keys(signers)
-        raise Invalid([('key_retired', f'the decision was made at {shown(decided_at)}, when every key that signed it was already retired: {names}')])
+        message = f'the decision was made at {quote(decided_at)}, when every key that signed it was already retired: {names}'
+        raise Invalid([('key_retired', message)])
     return VerifiedAttestation(response, signers_in_time)
 
 
@@ -62,12 +63,12 @@ def _open_envelope(envelope):
     if not isinstance(envelope, dict):
         raise Invalid([('not_an_object', 'the envelope is not a JSON object')])
     if envelope.get('payloadType') != PAYLOAD_TYPE:
-        raise Invalid([('unknown_payload_type', f'payloadType is {shown(envelope.get("payloadType"))}, not {PAYLOAD_TYPE}')])
+        raise Invalid([('unknown_payload_type', f'payloadType is {quote(envelope.get("payloadType"))}, not {PAYLOAD_TYPE}')])
     payload, signatures = _bytes_of(envelope.get('payload')), envelope.get('signatures')
     if payload is None:
         raise Invalid([('bad_envelope', 'payload is not base64')])
-    if not isinstance(signatures, list) or not 0 < len(signatures) <= MOST_SIGNATURES:
-        raise Invalid([('bad_envelope', f'signatures is not an array of 1 to {MOST_SIGNATURES} signatures')])
+    if not isinstance(signatures, list) or not 0 < len(signatures) <= SIGNATURES_MAX:
+        raise Invalid([('bad_envelope', f'signatures is not an array of 1 to {SIGNATURES_MAX} signatures')])
     for signature in signatures:
         if not isinstance(signature, dict) or not isinstance(signature.get('keyid', ''), str) or _bytes_of(signature.get('sig')) is None:
             raise Invalid([('bad_envelope', 'a signature is not an object with a base64 sig and an optional string keyid')])
@@ -75,7 +76,7 @@ def _open_envelope(envelope):
 
 
 def _bytes_of(text):
-    # Only the standard alphabet with padding, so that each value has one spelling.
+    # Accepts only the standard alphabet with padding, so each value has exactly one spelling.
     return note.from_base64(text) if isinstance(text, str) else None
 
 
@@ -88,7 +89,7 @@ def _signers(message, signatures, keys):
         return signers
     known = {note.thumbprint(key.public_key) for key in keys}
     if not any(keyid in known for keyid, _ in signatures):
-        names = ', '.join(shown(keyid, 50) for keyid, _ in signatures[:3])
+        names = ', '.join(quote(keyid, 50) for keyid, _ in signatures[:3])
         raise Invalid([('unknown_signer', f'none of the given keys signed the envelope; its signatures name the keys {names}')])
     raise Invalid([('signature_mismatch', 'the signature does not match: the payload was changed or replaced, or the signature is forged')])
 

@@ -13,7 +13,7 @@ import ndjson
 import note
 import trace_events
 import tree_heads
-from verdict import BROKEN, VALID, Invalid, Unusable, Verdict, format_count, invalid, open_input, problems_of, read_document, shown
+from verdict import BROKEN, VALID, Invalid, Unusable, Verdict, format_count, invalid, open_input, problems_of, read_document, quote
 
 
 def check_ledger(arguments):
@@ -24,7 +24,7 @@ def check_other(log):
     """Returns the check of a log other than the audit ledger. `log` is its name."""
 
     def check(arguments):
-        verify, summarize = _OTHERS[log]
+        verify, summarize = _OTHER_LOGS[log]
         try:
             audit = _verified_audit(arguments)
         except Invalid as error:
@@ -56,7 +56,7 @@ def _other_tenant(audit, tenant_id):
     """How the audit ledger contradicts the tenant of a log that was read to its end: a list of (code, message)."""
     if audit is None or None in (audit.tenant_id, tenant_id) or audit.tenant_id == tenant_id:
         return []
-    message = f'the audit ledger belongs to tenant {shown(audit.tenant_id)}, but this log belongs to tenant {shown(tenant_id)}'
+    message = f'the audit ledger belongs to tenant {quote(audit.tenant_id)}, but this log belongs to tenant {quote(tenant_id)}'
     return [('other_tenant', message)]
 
 
@@ -131,8 +131,8 @@ def _summary_of_traces(log):
     return f'{format_count(log.entries, "trace event")} with {format_count(log.submissions, "submission")} of tenant {ascii(log.tenant_id)[1:-1]}', facts
 
 
-# For each log other than the audit ledger: how it is verified, and how the result is summarized.
-_OTHERS = {
+# For each log other than the audit ledger: the function that verifies it, and the function that summarizes the result.
+_OTHER_LOGS = {
     'decisions': (decisions_log.verify, _summary_of_decisions),
     'evidence': (evidence_events.verify, _summary_of_evidence),
     'keys': (key_events.verify, _summary_of_keys),

@@ -14,7 +14,7 @@ import merkle
 import ndjson
 import note
 import trace_events
-from verdict import VALID, Invalid, Unusable, Verdict, invalid, read_document, shown
+from verdict import VALID, Invalid, Unusable, Verdict, invalid, read_document, quote
 
 
 def check_inclusion(arguments):
@@ -25,7 +25,7 @@ def check_inclusion(arguments):
         proof = log_proof.read_inclusion(read_document(arguments.file), keys)
         checkpoint = proof.checkpoint
         if arguments.origin is not None and checkpoint.origin != arguments.origin:
-            raise Invalid([('other_origin', f'the proof is of the log {shown(checkpoint.origin)}, not of {shown(arguments.origin)}')])
+            raise Invalid([('other_origin', f'the proof is of the log {quote(checkpoint.origin)}, not of {quote(arguments.origin)}')])
         _require_tenant(tenant_id, log_proof.log_of(checkpoint.origin)[0], 'the proof')
         data = bytes.fromhex(arguments.row_hash) if arguments.entry is None else _leaf_data_of_entry(arguments.entry, proof)
         leaf = merkle.leaf_hash(data)
@@ -33,14 +33,14 @@ def check_inclusion(arguments):
     except Invalid as error:
         return invalid(error)
     facts = {'seq': proof.index + 1, 'leaf_data': data.hex(), **_facts_of(checkpoint)}
-    line = f'valid: {data.hex()} is row {proof.index + 1} of {_shown_checkpoint(checkpoint)}'
+    line = f'valid: {data.hex()} is row {proof.index + 1} of {_describe_checkpoint(checkpoint)}'
     return Verdict(VALID, line, facts)
 
 
 def _require_tenant(expected, tenant_id, what):
     """Raises Invalid if a trust file names a tenant that the document does not belong to. One key signs for all tenants of an instance."""
     if expected is not None and tenant_id != expected:
-        named = 'names no tenant' if tenant_id is None else f'is of the tenant {shown(tenant_id)}'
+        named = 'names no tenant' if tenant_id is None else f'is of the tenant {quote(tenant_id)}'
         raise Invalid([('other_tenant', f'{what} {named}, but the trust file is of the tenant {expected}')])
 
 
@@ -52,7 +52,7 @@ def _leaf_data_of_entry(path, proof):
     """
     tenant_id, log = log_proof.log_of(proof.checkpoint.origin)
     if log is None:
-        origin = shown(proof.checkpoint.origin)
+        origin = quote(proof.checkpoint.origin)
         raise Invalid([('other_origin', f'the proof is of {origin}, which is not a log of Countersign: its entries cannot be read')])
     try:
         entry = ndjson.read_line(read_document(path))
@@ -65,7 +65,7 @@ def _leaf_data_of_entry(path, proof):
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
     if tenant_of_entry not in (None, tenant_id):
-        raise Invalid([('other_tenant', f'the entry belongs to tenant {shown(tenant_of_entry)}, but the proof to {tenant_id}')])
+        raise Invalid([('other_tenant', f'the entry belongs to tenant {quote(tenant_of_entry)}, but the proof to {tenant_id}')])
     if seq not in (None, proof.index + 1):
         raise Invalid([('disproved', f'the entry has seq {seq}, but the proof is of row {proof.index + 1}')])
     return data
@@ -114,7 +114,7 @@ def check_consistency(arguments):
         else:
             first = check_log.read_kept_head(arguments.head, proof.log)
         if first.origin not in (None, checkpoint.origin):
-            message = f'{first.source} is of the log {shown(first.origin)}, but the proof is of {shown(checkpoint.origin)}'
+            message = f'{first.source} is of the log {quote(first.origin)}, but the proof is of {quote(checkpoint.origin)}'
             raise Invalid([('other_origin', message)])
         if first.size != proof.first:
             raise Invalid([('other_size', f'{first.source} has size {first.size}, but the proof starts from size {proof.first}')])
@@ -122,7 +122,7 @@ def check_consistency(arguments):
     except Invalid as error:
         return invalid(error)
     facts = {'first': proof.first, 'second': proof.second, **_facts_of(checkpoint)}
-    whole = f'the {proof.second} rows of {_shown_checkpoint(checkpoint)}'
+    whole = f'the {proof.second} rows of {_describe_checkpoint(checkpoint)}'
     line = f'valid: the {proof.first} rows of {first.source} are the first {proof.first} of {whole}'
     return Verdict(VALID, line, facts)
 
@@ -157,6 +157,6 @@ def _facts_of(checkpoint):
     return {'origin': checkpoint.origin, 'size': checkpoint.size, 'root': note.to_base64(checkpoint.root), 'signed_by': signers}
 
 
-def _shown_checkpoint(checkpoint):
+def _describe_checkpoint(checkpoint):
     origin = ascii(checkpoint.origin)[1:-1][:120]
     return f'{origin} at size {checkpoint.size}, signed by {note.line_of_keys(checkpoint.signers)}'

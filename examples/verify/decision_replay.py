@@ -10,13 +10,13 @@ import jcs
 import ndjson
 import suggested_names
 from ndjson import InvalidLine
-from verdict import shown
+from verdict import quote
 
 # The evidence is read at most a minute before or after the time of the decision. Ages are rounded to 0.0001 hours.
 AGE_DIFFERENCE_MAX_HOURS = 0.0168
 
-# An age limit that no age exceeds, and one that every age exceeds.
-NO_LIMIT, NO_AGE = float('inf'), float('-inf')
+# An age limit above all ages, and one below all ages.
+LIMIT_ABOVE_ALL_AGES, LIMIT_BELOW_ALL_AGES = float('inf'), float('-inf')
 
 
 class Replay:
@@ -59,8 +59,8 @@ class Replay:
         """A name that the message suggests, and that is not the name of a registered agent, as (code, message), or None."""
         known = self._log.state.by_name
         for name in suggested_names.names_in(decision.get('message')):
-            if name not in known and not any(suggested_names.shows(name, one) for one in known):
-                return 'verdict_mismatch', f'the message suggests {shown(name)}, but the evidence log has no agent with this name'
+            if name not in known and not any(suggested_names.can_show(name, one) for one in known):
+                return 'verdict_mismatch', f'the message suggests {quote(name)}, but the evidence log has no agent with this name'
         return None
 
     def _document(self, decision):
@@ -103,11 +103,11 @@ def _harness_of(decision):
 def _limits(decision):
     """The age limits to compute the verdict with. A stated limit is compared with the signed age, which is exact."""
     if not _names_request(decision):
-        return NO_LIMIT, NO_AGE
+        return LIMIT_ABOVE_ALL_AGES, LIMIT_BELOW_ALL_AGES
     age, limit = decision['evaluation_age'], decision['max_age_hours']
     if type(limit) not in (int, float):
         raise ValueError('max_age_hours is not a number')
-    return (NO_LIMIT,) if age is not None and 0 <= age <= limit else (NO_AGE,)
+    return (LIMIT_ABOVE_ALL_AGES,) if age is not None and 0 <= age <= limit else (LIMIT_BELOW_ALL_AGES,)
 
 
 def _difference(decision, document, limit):
@@ -123,7 +123,7 @@ def _difference(decision, document, limit):
         if name == 'evaluation_age' and _is_same_age(stated, value):
             continue
         if jcs.canonicalize(stated) != jcs.canonicalize(value):
-            return 'verdict_mismatch', f'{name} does not follow from the evidence log: it gives {shown(value)}'
+            return 'verdict_mismatch', f'{name} does not follow from the evidence log: it gives {quote(value)}'
     return None
 
 

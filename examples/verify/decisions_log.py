@@ -7,7 +7,7 @@ import jcs
 import merkle
 import ndjson
 from ndjson import InvalidLine
-from verdict import Invalid, shown
+from verdict import Invalid, quote
 
 MEMBERS = {'seq': (forms.is_seq, 'a whole number of at least 1'), 'decision': (forms.is_object, 'an object')}
 
@@ -53,9 +53,9 @@ class DecisionsLog:
         if 'tenant_id' not in response and self._tenant_is_required:
             return 'missing_member', 'the decision names no tenant, but one is required'
         if 'tenant_id' in response and self.tenant_id not in (None, response['tenant_id']):
-            return 'other_tenant', f'the decision belongs to tenant {shown(response["tenant_id"])}, not to {shown(self.tenant_id)}'
+            return 'other_tenant', f'the decision belongs to tenant {quote(response["tenant_id"])}, not to {quote(self.tenant_id)}'
         if response['decision_id'] in self._ids:
-            return 'logged_twice', f'decision_id {shown(response["decision_id"])} is already in an earlier line'
+            return 'logged_twice', f'decision_id {quote(response["decision_id"])} is already in an earlier line'
         return None
 
 

@@ -8,7 +8,7 @@ import time
 
 import evidence_form
 import jcs
-from verdict import Invalid, shown, text_of
+from verdict import Invalid, quote, text_of
 
 POLICY = 'recent-passing-evaluation/v1'
 EVENTS = {
@@ -35,7 +35,7 @@ def check(response, data):
         raise Invalid([('no_evidence_named', 'the decision names no evidence')])
     computed = hashlib.sha256(data).hexdigest()
     if stated_digest != computed:
-        raise Invalid([('evidence_mismatch', f'evidence_sha256 is {shown(stated_digest)}, but the evidence hashes to {computed}')])
+        raise Invalid([('evidence_mismatch', f'evidence_sha256 is {quote(stated_digest)}, but the evidence hashes to {computed}')])
     try:
         document = jcs.read(text_of(data))
         if jcs.canonicalize(document) != data:
@@ -45,11 +45,11 @@ def check(response, data):
             raise Invalid([('unknown_evidence', f'the evidence is not of version 1 and policy {POLICY}')])
         wrong = evidence_form.wrong_member(document, evidence_form.DOCUMENT)
         if wrong is not None:
-            raise Invalid([('bad_evidence', f'the member {shown(wrong)} of the evidence is missing, malformed or unknown')])
+            raise Invalid([('bad_evidence', f'the member {quote(wrong)} of the evidence is missing, malformed or unknown')])
         stated = {**response, 'checks': [without_message(one) for one in response['checks']]}
         for name, value in {**verdict(document), **request_members(response, document)}.items():
             if name not in stated or jcs.canonicalize(stated[name]) != jcs.canonicalize(value):
-                raise Invalid([('verdict_mismatch', f'{name} does not follow from the evidence: it gives {shown(value)}')])
+                raise Invalid([('verdict_mismatch', f'{name} does not follow from the evidence: it gives {quote(value)}')])
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
@@ -82,7 +82,7 @@ def verdict(document):
         'required_threshold': asked['min_pass_rate'],
         'actual_threshold': None if evaluation is None else evaluation['pass_rate'],
         'evaluation_age': age,
-        'evaluation': {} if evaluation is None else _shown_evaluation(evaluation, agent),
+        'evaluation': {} if evaluation is None else _evaluation_of_decision(evaluation, agent),
         'checks': [{'condition': name, 'passed': failure is None, 'reason': failure} for name, failure in zip(conditions, failures)],
         'tenant_id': document['tenant_id'],
     }
@@ -119,7 +119,7 @@ def _approval_failure(agent, evaluation, approval, read_at):
     return None if in_time else 'approval_required'
 
 
-def _shown_evaluation(evaluation, agent):
+def _evaluation_of_decision(evaluation, agent):
     members = {name: evaluation[name] for name in ('id', 'name', 'status', 'pass_rate', 'category', 'harness_id', 'recorded_by')}
     members.update(recorded_at=_in_milliseconds(evaluation['recorded_at']), agent_name=agent['name'])
     if evaluation['evaluated_at'] is not None:

@@ -9,7 +9,7 @@ import jcs
 import ndjson
 from key_events import EventLog
 from ndjson import InvalidLine
-from verdict import shown
+from verdict import quote
 
 EVIDENCE_DOMAIN = b'countersign/evidence/v1\n'
 STATUSES = ('scheduled', 'running', 'passing', 'failing')
@@ -79,7 +79,7 @@ def check_members(event):
     action = event.get('action') if isinstance(event, dict) else None
     if not isinstance(action, str) or action not in MEMBERS:
         seq = event.get('seq') if isinstance(event, dict) and type(event.get('seq')) is int else None
-        raise InvalidLine([('unknown_action', f'action {shown(action)} is not known to this verifier')], seq=seq)
+        raise InvalidLine([('unknown_action', f'action {quote(action)} is not known to this verifier')], seq=seq)
     ndjson.check_members(event, {**COMMON, **MEMBERS[action]}, f'an event {action}')
 
 

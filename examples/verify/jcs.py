@@ -6,8 +6,8 @@
 import json
 import re
 
-GREATEST_EXACT_INTEGER = 2**53
-DEEPEST_NESTING = 200
+EXACT_INTEGER_MAX = 2**53
+NESTING_MAX = 200
 
 
 class JcsError(ValueError):
@@ -28,8 +28,8 @@ def read(text, exact=True):
     With `exact`, it also rejects a number that differs from the value of its canonical form. Otherwise 0.1 could be shown as
     0.1000000000000000000001 with an unchanged hash, because both are the same double.
     """
-    if _depth(text) > DEEPEST_NESTING:
-        raise JcsError('nested_too_deeply', f'nested deeper than {DEEPEST_NESTING}')
+    if _depth(text) > NESTING_MAX:
+        raise JcsError('nested_too_deeply', f'nested deeper than {NESTING_MAX}')
     try:
         value = json.loads(
             text,
@@ -53,7 +53,7 @@ _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 
 def _depth(text):
     """The deepest nesting of objects and arrays in a text, before it is parsed. 0 if the text has too few brackets to exceed the limit."""
-    if text.count('[') + text.count('{') <= DEEPEST_NESTING:
+    if text.count('[') + text.count('{') <= NESTING_MAX:
         return 0
     depth = deepest = 0
     for found in _STRING_OR_BRACKET.finditer(text):
@@ -90,13 +90,13 @@ def _number(token, exact):
     if exact:
         written = _decimal(token)
         if written is None or not _is_exact(token, written):
-            shown = token if len(token) <= 40 else token[:37] + '...'
-            raise JcsError('inexact_number', f'the number {shown} is not equal to its canonical form')
+            excerpt = token if len(token) <= 40 else token[:37] + '...'
+            raise JcsError('inexact_number', f'the number {excerpt} is not equal to its canonical form')
     value = float(token)
     if value in (float('inf'), float('-inf')):
         raise JcsError('inexact_number', 'a number is too large for a double')
     # Each value has one Python type: 1, 1.0 and 10e-1 are all read as the int 1.
-    return int(value) if value.is_integer() and abs(value) <= GREATEST_EXACT_INTEGER else value
+    return int(value) if value.is_integer() and abs(value) <= EXACT_INTEGER_MAX else value
 
 
 def _is_exact(token, written):
@@ -152,7 +152,7 @@ def _write(value, put):
     elif isinstance(value, str):
         put(_string(value))
     elif isinstance(value, int):
-        if abs(value) > GREATEST_EXACT_INTEGER:
+        if abs(value) > EXACT_INTEGER_MAX:
             raise JcsError('inexact_number', 'an integer is beyond 2^53, where doubles skip integers')
         put(str(value))
     elif isinstance(value, float):

@@ -46,12 +46,12 @@ class Comparison:
     def problems(self, log, tenant_id, restored=()):
         """How the kept heads contradict a log that was read to its end: a list of (code, message)."""
         origin = self._origin(log, tenant_id)
-        own = [head for head in self.heads if head.origin in (None, origin)]
-        foreign = [head for head in self.heads if head not in own]
+        heads_of_log = [head for head in self.heads if head.origin in (None, origin)]
+        foreign = [head for head in self.heads if head not in heads_of_log]
         problems = [('other_origin', _foreign_message(head, log, origin)) for head in foreign]
-        problems += [('fork', message) for message in _fork_messages(own)]
+        problems += [('fork', message) for message in _fork_messages(heads_of_log)]
         matched_rows = 0
-        for head in own:
+        for head in heads_of_log:
             if head.size > self.tree.size:
                 problems.append(('cut_off', _cut_off_message(head, log, self.tree.size) + restores.remark(head, restored)))
             elif self.is_met(head):

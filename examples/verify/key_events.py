@@ -8,7 +8,7 @@ import jcs
 import merkle
 import ndjson
 from ndjson import InvalidLine
-from verdict import shown
+from verdict import quote
 
 KEY_EVENT_DOMAIN = b'countersign/key-event/v2\n'
 
@@ -55,7 +55,7 @@ class EventLog:
             raise InvalidLine([(error.code, str(error))], seq=event['seq']) from None
         problems = []
         if self.tenant_id is not None and event['tenant_id'] != self.tenant_id:
-            actual, expected = shown(event['tenant_id']), shown(self.tenant_id)
+            actual, expected = quote(event['tenant_id']), quote(self.tenant_id)
             problems.append(('other_tenant', f'the event belongs to tenant {actual}, not to {expected}'))
         if event['seq'] != self.entries + 1:
             problems.append(('seq_gap', f'seq is {event["seq"]}, expected {self.entries + 1}'))
@@ -91,7 +91,7 @@ class KeyTrail(EventLog):
         if follows:
             self._keys[event['prefix']] = None if event['action'] == 'revoked' else event['key_id']
             return []
-        return [('does_not_follow', f'{shown(event["action"])} contradicts the earlier events of key {shown(event["prefix"])}')]
+        return [('does_not_follow', f'{quote(event["action"])} contradicts the earlier events of key {quote(event["prefix"])}')]
 
     check_members = staticmethod(lambda event: ndjson.check_members(event, MEMBERS, 'a key event'))
     leaf_data = staticmethod(leaf_data)

@@ -9,7 +9,7 @@ import merkle
 import ndjson
 import restores
 from ndjson import InvalidLine
-from verdict import shown
+from verdict import quote
 
 ROW_DOMAIN = b'countersign/audit-entry/v1\n'
 
@@ -80,7 +80,7 @@ class Chain:
         if row['row_hash'] != computed:
             add_problem('row_hash_mismatch', f'row_hash does not match: it is {row["row_hash"]}, but the other members hash to {computed}')
         if self.tenant_id is not None and row['tenant_id'] != self.tenant_id:
-            actual, expected = shown(row['tenant_id']), shown(self.tenant_id)
+            actual, expected = quote(row['tenant_id']), quote(self.tenant_id)
             if self._tenant_was_given:
                 add_problem('other_tenant', f'the row belongs to tenant {actual}, not to {expected}')
             else:
@@ -88,7 +88,7 @@ class Chain:
         if row['seq'] != self.entries + 1:
             add_problem('seq_gap', f'seq is {row["seq"]}, expected {self.entries + 1}')
         if row['prev_hash'] != self.head:
-            add_problem('prev_hash_mismatch', f'prev_hash does not link: it is {shown(row["prev_hash"])}, expected {shown(self.head)}')
+            add_problem('prev_hash_mismatch', f'prev_hash does not link: it is {quote(row["prev_hash"])}, expected {quote(self.head)}')
         before, at = self._recorded_at, row['recorded_at']
         if before is not None and at < before and not corrections.allows(corrections.step_in(row, 'audit'), row['seq'], before, at):
             add_problem('recorded_at_backwards', f'recorded_at goes backwards, from {self._recorded_at} to {row["recorded_at"]}')
@@ -110,7 +110,7 @@ def check_shape(row):
     # Another version may have other members and another hash, so nothing else in such a row is checked.
     if isinstance(row, dict) and 'version' in row and (type(row['version']) is not int or row['version'] != 1):
         seq = row.get('seq') if type(row.get('seq')) is int else None
-        raise InvalidLine([('unknown_version', f'version is {shown(row["version"])}, but this verifier supports only version 1')], seq=seq)
+        raise InvalidLine([('unknown_version', f'version is {quote(row["version"])}, but this verifier supports only version 1')], seq=seq)
     ndjson.check_members(row, MEMBERS, 'the format')
 
 

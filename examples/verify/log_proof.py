@@ -9,10 +9,10 @@ from collections import namedtuple
 import jcs
 import merkle
 import note
-from verdict import Invalid, shown, text_of
+from verdict import Invalid, quote, text_of
 
 FIRST_LINE = 'c2sp.org/tlog-proof@v1'
-MOST_HASHES = 128  # with 2^53 leaves, an inclusion proof needs 53 and a consistency proof at most 54
+HASHES_MAX = 128  # with 2^53 leaves, an inclusion proof needs 53 and a consistency proof at most 54
 
 # The names of a tenant's logs in headers and proofs, with the suffixes of their origins.
 LOGS = {'audit': '', 'decisions': '/decisions', 'evidence': '/evidence', 'keys': '/keys', 'traces': '/traces'}
@@ -70,13 +70,13 @@ def read_consistency(data, keys):
     if proof['second'] != checkpoint.size:
         raise _bad_proof(f'second is {proof["second"]}, but the checkpoint has size {checkpoint.size}')
     if proof['log'] != log_of(checkpoint.origin)[1]:
-        raise _bad_proof(f'log is {shown(proof["log"])}, but the checkpoint is of {shown(checkpoint.origin)}')
+        raise _bad_proof(f'log is {quote(proof["log"])}, but the checkpoint is of {quote(checkpoint.origin)}')
     return Consistency(proof['log'], proof['first'], proof['second'], _hashes(proof['hashes']), checkpoint)
 
 
 def _hashes(texts):
-    if len(texts) > MOST_HASHES:
-        raise _bad_proof(f'more than {MOST_HASHES} hashes')
+    if len(texts) > HASHES_MAX:
+        raise _bad_proof(f'more than {HASHES_MAX} hashes')
     hashes = [note.from_base64(text) if isinstance(text, str) else None for text in texts]
     if any(data is None or len(data) != 32 for data in hashes):
         raise _bad_proof('a hash is not the base64 of 32 bytes')

@@ -1,10 +1,10 @@
 """Exports of logs: NDJSON, one value per line, read line by line (docs/formats.md, "Export")."""
 
 import jcs
-from verdict import shown
+from verdict import quote
 
 # The limit of docs/formats.md, "Export". It bounds memory if a file is not an export.
-LONGEST_LINE_BYTES = 64 * 1024 * 1024
+LINE_BYTES_MAX = 64 * 1024 * 1024
 
 
 class InvalidLine(Exception):
@@ -29,15 +29,15 @@ def read_into(log, stream):
 
 
 def lines(stream):
-    """Yields (line number, bytes) of each line of a binary stream. Raises InvalidLine if a line is longer than LONGEST_LINE_BYTES."""
+    """Yields (line number, bytes) of each line of a binary stream. Raises InvalidLine if a line is longer than LINE_BYTES_MAX."""
     number = 0
     while True:
-        line = stream.readline(LONGEST_LINE_BYTES + 1)
+        line = stream.readline(LINE_BYTES_MAX + 1)
         if not line:
             return
         number += 1
-        if len(line) > LONGEST_LINE_BYTES:
-            raise InvalidLine([('line_too_long', f'the line is longer than {LONGEST_LINE_BYTES} bytes')], line=number)
+        if len(line) > LINE_BYTES_MAX:
+            raise InvalidLine([('line_too_long', f'the line is longer than {LINE_BYTES_MAX} bytes')], line=number)
         yield number, line
 
 
@@ -66,7 +66,7 @@ def check_members(value, members, what):
     problems = [('missing_member', f'the member {name} is missing') for name in members if name not in value]
     for name in value:
         if name not in members:
-            problems.append(('extra_member', f'the member {shown(name)} is not part of {what}'))
+            problems.append(('extra_member', f'the member {quote(name)} is not part of {what}'))
             break  # only the first is reported, because there may be a million
     for name, (fits, wanted) in members.items():
         if name in value and not fits(value[name]):

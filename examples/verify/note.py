@@ -14,11 +14,11 @@ import forms
 import jcs
 import merkle
 import succession
-from verdict import Invalid, shown, text_of
+from verdict import Invalid, quote, text_of
 
-LONGEST_NOTE_BYTES = 1024 * 1024
-MOST_SIGNATURES = 100  # the specification requires verifiers to accept 16
-GREATEST_SIZE = 2**53 - 1
+NOTE_BYTES_MAX = 1024 * 1024
+SIGNATURES_MAX = 100  # the specification requires verifiers to accept 16
+SIZE_MAX = 2**53 - 1
 
 ED25519_TYPE = b'\x01'
 
@@ -70,12 +70,13 @@ def read_verifier_key(text):
     name, _, rest = text.partition('+')
     hexadecimal, _, encoded = rest.partition('+')
     if not _is_key_name(name) or not re.fullmatch('[0-9a-f]{8}', hexadecimal):
-        raise Invalid([('bad_key', f'{shown(text)} is not a verifier key, which is name+8 hex digits+base64')])
+        raise Invalid([('bad_key', f'{quote(text)} is not a verifier key, which is name+8 hex digits+base64')])
     data = from_base64(encoded)
     if data is None or len(data) != 33 or data[:1] != ED25519_TYPE:
-        raise Invalid([('bad_key', f'the verifier key {shown(name)} does not end with the base64 of 0x01 and an Ed25519 key of 32 bytes')])
+        raise Invalid([('bad_key', f'the verifier key {quote(name)} does not end with the base64 of 0x01 and an Ed25519 key of 32 bytes')])
     if note_id(name, data[1:]).hex() != hexadecimal:
-        raise Invalid([('bad_key', f'the verifier key {shown(name)} has the id {hexadecimal}, which does not match its bytes: the text was changed')])
+        message = f'the verifier key {quote(name)} has the id {hexadecimal}, which does not match its bytes: the text was changed'
+        raise Invalid([('bad_key', message)])
     return _require_usable(Key(data[1:], name, None))
 
 
@@ -88,7 +89,7 @@ def read_trust(data):
     """The Keys of a file as in read_keys, and the ID of the workspace that a trust file names. The ID is None for other files."""
     text = text_of(data)
     if text.lstrip()[:1] != '{':
-        return [read_verifier_key(line.strip(' \t\r')) for line in text.split('\n') if line.strip()] or _no_keys(), None
+        return [read_verifier_key(line.strip(' \t\r')) for line in text.split('\n') if line.strip()] or _reject_no_keys(), None
     try:
         jwks = jcs.read(text)
     except jcs.JcsError as error:
@@ -99,7 +100,7 @@ def read_trust(data):
         return succession.keys_of_trust_file(jwks), jwks['workspace']['id']
     listed = [(jwk, key_of_jwk(jwk)) for jwk in jwks['keys'] if is_ed25519(jwk)]
     succession.check_listed(listed)
-    return [key for _, key in listed] or _no_keys(), None
+    return [key for _, key in listed] or _reject_no_keys(), None
 
 
 def is_ed25519(jwk):
@@ -116,7 +117,7 @@ def key_of_jwk(jwk):
         raise Invalid([('bad_key', 'a JWK: x is not the base64url of 32 bytes')])
     kid = thumbprint(public_key)
     if jwk.get('kid', kid) != kid:
-        raise Invalid([('bad_key', f'a JWK has the kid {shown(jwk["kid"])}, but its thumbprint is {kid}')])
+        raise Invalid([('bad_key', f'a JWK has the kid {quote(jwk["kid"])}, but its thumbprint is {kid}')])
     retired_at = jwk.get('retired_at')
     if 'retired_at' in jwk and not forms.is_instant(retired_at):
         raise Invalid([('bad_key', f'the key {kid}: retired_at is not a UTC time with milliseconds')])
@@ -136,7 +137,7 @@ def _require_usable(key):
     return key
 
 
-def _no_keys():
+def _reject_no_keys():
     raise Invalid([('bad_key', 'the file contains no Ed25519 key')])
 
 
@@ -157,7 +158,7 @@ def facts_of_key(key):
 
 def line_of_keys(keys):
     return ', '.join(
-        f'{shown(key.name or thumbprint(key.public_key))[1:-1]}' + (f' (retired {key.retired_at})' if key.retired_at else '')
+        f'{quote(key.name or thumbprint(key.public_key))[1:-1]}' + (f' (retired {key.retired_at})' if key.retired_at else '')
         for key in keys
     )
 
@@ -167,8 +168,8 @@ def line_of_keys(keys):
 
 def read_note(data):
     """Reads a note without checking its signatures. Raises Invalid if the bytes are not a note."""
-    if len(data) > LONGEST_NOTE_BYTES:
-        raise Invalid([('too_long', f'longer than {LONGEST_NOTE_BYTES} bytes, so it is not a note')])
+    if len(data) > NOTE_BYTES_MAX:
+        raise Invalid([('too_long', f'longer than {NOTE_BYTES_MAX} bytes, so it is not a note')])
     note = text_of(data)
     control = next((character for character in note if character < ' ' and character != '\n'), None)
     if control is not None:
@@ -178,8 +179,8 @@ def read_note(data):
     if end < 0 or not note.endswith('\n'):
         raise Invalid([('bad_note', 'not a signed note, which is a text, an empty line and signature lines, each ended by a line feed')])
     lines = note[end + 2 : -1].split('\n') if len(note) > end + 2 else []
-    if not 0 < len(lines) <= MOST_SIGNATURES:
-        raise Invalid([('bad_note', f'a note has 1 to {MOST_SIGNATURES} signature lines, but this one has {len(lines)}')])
+    if not 0 < len(lines) <= SIGNATURES_MAX:
+        raise Invalid([('bad_note', f'a note has 1 to {SIGNATURES_MAX} signature lines, but this one has {len(lines)}')])
     return Note(note[: end + 1], [_signature(line) for line in lines])
 
 
@@ -188,7 +189,7 @@ def _signature(line):
     name, _, encoded = rest.partition(' ')
     data = from_base64(encoded)
     if dash != '\u2014' or not _is_key_name(name) or data is None or len(data) < 5:
-        raise Invalid([('bad_note', f'not a signature line: {shown(line)}')])
+        raise Invalid([('bad_note', f'not a signature line: {quote(line)}')])
     return Signature(name, data[:4], data[4:])
 
 
@@ -201,18 +202,18 @@ def verify_note(note, keys):
             if key.name != signature.name or note_id(key.name, key.public_key) != signature.note_id:
                 continue  # a signature of an unknown key is ignored
             if not ed25519.verify(key.public_key, text, signature.signature):
-                raise Invalid([('signature_mismatch', f'the signature of {shown(key.name)} does not match: the note was changed or forged')])
+                raise Invalid([('signature_mismatch', f'the signature of {quote(key.name)} does not match: the note was changed or forged')])
             if key not in signers:
                 signers.append(key)
     if not signers:
-        names = ', '.join(f'{shown(signature.name)[1:-1]}+{signature.note_id.hex()}' for signature in note.signatures[:3])
+        names = ', '.join(f'{quote(signature.name)[1:-1]}+{signature.note_id.hex()}' for signature in note.signatures[:3])
         raise Invalid([('unknown_signer', f'none of the given keys signed the note; its signatures name the keys {names}')])
     return signers
 
 
 # --- Checkpoints ------------------------------------------------------------------------------------------------------
 
-SIZE = re.compile('0|[1-9][0-9]{0,15}')
+SIZE_PATTERN = re.compile('0|[1-9][0-9]{0,15}')
 
 
 def read_checkpoint(data, keys=None):
@@ -227,8 +228,8 @@ def read_checkpoint(data, keys=None):
         raise Invalid([('bad_checkpoint', 'a checkpoint has three lines before the empty one: origin, size, root')])
     origin, size, encoded = lines[:3]
     root = from_base64(encoded)
-    if not SIZE.fullmatch(size) or int(size) > GREATEST_SIZE:
-        raise Invalid([('bad_checkpoint', f'the size {shown(size)} is not a whole number from 0 to {GREATEST_SIZE} without leading zeros')])
+    if not SIZE_PATTERN.fullmatch(size) or int(size) > SIZE_MAX:
+        raise Invalid([('bad_checkpoint', f'the size {quote(size)} is not a whole number from 0 to {SIZE_MAX} without leading zeros')])
     if root is None or len(root) != 32:
         raise Invalid([('bad_checkpoint', 'the root is not the base64 of 32 bytes')])
     if size == '0' and root != merkle.EMPTY_ROOT:

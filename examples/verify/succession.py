@@ -5,7 +5,7 @@ import re
 import ed25519
 import jcs
 import note
-from verdict import Invalid, shown
+from verdict import Invalid, quote
 
 DOMAIN = b'countersign/signing-key-successor/v1\n'
 UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
@@ -77,7 +77,7 @@ def follow(known, listed):
 def keys_of_trust_file(value):
     """The Keys of a trust file, including the Keys of `successors`. Raises Invalid if it is malformed or a successor is not proven."""
     if value.get('version') != 1 or isinstance(value['version'], bool):
-        raise Invalid([('bad_key', f'the trust file has version {shown(value.get("version"))}, not 1')])
+        raise Invalid([('bad_key', f'the trust file has version {quote(value.get("version"))}, not 1')])
     workspace = value.get('workspace')
     if not isinstance(workspace, dict) or not isinstance(workspace.get('id'), str) or not re.fullmatch(UUID, workspace['id']):
         raise Invalid([('bad_key', 'the trust file does not name a workspace by its UUID')])

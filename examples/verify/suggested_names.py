@@ -15,17 +15,17 @@ def names_in(message):
     return re.findall('"([^"]*)"', found.group(1)) if found else []
 
 
-def shows(shown, known):
-    """Whether a message can show a known name as `shown`.
+def can_show(suggested, known):
+    """Whether a message can show the known name as `suggested`.
 
-    It shows ' for ", shortens long names, and leaves out invisible characters. Any character beyond ASCII may be left out, because versions
+    A message shows ' for ", shortens long names, and leaves out invisible characters. Any character beyond ASCII may be left out, because versions
     of Unicode differ in which characters are invisible.
     """
-    shortened = len(shown) == SHOWN_LENGTH_MAX and shown.endswith('\u2026')
-    wanted = shown[:-1] if shortened else shown
+    is_shortened = len(suggested) == SHOWN_LENGTH_MAX and suggested.endswith('\u2026')
+    wanted = suggested[:-1] if is_shortened else suggested
     at = 0
     for character in known.replace('"', "'"):
-        if shortened and at == len(wanted):
+        if is_shortened and at == len(wanted):
             return True
         if wanted[at : at + 1] == character:
             at += 1

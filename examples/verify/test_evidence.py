@@ -83,11 +83,11 @@ class Evidence(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder)
             (path / 'decision.json').write_text(json.dumps(case['response']), 'utf-8')
-            for text, code, part in ((case['evidence'], 0, 'gives this verdict'), ('{}', 1, 'hashes to')):
+            for text, code, expected_text in ((case['evidence'], 0, 'gives this verdict'), ('{}', 1, 'hashes to')):
                 (path / 'evidence.json').write_text(text, 'utf-8')
                 arguments = ['decision', 'decision.json', '--evidence', 'evidence.json', '--key', self.golden['decision_key_hex']]
                 process = run_forked(arguments, folder=folder)
-                self.assertEqual((process.returncode, part in process.stdout.decode()), (code, True), process.stdout)
+                self.assertEqual((process.returncode, expected_text in process.stdout.decode()), (code, True), process.stdout)
 
 
 if __name__ == '__main__':

@@ -25,10 +25,10 @@ class ValidLedgers(unittest.TestCase):
         self.assertEqual(chain.head, golden['entries'][-1]['row_hash'])
 
     def test_member_order_white_space_and_line_ends_do_not_matter(self):
-        again = []
+        respelled = []
         for row in golden_rows():
-            again.append(json.dumps(dict(reversed(list(row.items()))), indent=None, separators=(' ,  ', ' : ')).encode('ascii'))
-        self.assertEqual(self.verified(b'\r\n'.join(again)).entries, 6)
+            respelled.append(json.dumps(dict(reversed(list(row.items()))), indent=None, separators=(' ,  ', ' : ')).encode('ascii'))
+        self.assertEqual(self.verified(b'\r\n'.join(respelled)).entries, 6)
         canonical = b''.join(jcs.canonicalize(jcs.read(line.decode('utf-8'))) + b'\n' for line in golden_lines())
         self.assertEqual(self.verified(canonical).entries, 6)
 
@@ -42,7 +42,7 @@ class ValidLedgers(unittest.TestCase):
 
 
 class AttacksOnALedger(unittest.TestCase):
-    def broken(self, data, line, *codes, tenant_id=None):
+    def expect_broken(self, data, line, *codes, tenant_id=None):
         with self.assertRaises(ledger.InvalidLine) as found:
             ledger.verify(io.BytesIO(data), tenant_id)
         self.assertEqual(found.exception.line, line, str(found.exception))
@@ -75,7 +75,7 @@ class AttacksOnALedger(unittest.TestCase):
                 rows = golden_rows()
                 self.assertNotEqual(rows[1][name], value)
                 rows[1][name] = value
-                self.assertEqual(self.broken(export(rows), 2, *codes).seq, rows[1]['seq'])
+                self.assertEqual(self.expect_broken(export(rows), 2, *codes).seq, rows[1]['seq'])
 
     def test_a_change_with_a_recomputed_hash_breaks_the_next_link(self):
         linked = ('version', 'tenant_id', 'seq', 'recorded_at', 'metadata', 'prev_hash', 'row_hash')
@@ -84,71 +84,72 @@ class AttacksOnALedger(unittest.TestCase):
                 rows = golden_rows()
                 rows[1][name] = OTHER_VALUES.get(name, 'changed')
                 rows[1]['row_hash'] = ledger.row_hash({key: value for key, value in rows[1].items() if key != 'row_hash'})
-                self.broken(export(rows), 3, 'prev_hash_mismatch')
+                self.expect_broken(export(rows), 3, 'prev_hash_mismatch')
 
     def test_a_missing_member_is_detected(self):
         for name in ledger.MEMBERS:
             with self.subTest(name):
                 rows = golden_rows()
                 del rows[2][name]
-                self.broken(export(rows), 3, 'missing_member')
+                self.expect_broken(export(rows), 3, 'missing_member')
 
     def test_a_malformed_member_is_detected_even_with_a_correct_hash(self):
-        own = {'seq': [0, -1, '3'], 'recorded_at': ['yesterday', '2026-11-20T09:30:01Z', '2026-11-20T09:30:01.000+00:00'], 'metadata': ['x']}
-        own.update({'prev_hash': ['x', 'A' * 64], 'row_hash': ['x', 'A' * 64, None], 'actor': [None], 'tenant_id': [None]})
+        others = {'seq': [0, -1, '3'], 'recorded_at': ['yesterday', '2026-11-20T09:30:01Z', '2026-11-20T09:30:01.000+00:00']}
+        others.update({'metadata': ['x'], 'prev_hash': ['x', 'A' * 64], 'row_hash': ['x', 'A' * 64, None]})
+        others.update({'actor': [None], 'tenant_id': [None]})
         for name in ledger.MEMBERS:
-            for value in [7.5, True, [], *own.get(name, [])]:
+            for value in [7.5, True, [], *others.get(name, [])]:
                 with self.subTest(name, value=value):
                     rows = golden_rows()
                     rows[2][name] = value
                     if name != 'row_hash':
                         rows[2]['row_hash'] = ledger.row_hash({key: member for key, member in rows[2].items() if key != 'row_hash'})
-                    self.broken(export(rows), 3, 'unknown_version' if name == 'version' else 'wrong_form')
+                    self.expect_broken(export(rows), 3, 'unknown_version' if name == 'version' else 'wrong_form')
 
     def test_a_removed_row_is_detected(self):
         for index in range(5):
             lines = golden_lines()
             del lines[index]
-            self.broken(b'\n'.join(lines), index + 1, 'seq_gap', 'prev_hash_mismatch')
+            self.expect_broken(b'\n'.join(lines), index + 1, 'seq_gap', 'prev_hash_mismatch')
 
     def test_missing_first_rows_are_detected(self):
-        self.broken(b'\n'.join(golden_lines()[3:]), 1, 'seq_gap', 'prev_hash_mismatch')
+        self.expect_broken(b'\n'.join(golden_lines()[3:]), 1, 'seq_gap', 'prev_hash_mismatch')
 
     def test_an_inserted_row_is_detected(self):
         lines = golden_lines()
         lines.insert(3, lines[2])
-        self.broken(b'\n'.join(lines), 4, 'seq_gap', 'prev_hash_mismatch')
+        self.expect_broken(b'\n'.join(lines), 4, 'seq_gap', 'prev_hash_mismatch')
         rows = golden_rows()
         forged = {**rows[2], 'seq': 4, 'prev_hash': rows[2]['row_hash'], 'action': 'approval.granted'}
         forged['row_hash'] = ledger.row_hash({name: value for name, value in forged.items() if name != 'row_hash'})
         rows.insert(3, forged)
-        self.broken(export(rows), 5, 'seq_gap', 'prev_hash_mismatch')
+        self.expect_broken(export(rows), 5, 'seq_gap', 'prev_hash_mismatch')
 
     def test_swapped_rows_are_detected(self):
         lines = golden_lines()
         lines[2], lines[3] = lines[3], lines[2]
-        self.broken(b'\n'.join(lines), 3, 'seq_gap', 'prev_hash_mismatch')
+        self.expect_broken(b'\n'.join(lines), 3, 'seq_gap', 'prev_hash_mismatch')
 
     def test_a_row_of_another_tenant_is_detected(self):
         rows = golden_rows()
         rows[3]['tenant_id'] = '00000000-0000-4000-8000-000000000000'
-        self.broken(export(rehashed(rows)), 4, 'tenant_changes')
+        self.expect_broken(export(rehashed(rows)), 4, 'tenant_changes')
 
     def test_the_ledger_of_another_tenant_is_rejected(self):
-        self.broken(b'\n'.join(golden_lines()), 1, 'other_tenant', tenant_id='00000000-0000-4000-8000-000000000000')
+        self.expect_broken(b'\n'.join(golden_lines()), 1, 'other_tenant', tenant_id='00000000-0000-4000-8000-000000000000')
 
     def test_a_removed_row_is_detected_even_if_the_rest_is_renumbered(self):
         rows = golden_rows()
         del rows[2]
         for seq, row in enumerate(rows, 1):
             row['seq'] = seq
-        self.broken(export(rows), 3, 'row_hash_mismatch', 'prev_hash_mismatch')
+        self.expect_broken(export(rows), 3, 'row_hash_mismatch', 'prev_hash_mismatch')
 
     def test_an_extra_member_is_detected_even_with_a_correct_hash(self):
         rows = golden_rows()
         rows[4]['approved'] = True
-        self.broken(export(rows), 5, 'extra_member')
-        self.broken(export(rehashed(rows)), 5, 'extra_member')
+        self.expect_broken(export(rows), 5, 'extra_member')
+        self.expect_broken(export(rehashed(rows)), 5, 'extra_member')
 
     def test_a_duplicate_member_is_detected(self):
         for altered in (
@@ -159,19 +160,19 @@ class AttacksOnALedger(unittest.TestCase):
         ):
             lines = golden_lines()
             lines[1] = altered(lines[1])
-            self.broken(b'\n'.join(lines), 2, 'duplicate_member')
+            self.expect_broken(b'\n'.join(lines), 2, 'duplicate_member')
 
     def test_a_time_that_goes_backwards_is_detected(self):
         rows = golden_rows()
         rows[3]['recorded_at'] = '2026-11-20T09:29:59.999Z'
-        self.broken(export(rehashed(rows)), 4, 'recorded_at_backwards')
+        self.expect_broken(export(rehashed(rows)), 4, 'recorded_at_backwards')
 
     def test_an_unknown_version_is_rejected(self):
         for version in (2, 0, '1', True, 1.5, None):
             rows = golden_rows()
             rows[0]['version'] = version
             rows[0]['new_member'] = 1
-            self.broken(export(rows), 1, 'unknown_version')
+            self.expect_broken(export(rows), 1, 'unknown_version')
 
     def test_numbers_that_differ_from_the_hashed_value_are_rejected(self):
         spelled = {
@@ -186,7 +187,7 @@ class AttacksOnALedger(unittest.TestCase):
                     lines = golden_lines()
                     self.assertIn(original, lines[4])
                     lines[4] = lines[4].replace(original, other)
-                    self.broken(b'\n'.join(lines), 5, 'inexact_number')
+                    self.expect_broken(b'\n'.join(lines), 5, 'inexact_number')
 
     def test_another_spelling_of_the_same_number_is_accepted(self):
         lines = golden_lines()
@@ -213,7 +214,7 @@ class AttacksOnALedger(unittest.TestCase):
             (b'{"a":' * 200000, 'nested_too_deeply'),
         ):
             with self.subTest(line[:40]):
-                self.broken(good + line + b'\n', 2, code)
+                self.expect_broken(good + line + b'\n', 2, code)
 
     def test_an_endless_line_is_read_only_to_the_limit(self):
         class Endless(io.RawIOBase):
@@ -231,7 +232,7 @@ class AttacksOnALedger(unittest.TestCase):
         with self.assertRaises(ledger.InvalidLine) as found:
             ledger.verify(io.BufferedReader(endless))
         self.assertEqual((found.exception.line, found.exception.problems[0][0]), (1, 'line_too_long'))
-        self.assertLess(endless.bytes_read, ndjson.LONGEST_LINE_BYTES + 1024 * 1024)
+        self.assertLess(endless.bytes_read, ndjson.LINE_BYTES_MAX + 1024 * 1024)
 
 
 if __name__ == '__main__':

@@ -87,7 +87,7 @@ class Notes(RejectionTest):
             (b'x\n\n\xe2\x80\x94 name AAAAAAAAAAB=\n', 'bad_note'),
             (b'x\x00\n\n\xe2\x80\x94 name AAAAAAAAAAA=\n', 'bad_note'),
             (b'\xff\n\n\xe2\x80\x94 name AAAAAAAAAAA=\n', 'bad_utf8'),
-            (b'x' * (note.LONGEST_NOTE_BYTES + 1), 'too_long'),
+            (b'x' * (note.NOTE_BYTES_MAX + 1), 'too_long'),
         ):
             with self.subTest(data[:40]):
                 self.expect_rejected(code, note.read_note, data)

@@ -7,7 +7,7 @@ from collections import namedtuple
 
 VALID, BROKEN, UNUSABLE = 0, 1, 2  # the exit codes
 
-LARGEST_DOCUMENT_BYTES = 1024 * 1024
+DOCUMENT_BYTES_MAX = 1024 * 1024
 
 # `line` is for people, `facts` for machines.
 Verdict = namedtuple('Verdict', 'exit_code line facts')
@@ -37,10 +37,10 @@ def problems_of(error):
     return [{'code': code, 'message': message} for code, message in error.problems]
 
 
-def shown(value, longest=80):
+def quote(value, length_max=80):
     """A value from a file as short ASCII text, so that no control characters of a file reach the terminal."""
     text = json.dumps(value) if not isinstance(value, (dict, list)) else type(value).__name__
-    return text if len(text) <= longest else text[: longest - 3] + '...'
+    return text if len(text) <= length_max else text[: length_max - 3] + '...'
 
 
 def format_count(number, one, many=None):
@@ -69,12 +69,12 @@ def read_bounded(stream, limit):
 def read_document(path):
     """The bytes of a file with one signed or proved document.
 
-    Raises Unusable if the file cannot be opened, and Invalid if it is longer than LARGEST_DOCUMENT_BYTES.
+    Raises Unusable if the file cannot be opened, and Invalid if it is longer than DOCUMENT_BYTES_MAX.
     """
     with open_input(path) as stream:
-        data = read_bounded(stream, LARGEST_DOCUMENT_BYTES)
+        data = read_bounded(stream, DOCUMENT_BYTES_MAX)
     if data is None:
-        raise Invalid([('too_long', f'{ascii(path)} is longer than {LARGEST_DOCUMENT_BYTES} bytes')])
+        raise Invalid([('too_long', f'{ascii(path)} is longer than {DOCUMENT_BYTES_MAX} bytes')])
     return data
 
 

@@ -22,7 +22,7 @@ import evidence
 from verdict import BROKEN, UNUSABLE, VALID, Invalid, Unusable, Verdict
 from verdict import invalid, open_input, read_bounded, read_document, unusable
 
-LARGEST_SECRET_FILE_BYTES = 4096
+SECRET_FILE_BYTES_MAX = 4096
 
 
 def main(command_line=None):
@@ -64,7 +64,7 @@ def derive_decision_key(arguments):
     if not arguments.key_id:
         raise Unusable('--key-id is empty')
     with open_input(arguments.master_secret_file) as stream:
-        data = read_bounded(stream, LARGEST_SECRET_FILE_BYTES)
+        data = read_bounded(stream, SECRET_FILE_BYTES_MAX)
     try:
         secret = base64.b64decode((data or b'').strip(), validate=True)
     except (binascii.Error, ValueError):
@@ -159,7 +159,7 @@ def _read_decision_key(arguments):
     text = arguments.key
     if text is None:
         with open_input(arguments.key_file) as stream:
-            text = (read_bounded(stream, LARGEST_SECRET_FILE_BYTES) or b'').decode('ascii', 'replace').strip()
+            text = (read_bounded(stream, SECRET_FILE_BYTES_MAX) or b'').decode('ascii', 'replace').strip()
     if not re.fullmatch('[0-9a-fA-F]{64}', text):
         raise Unusable('the decision key must be 64 hex digits')
     return bytes.fromhex(text)

@@ -20,7 +20,7 @@ export async function reportRuns(narrator: Narrator, api: Api): Promise<void> {
     answeredRun,
     '(the first trace again, as after a network failure)',
   );
-  narrator.check('a run sent twice is one run, with the same id', firstResponse.body.id, repeatedResponse.body.id);
+  narrator.check('a run sent twice is one run, with the same ID', firstResponse.body.id, repeatedResponse.body.id);
   narrator.introduce('If the steps are not recorded, a summary of each run is enough:');
   const batch = await api.store('agent-runtime', '/api/public/telemetry', { events: summaries }, batchLine());
   narrator.check('the whole batch is stored', summaries.length, batch.body.ingested);

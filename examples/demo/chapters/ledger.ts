@@ -42,8 +42,8 @@ export async function verifyLedger(narrator: Narrator, api: Api, operator: Opera
     const entries = await readEntries(file);
     for (const { seq, action, subject, recorded_by: by } of entries)
       narrator.printOutput(`${String(seq).padEnd(4)}${action.padEnd(24)} ${(subject ?? '').padEnd(14)} by ${by}`);
-    const byGate = entries.filter(({ recorded_by: by }) => by === 'system:promotion-gate').length;
-    narrator.check('the export contains each blocked decision', api.blockedDecisions, byGate);
+    const gateEntryCount = entries.filter(({ recorded_by: by }) => by === 'system:promotion-gate').length;
+    narrator.check('the export contains each blocked decision', api.blockedDecisionCount, gateEntryCount);
     const isInExport = entries.some(({ row_hash: hash }) => hash === input.ciRowHash);
     narrator.check('the export contains the row_hash that CI kept', true, isInExport);
     await verifyInPython(narrator, folder, file, input);

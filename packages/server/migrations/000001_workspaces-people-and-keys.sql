@@ -1,6 +1,6 @@
 -- Up Migration
--- The installation, its workspaces (tenants), people, and keys. Every table of a tenant has tenant_id first in its primary key and in its
--- foreign keys (ARCHITECTURE.md, "The database").
+-- The installation, its workspaces (tenants), people, and keys. In tables with rows of a tenant, the primary key begins with tenant_id,
+-- except in ingestion_keys. So does every foreign key between two such tables (ARCHITECTURE.md, "The database").
 -- A seal is a message authentication code by a key that is not in the database (docs/formats.md, "Sealed rows"). Times under a seal have
 -- no default, so that they come from the server.
 

@@ -63,7 +63,7 @@ CREATE TABLE countersign.traces (
   FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents (tenant_id, id)
 );
 CREATE INDEX traces_of_agent ON countersign.traces (tenant_id, agent_id, id);
--- Most runs succeed and need no entry here. A reader who filters for them finds them soon in the order of arrival.
+-- Most runs succeed and are not in this index. A list of successful runs is read in the order of arrival.
 CREATE INDEX traces_not_successful ON countersign.traces (tenant_id, outcome, id) WHERE outcome <> 'success';
 CREATE INDEX traces_of_session ON countersign.traces (tenant_id, session_id, id) WHERE session_id IS NOT NULL;
 CREATE INDEX traces_without_outcome ON countersign.traces (tenant_id, id) WHERE outcome IS NULL;
@@ -131,14 +131,14 @@ CREATE TABLE countersign.log_records (
   sha256 bytea NOT NULL CHECK (octet_length(sha256) = 32),
   kind text NOT NULL CHECK (kind IN ('content', 'exception', 'finding')),
   happened_at timestamptz,
-  -- The position in its export, or among the findings of its trace: the order of records with equal times.
+  -- The position of the record in its export, or among the findings of its trace. It orders records with equal times.
   place integer NOT NULL,
   received_at timestamptz NOT NULL,
   recorded_by text NOT NULL,
   -- The export that contained the record.
   export uuid,
   document text NOT NULL,
-  -- Whether its trace is stored. Records that wait for it are limited in number and time.
+  -- Whether the trace of the record is stored. Records that wait for their trace are limited in number and time.
   joined boolean NOT NULL,
   PRIMARY KEY (tenant_id, trace_id, span_id, sha256)
 );
@@ -180,8 +180,8 @@ CREATE FUNCTION countersign.instant_of(micros bigint) RETURNS timestamptz LANGUA
 RETURN (timestamp '1970-01-01' + make_interval(days => (micros / 86400000000)::integer, secs => (micros % 86400000000)::float8 / 1000000))
        AT TIME ZONE 'UTC';
 
--- The merged spans of traces: for each span_id the span of the latest submission. Item `ordinal` of the document of this submission is the
--- whole span. Select single traces (trace = $1), because the merging reads all submissions that the condition selects.
+-- The merged spans of traces: for each span_id the span of the latest submission. The complete span is item `ordinal` of the spans in the
+-- document of this submission. Select single traces (trace = $1), because the merging reads all submissions that the condition selects.
 CREATE VIEW countersign.spans WITH (security_invoker = true) AS
 SELECT DISTINCT ON (submission.tenant_id, submission.trace, span.fields ->> 0)
        submission.tenant_id, submission.trace, span.fields ->> 0 AS span_id, submission.number AS submission,
@@ -259,7 +259,8 @@ CREATE TABLE countersign.run_id_segments (
 -- Segments to be merged.
 CREATE INDEX run_id_segments_small ON countersign.run_id_segments (tenant_id, source, last_run) WHERE run_count < 256;
 
--- PostgreSQL does not compress these columns: that costs more than it saves (docs/performance.md), or they are compressed already.
+-- PostgreSQL does not compress these columns. They are compressed already, or compression would cost more than it saves
+-- (docs/performance.md).
 ALTER TABLE countersign.trace_submissions ALTER COLUMN document SET STORAGE EXTERNAL;
 ALTER TABLE countersign.telemetry_submissions ALTER COLUMN document SET STORAGE EXTERNAL;
 ALTER TABLE countersign.otlp_exports ALTER COLUMN body SET STORAGE EXTERNAL;

@@ -1,6 +1,6 @@
 -- Up Migration
--- Evaluations, what people decided, promotion decisions, and the logs of a workspace. The tables of logs reference no tenant: each append
--- locks the head of the log, which does.
+-- Evaluations, what people decided, promotion decisions, and the logs of a workspace. audit_entries and decisions have no foreign key to
+-- tenants, because each append locks the head of the log, which has one.
 
 -- One sequence numbers evaluations, incidents and approvals, so that their numbers can be compared. The order is a number and not a time,
 -- because a wrong clock must not decide which evaluation is the latest, or whether it followed an incident (docs/decisions/0031).
@@ -122,8 +122,8 @@ CREATE TABLE countersign.log_heads (
   PRIMARY KEY (tenant_id, log)
 );
 
--- Roots of complete subtrees of 256, 65,536, ... rows. A proof computes the levels between them from at most 255 hashes each. This takes
--- one row for each 255 appended ones; storing every node would double the writes.
+-- Roots of complete subtrees of 256, 65,536, ... rows: one for each 255 appended rows. A proof computes the levels between the stored ones,
+-- from at most 255 hashes each. Storing every node would double the writes.
 CREATE TABLE countersign.tree_nodes (
   tenant_id uuid NOT NULL REFERENCES countersign.tenants (id),
   log text NOT NULL CHECK (log IN ('audit', 'decisions', 'evidence', 'keys', 'traces')),

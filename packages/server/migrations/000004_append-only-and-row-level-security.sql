@@ -66,7 +66,7 @@ ALTER POLICY of_tenant ON countersign.ingestion_keys
   USING (nullif(current_setting('countersign.tenant_id', true), '') IS NULL
          OR tenant_id = nullif(current_setting('countersign.tenant_id', true), '')::uuid);
 
--- This lookup also reads how many events each key audit trail has.
+-- This lookup also reads the heads of key audit trails (docs/decisions/0048).
 CREATE POLICY sizes_of_key_trails ON countersign.log_heads FOR SELECT USING (log = 'keys');
 
 -- A person sees their own memberships in all workspaces.
