@@ -69,10 +69,10 @@ class Replay:
         state = self._log.state
         if agent is not None and agent not in state.agents:
             raise ValueError('the agent is not registered')
-        read = {'agent': None, 'approval': None, 'evaluation': None, 'open_recertifications': 0}
+        members = {'agent': None, 'approval': None, 'evaluation': None, 'open_recertifications': 0}
         if _names_request(decision):
-            read = state.evidence(agent_id=agent, harness_id=_harness_of(decision))
-            found_id = None if read['evaluation'] is None else read['evaluation']['id']
+            members = state.evidence(agent_id=agent, harness_id=_harness_of(decision))
+            found_id = None if members['evaluation'] is None else members['evaluation']['id']
             if found_id != evaluation:
                 return None
         elif agent is not None:
@@ -82,10 +82,10 @@ class Replay:
             if evaluation is not None and not fitting:
                 return None
             # The request may have named a harness without an evaluation.
-            read = fitting[0] if fitting else {**candidates[0], 'approval': None, 'evaluation': None}
+            members = fitting[0] if fitting else {**candidates[0], 'approval': None, 'evaluation': None}
         elif evaluation is not None:
             return None
-        return {**read, 'tenant_id': decision['tenant_id'], 'read_at': decision['timestamp'].replace('Z', '000Z')}
+        return {**members, 'tenant_id': decision['tenant_id'], 'read_at': decision['timestamp'].replace('Z', '000Z')}
 
 
 def _names_request(decision):

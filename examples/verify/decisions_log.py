@@ -17,7 +17,7 @@ class DecisionsLog:
 
     def __init__(self, tree=None, steps=None, tenant_id=None, replay=None):
         self._replay = replay
-        self._tenant_is_required = tenant_id is not None
+        self._is_tenant_required = tenant_id is not None
         self._ids = set()
         self.tenant_id = tenant_id
         self._times = corrections.LogTimes(steps)
@@ -50,7 +50,7 @@ class DecisionsLog:
 
     def _conflict(self, response):
         """How the decision contradicts the expected tenant or the earlier decisions, as (code, message), or None."""
-        if 'tenant_id' not in response and self._tenant_is_required:
+        if 'tenant_id' not in response and self._is_tenant_required:
             return 'missing_member', 'the decision names no tenant, but one is required'
         if 'tenant_id' in response and self.tenant_id not in (None, response['tenant_id']):
             return 'other_tenant', f'the decision belongs to tenant {quote(response["tenant_id"])}, not to {quote(self.tenant_id)}'

@@ -115,8 +115,8 @@ def _approval_failure(agent, evaluation, approval, read_at):
         return 'approval_rejected'
     if approval['status'] != 'approved' or approval['decided_at'] is None:
         return 'approval_required'
-    in_time = _micros(approval['decided_at']) <= _micros(read_at) + _CLOCK_TOLERANCE_MICROS
-    return None if in_time else 'approval_required'
+    is_in_time = _micros(approval['decided_at']) <= _micros(read_at) + _CLOCK_TOLERANCE_MICROS
+    return None if is_in_time else 'approval_required'
 
 
 def _evaluation_of_decision(evaluation, agent):

@@ -86,9 +86,9 @@ class KeyTrail(EventLog):
         self._keys = {}
 
     def conflicts(self, event):
-        known = self._keys.get(event['prefix'], '')  # the key's ID; '' if it was never minted, None if it was revoked
-        follows = known == '' if event['action'] == 'minted' else known == event['key_id']
-        if follows:
+        known_id = self._keys.get(event['prefix'], '')  # the key's ID; '' if it was never minted, None if it was revoked
+        is_allowed = known_id == '' if event['action'] == 'minted' else known_id == event['key_id']
+        if is_allowed:
             self._keys[event['prefix']] = None if event['action'] == 'revoked' else event['key_id']
             return []
         return [('does_not_follow', f'{quote(event["action"])} contradicts the earlier events of key {quote(event["prefix"])}')]

@@ -49,7 +49,7 @@ class Chain:
     def __init__(self, tenant_id=None, tree=None):
         self.tenant_id = tenant_id
         self.tree = merkle.Tree() if tree is None else tree
-        self._tenant_was_given = tenant_id is not None
+        self._is_tenant_required = tenant_id is not None
         self.entries = 0
         self.head = None
         self.corrections = []
@@ -81,7 +81,7 @@ class Chain:
             add_problem('row_hash_mismatch', f'row_hash does not match: it is {row["row_hash"]}, but the other members hash to {computed}')
         if self.tenant_id is not None and row['tenant_id'] != self.tenant_id:
             actual, expected = quote(row['tenant_id']), quote(self.tenant_id)
-            if self._tenant_was_given:
+            if self._is_tenant_required:
                 add_problem('other_tenant', f'the row belongs to tenant {actual}, not to {expected}')
             else:
                 add_problem('tenant_changes', f'the tenant changes from {expected} to {actual}')

@@ -54,9 +54,9 @@ def main(arguments):
     for name, data in files().items():
         path = VECTORS / name
         if arguments == ['--check']:
-            same = path.is_file() and path.read_bytes() == data
-            stale += not same
-            print(f'{name}: {"up to date" if same else "out of date"}')
+            is_current = path.is_file() and path.read_bytes() == data
+            stale += not is_current
+            print(f'{name}: {"up to date" if is_current else "out of date"}')
         else:
             path.write_bytes(data)
             print(f'{name}: written, {len(data)} bytes')
