@@ -101,13 +101,13 @@ class VerifierTest(unittest.TestCase):
         self.assertEqual(result['result'], {0: 'ok', 1: 'broken', 2: 'unusable'}[exit_code])
         return {**result, 'exit_code': exit_code}
 
-    def good(self, *arguments):
+    def expect_ok(self, *arguments):
         """Asserts that the result is `ok`."""
         result = self.run_verifier(*arguments)
         self.assertEqual(result['result'], 'ok', result)
         return result
 
-    def bad(self, codes, *arguments):
+    def expect_codes(self, codes, *arguments):
         """Asserts that the result is `broken`, with these codes in this order."""
         result = self.run_verifier(*arguments)
         self.assertEqual(result['result'], 'broken', result)
@@ -115,7 +115,7 @@ class VerifierTest(unittest.TestCase):
         self.assertEqual([problem['code'] for problem in problems], [codes] if isinstance(codes, str) else codes, result)
         return result
 
-    def unusable(self, *arguments):
+    def expect_unusable(self, *arguments):
         """Asserts that the result is `unusable`."""
         result = self.run_verifier(*arguments)
         self.assertEqual(result['result'], 'unusable', result)

@@ -35,50 +35,50 @@ class InclusionProofs(VerifierTest):
         for log in self.golden['logs']:
             for case in log['inclusion']:
                 path, leaf = self.file(case['text'], 'proof'), log['leaf_data'][case['index']]
-                result = self.good('proof', path, '--row-hash', leaf.upper(), '--key', self.KEY, '--origin', log['origin'])
+                result = self.expect_ok('proof', path, '--row-hash', leaf.upper(), '--key', self.KEY, '--origin', log['origin'])
                 self.assertEqual((result['seq'], result['size'], result['leaf_data']), (case['index'] + 1, case['size'], leaf))
 
     def test_a_row_a_decision_and_a_key_event_can_be_given_as_entries(self):
         row = dict(self.rows[2])
-        self.good('proof', self.proof(), '--entry', self.entry(row), '--key', self.KEY)
+        self.expect_ok('proof', self.proof(), '--entry', self.entry(row), '--key', self.KEY)
         del row['row_hash']
-        self.good('proof', self.proof(), '--entry', self.entry(row), '--key', self.KEY)
+        self.expect_ok('proof', self.proof(), '--entry', self.entry(row), '--key', self.KEY)
         decisions, events = self.golden['logs'][1:]
         proof = self.file(decisions['inclusion'][4]['text'])  # index 1 of 3
         for entry in (golden_decisions()[1], {'seq': 2, 'decision': golden_decisions()[1]}):
-            self.good('proof', proof, '--entry', self.entry(entry), '--key', self.KEY)
+            self.expect_ok('proof', proof, '--entry', self.entry(entry), '--key', self.KEY)
         proof = self.file(events['inclusion'][4]['text'])
-        self.good('proof', proof, '--entry', self.entry(self.golden['key_events'][1]['event']), '--key', self.KEY)
+        self.expect_ok('proof', proof, '--entry', self.entry(self.golden['key_events'][1]['event']), '--key', self.KEY)
 
     def test_extra_data_is_ignored(self):
-        self.good('proof', self.proof(extra=b'anything'), '--row-hash', self.data[2].hex(), '--key', self.KEY)
-        self.good('proof', self.proof(extra=b''), '--row-hash', self.data[2].hex(), '--key', self.KEY)
+        self.expect_ok('proof', self.proof(extra=b'anything'), '--row-hash', self.data[2].hex(), '--key', self.KEY)
+        self.expect_ok('proof', self.proof(extra=b''), '--row-hash', self.data[2].hex(), '--key', self.KEY)
 
     def test_an_altered_row_is_rejected(self):
         for name in ('actor', 'recorded_by', 'action', 'subject'):
             altered = {**self.rows[2], name: OTHER_VALUES['recorded_by'] if name == 'recorded_by' else 'somebody else'}
-            self.bad('row_hash_mismatch', 'proof', self.proof(), '--entry', self.entry(altered), '--key', self.KEY)
+            self.expect_codes('row_hash_mismatch', 'proof', self.proof(), '--entry', self.entry(altered), '--key', self.KEY)
             del altered['row_hash']
-            self.bad('disproved', 'proof', self.proof(), '--entry', self.entry(altered), '--key', self.KEY)
+            self.expect_codes('disproved', 'proof', self.proof(), '--entry', self.entry(altered), '--key', self.KEY)
 
     def test_another_row_another_index_and_another_tenant_are_rejected(self):
-        self.bad('disproved', 'proof', self.proof(), '--row-hash', self.data[3].hex(), '--key', self.KEY)
-        self.bad('disproved', 'proof', self.proof(), '--entry', self.entry(self.rows[3]), '--key', self.KEY)
+        self.expect_codes('disproved', 'proof', self.proof(), '--row-hash', self.data[3].hex(), '--key', self.KEY)
+        self.expect_codes('disproved', 'proof', self.proof(), '--entry', self.entry(self.rows[3]), '--key', self.KEY)
         other = rehashed([{**row, 'tenant_id': OTHER_TENANT} for row in golden_rows()])
-        self.bad('other_tenant', 'proof', self.proof(), '--entry', self.entry(other[2]), '--key', self.KEY)
+        self.expect_codes('other_tenant', 'proof', self.proof(), '--entry', self.entry(other[2]), '--key', self.KEY)
         decisions = self.file(self.golden['logs'][1]['inclusion'][4]['text'])
         for entry in ({'seq': 1, 'decision': golden_decisions()[1]}, golden_decisions()[0]):
-            self.bad('disproved', 'proof', decisions, '--entry', self.entry(entry), '--key', self.KEY)
+            self.expect_codes('disproved', 'proof', decisions, '--entry', self.entry(entry), '--key', self.KEY)
         altered = {**golden_decisions()[1], 'allowed': True}
-        self.bad('digest_mismatch', 'proof', decisions, '--entry', self.entry(altered), '--key', self.KEY)
+        self.expect_codes('digest_mismatch', 'proof', decisions, '--entry', self.entry(altered), '--key', self.KEY)
 
     def test_a_proof_is_rejected_if_its_origin_its_log_or_its_key_is_not_the_expected_one(self):
         row_hash = ['--row-hash', self.data[2].hex()]
-        self.bad('other_origin', 'proof', self.proof(), *row_hash, '--key', self.KEY, '--origin', f'countersign/{OTHER_TENANT}')
-        self.bad('unknown_signer', 'proof', self.proof(), *row_hash, '--key', self.STRANGERS_KEY)
+        self.expect_codes('other_origin', 'proof', self.proof(), *row_hash, '--key', self.KEY, '--origin', f'countersign/{OTHER_TENANT}')
+        self.expect_codes('unknown_signer', 'proof', self.proof(), *row_hash, '--key', self.STRANGERS_KEY)
         foreign = self.proof(signed=checkpoint('example.com/log', self.data))
-        self.good('proof', foreign, *row_hash, '--key', self.KEY)  # a valid proof of the log that the output names
-        self.bad('other_origin', 'proof', foreign, '--entry', self.entry(self.rows[2]), '--key', self.KEY)
+        self.expect_ok('proof', foreign, *row_hash, '--key', self.KEY)  # a valid proof of the log that the output names
+        self.expect_codes('other_origin', 'proof', foreign, '--entry', self.entry(self.rows[2]), '--key', self.KEY)
 
     def test_an_altered_proof_is_rejected(self):
         good = inclusion_text(2, self.data, self.signed)
@@ -103,8 +103,8 @@ class InclusionProofs(VerifierTest):
             ('', 'bad_proof'),
         ):
             with self.subTest(text[:60], code=code):
-                self.bad(code, 'proof', self.file(text), '--row-hash', self.data[2].hex(), '--key', self.KEY)
-        self.bad('bad_utf8', 'proof', self.file(b'\xff'), '--row-hash', self.data[2].hex(), '--key', self.KEY)
+                self.expect_codes(code, 'proof', self.file(text), '--row-hash', self.data[2].hex(), '--key', self.KEY)
+        self.expect_codes('bad_utf8', 'proof', self.file(b'\xff'), '--row-hash', self.data[2].hex(), '--key', self.KEY)
 
     def test_invalid_entries_are_rejected(self):
         for entry, code in (
@@ -117,8 +117,8 @@ class InclusionProofs(VerifierTest):
             (b'[' * 10**5, 'nested_too_deeply'),
         ):
             with self.subTest(entry[:40]):
-                self.bad(code, 'proof', self.proof(), '--entry', self.file(entry), '--key', self.KEY)
-        self.unusable('proof', self.proof(), '--row-hash', 'xyz', '--key', self.KEY)
+                self.expect_codes(code, 'proof', self.proof(), '--entry', self.file(entry), '--key', self.KEY)
+        self.expect_unusable('proof', self.proof(), '--row-hash', 'xyz', '--key', self.KEY)
 
 
 class ConsistencyProofs(VerifierTest):
@@ -132,21 +132,21 @@ class ConsistencyProofs(VerifierTest):
 
     def expect_broken(self, code, kept=None, key=None, **changes):
         path = self.file(json.dumps({**self.document, **changes}))
-        return self.bad(code, 'consistency', path, '--first', kept or self.first, '--key', key or self.KEY)
+        return self.expect_codes(code, 'consistency', path, '--first', kept or self.first, '--key', key or self.KEY)
 
     def test_every_golden_proof_proves_growth(self):
         for log in self.golden['logs']:
             kept = [self.file(text) for text in log['checkpoints']]
             for case in log['consistency']:
                 path = self.file(json.dumps(case), 'proof')
-                result = self.good('consistency', path, '--first', kept[case['first']], '--key', self.KEY)
+                result = self.expect_ok('consistency', path, '--first', kept[case['first']], '--key', self.KEY)
                 self.assertEqual((result['first'], result['second'], result['origin']), (case['first'], case['second'], log['origin']))
 
     def test_the_head_from_a_ci_log_can_replace_the_first_checkpoint(self):
         document = consistency_document('audit', 6, self.data, self.notes[6])
-        self.good('consistency', self.file(json.dumps(document)), '--head', self.golden['header'], '--key', self.KEY)
+        self.expect_ok('consistency', self.file(json.dumps(document)), '--head', self.golden['header'], '--key', self.KEY)
         forged = self.golden['header'].replace('IDJ0', 'IDJ1')
-        self.bad('fork', 'consistency', self.file(json.dumps(document)), '--head', forged, '--key', self.KEY)
+        self.expect_codes('fork', 'consistency', self.file(json.dumps(document)), '--head', forged, '--key', self.KEY)
 
     def test_a_rewritten_log_is_detected(self):
         rows = golden_rows()
@@ -191,7 +191,7 @@ class ConsistencyProofs(VerifierTest):
 
     def test_invalid_documents_are_rejected(self):
         for data, code in ((b'', 'bad_json'), (b'[]', 'bad_proof'), (b'{}', 'bad_proof'), (b'\xff', 'bad_utf8'), (b'{"a":1,"a":1}', 'duplicate_member')):
-            self.bad(code, 'consistency', self.file(data), '--first', self.first, '--key', self.KEY)
+            self.expect_codes(code, 'consistency', self.file(data), '--first', self.first, '--key', self.KEY)
 
 
 class Attestations(VerifierTest):
@@ -203,7 +203,7 @@ class Attestations(VerifierTest):
 
     def expect_broken(self, code, signed, key=None):
         path = self.file(signed if isinstance(signed, bytes) else json.dumps(signed))
-        return self.bad(code, 'attestation', path, '--key', key or self.KEY)
+        return self.expect_codes(code, 'attestation', path, '--key', key or self.KEY)
 
     def test_the_pre_authentication_encoding_matches_the_specification(self):
         encoded = attestation.pre_authentication_encoding('http://example.com/HelloWorld', b'hello world')
@@ -212,14 +212,14 @@ class Attestations(VerifierTest):
     def test_every_golden_attestation_is_valid(self):
         for case in self.golden['cases']:
             path = self.file(json.dumps(case['envelope'], indent=2))
-            result = self.good('attestation', path, '--key', self.KEY)
+            result = self.expect_ok('attestation', path, '--key', self.KEY)
             expected = {name: case['response'][name] for name in ('allowed', 'decision_id', 'response_sha256')}
             self.assertEqual({name: result[name] for name in expected}, expected)
-            self.good('attestation', path, '--key', self.file(json.dumps(self.golden['jwks'])))
+            self.expect_ok('attestation', path, '--key', self.file(json.dumps(self.golden['jwks'])))
             both = self.file(json.dumps(case['envelope_while_rotating']))
             for key in (self.KEY, self.SECOND_KEY):
-                self.assertEqual(len(self.good('attestation', both, '--key', key)['signed_by']), 1)
-            self.assertEqual(len(self.good('attestation', both, '--key', self.KEY, '--key', self.SECOND_KEY)['signed_by']), 2)
+                self.assertEqual(len(self.expect_ok('attestation', both, '--key', key)['signed_by']), 1)
+            self.assertEqual(len(self.expect_ok('attestation', both, '--key', self.KEY, '--key', self.SECOND_KEY)['signed_by']), 2)
             self.expect_broken('unknown_signer', case['envelope_while_rotating'], self.STRANGERS_KEY)
 
     def test_every_invalid_envelope_is_rejected(self):
@@ -231,12 +231,12 @@ class Attestations(VerifierTest):
         signed = envelope(self.payload, SEEDS['first'])
         signed['payload'] = signed['payload'].replace('+', '-').replace('/', '_')
         signed['signatures'][0]['sig'] = signed['signatures'][0]['sig'].replace('+', '-').replace('/', '_')
-        self.bad('bad_envelope', 'attestation', self.file(json.dumps(signed)), '--key', self.KEY)
+        self.expect_codes('bad_envelope', 'attestation', self.file(json.dumps(signed)), '--key', self.KEY)
 
     def test_an_invalid_signature_next_to_a_valid_one_is_ignored(self):
         signed = envelope(self.payload, SEEDS['second'], SEEDS['first'])
         signed['signatures'][0]['sig'] = signed['signatures'][1]['sig']
-        result = self.good('attestation', self.file(json.dumps(signed)), '--key', self.KEY, '--key', self.SECOND_KEY)
+        result = self.expect_ok('attestation', self.file(json.dumps(signed)), '--key', self.KEY, '--key', self.SECOND_KEY)
         self.assertEqual([key['verifier_key'] for key in result['signed_by']], [self.KEY])
 
     def test_a_changed_bit_of_the_payload_is_detected(self):
@@ -249,13 +249,13 @@ class Attestations(VerifierTest):
     def test_a_key_that_was_retired_before_the_decision_is_rejected(self):
         key = {**proof_vectors.jwk(SEEDS['first']), 'retired_at': self.responses[0]['timestamp']}
         signed = self.file(json.dumps(envelope(self.payload, SEEDS['first'])))
-        result = self.good('attestation', signed, '--key', self.file(json.dumps({'keys': [key]})))
+        result = self.expect_ok('attestation', signed, '--key', self.file(json.dumps({'keys': [key]})))
         self.assertEqual(result['signed_by'][0]['retired_at'], key['retired_at'])
         earlier = {**key, 'retired_at': '2026-11-20T11:59:59.999Z'}
         ended = self.file(json.dumps({'keys': [earlier, proof_vectors.jwk(SEEDS['second'])]}))
-        self.bad('key_retired', 'attestation', signed, '--key', ended)
+        self.expect_codes('key_retired', 'attestation', signed, '--key', ended)
         both = self.file(json.dumps(envelope(self.payload, SEEDS['first'], SEEDS['second'])))
-        self.assertEqual([signer.get('retired_at') for signer in self.good('attestation', both, '--key', ended)['signed_by']], [None])
+        self.assertEqual([signer.get('retired_at') for signer in self.expect_ok('attestation', both, '--key', ended)['signed_by']], [None])
 
     def test_malformed_envelopes_are_rejected(self):
         signed = envelope(self.payload, SEEDS['first'])
