@@ -42,7 +42,7 @@ def lines(stream):
 
 
 def read_line(line):
-    """The value of one line. Raises InvalidLine if the line is not valid and unambiguous JSON."""
+    """The value of one line. Raises InvalidLine if the line is empty or not UTF-8, or if jcs.read rejects it."""
     try:
         text = line.decode('utf-8')
     except UnicodeDecodeError as error:
