@@ -118,8 +118,8 @@ export class ShardGroup {
 const TIMEOUT_CODES = new Set(['55P03', '57014']);
 
 /**
- * Whether the coordinator must run the work after this error of `keepOnNode`: after every error of PostgreSQL except timeouts and shutdowns. The
- * usual cause is that the shards are not on this node.
+ * Whether the coordinator must run the work after this error of `keepOnNode`: after every error of PostgreSQL except timeouts and shutdowns.
+ * The usual cause is that the shards are not on this node.
  */
 export function needsCoordinator(error: unknown): boolean {
   const { code } = error as { code?: unknown };
