@@ -1,4 +1,4 @@
-/** The longest pause after the first failed round. It doubles with each further failed round. The actual pause is at least half of it. */
+/** The longest pause after the first failed round. This limit doubles with each further failed round. A pause is at least half of its limit. */
 const PAUSE_MS = 1000;
 const PAUSE_MS_MAX = 60_000;
 

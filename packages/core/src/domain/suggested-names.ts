@@ -2,8 +2,8 @@
 const SUGGESTION = /; did you mean ((?:"[^"]*"(?: or )?)+)\?$/;
 
 /**
- * The number of code points at the end of a message that are searched. Three suggested names are shorter. A hostile message cannot make the
- * search slow.
+ * Only this number of code points at the end of a message is searched, so that a hostile message cannot make the search slow. The text of
+ * three suggested names is shorter.
  */
 const SEARCHED_LENGTH = 1_000;
 

@@ -2,7 +2,10 @@ import { digests } from '../crypto/digests.ts';
 import { digestOfSeenFacts, type SeenFacts } from '../ledger/seen-facts.ts';
 import type { StoredEvaluation } from '../storage/portal/evaluations.ts';
 
-/** The digest of what a page shows about an evaluation and its agent, which an approver sends with a decision (`digestOfSeenFacts`). */
+/**
+ * The digest of what a page shows about an evaluation and its agent (`digestOfSeenFacts`). The page sends this digest with the person's
+ * action, for example an approval.
+ */
 export const digestOfShownEvaluation = (evaluation: StoredEvaluation, agent: { id: string; name: string }): string =>
   digestOfSeenFacts(agent.name, seenFactsOf(evaluation, agent.id));
 

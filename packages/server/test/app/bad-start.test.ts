@@ -78,8 +78,16 @@ describe('countersign-server with an external database', () => {
   test.for([
     ['another master secret', { COUNTERSIGN_MASTER_SECRET: newMasterSecret() }, /COUNTERSIGN_MASTER_SECRET/],
     ['another signing key', { COUNTERSIGN_SIGNING_KEY: newSigningKey() }, /COUNTERSIGN_SIGNING_KEY/],
-    ['no master secret', { COUNTERSIGN_MASTER_SECRET: '' }, /COUNTERSIGN_MASTER_SECRET.*for an existing database, set the secret of this database/],
-    ['no signing key', { COUNTERSIGN_SIGNING_KEY: '' }, /COUNTERSIGN_SIGNING_KEY.*for an existing database, set the secret of this database/],
+    [
+      'no master secret',
+      { COUNTERSIGN_MASTER_SECRET: '' },
+      /COUNTERSIGN_MASTER_SECRET.*for an existing database, set the secret of this database/,
+    ],
+    [
+      'no signing key',
+      { COUNTERSIGN_SIGNING_KEY: '' },
+      /COUNTERSIGN_SIGNING_KEY.*for an existing database, set the secret of this database/,
+    ],
   ] as const)('exits with the exit code of wrong_secret and names the variable when started with %s', async ([, wrong, line]) => {
     await expectRefusal({ ...environment, ...wrong }, 'wrong_secret', line);
   });
