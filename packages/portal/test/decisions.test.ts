@@ -13,7 +13,7 @@ const READ_MUTATION_RESULTS = `(() => {
   return JSON.stringify(mutations.map(({ state }) => state.data ?? null));
 })()`;
 
-test('the page of a decision verifies the hash, attestation, evidence and, with the key, HMAC, and rejects an altered copy', async () => {
+test('the page of a decision verifies hash, attestation, evidence and (with the decision key) HMAC, and rejects an altered copy', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   const decision = await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });

@@ -10,9 +10,10 @@ export interface JsonBounds {
  * Returns the first limit that a JSON text exceeds; undefined if it exceeds none. The function scans the bytes and does not parse them.
  *
  * Values are counted by their separators: each comma, opening bracket and opening brace counts as one value, so an empty list or
- * object counts as two. Names are compared by a hash, so the number of names can be slightly too low.
+ * object counts as two. Names are compared by a hash of their length and their first HASHED_BYTES bytes. Names with the same length and the
+ * same first bytes count as one, so the real number of names can be higher.
  * @param document JSON in UTF-8. Invalid JSON is not detected here.
- * @param seed a random number that senders do not know, so that they cannot choose names with equal hashes.
+ * @param seed a random number that senders do not know, so that they cannot choose short names with equal hashes.
  */
 export function exceededBound(
   document: Uint8Array,

@@ -91,7 +91,7 @@ describe('RememberedHeads after a failed batch', () => {
   });
 });
 
-test('RememberedHeads does not remember the head of a batch if it dropped the head of the tenant during this batch', () => {
+test('RememberedHeads does not remember the head that a batch guessed before RememberedHeads dropped all heads', () => {
   let now = START;
   const clock = () => now;
   const heads = new RememberedHeads(clock, clock);
@@ -173,7 +173,7 @@ describe('appending after a remembered head', () => {
     expect(await verifyAuditLedger(server.open.pool, tenantId)).toMatchObject({ entries: 12, firstBad: undefined });
   });
 
-  test('does not remember a head whose transaction was rolled back', async () => {
+  test('accepts the head in the database after a transaction that had moved the head was rolled back', async () => {
     const rolledBack = inTenantTransaction(server.open.pool, tenantId, async (tx) => {
       const { audit } = await lockLogs(tx, ['audit']);
       appendEntries(tx, audit, [entryOf({ recorded_by: 'operator', actor: 'operator', action: 'workspace.renamed' })]);

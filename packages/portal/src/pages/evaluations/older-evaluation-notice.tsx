@@ -6,7 +6,7 @@ export const OlderEvaluationNotice = ({ kind, harness }: { kind: 'warning' | 'qu
     <p>
       {harness === null
         ? 'This agent has a newer evaluation, and this evaluation names no harness. So no promotion check can use this evaluation any more.'
-        : 'Promotion checks use a newer evaluation of this agent. A check uses this evaluation only if the check names the same harness, ' +
+        : 'This agent has a newer evaluation. A promotion check uses this evaluation only if the check names the same harness, ' +
           'and if the harness has no newer evaluation.'}
     </p>
   </Notice>

@@ -43,8 +43,8 @@ export function Violations() {
           empty={
             <EmptyState title="No policy violations">
               <p>
-                An admin can record a violation here. A guardrail can also send violations to the ledger. To list a violation
-                under an agent, send the agent_id, too. For example:
+                An admin can record a violation here. A guardrail can also send violations to the ledger, as in this example. To
+                list a violation under an agent, add the member agent_id.
               </p>
               <ExampleRequest
                 path="/api/public/audit"
