@@ -10,10 +10,9 @@ export interface JsonBounds {
  * Returns the first limit that a JSON text exceeds; undefined if it exceeds none. The function scans the bytes and does not parse them.
  *
  * Values are counted by their separators: each comma, opening bracket and opening brace counts as one value, so an empty list or
- * object counts as two. Names are compared by a hash of their length and their first HASHED_BYTES bytes. Names with the same length and the
- * same first bytes count as one, so the real number of names can be higher.
+ * object counts as two. Names are compared by a hash, so the number of names can be slightly too low.
  * @param document JSON in UTF-8. Invalid JSON is not detected here.
- * @param seed a random number that senders do not know, so that they cannot choose short names with equal hashes.
+ * @param seed a random number that senders do not know, so that they cannot choose names with equal hashes.
  */
 export function exceededBound(
   document: Uint8Array,
@@ -23,19 +22,23 @@ export function exceededBound(
   const foundNames = new Uint8Array(NAME_BITS / 8);
   let values = 1;
   let names = 0;
-  let lastStringHash = 0;
+  // The last string. It is hashed only if a colon follows, because then it is a name.
+  let nameStart = 0;
+  let nameEnd = 0;
   for (let at = 0; at < document.length; at += 1) {
     const byte = document[at]!;
     if (byte === QUOTE) {
-      const end = stringEnd(document, at);
-      lastStringHash = hashOf(document, at + 1, end, seed);
-      at = end;
+      nameStart = at + 1;
+      nameEnd = stringEnd(document, at);
+      at = nameEnd;
     } else if (byte === COMMA || byte === BRACKET || byte === BRACE) {
       values += 1;
       if (values > valuesMax) return 'valuesMax';
     } else if (byte === COLON) {
-      const bit = 1 << (lastStringHash & 7);
-      const byteIndex = (lastStringHash >>> 3) % foundNames.length;
+      const nameHash = hashOf(document, nameStart, nameEnd, seed);
+      nameStart = nameEnd; // Text that is not JSON can have many colons after one long string.
+      const bit = 1 << (nameHash & 7);
+      const byteIndex = (nameHash >>> 3) % foundNames.length;
       if ((foundNames[byteIndex]! & bit) !== 0) continue;
       foundNames[byteIndex]! |= bit;
       names += 1;
@@ -53,12 +56,12 @@ const BRACKET = 0x5b;
 const BRACE = 0x7b;
 /** The number of hash values: forty times the largest limit of names, so that collisions are rare. */
 const NAME_BITS = 1 << 22;
-/** How many bytes of a string are hashed, besides its length. Names with equal length and equal first bytes count as one name. */
-const HASHED_BYTES = 64;
+/** How many bytes of a string are searched for its end one by one. The end of a longer string is found faster with indexOf. */
+const SHORT_STRING_BYTES = 64;
 
 /** The end of the string that starts at this quote: its closing quote, or the end of the text. */
 function stringEnd(document: Uint8Array, start: number): number {
-  const near = Math.min(document.length, start + HASHED_BYTES);
+  const near = Math.min(document.length, start + SHORT_STRING_BYTES);
   for (let at = start + 1; at < near; at += 1) {
     if (document[at] === QUOTE) return at;
     if (document[at] === BACKSLASH) at += 1;
@@ -76,8 +79,7 @@ function stringEnd(document: Uint8Array, start: number): number {
 
 function hashOf(document: Uint8Array, start: number, end: number, seed: number): number {
   let hash = seed ^ (end - start);
-  const hashedEnd = Math.min(end, start + HASHED_BYTES);
-  for (let at = start; at < hashedEnd; at += 1) hash = Math.imul(hash ^ document[at]!, 0x01000193);
+  for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ document[at]!, 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
   return (hash ^ (hash >>> 13)) >>> 0;
 }
