@@ -91,6 +91,7 @@ export async function openDatabase(
   };
   try {
     const schemaMode = databaseUrl === undefined ? 'migrate' : mode;
+    // A mode that does not migrate needs no separate connection for this.
     const level = mayMigrate(schemaMode) ? await readSchemaLevel(acquired) : await schemaLevel(pools.lookupPool);
     const migrated = await ensureSchema(acquired, { level, mode: schemaMode }, say);
     const isNew = (await findInstance(pools.lookupPool)) === undefined;
@@ -209,8 +210,8 @@ async function ensureSchema(
 }
 
 /**
- * Reads the level of the schema on a separate connection. Another process that migrates the database would mistake a connection of the
- * pools for a running server.
+ * Reads the level of the schema on a separate connection. This process, or another one that starts at the same time, may migrate the
+ * database. It would mistake a connection of the pools for a running server.
  */
 async function readSchemaLevel({ server }: AcquiredDatabase): Promise<SchemaLevel> {
   const pool = openPool(server, { size: 1, name: 'start' });

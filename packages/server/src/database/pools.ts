@@ -5,7 +5,11 @@ import type { DatabaseAddress } from './driver-address.ts';
 import { type FairPool, openFairPool, openPool, openShardPool } from './pool.ts';
 import { shareSeals, useSealsOf } from './seals.ts';
 
+/** The maximum numbers of connections in the pools of a server. The number for writing is configured. */
 const LOOKUP_CONNECTIONS = 2;
+const SESSION_CONNECTIONS = 3;
+const READ_CONNECTIONS = 4;
+const LEDGER_CONNECTIONS = 3;
 
 /**
  * The pool for key lookups on a node. Its connections are replaced after a minute, because after a failover behind the same address, an old
@@ -28,11 +32,6 @@ export interface Pools {
   /** The clocks of this process and of the database that the pools connect to. */
   clock: Clock;
 }
-
-/** The connections for sessions, for the portal's reads, and for the ledger. */
-const SESSION_CONNECTIONS = 3;
-const READ_CONNECTIONS = 4;
-const LEDGER_CONNECTIONS = 3;
 
 /** Opens pools for an address. They connect when they are first used. @param writers the maximum number of connections for writing. */
 export type OpenPools = (address: DatabaseAddress, writers: number) => Pools;
@@ -96,13 +95,14 @@ export function openNodePools(address: DatabaseAddress, { pool }: Pick<Pools, 'p
 }
 
 /** Gives the pools the master secret, with which stored data is sealed and verified. */
-export const setMasterSecret = (pools: Pools, masterSecret: Uint8Array): void => shareSeals([...poolsOf(pools)], masterSecret);
+export const setMasterSecret = (pools: Pools, masterSecret: Uint8Array): void => shareSeals(poolsOf(pools), masterSecret);
 
-/** The different pools. The pools of a command are the same pool. */
-const poolsOf = ({ pool, lookupPool, sessionPool, readPool, ledgerPool }: Pools): Set<Pool> =>
-  new Set([pool, lookupPool, sessionPool, readPool, ledgerPool]);
+/** Each pool once. A command has one pool for all purposes. */
+const poolsOf = ({ pool, lookupPool, sessionPool, readPool, ledgerPool }: Pools): Pool[] => [
+  ...new Set([pool, lookupPool, sessionPool, readPool, ledgerPool]),
+];
 
 /** Closes the pools, whatever their state is. */
 export async function closePools(pools: Pools): Promise<void> {
-  await Promise.allSettled([...poolsOf(pools)].map((each) => each.end()));
+  await Promise.allSettled(poolsOf(pools).map((each) => each.end()));
 }
