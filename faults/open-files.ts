@@ -13,7 +13,9 @@ const RECOVERY_SECONDS_MAX = 10;
 
 /** More connections than a server may have open files. */
 export const openFiles: Fault = {
-  description: `each round opens and closes ${CONNECTIONS} idle connections to each server, which may have ${OPEN_FILES_MAX} open files, while 8 senders write; every second round also kills PostgreSQL`,
+  description:
+    `each round opens and closes ${CONNECTIONS} idle connections to each server, which may have ${OPEN_FILES_MAX} open files, ` +
+    'while 8 senders write; every second round also kills PostgreSQL',
   promise: `no server ends, and every server acknowledges records at most ${RECOVERY_SECONDS_MAX} s after the connections are closed`,
   run: async ({ rounds, servers }) => {
     const cluster = await Cluster.start({ servers, openFilesMax: OPEN_FILES_MAX });

@@ -73,7 +73,9 @@ export const overload: Fault = {
           `${servers} servers, capacity ${Math.round(capacity).toLocaleString('en-US')} records/s`,
           `steady load: memory grew by a factor of ${growth.toFixed(2)}, to at most ${steadyPeak.toFixed(0)} MiB`,
           `overload: at most ${peak.toFixed(0)} MiB`,
-          `p99 ${normalP99Ms.toFixed(0)} ms in the steady load, ${overloadP99Ms.toFixed(0)} ms in the overload (${Math.round(meanRate(overloaded.report.seconds)).toLocaleString('en-US')} records/s, ${rejected.toLocaleString('en-US')} rejections)`,
+          `p99 ${normalP99Ms.toFixed(0)} ms in the steady load, ${overloadP99Ms.toFixed(0)} ms in the overload ` +
+            `(${Math.round(meanRate(overloaded.report.seconds)).toLocaleString('en-US')} records/s, ` +
+            `${rejected.toLocaleString('en-US')} rejections)`,
           recoverySecond < 0 ? 'not back to normal' : `back to normal in second ${recoverySecond + 1}`,
           unansweredText(reports),
         ].join('; '),

@@ -136,7 +136,7 @@ def decision_vectors():
             }
         )
     return {
-        'origin': ORIGIN + ' The checks and messages show the shape; what the gate decides is not held by this file.',
+        'origin': ORIGIN + ' The checks and messages only show the format. These vectors do not test the rules of the gate.',
         'how': 'decision_key = HKDF-SHA256(ikm = master secret, salt = "", info, 32); canonical = JCS(D); response_sha256 = '
         'hex(SHA-256(canonical)); signature = hex(HMAC-SHA256(decision_key, message)), where message is the three lines below '
         'with response_sha256 in the third.',

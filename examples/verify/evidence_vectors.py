@@ -159,8 +159,8 @@ def evidence_event_vectors():
             questions.append({'size': seq, 'asked': {'agent_id': None, 'agent_name': None, 'harness_id': None, **asked}, 'evidence': evidence_of})
     return {
         'origin': ORIGIN,
-        'how': 'leaf_data = SHA-256("countersign/evidence/v1\\n" || JCS(event)); root over all of them by RFC 6962. '
-        'evidence: the members of an evidence document that follow from the first size events.',
+        'how': 'leaf_data = SHA-256("countersign/evidence/v1\\n" || JCS(event)); root = the RFC 6962 root of all leaf_data. '
+        'A question has the members of the evidence document after the first N events, where N is its member size.',
         'events': events,
         'root': log.tree.root().hex(),
         'questions': json.loads(json.dumps(questions)),

@@ -202,7 +202,8 @@ def verify_note(note, keys):
             if key.name != signature.name or note_id(key.name, key.public_key) != signature.note_id:
                 continue  # a signature of an unknown key is ignored
             if not ed25519.verify(key.public_key, text, signature.signature):
-                raise Invalid([('signature_mismatch', f'the signature of {quote(key.name)} does not match: the note was changed or forged')])
+                message = f'the signature of {quote(key.name)} does not match: the note was changed or forged'
+                raise Invalid([('signature_mismatch', message)])
             if key not in signers:
                 signers.append(key)
     if not signers:

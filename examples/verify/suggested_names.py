@@ -18,8 +18,8 @@ def names_in(message):
 def can_show(suggested, known):
     """Whether a message can show the known name as `suggested`.
 
-    A message shows ' for ", shortens long names, and leaves out invisible characters. Any character beyond ASCII may be left out, because versions
-    of Unicode differ in which characters are invisible.
+    A message shows ' for ", shortens long names, and leaves out invisible characters. Any character beyond ASCII may be left out,
+    because versions of Unicode differ in which characters are invisible.
     """
     is_shortened = len(suggested) == SHOWN_LENGTH_MAX and suggested.endswith('\u2026')
     wanted = suggested[:-1] if is_shortened else suggested

@@ -60,7 +60,7 @@ def trace_event_vectors():
     events.append({'event': event, 'leaf_data': trace_events.leaf_data(event).hex()})
     return {
         'origin': ORIGIN,
-        'how': 'leaf_data = SHA-256("countersign/traces/v1\\n" || JCS(event)); root over all of them by RFC 6962.',
+        'how': 'leaf_data = SHA-256("countersign/traces/v1\\n" || JCS(event)); root = the RFC 6962 root of all leaf_data.',
         'events': events,
         'root': log.tree.root().hex(),
     }

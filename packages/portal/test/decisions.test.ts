@@ -75,7 +75,7 @@ test('the page of a decision reports a column that was altered in the database',
   const { page } = await workspace.visit('viewer', 'decisions');
   await page.getByRole('link', { name: 'support-bot' }).click();
   await page.getByText('Not verified: do not rely on this decision').waitFor();
-  await page.getByText('The column allowed is true, but the hashed text says false.', { exact: false }).waitFor();
+  await page.getByText('The column "allowed" is true, but the hashed text says false.', { exact: false }).waitFor();
 });
 
 test('a decision is verified with the current keys, even if an earlier page loaded other keys', async () => {

@@ -42,7 +42,7 @@ test('the page of an entry reports altered columns and a deleted next entry', as
   await sql('DELETE FROM countersign.audit_entries WHERE tenant_id = $1 AND seq = 3', [workspace.id]);
   await page.reload();
   await page.getByText('This entry is not valid').waitFor();
-  await page.getByText(/The column recorded_by is "operator", but the hashed text says "key:/).waitFor();
+  await page.getByText(/The column "recorded_by" is "operator", but the hashed text says "key:/).waitFor();
   await page.getByRole('link', { name: 'Next', exact: true }).click();
   await page.getByText('The next entry is missing: the ledger has 3 entries.').waitFor();
   expect(await page.getByText('Last entry, no next entry yet').count()).toBe(0);

@@ -34,7 +34,9 @@ export async function diagnoseVerifyKey(
     return {
       what,
       ok: null,
-      says: 'the key of the trust file was retired, but the current key is its proven successor, so the gate accepts decisions of this service',
+      says:
+        'the key of the trust file was retired, but the current key is its proven successor, ' +
+        'so the gate accepts decisions of this service',
       remedy: `renew the file: \`${renewCommand(extendedFile.workspace.name)}\` on the server`,
     };
   return {

@@ -1,4 +1,4 @@
-/** The longest pause after the first failed round. This limit doubles with each further failed round. A pause is at least half of its limit. */
+/** The longest pause after the first failed round. Each further failed round doubles this limit. A pause is at least half of its limit. */
 const PAUSE_MS = 1000;
 const PAUSE_MS_MAX = 60_000;
 
@@ -6,7 +6,7 @@ const PAUSE_MS_MAX = 60_000;
 export class Backoff {
   #failures = 0;
   #resumeAt = 0;
-  /** The latest end of a time in `Retry-After`. */
+  /** No request is sent before this time of `performance.now()`: the latest time that a `Retry-After` named. */
   #notBefore = 0;
 
   /** Records a failed round. Further failures during the pause belong to the same outage, so they do not double the next pause. */

@@ -101,7 +101,7 @@ describe('Inspect AI', () => {
     expect(importInspect(log(2, 11))).toMatchObject({ pass_rate: 58.3333, cases: { total: 12, errored: 1 } });
   });
 
-  test('an accuracy with a reducer other than the mean counts samples and not runs, so it is used only if --metric names it', () => {
+  test('in a log with several epochs, an accuracy with a reducer other than the mean is used only if --metric names it', () => {
     const log = (reducer: string) =>
       changedLog(({ eval: spec, results }) => {
         spec.config.epochs = 4;
@@ -346,7 +346,7 @@ describe('.eval archive of Inspect AI', () => {
     );
   });
 
-  // Python, and so Inspect, reads the last entry of a name, and finds the records of the last archive in a file.
+  // If two entries have the same name, or two archives are in one file, Python (and so Inspect) reads the last one.
   test('is rejected if it has two headers, or if two archives are in one file', () => {
     const headerWith = (accuracy: number) =>
       changedLog(({ results }) => {
@@ -368,7 +368,7 @@ describe('.eval archive of Inspect AI', () => {
     expect(() => importInspect(archive)).toThrow('the .eval archive is damaged');
   });
 
-  test('with more than 65,535 entries, which Python writes with ZIP64 records, is read', () => {
+  test('with ZIP64 records is read, and is rejected if their offset is wrong', () => {
     const archive = zipOf([{ name: 'header.json', method: 0, data: Buffer.from(header) }], { isZip64: true });
     expect(importInspect(archive)).toEqual(importInspect(log));
     const invalidArchive = zipOf([{ name: 'header.json', method: 0, data: Buffer.from(header) }], {

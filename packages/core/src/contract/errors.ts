@@ -53,7 +53,7 @@ export const ERRORS = {
   },
   validation_failed: {
     status: 422,
-    when: 'The body is JSON but does not match the contract, or a header or query parameter is not valid. `issues` lists up to 100 errors. Nesting is checked before the schema, and rules that need the database after it.',
+    when: 'The body is JSON but does not match the contract, or a header or query parameter is not valid. `issues` lists up to 100 errors. The checks run in this order: nesting, the schema, then rules that need the database.',
   },
   idempotency_key_reused: {
     status: 422,

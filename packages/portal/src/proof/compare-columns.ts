@@ -10,5 +10,5 @@ export const compareColumns = (
     .filter(([name, value]) => value !== document[name])
     .map(
       ([name, value]) =>
-        `The column ${name} is ${JSON.stringify(value)}, but the hashed text says ${JSON.stringify(document[name])}. The column was altered.`,
+        `The column "${name}" is ${JSON.stringify(value)}, but the hashed text says ${JSON.stringify(document[name])}. The column was altered.`,
     );

@@ -16,8 +16,8 @@ export function isMigrationRowMissing(error: unknown): boolean {
 }
 
 /**
- * A missing row gets the time of the next existing row. If there is none, it gets the current time, or the latest existing time if that is
- * later, because the column has no time zone. So its time is never earlier than the run of the migration, and the order of the rows stays
+ * A missing row gets the time of the next existing row. After the last existing row, it gets the current time or the latest
+ * existing time, whichever is later, because the column has no time zone. So its time is never earlier than the run of the migration, and the order of the rows stays
  * right.
  */
 const PUT_BACK = `

@@ -11,7 +11,7 @@ import { hostCheck } from './request-host.ts';
 export type MetricsAccess = 'absent' | 'open' | { readonly token: string };
 
 /**
- * Returns the access to /metrics on the main listener. There is none if the metrics have their own port. If there is a token, it is
+ * Returns the access to /metrics on the main listener. If the metrics have a separate port, access is absent. If a token is set, it is
  * required. Without a token, access is open, but only if no other machine can reach the listener (`isPublic`).
  */
 export function metricsAccess(settings: {

@@ -32,7 +32,7 @@ function checkBounds(document: Buffer, bounds: JsonBounds): void {
   throw validationFailed({
     path: '',
     code: exceeded === 'valuesMax' ? 'too_many_values' : 'too_many_names',
-    message: `the body has more than ${bounds[exceeded]} ${limitedItems}; send less at once, or long data as a string`,
+    message: `the body has more than ${bounds[exceeded]} ${limitedItems}; split the body into several requests, or send large nested data as one JSON string`,
   });
 }
 

@@ -10,7 +10,7 @@ import { parsedDocument } from './stored-document.ts';
 const EVENTS_MAX = 16;
 
 /** Looks up in the trace log which submissions and exports were dropped. */
-export class DropRecords {
+export class DroppedSubmissions {
   readonly #pool: Pool;
   readonly #tenantId: string;
   /** By the number of an event: the IDs of the traces that the event dropped, each with its number of submissions. */
@@ -47,7 +47,7 @@ export class DropRecords {
   /**
    * Removes the submissions that an event after number `recordedIn` has dropped. Retention drops traces in the order in which they were
    * recorded. So this reads the remembered events first, then the events after the last one that a search has found, and then the earlier
-   * ones. If every search began at `recordedIn`, a log without an index could not be verified in a useful time.
+   * ones. If every search began at `recordedIn`, and rows of the table of dropped traces were deleted, each search would read most of the log.
    */
   async #search(missing: Set<TraceSubmission>, recordedIn: number): Promise<void> {
     for (const traces of this.#events.values()) removeDropped(missing, traces);

@@ -19,7 +19,7 @@ import {
   type SubmissionFacts,
   type SubmissionPlace,
 } from '../storage/trace-rows.ts';
-import { DropRecords, readTraceLog } from './drop-records.ts';
+import { DroppedSubmissions, readTraceLog } from './dropped-submissions.ts';
 import { findAgentsNamedUpTo, isNamedAgent } from './named-agents.ts';
 import {
   differenceReason,
@@ -54,7 +54,7 @@ export interface TraceReport extends ChainReport {
  */
 export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<TraceReport> {
   const findings: TraceFinding[] = [];
-  const drops = new DropRecords(pool, tenantId);
+  const drops = new DroppedSubmissions(pool, tenantId);
   let loggedCount = 0;
   let dropped: DroppedTraces | undefined;
   const check = (row: StoredTraceEvent, seq: number, times: RowTimes): RowCheck | Promise<RowCheck> => {
@@ -123,7 +123,7 @@ async function compareDropped(pool: Pool, { tenant_id, traces }: TraceDropEvent)
 }
 
 /** Finds the submissions of an event whose rows differ from the event. A row may be absent if a later event dropped it. */
-async function compareRows(pool: Pool, drops: DropRecords, event: TraceEvent): Promise<TraceFinding[]> {
+async function compareRows(pool: Pool, drops: DroppedSubmissions, event: TraceEvent): Promise<TraceFinding[]> {
   // All statements see one state of the database, so a row and its document cannot be dropped between two statements.
   const rows = await inSnapshotTransaction(pool, event.tenant_id, (tx) => readSubmissionFacts(tx, event.submissions));
   const byName = new Map(rows.map((row) => [nameOf(row), row]));
@@ -145,7 +145,7 @@ async function compareRows(pool: Pool, drops: DropRecords, event: TraceEvent): P
  * has the digest from the log.
  */
 async function withErasedExport(
-  drops: DropRecords,
+  drops: DroppedSubmissions,
   logged: TraceSubmission,
   row: SubmissionFacts | undefined,
 ): Promise<SubmissionFacts | undefined> {
@@ -158,7 +158,7 @@ async function withErasedExport(
  * that case the documents up to this submission are read, and they must name the agent in the log (`isNamedAgent`).
  */
 async function findEarlierAgentFault(
-  { pool, drops, tenantId, recordedIn }: { pool: Pool; drops: DropRecords; tenantId: string; recordedIn: number },
+  { pool, drops, tenantId, recordedIn }: { pool: Pool; drops: DroppedSubmissions; tenantId: string; recordedIn: number },
   logged: TraceSubmission,
   row: SubmissionFacts,
 ): Promise<Omit<TraceFinding, 'id'> | undefined> {

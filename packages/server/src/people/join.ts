@@ -99,8 +99,8 @@ async function startMembership(
 }
 
 /**
- * Makes an account a member. The account is new, or locked by `claimAccount` or by the foreign key of the membership. Pending links that
- * reset the person's password or sign them in become invalid, because their creator must not gain access to this workspace. The person's
+ * Makes an account a member. `voidLinksOf` needs a locked account: `claimAccount` has created or locked it, or the insert of the membership
+ * locks it by its foreign key. Pending links that reset the person's password or sign them in become invalid, because their creator must not gain access to this workspace. The person's
  * pending invitations to the workspace become invalid too, because the person could return with one after being removed. If the person is
  * an admin, the set-up links of the workspace become invalid, because nobody in the workspace can see or withdraw them.
  * @throws RuleViolationError if the account is a member already.

@@ -9,7 +9,7 @@ import type { StoredEvaluation } from '../storage/portal/evaluations.ts';
 export const digestOfShownEvaluation = (evaluation: StoredEvaluation, agent: { id: string; name: string }): string =>
   digestOfSeenFacts(agent.name, seenFactsOf(evaluation, agent.id));
 
-/** What the page shows about an evaluation. All values are from one row, so they belong to one state. */
+/** What the page shows about an evaluation. All values except the agent's ID are from one row, so they belong to one state. */
 const seenFactsOf = (evaluation: StoredEvaluation, agentId: string): SeenFacts => ({
   id: evaluation.id,
   agentId,

@@ -80,7 +80,7 @@ function requireSameFacts(seen: string, { name }: KnownAgent, evaluation: Record
   );
 }
 
-/** Throws RuleViolationError if the person saw another evaluation than the agent's latest one, or facts about it that differ from the log. */
+/** @throws RuleViolationError if the person saw an evaluation that is not the agent's latest one, or facts that differ from the log. */
 export function requireSeenLatest(seen: string, { name: agent }: KnownAgent, latest: KnownEvaluation): void {
   if (seen === digestOfSeenFacts(agent, latest)) return;
   const { id, name, status, passRate } = latest;

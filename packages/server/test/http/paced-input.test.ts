@@ -125,7 +125,7 @@ test.each([
   await expect.poll(() => sockets.every(({ bytesRead }) => bytesRead > 0)).toBe(true);
 });
 
-test('even without writeQueueSize, the server ends the connection of a client that never reads, and keeps idle connections', async () => {
+test('when Node lacks socket._handle.writeQueueSize, the server still ends the connection of a client that never reads, and keeps idle ones', async () => {
   const connections = new Connections({ connectionsMax: 10, perAddressMax: undefined, sendTimeoutMs: 300 });
   const responses = await listen((server) => {
     connections.watch(server, false);

@@ -91,7 +91,7 @@ describe('RememberedHeads after a failed batch', () => {
   });
 });
 
-test('RememberedHeads does not remember the head that a batch guessed before RememberedHeads dropped all heads', () => {
+test('RememberedHeads does not remember a head that was guessed before all heads were dropped, because there were too many tenants', () => {
   let now = START;
   const clock = () => now;
   const heads = new RememberedHeads(clock, clock);
