@@ -9,7 +9,7 @@ import { manyConnections, pipelinedFlood } from './pipelined-floods.ts';
 import { halfOpenSockets, headerFlood, slowSenders } from './slow-senders.ts';
 import { unreadDocuments } from './unread-documents.ts';
 
-/** Every attack by its name, in the order of the table. */
+/** Every attack by its name, in the order in which they run. */
 export const ATTACKS = {
   'pipelined-flood': pipelinedFlood,
   'many-connections': manyConnections,

@@ -7,13 +7,14 @@ import type { Target } from './target.ts';
 import { createSessions } from './workspaces.ts';
 
 const SENDERS = 8;
+/** Sessions that fuzzed requests may sign out. */
 const SPARE_SESSIONS = 40;
-/** The largest number of unexpected responses that are shown. */
-const UNEXPECTED_MAX = 5;
+/** At most this many unexpected responses are shown. */
+const UNEXPECTED_RESPONSES_MAX = 5;
 
 const subjects = new WeakMap<Target, FuzzSubject>();
 
-/** Stores a record of each kind in the attacker's workspace, so that requests can refer to it, and creates sessions. */
+/** Stores a record of each kind in the attacker's workspace. Requests refer to these records. Also creates sessions. */
 async function prepare(target: Target): Promise<void> {
   const { attacker, folder, url } = target;
   const filled: FilledWorkspace = { url, ...attacker };
@@ -35,7 +36,7 @@ export class FuzzTally {
     this.countsByStatus.set(status, (this.countsByStatus.get(status) ?? 0) + 1);
     if (status >= 200 && status < 300) this.acceptingRoutes.add(route);
     const isUnexpected = status === 0 || (status >= 500 && status !== 503);
-    if (isUnexpected && this.unexpectedResponses.length < UNEXPECTED_MAX)
+    if (isUnexpected && this.unexpectedResponses.length < UNEXPECTED_RESPONSES_MAX)
       this.unexpectedResponses.push(
         `${status === 0 ? 'no response' : status} for ${JSON.stringify(request.toString('utf8').slice(0, 1500))}`,
       );

@@ -6,7 +6,7 @@ import { formatFigure, markdownTable } from './table.ts';
  * machine the limit is slower too, so this value hardly changes. For a row with an absolute limit, such as 1 ms, it does change.
  */
 export function comparison(rows: readonly PartRow[], keptRows: ReturnType<typeof newestRows>): string {
-  const head = ['part', 'work', 'limit', 'kept', 'rate now / kept', 'ratio kept', 'ratio now', 'now / kept'];
+  const head = ['part', 'work', 'limit', 'kept', 'rate: now / kept', 'ratio: kept', 'ratio: now', 'ratio: now / kept'];
   const lines = rows.map((row) => {
     const keptRow = keptRows.get(keyOf(row));
     const names = [row.part, row.work, row.limit];

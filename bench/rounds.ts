@@ -45,7 +45,7 @@ export async function alternate(title: Title, options: RoundOptions, work: Measu
   await limit(warmSeconds);
   const rounds: Row['rounds'] = [];
   for (let round = 0; round < options.rounds; round += 1) {
-    // In every second round the limit goes first. So checkpoints and garbage collection of one side do not always slow the other.
+    // In every second round the limit goes first. So checkpoints and garbage collection do not always slow the same side.
     const first = round % 2 === 0 ? work : limit;
     const firstRate = await first(options.seconds);
     const secondRate = await (first === work ? limit : work)(options.seconds);

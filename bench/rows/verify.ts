@@ -14,8 +14,8 @@ import type { BenchEnvironment } from '../environment.ts';
 import { type Measure, type Row, rowOf } from '../rounds.ts';
 
 /**
- * Compares the verification of a chain (in memory, from an export file, from the database) with SHA-256 over the canonical texts of its
- * rows, each with its prefix. The texts of the last 10,000 rows are hashed row by row. They are already in memory.
+ * Compares the verification of a chain (in memory, from an export file, from the database) with SHA-256 over the canonical text of each
+ * row, with the prefix of the row hash. The texts of the last 10,000 rows are hashed row by row. They are already in memory.
  */
 export async function verify({ database: { pool } }: BenchEnvironment, rows: number): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-export-'));
@@ -29,7 +29,7 @@ export async function verify({ database: { pool } }: BenchEnvironment, rows: num
       lastRows = appended;
     }
     await file.close();
-    const hashing = hashingOf(lastRows);
+    const hashing = measureOfHashing(lastRows);
     const rateOf = async (verifyAll: () => Promise<ChainReport>): Promise<number> => {
       const startedAt = performance.now();
       const { entries, firstBad } = await verifyAll();
@@ -59,7 +59,7 @@ async function compareWithHashing(hashing: Measure, work: string, measureRate: (
   return rowOf(title, [{ rate, limitRate }]);
 }
 
-function hashingOf(rows: readonly ChainedRow[]): Measure {
+function measureOfHashing(rows: readonly ChainedRow[]): Measure {
   const texts = rows.map(({ canonical }) => `countersign/audit-entry/v1\n${canonical}`);
   return async (seconds) => {
     const startedAt = performance.now();
@@ -70,7 +70,7 @@ function hashingOf(rows: readonly ChainedRow[]): Measure {
   };
 }
 
-/** The rate of the verifier alone, on parsed rows, measured for one second like the hashing. */
+/** The rate of the verifier alone, on parsed rows, measured for one second, as in `measureOfHashing`. */
 async function rateInMemory(rows: readonly ChainedRow[]): Promise<number> {
   const parsed = rows.map(({ canonical, rowHash }) => ({ ...JSON.parse(canonical), row_hash: rowHash }));
   const startedAt = performance.now();

@@ -8,6 +8,7 @@ import { nodesByAddress } from './nodes.ts';
 import { postgresWithCitus } from './postgres-with-citus.ts';
 import { SKIPPED_ON_CITUS } from './tests.ts';
 
+// Fails early, with a remedy, if there is no Citus.
 try {
   if (process.env.CITUS_NODES === undefined) postgresWithCitus();
   else nodesByAddress(process.env.CITUS_NODES);

@@ -12,7 +12,7 @@ const pollMs = 10;
 /** The start fails after this many keepers have exited with an error. One failure is not enough, because its cause may be temporary. */
 const startAttemptsMax = 3;
 
-/** How long a release waits for the keeper. The keeper stops a running PostgreSQL sooner, unless the keeper is suspended. */
+/** How long a release waits for the keeper. The keeper needs less time to stop PostgreSQL, unless the keeper is suspended. */
 const releaseTimeoutMs = 9_000;
 
 /** A lease on the database. PostgreSQL runs as long as the lease's connection to the keeper stays open. */
@@ -44,8 +44,8 @@ export async function acquireLease(
   let keeperEnd: Promise<void> | undefined;
 
   /**
-   * Waits until the keeper that this process started has ended, at most unneededKeeperTimeoutMs, and releases every lease that the keeper
-   * offers. Without this wait, a keeper that starts late could take over and run PostgreSQL without a client.
+   * Waits until the keeper that this process started has ended, at most unneededKeeperTimeoutMs, and releases every lease that it gets from
+   * the keeper. Without this wait, a keeper that starts late could take over and run PostgreSQL without a client.
    */
   async function stopUnneededKeeper(): Promise<void> {
     const endAt = Date.now() + unneededKeeperTimeoutMs;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { RestartPolicy } from '../src/restart-policy.ts';
 
-/** The start of a PostgreSQL that has run for 11 seconds, for example while it replayed its write-ahead log. */
+/** The start time of a PostgreSQL that has run for 11 seconds, for example while it replayed its write-ahead log. */
 const elevenSecondsAgo = () => Date.now() - 11_000;
 
 test('gives up at the fourth failure in a row if PostgreSQL never accepted connections, however long each run lasted', () => {
@@ -10,7 +10,7 @@ test('gives up at the fourth failure in a row if PostgreSQL never accepted conne
   expect(() => policy.recordFailure('exit code 1', elevenSecondsAgo())).toThrow('PostgreSQL does not stay up (exit code 1)');
 });
 
-test('counts failures from one again after PostgreSQL accepted connections and ran for ten seconds', () => {
+test('starts counting failures again, and is not prolonged, after PostgreSQL accepted connections and ran for ten seconds', () => {
   const policy = new RestartPolicy('/nowhere/postgres.log');
   policy.recordReady();
   for (let failure = 1; failure <= 5; failure += 1) policy.recordFailure('SIGKILL', elevenSecondsAgo());

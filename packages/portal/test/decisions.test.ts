@@ -30,7 +30,7 @@ test('the page of a decision verifies hash, attestation, evidence and (with the 
   await page.getByRole('button', { name: 'Load key and verify' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Load key' }).click();
   await page.getByText('Signature (HMAC-SHA256): passed').waitFor();
-  // The page promises that the key is discarded after the person leaves it.
+  // The page promises to discard the key. React Query would keep it as a result after the person has left the page.
   expect(await page.evaluate(READ_MUTATION_RESULTS)).not.toContain('decision_key');
   const entries = await workspace.server.database.sql(
     `SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1 AND action = 'decision_key.shown'`,
@@ -83,7 +83,7 @@ test('a decision is verified with the current keys, even if an earlier page load
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   for (const _each of [1, 2]) await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
   const { page } = await workspace.visit('viewer', 'decisions');
-  // These published keys lack the current key, like the keys that were published before a rotation.
+  // No key is published here, so the current key is missing, as in keys that were published before a rotation.
   await page.route('**/.well-known/jwks.json', (route) => route.fulfill({ json: { keys: [] } }));
   const decisions = page.getByRole('table', { name: 'Decisions' }).getByRole('link', { name: 'support-bot' });
   await decisions.first().click();

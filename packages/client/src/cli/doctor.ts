@@ -27,7 +27,7 @@ const OPTIONS = {
   },
 } as const satisfies Options;
 
-/** `doctor`: checks address, TLS, key, scopes, clock and verify key, and suggests remedies. Records nothing. */
+/** `doctor`: checks the address, TLS, the keys, their scopes and the clock, and suggests remedies. Records nothing. */
 export const doctor = command({
   name: 'doctor',
   summary: 'Check address, TLS, keys, scopes and clock, and suggest remedies. Records nothing.',
@@ -98,7 +98,7 @@ async function runChecks(session: Session, values: DoctorOptions, requiredScopes
 
 /**
  * Runs a check, adds its result to `results`, and returns its value. A check that throws a CommandError has failed, and the value is
- * undefined. The remedy is the part of the error's message after `; `, or else in REMEDIES.
+ * undefined. The remedy is the part of the error's message after `; `. If there is none, it is in REMEDIES.
  */
 async function runCheck<T>(
   what: string,
@@ -124,7 +124,7 @@ const REMEDIES: Record<string, string> = {
   address: 'set COUNTERSIGN_URL or --url to the address of the service',
   key: 'set COUNTERSIGN_API_KEY to the key exactly as it was printed; if it is lost, mint another (`countersign-server keys mint`)',
   'verify key':
-    'give the trust file (`countersign-server trust show --workspace NAME`), or a file with the decision key (`decision-key show`)',
+    'give the trust file with --trust (`countersign-server trust show`), or a decision key with --verify-key (`countersign-server decision-key show`)',
 };
 
 const MARKS = new Map<boolean | null, string>([

@@ -46,9 +46,8 @@ export function readTextFile(path: string, bytesMax = FILE_BYTES_MAX): string {
 }
 
 /**
- * The text of bytes from `path`. Throws a CommandError if they are not UTF-8: decoding would replace the invalid bytes. Also throws one if
- * they begin with a byte order mark, because other verifiers reject the mark, and an error of JSON.parse would show it as an invisible
- * character.
+ * The text of bytes from `path`. Throws a CommandError if they are not UTF-8, because decoding would replace the invalid bytes. Also throws
+ * a CommandError if they begin with a byte order mark. Other verifiers reject this mark, and an error of JSON.parse would not show it.
  */
 export function decodeText(path: string, bytes: Uint8Array): string {
   const text = decodeUtf8(bytes);
@@ -68,7 +67,7 @@ function readUpTo(file: number, path: string, bytesMax: number): Uint8Array {
     chunks.push(chunk.subarray(0, count));
     length += count;
   }
-  throw wrongUse(`${JSON.stringify(path)} has more than ${bytesMax} bytes, the limit`);
+  throw wrongUse(`${JSON.stringify(path)} is larger than the limit of ${bytesMax} bytes`);
 }
 
 /** Reads a file of any size in chunks. Opens the file when the first chunk is read. Throws a CommandError if it cannot be read. */
@@ -89,8 +88,8 @@ export function writeFile(path: string, text: string): void {
 }
 
 /**
- * Removes an older file, or empties it if it cannot be replaced, so that its content is not taken for the result. Throws a CommandError
- * if no file can be written at this path.
+ * Checks that a file can be written at this path; otherwise throws a CommandError. Removes an older file, or empties it if it cannot be
+ * removed. So its content is not mistaken for the new result.
  */
 export function prepareFile(path: string): void {
   withFileErrors('write', path, () => {
@@ -108,7 +107,7 @@ export function isSameFile(one: string, other: string): boolean {
   return file?.isFile() === true && file.dev === otherFile?.dev && file.ino === otherFile.ino;
 }
 
-/** The result of `stat`; undefined if there is no such file, or if it cannot be read. */
+/** The result of `stat`; undefined if `stat` fails, for example because there is no such file. */
 function fileStats(path: string) {
   try {
     return statSync(path, { bigint: true });
@@ -141,7 +140,7 @@ function replaceFile(path: string, text: string): boolean {
   }
 }
 
-/** Appends to a file of the CI system. */
+/** Appends to a file, for example the summary of a CI job. */
 export const appendFile = (path: string, text: string): void => withFileErrors('write', path, () => appendFileSync(path, text));
 
 function withFileErrors<T>(verb: 'read' | 'write', path: string, work: () => T): T {

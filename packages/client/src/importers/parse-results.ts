@@ -18,7 +18,7 @@ export function textOf(bytes: Uint8Array): string {
 /**
  * The JSON object of a results file. Python tools write NaN and Infinity, which JSON does not allow. They are read as null, because such a
  * score could not be computed.
- * @throws ImportError if the file is not a JSON object
+ * @throws ImportError if the file is empty, is not UTF-8 or is not a JSON object
  */
 export function objectOf(tool: Tool, bytes: Uint8Array): Members {
   const value = parseJson(tool, textOf(bytes));
@@ -38,7 +38,7 @@ function parseJson(tool: Tool, text: string): unknown {
   }
 }
 
-/** Also matches strings, so that their content is not replaced. */
+/** Matches NaN and Infinity. Also matches whole strings, which stay unchanged: they may contain these words. */
 const STRING_OR_NON_FINITE = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\b(?:NaN|Infinity)\b/gs;
 
 /** The error for a file of another format. */

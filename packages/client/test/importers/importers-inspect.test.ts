@@ -59,7 +59,7 @@ describe('Inspect AI', () => {
     expect(importInspect(unscoredLog)).toMatchObject({ pass_rate: 25 });
   });
 
-  test('counts samples in error, unscored samples and other samples without a score together as not passed', () => {
+  test('counts samples that ended with an error, unscored samples and other samples without a score together as not passed', () => {
     const log = (epochs: number) =>
       changedLog(({ eval: spec, results }) => {
         spec.config.epochs = epochs;
@@ -86,7 +86,7 @@ describe('Inspect AI', () => {
   test.each([
     ['with the number of scored samples', { scored_samples: 6, unscored_samples: 0 }],
     ['of an older version, without the number of scored samples', { scored_samples: undefined, unscored_samples: undefined }],
-  ])('assumes that each epoch in error belongs to a passed sample, in a log %s', (_what, samples) => {
+  ])('assumes that each epoch that ended with an error belongs to a passed sample, in a log %s', (_what, samples) => {
     const log = (epochs: number, completed: number) =>
       changedLog(({ eval: spec, results }) => {
         spec.config.epochs = epochs;
@@ -202,7 +202,7 @@ describe('Inspect AI', () => {
     );
   });
 
-  test('rejects a log whose samples ended with errors that its results do not count, whatever the metric', () => {
+  test('rejects a log whose samples ended with errors that its results do not count, whatever the metric, unless they were scored', () => {
     const log = changedFile('inspect.json', ({ results, samples }) => {
       results.scores[0].metrics = { share: { name: 'share', value: 1 } };
       samples[0].error = { message: 'it broke down' };

@@ -101,7 +101,7 @@ export const ErrorBody = Type.Object(
     issues: Type.Unsafe<Issue[]>({
       type: 'array',
       items: Issue,
-      description: 'What is wrong, where, and the remedy; empty if the code alone says it.',
+      description: 'What is wrong, where, and the remedy. Empty if the code is enough.',
     }),
   },
   { $id: 'Error', description: 'The body of every error response.' },

@@ -47,7 +47,7 @@ export const ISSUE_CODES = {
   evidence_broken: 'A stored row differs from the evidence log: it was changed in the database, but not by the server.',
   seal_broken: 'A stored row differs from what the server wrote, or is missing: the database was changed, but not by the server.',
   clock_unsafe:
-    "The server's or the database's clock is wrong, or was wrong until now. The message gives the fault and the remedy.",
+    "The server's or the database's clock is wrong, or was wrong a moment ago. The message gives the fault and the remedy.",
   media_type: 'The endpoint does not accept the media type, the charset or the content encoding of the body.',
 } as const;
 export type IssueCode = keyof typeof ISSUE_CODES;
@@ -62,7 +62,7 @@ export const Issue = Type.Object(
       examples: ['/spans/3/kind'],
     }),
     code: label({ description: 'Stable code.', examples: ['not_one_of'] }),
-    message: text({ description: 'The place and the remedy, for a person.' }),
+    message: text({ description: 'What is wrong, where, and the remedy, for a person.' }),
   },
   { $id: 'Issue', description: 'One error in a request.' },
 );

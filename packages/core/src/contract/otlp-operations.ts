@@ -33,7 +33,7 @@ export const OTLP_OPERATIONS = {
     summary: 'Receive log records of OpenTelemetry',
     description:
       'Messages, exceptions and findings are added to the span that the log record names, even if the span arrives up to 24 hours ' +
-      'later. While 10,000 records of a workspace wait for their run, further ones are counted as rejected. Records of other kinds are ' +
+      'later. While 10,000 records of a workspace wait for their span, further records are counted as rejected. Records of other kinds are ' +
       'always counted as rejected. If one record is accepted, the whole export is stored as received, except that user IDs of log ' +
       'records and their resources are overwritten if they contain an email address or are a telephone number.',
     request: 'logs.v1.ExportLogsServiceRequest',
@@ -55,5 +55,5 @@ export const OTLP_OPERATIONS = {
 /** The media types of OTLP/HTTP. A response has the media type of its request. */
 export const OTLP_MEDIA_TYPES = ['application/x-protobuf', 'application/json'] as const;
 
-/** The statuses of the error table that OTLP/HTTP replaces, with their replacements. Exporters do not retry after 400. */
+/** The statuses of the error table that are other ones in OTLP/HTTP. Exporters do not retry after 400. */
 export const OTLP_STATUS: Readonly<Record<number, number>> = { 422: 400 };

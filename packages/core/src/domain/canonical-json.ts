@@ -6,8 +6,8 @@ export class NotCanonicalError extends Error {
 }
 
 /**
- * Returns the canonical text of a JSON value. The function is recursive, so the caller must limit the nesting. If all members are in
- * canonical order, for example after parsing canonical text, one call of JSON.stringify writes the value.
+ * Returns the canonical text of a JSON value. The function is recursive, so the caller must limit the nesting. It is fastest if all members
+ * are in canonical order already, for example after parsing canonical text: one call of JSON.stringify then writes the value.
  * @throws NotCanonicalError if the value has no canonical form
  */
 export function canonicalJson(value: unknown): string {
@@ -121,7 +121,7 @@ function isSorted(names: readonly string[]): boolean {
   return true;
 }
 
-/** The text before a member's value: its name and a colon. Names repeat in every entry, so up to NAMES_MAX of them are cached. */
+/** The text before a member's value: its name and a colon. The same names occur in every record, so up to NAMES_MAX of them are cached. */
 function canonicalName(name: string): string {
   let text = knownNames.get(name);
   if (text === undefined) {

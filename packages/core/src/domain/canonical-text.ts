@@ -19,7 +19,7 @@ export class CanonicalText {
   #isPlain = false;
 
   /** Sets the text to check. Returns false if it has a lone surrogate, and so no UTF-8 form; then do not call `endOf`. */
-  open(text: string): boolean {
+  setText(text: string): boolean {
     this.text = text;
     this.#isPlain = !ESCAPE_OR_CONTROL.test(text);
     return text.isWellFormed();
@@ -27,17 +27,17 @@ export class CanonicalText {
 
   /**
    * Returns the end of the canonical value that starts at `at`; NO_END if there is none.
-   * @param depth the maximum nesting of the value: objects and arrays inside each other.
+   * @param depthMax the maximum nesting of the value: objects and arrays inside each other.
    */
-  endOf(at: number, depth: number): number {
+  endOf(at: number, depthMax: number): number {
     const { text } = this;
     switch (text.charCodeAt(at)) {
       case QUOTE:
         return this.#endOfString(at);
       case BRACE:
-        return depth > 0 ? this.#endOfObject(at, depth - 1) : NO_END;
+        return depthMax > 0 ? this.#endOfObject(at, depthMax - 1) : NO_END;
       case BRACKET:
-        return depth > 0 ? this.#endOfArray(at, depth - 1) : NO_END;
+        return depthMax > 0 ? this.#endOfArray(at, depthMax - 1) : NO_END;
       case 0x6e:
         return text.startsWith('null', at) ? at + 4 : NO_END;
       case 0x74:
@@ -74,11 +74,11 @@ export class CanonicalText {
     return at > start && String(Number(literal)) === literal ? at : NO_END;
   }
 
-  #endOfArray(start: number, depth: number): number {
+  #endOfArray(start: number, depthMax: number): number {
     let at = start + 1;
     if (this.text.charCodeAt(at) === BRACKET_END) return at + 1;
     for (;;) {
-      at = this.endOf(at, depth);
+      at = this.endOf(at, depthMax);
       if (at === NO_END) return NO_END;
       const char = this.text.charCodeAt(at);
       at += 1;
@@ -88,7 +88,7 @@ export class CanonicalText {
   }
 
   /** Each name must be greater than the previous name, by UTF-16 code units. So no name is repeated. */
-  #endOfObject(start: number, depth: number): number {
+  #endOfObject(start: number, depthMax: number): number {
     const { text } = this;
     let at = start + 1;
     if (text.charCodeAt(at) === BRACE_END) return at + 1;
@@ -99,7 +99,7 @@ export class CanonicalText {
       const name: string = escapedName.includes('\\') ? JSON.parse(`"${escapedName}"`) : escapedName;
       if (last !== undefined && last >= name) return NO_END;
       last = name;
-      at = this.endOf(nameEnd + 1, depth);
+      at = this.endOf(nameEnd + 1, depthMax);
       if (at === NO_END) return NO_END;
       const char = text.charCodeAt(at);
       at += 1;

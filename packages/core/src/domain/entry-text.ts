@@ -46,7 +46,7 @@ export class EntryText {
    * all members have the expected names, types and canonical form, and the values in `expected` match.
    */
   read(text: string, from: number, expected: ExpectedRow): number {
-    if (!this.#reader.open(text)) return NO_END;
+    if (!this.#reader.setText(text)) return NO_END;
     this.#expect(expected);
     let at = from;
     for (let index = 0; index < MEMBERS.length; index += 1) {

@@ -19,7 +19,7 @@ export function exceededBound(
   { valuesMax, namesMax }: JsonBounds,
   seed: number,
 ): keyof JsonBounds | undefined {
-  const foundNames = new Uint8Array(NAME_BITS / 8);
+  const foundNames = new Uint8Array(NAME_HASHES / 8);
   let values = 1;
   let names = 0;
   // The last string. It is hashed only if a colon follows, because then it is a name.
@@ -55,7 +55,7 @@ const COLON = 0x3a;
 const BRACKET = 0x5b;
 const BRACE = 0x7b;
 /** The number of hash values: forty times the largest limit of names, so that collisions are rare. */
-const NAME_BITS = 1 << 22;
+const NAME_HASHES = 1 << 22;
 /** How many bytes of a string are searched for its end one by one. The end of a longer string is found faster with indexOf. */
 const SHORT_STRING_BYTES = 64;
 

@@ -2,12 +2,12 @@
 const SUGGESTION = /; did you mean ((?:"[^"]*"(?: or )?)+)\?$/;
 
 /**
- * Only this number of code points at the end of a message is searched, so that a hostile message cannot make the search slow. The text of
- * three suggested names is shorter.
+ * Only this many code points at the end of a message are searched, because the search of a long hostile message would be slow. The text
+ * of three suggested names is shorter.
  */
 const SEARCHED_LENGTH = 1_000;
 
-/** The maximum number of code points of a name in a message. Of a longer name, a message shows the first 59 and an ellipsis. */
+/** The maximum number of code points of a name in a message. A message shows the first 59 of a longer name, and an ellipsis. */
 const SHOWN_LENGTH_MAX = 60;
 
 /** The names that the message of a decision suggests, as the message shows them; empty if it suggests none. */

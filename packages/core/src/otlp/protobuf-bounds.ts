@@ -15,7 +15,7 @@ const plain = (fields: Fields): Shape => ({ counts: undefined, hasOneMessage: fa
 const record = (fields: Fields): Shape => ({ counts: 'records', hasOneMessage: false, fields });
 
 const anyValueFields: Record<number, Shape> = {};
-/** The AnyValue of an attribute. It is not counted, because the attribute is counted, even if it has no value. */
+/** The AnyValue of an attribute. It is not counted. The attribute is counted, even if it has no value. */
 const attributeValue: Shape = { counts: undefined, hasOneMessage: true, fields: anyValueFields };
 /** An AnyValue in a list, or the body of a log record. */
 const countedValue: Shape = { counts: 'values', hasOneMessage: true, fields: anyValueFields };

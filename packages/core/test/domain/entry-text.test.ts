@@ -12,7 +12,7 @@ const DEPTH = 200;
 /** The end of the canonical value at the start of the text; NO_END if there is none. */
 function endOf(text: string, depth = DEPTH): number {
   const reader = new CanonicalText();
-  return reader.open(text) ? reader.endOf(0, depth) : NO_END;
+  return reader.setText(text) ? reader.endOf(0, depth) : NO_END;
 }
 
 /** Tokens of JSON, valid and invalid ones, and other characters. */

@@ -44,7 +44,7 @@ export class Problem extends Error {
     this.kind = kindOf(status, code);
   }
 
-  /** Whether to try the same call again, because the cause may be temporary. */
+  /** Whether the cause may be temporary. Then the same call can succeed later. */
   get isRetryable(): boolean {
     return this.kind === 'lost' || this.kind === 'server' || this.kind === 'limited';
   }

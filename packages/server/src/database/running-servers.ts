@@ -2,15 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { ExitError } from '../errors/exit-codes.ts';
 
-/**
- * The number of times that the connections are read, and the pause between two readings. PostgreSQL needs a moment to end the connections
- * of a stopped server.
- */
-const READINGS = 8;
+/** How often the connections are read. PostgreSQL needs a moment to end the connections of a stopped server. */
+const ATTEMPTS_MAX = 8;
+/** The pause between two attempts. */
 const PAUSE_MS = 250;
 
 /**
- * The connections of other servers and commands. A running server always has at least one: its watch of the clock uses the lookup pool
+ * The connections of other servers and commands. A running server always has at least one: its clock watch uses the lookup pool
  * every second, and reconnects after PostgreSQL has ended all connections. A process that waits for the migration has only connections
  * named `countersign-migrate` or `countersign-start`, which the query leaves out. PgBouncer can append the host of the client to a name
  * (`application_name_add_host`).
@@ -26,11 +24,11 @@ const CONNECTIONS = `SELECT pid, application_name AS name FROM pg_stat_activity
  * @throws ExitError if there are still connections after almost two seconds.
  */
 export async function requireNoServers(client: pg.Client): Promise<void> {
-  for (let reading = 1; ; reading += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const { rows } = await client.query<{ pid: number; name: string }>(CONNECTIONS);
     const [first] = rows;
     if (first === undefined) return;
-    if (reading === READINGS)
+    if (attempt === ATTEMPTS_MAX)
       throw new ExitError(
         'refused',
         'the database must be migrated, but a server or command of Countersign is still connected to it ' +

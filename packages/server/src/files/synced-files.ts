@@ -30,15 +30,15 @@ const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
  * renamed, which may overwrite a file that another process has just created. In all other cases the temporary file remains, and the caller
  * removes it.
  */
-export async function nameFile(temporary: string, path: string): Promise<boolean> {
+export async function nameFile(temporaryPath: string, path: string): Promise<boolean> {
   try {
-    await link(temporary, path);
+    await link(temporaryPath, path);
     return true;
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return false;
     if (!NO_LINKS.has(code)) throw error;
-    await rename(temporary, path);
+    await rename(temporaryPath, path);
     return true;
   }
 }

@@ -8,8 +8,8 @@ const SEED = randomInt(2 ** 32);
 
 /**
  * Parses a body as JSON in UTF-8 (RFC 8259). Throws `invalid_json` for anything else, with the position of the error if it is known. In
- * bodies that are not light, it first counts values and names, and throws `validation_failed` if there are too many. A few megabytes can
- * contain millions of values, and parsing them would take seconds and gigabytes.
+ * bodies that are not light (`isLight`), it first counts values and names, and throws `validation_failed` if there are too many. A few
+ * megabytes can contain millions of values, and parsing them would take seconds and gigabytes.
  */
 export function parseJson(document: Buffer, bounds: JsonBounds): { text: string; value: unknown } {
   if (document.length === 0) throw notJson('the body is empty; send a JSON object');
@@ -36,7 +36,7 @@ function checkBounds(document: Buffer, bounds: JsonBounds): void {
   });
 }
 
-/** The reason in V8's message, without the quoted part of the body, which may be secret. An error at the end means a cut-off text. */
+/** The reason in V8's message, without the quoted part of the body, which may be secret. If the error is at the end of the text, the text was cut off. */
 function reasonOf({ message }: Error, length: number): string {
   const position = /at position (\d+)/.exec(message)?.[1];
   if (/^Unexpected end/.test(message) || Number(position) === length) return 'it is cut off';

@@ -68,7 +68,7 @@ export class DroppedSubmissions {
   }
 
   /**
-   * Whether an export with this digest was erased with one trace, although submissions of other traces were also mapped from it. Reads the
+   * Whether an export with this digest was erased when a trace was dropped, although submissions of other traces were also mapped from it. Reads the
    * log once, and then only the events that were appended since, because an export may be erased during a verification.
    */
   async isErasedExport(digest: string): Promise<boolean> {
@@ -102,7 +102,7 @@ export class DroppedSubmissions {
 const droppedBy = (event: TraceLogEvent | undefined): ReadonlyMap<string, number> =>
   new Map(event?.action === 'traces.dropped' ? event.traces.map(({ id, submissions }) => [id, submissions]) : []);
 
-/** Removes the submissions of dropped traces from a set. Returns whether it removed any. */
+/** Removes the submissions that were dropped from a set. Returns whether it removed any. */
 function removeDropped(submissions: Set<TraceSubmission>, traces: ReadonlyMap<string, number>): boolean {
   const before = submissions.size;
   for (const each of submissions) if (each.number <= (traces.get(each.id) ?? 0)) submissions.delete(each);

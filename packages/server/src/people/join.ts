@@ -100,9 +100,10 @@ async function startMembership(
 
 /**
  * Makes an account a member. `voidLinksOf` needs a locked account: `claimAccount` has created or locked it, or the insert of the membership
- * locks it by its foreign key. Pending links that reset the person's password or sign them in become invalid, because their creator must not gain access to this workspace. The person's
- * pending invitations to the workspace become invalid too, because the person could return with one after being removed. If the person is
- * an admin, the set-up links of the workspace become invalid, because nobody in the workspace can see or withdraw them.
+ * locks it by its foreign key. These links become invalid:
+ * - pending links that reset the person's password or sign them in, because their creator must not gain access to this workspace;
+ * - the person's pending invitations to the workspace, because the person could return with one after being removed;
+ * - if the person is an admin, the set-up links of the workspace, because its admins can neither see nor withdraw these.
  * @throws RuleViolationError if the account is a member already.
  */
 export async function makeMember(

@@ -11,11 +11,9 @@ import { rowsWithRecords } from './run-log-records.ts';
 const SPANS_MAX = 1000;
 /** The largest number of bytes of documents that a page reads, unless one document is larger. */
 const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024;
-/**
- * The maximum number of submissions that a page reads, and the maximum bytes of the facts of their steps (`spansText`), unless one
- * submission has more. If later submissions replace steps, the page may show only a few of the steps that it reads.
- */
+/** The maximum number of submissions that a page reads. If later submissions replace steps, the page may show only a few of these steps. */
 const SUBMISSIONS_MAX = 1000;
+/** The maximum bytes of the facts of steps (`spansText`) that a page reads, unless one submission has more. */
 const SPAN_BYTES_MAX = 2 * 1024 * 1024;
 /** The maximum bytes of the facts of steps that one statement reads, unless one submission has more: about 1,000 steps. */
 const STATEMENT_BYTES_MAX = 128 * 1024;

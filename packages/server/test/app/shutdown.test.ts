@@ -19,7 +19,7 @@ import { emptyDatabase, type TestDatabase } from '../harness/test-database.ts';
 import { paths } from '../harness/test-server.ts';
 
 /** The promised maximum duration of a shutdown. */
-const STOP_MS = 10_000;
+const STOP_MS_MAX = 10_000;
 
 let folder: DataFolder;
 let server: ServerProcess;
@@ -51,7 +51,7 @@ async function startBusyCallers(): Promise<Callers> {
 /** Expects a clean shutdown: in time, exit code 0, nothing left running, and no error in the log. */
 async function expectCleanShutdown(stopping: ServerProcess, signalledAt = Date.now()): Promise<void> {
   expect(await stopping.ended).toBe(0);
-  expect(Date.now() - signalledAt).toBeLessThan(STOP_MS);
+  expect(Date.now() - signalledAt).toBeLessThan(STOP_MS_MAX);
   expect(folder.hasDatabase()).toBe(false);
   await until('the keeper has ended too', () => folder.isStopped(), LIST_EVERY_MS);
   expect(stopping.errorLogLines).toEqual([]);
@@ -121,7 +121,7 @@ describe('shutdown', () => {
     await expectOnlyAcknowledgedStored(callers);
   });
 
-  test('slow bodies, unfinished headers and idle connections do not delay it beyond 10 seconds', async () => {
+  test('slow bodies, unfinished headers and idle connections do not delay the shutdown beyond 10 seconds', async () => {
     const head = appendHead();
     const body = JSON.stringify({ actor: 'ci', action: 'test.idle' });
     const sockets = await Promise.all([
@@ -147,20 +147,20 @@ describe('shutdown', () => {
     expect(Date.now() - signalledAt).toBeLessThan(4_500);
   });
 
-  test('a hanging database does not delay it beyond 10 seconds', { timeout: 60_000 }, async () => {
+  test('a hanging database does not delay the shutdown beyond 10 seconds', { timeout: 60_000 }, async () => {
     const callers = await startBusyCallers();
     const backends = folder.backends();
     for (const pid of [folder.postmaster(), ...backends]) process.kill(pid, 'SIGSTOP');
     await sleep(200);
     const signalledAt = Date.now();
     expect(await server.end('SIGTERM')).toBe(0);
-    expect(Date.now() - signalledAt).toBeLessThan(STOP_MS);
+    expect(Date.now() - signalledAt).toBeLessThan(STOP_MS_MAX);
     await callers.stop();
     await until('the database is ended by force', () => folder.isStopped(), LIST_EVERY_MS);
     for (const pid of backends) process.kill(pid, 'SIGCONT');
   });
 
-  test('a command uses the database of the running server and leaves it running', async () => {
+  test('a command uses the database of the running server, and does not stop that database', async () => {
     const postmaster = folder.postmaster();
     expect(await run(['workspace', 'list'], folder.environment)).toContain(tenantId);
     expect(folder.postmaster()).toBe(postmaster);
@@ -215,7 +215,7 @@ describe('a stop signal during the start', () => {
   test('ends the server within 10 seconds, even if the start does not continue', async () => {
     const signalledAt = Date.now();
     expect(await starting.ended).toBe(0);
-    expect(Date.now() - signalledAt).toBeLessThan(STOP_MS);
+    expect(Date.now() - signalledAt).toBeLessThan(STOP_MS_MAX);
   });
 
   test('ends the server before it listens', async () => {

@@ -51,7 +51,7 @@ test('`backup` and a server that has just started report a workspace whose row i
   expect(await (await fetch(`${newServer.url}/readyz`)).text()).toContain('tenants');
 });
 
-test('a server that has used a workspace reports it even if no row of tenants, log_heads and ingestion_keys has its ID', async () => {
+test('a server that has used a workspace reports it as missing even if no row of tenants, log_heads and ingestion_keys has its ID', async () => {
   for (const table of ['log_heads', 'key_last_use', 'ingestion_keys']) await deleteRows(table, 'tenant_id');
   expect(isDeletedWorkspaceLogged()).toBe(false);
   await server.compareTables();

@@ -19,7 +19,7 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-/** Starts a server that leaves requests unanswered. Returns the list of their responses, which grows with each new request. */
+/** Starts a server that does not answer. Returns the list of its open responses, which grows with each new request. */
 async function listen(prepare: (server: Server) => void): Promise<ServerResponse[]> {
   const responses: ServerResponse[] = [];
   server = createServer((_request, response) => responses.push(response));
@@ -43,16 +43,16 @@ const failUnpaced = (missing: string) => expect.fail(`unpaced: ${missing}`);
 
 test('beyond the limit of waiting bytes, the server ends connections with many waiting bytes and still serves one with few', async () => {
   const responses = await listen((server) => paceRequests(server, 'connection', failUnpaced, 512 * 1024));
-  const polite = await send(REQUEST.repeat(ACTIVE_REQUESTS_MAX + 2));
+  const smallClient = await send(REQUEST.repeat(ACTIVE_REQUESTS_MAX + 2));
   await expect.poll(() => responses.length).toBe(ACTIVE_REQUESTS_MAX);
-  const greedy: Socket[] = [];
-  for (let number = 0; number < 40; number += 1) greedy.push(await send(REQUEST.repeat(1_500)));
-  const openCount = () => greedy.filter(({ closed }) => !closed).length;
+  const largeClients: Socket[] = [];
+  for (let number = 0; number < 40; number += 1) largeClients.push(await send(REQUEST.repeat(1_500)));
+  const openCount = () => largeClients.filter(({ closed }) => !closed).length;
   await expect.poll(openCount).toBeLessThan(24);
   expect(openCount()).toBeGreaterThan(0);
 
   let text = '';
-  polite.setEncoding('latin1').on('data', (part: string) => {
+  smallClient.setEncoding('latin1').on('data', (part: string) => {
     text += part;
   });
   await expect

@@ -32,7 +32,7 @@ describe('RememberedHeads', () => {
     expect(heads.get('t')).toBeUndefined();
   });
 
-  test("returns the head, the estimated time of the database's clock, and the head that it expects in the database", () => {
+  test("returns the head with the estimated time of the database's clock, and the same head as the guess to check in the database", () => {
     heads.remember('t', head(7));
     now += 1_500;
     expect(heads.get('t')).toMatchObject({
@@ -42,14 +42,14 @@ describe('RememberedHeads', () => {
     });
   });
 
-  test("returns nothing while the last row's time is ahead of the clock, so the head is read and the writer waits", () => {
+  test("returns nothing while the last row's time is ahead of the estimated clock, so that the writer reads the head and waits", () => {
     heads.remember('t', head(8, { now: '2026-11-21T08:00:01.800Z', guessed: { seq: 7, rowHash: null } }));
     expect(heads.get('t')).toBeUndefined();
     now += 300;
     expect(heads.get('t')).toMatchObject({ seq: 8, now: '2026-11-21T08:00:01.800Z', guessed: { seq: 8 } });
   });
 
-  test('drops a head after a wrong guess and trusts heads again after one second', () => {
+  test('drops a head after a wrong guess, and remembers heads again after one second', () => {
     heads.drop('t', true);
     expect(heads.get('t')).toBeUndefined();
     heads.remember('t', head(9));
@@ -82,7 +82,7 @@ describe('RememberedHeads after a failed batch', () => {
     expect(heads.get('t')).toMatchObject({ seq: 2 });
   });
 
-  test('remembers heads again immediately if an earlier failed batch is the reason for a wrong guess', () => {
+  test('remembers heads again immediately if an earlier failed batch of this server caused the wrong guess', () => {
     const heads = headsAfterOneBatch();
     heads.drop('t', false);
     heads.drop('t', true);

@@ -36,7 +36,7 @@ test.each([
   });
 });
 
-test('docs/opentelemetry.md contains senders/collector.yaml, with which the Collector is tested', () => {
+test('docs/opentelemetry.md shows senders/collector.yaml, the configuration that the Collector is tested with', () => {
   const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
   const [, documented] = /```yaml\n(.*?)```/s.exec(read('../../../../docs/opentelemetry.md'))!;
   expect(documented).toBe(read('./senders/collector.yaml'));

@@ -51,7 +51,7 @@ describe('a password reset', () => {
     ]);
   });
 
-  test('by an admin is refused if the member also belongs to a workspace where the caller is not an admin', async () => {
+  test('by an admin is refused if the member also belongs to a workspace where this admin is not an admin', async () => {
     const elsewhere = await server.workspace();
     const grace = await createPerson(server, { [workspace]: 'viewer', [elsewhere]: 'viewer' });
     expect(outcome(await requestReset(grace))).toBe('409 refused');
@@ -135,7 +135,7 @@ describe('a password reset', () => {
     expect(outcome(await response!)).toBe('409 refused');
   });
 
-  test('waits while the person joins another workspace, and is then invalid, without a deadlock', async () => {
+  test('waits, without a deadlock, while the person joins another workspace, and is then invalid', async () => {
     const grace = await createPerson(server, { [workspace]: 'viewer' });
     const { body } = await requestReset(grace);
     let response: Promise<TestResponse> | undefined;

@@ -35,7 +35,7 @@ function openRacingPool(step: () => Promise<unknown>): Pool {
   return Object.assign(pool, { query: racingQuery });
 }
 
-const kidsOf = ({ keys }: Awaited<ReturnType<typeof openSigner>>) => keys.map(({ keyid }) => keyid);
+const keyIdsOf = ({ keys }: Awaited<ReturnType<typeof openSigner>>) => keys.map(({ keyid }) => keyid);
 
 test('a server starts with its first key when another server adds this key to the database at the same time', async () => {
   const { pool, secrets } = server.open;
@@ -45,7 +45,7 @@ test('a server starts with its first key when another server adds this key to th
     instance,
     secrets,
   );
-  expect(kidsOf(signer)).toEqual(kidsOf(server.open.signer));
+  expect(keyIdsOf(signer)).toEqual(keyIdsOf(server.open.signer));
 });
 
 test('a server starts with both keys when another server adds the next key to the database at the same time', async () => {
@@ -54,6 +54,6 @@ test('a server starts with both keys when another server adds the next key to th
   const rotated = { ...secrets, signingKey: privateKey, previousSigningKey: secrets.signingKey };
   const other = () => openSigner(pool, instance, rotated);
   const signer = await openSigner(openRacingPool(other), instance, rotated);
-  expect(kidsOf(signer)).toEqual(kidsOf(await other()));
+  expect(keyIdsOf(signer)).toEqual(keyIdsOf(await other()));
   expect(signer.keys).toHaveLength(2);
 });
