@@ -9,7 +9,7 @@ const REQUESTS_METRIC = 'countersign_http_requests_total';
 /** Paths that are requested without a credential. */
 const PATHS = ['/openapi.json', '/metrics', '/docs', '/readyz', '/.well-known/jwks.json', '/', '/api/portal/session'];
 
-/** Repeatedly sends many GETs in one write on each of many connections, and reads the responses. */
+/** Keeps many connections open. Each sends many GETs in one write, reads the responses, and is then replaced. */
 async function flood(target: Target, socketCount: number, requestsPerWrite: number, seconds: number): Promise<AttackResult> {
   const endsAt = performance.now() + seconds * 1000;
   const sendRepeatedly = async (index: number) => {
@@ -35,7 +35,7 @@ async function flood(target: Target, socketCount: number, requestsPerWrite: numb
   };
 }
 
-/** Sends a text and reads until the connection ends or the time is up. */
+/** Sends a text once, and reads until the connection ends or the time is up. */
 function sendUntilClosed(target: Address, text: string, endsAt: number): Promise<void> {
   return new Promise((resolve) => {
     const socket = openSocket(target);
@@ -44,7 +44,7 @@ function sendUntilClosed(target: Address, text: string, endsAt: number): Promise
     socket.on('end', () => socket.end());
     socket.on('close', () => {
       clearTimeout(timeout);
-      // A refused connection is retried after a pause, not in a tight loop.
+      // This pause prevents a tight loop if connections are refused.
       sleep(10).then(resolve);
     });
     socket.write(text);

@@ -19,7 +19,7 @@ import { memory } from './rows/memory.ts';
 import { otlp } from './rows/otlp.ts';
 import { proof } from './rows/proof.ts';
 import { retention } from './rows/retention.ts';
-import { stored } from './rows/stored.ts';
+import { compareFilledDatabase } from './rows/stored.ts';
 import { telemetry } from './rows/telemetry.ts';
 import { audit, promotion, traces } from './rows/throughput.ts';
 import { trees } from './rows/trees.ts';
@@ -52,7 +52,8 @@ const parts: Record<Part, Measurement> = {
     inEnvironment(options, (withoutTree) => trees(withTree, withoutTree, options), { COUNTERSIGN_CHECKPOINT_SECONDS: '0' }),
   proof: (options, environment) => proof(environment, options.verifyRows, options),
   verify: ({ verifyRows }, environment) => verify(environment, verifyRows),
-  stored: (options, almostEmpty) => inEnvironment(options, (filled) => stored(almostEmpty, filled, options.rows, options)),
+  stored: (options, almostEmpty) =>
+    inEnvironment(options, (filled) => compareFilledDatabase(almostEmpty, filled, options.rows, options)),
   memory: ({ memorySeconds }, environment) => memory(environment, memorySeconds),
   disk: (options, environment) => disk(environment, options.runs, options),
   retention: (options, environment) => retention(environment, options.runs, options),

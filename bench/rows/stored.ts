@@ -4,25 +4,25 @@ import { alternate, type RoundOptions, type Row } from '../rounds.ts';
 import { measuresOf } from './requests.ts';
 
 /** Compares the same work on two databases, alternately: one with many rows, the other almost empty. Each has its own server. */
-export async function stored(
+export async function compareFilledDatabase(
   almostEmpty: BenchEnvironment,
   filled: BenchEnvironment,
-  rows: number,
+  entryCount: number,
   options: RoundOptions,
 ): Promise<Row[]> {
-  await fill(filled, rows);
+  await fill(filled, entryCount);
   const [onAlmostEmpty, onFilled] = [measuresOf(almostEmpty), measuresOf(filled)];
-  const table: Row[] = [];
+  const results: Row[] = [];
   for (const kind of ['traces', 'telemetry', 'audit', 'promotion'] as const) {
     const title = {
-      work: `${kind}, ${rows} rows stored`,
-      limit: 'the same with few rows stored',
+      work: `${kind}, ${entryCount} audit entries stored`,
+      limit: 'the same with few entries stored',
       unit: '/s',
       target: { required: 0.9, stretch: 0.98 },
     };
-    table.push(await alternate(title, options, onFilled[kind], onAlmostEmpty[kind]));
+    results.push(await alternate(title, options, onFilled[kind], onAlmostEmpty[kind]));
   }
-  return table;
+  return results;
 }
 
 /**
@@ -42,8 +42,8 @@ const hash = (n: string): string => `sha256(('row ' || ${n})::bytea)`;
 const seqAfter = (log: string): string => `(SELECT seq FROM countersign.log_heads WHERE tenant_id = $tenant AND log = '${log}')`;
 
 /**
- * Returns SQL that moves a head to the last row. The frontier gets arbitrary hashes, as many as for a tree over all rows. Otherwise the
- * first append would build this tree.
+ * Returns SQL that moves a head to the last row. The frontier gets arbitrary hashes, as many as for a tree over all rows. With too few
+ * hashes, the first append would build the missing tree.
  */
 const moveHead = (log: string, rowHash = ''): string =>
   `UPDATE countersign.log_heads SET seq = $rows, ${rowHash} tree_size = $rows,

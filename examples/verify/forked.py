@@ -34,8 +34,8 @@ def run_forked(arguments, stdin=b'', folder=None):
 
 
 def _run(arguments, streams, folder):
-    """Runs the command in the child process, and then ends this process."""
-    code = 70
+    """Runs the command in the child process, and then ends the child process."""
+    code = os.EX_SOFTWARE
     try:
         signal.alarm(SECONDS_MAX)
         for descriptor, stream in enumerate(streams):

@@ -37,7 +37,7 @@ def fault(jwk, key, predecessor):
 
 
 def check_listed(listed):
-    """Raises Invalid if a list of (JWK, Key) has a key twice, or a key names a predecessor in the list that has not signed it."""
+    """Raises Invalid if a list of pairs (JWK, Key) has a key twice, or if the predecessor of a key is in the list and has not signed the key."""
     kids = [note.thumbprint(key.public_key) for _, key in listed]
     twice = next((kid for kid in kids if kids.count(kid) > 1), None)
     if twice is not None:
@@ -45,13 +45,13 @@ def check_listed(listed):
     by_kid = {note.thumbprint(key.public_key): key for _, key in listed if key.name is not None}
     for jwk, key in listed:
         predecessor = by_kid.get(_text(jwk.get('predecessor')))
-        found = None if predecessor is None or key.name is None else fault(jwk, key, predecessor)
-        if found is not None:
-            raise Invalid([('bad_succession', found)])
+        reason = None if predecessor is None or key.name is None else fault(jwk, key, predecessor)
+        if reason is not None:
+            raise Invalid([('bad_succession', reason)])
 
 
 def follow(known, listed):
-    """Follows signatures from the known keys to the listed (JWK, Key).
+    """Follows signatures from the known keys to the listed pairs (JWK, Key).
 
     Returns the proven keys, and one reason for each listed key that is neither known nor proven.
     """

@@ -7,7 +7,7 @@ import { postgresEnvironment } from './postgres-settings.ts';
 import { stopSignals } from './stop-signals.ts';
 import { startWatchdog } from './watchdog.ts';
 
-/** A running PostgreSQL, child of the keeper. */
+/** A PostgreSQL that runs as a child of the keeper. */
 export interface Postmaster {
   /** Resolves with the exit status or signal when PostgreSQL has ended, or with the error if it could not be started. */
   readonly ended: Promise<string>;

@@ -24,7 +24,7 @@ import { concurrent, expectStopped, isRoot, query, silent, test } from './harnes
 
 const sources = fileURLToPath(new URL('../src', import.meta.url));
 
-/** Connects as another user of this machine if root runs the test, else as the current user. Returns `connected` or the error message. */
+/** Connects as `account` if root runs the test, else as the current user. Returns `connected` or the error message. */
 function connectAs(account: { uid: number; gid: number }, connection: ConnectionSettings): string {
   const script = `import pg from 'pg'; const client = new pg.Client(${JSON.stringify(connection)});
     await client.connect().then(() => console.log('connected'), (error) => console.log(error.message)); await client.end();`;

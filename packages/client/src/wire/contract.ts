@@ -299,9 +299,9 @@ export interface AuditEntry {
   trace_id?: string | null | undefined;
   /** The registered agent that the entry is about. */
   agent_id?: string | null | undefined;
-  /** Keep at least until this day (UTC). */
+  /** Retention keeps the run in `trace_id` at least until this day (UTC). */
   retention_until?: string | null | undefined;
-  /** Free-form. It is hashed, so every number must be exact in JSON. */
+  /** Free-form. It is hashed, so every number must be one that a 64-bit float represents exactly. */
   metadata?: Record<string, unknown> | null | undefined;
 }
 
@@ -311,7 +311,7 @@ export interface AuditEntryAppended {
   ok: boolean;
   /** ID of the entry. */
   id: string;
-  /** SHA-256 chain hash of this entry, hex (docs/formats.md). */
+  /** The hash of this entry in the chain: SHA-256, hex (docs/formats.md). */
   row_hash: string;
   /** row_hash of the previous entry; null for the first entry. */
   prev_hash: string | null;
@@ -447,7 +447,7 @@ export interface Issue {
   path: string;
   /** Stable code. */
   code: string;
-  /** The place and the remedy, for a person. */
+  /** What is wrong, where, and the remedy, for a person. */
   message: string;
 }
 
@@ -455,6 +455,6 @@ export interface Issue {
 export interface ErrorBody {
   /** Stable code from the error table. */
   error: string;
-  /** What is wrong, where, and the remedy; empty if the code alone says it. */
+  /** What is wrong, where, and the remedy. Empty if the code is enough. */
   issues: Issue[];
 }

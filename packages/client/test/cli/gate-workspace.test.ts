@@ -26,17 +26,17 @@ beforeAll(async () => {
   await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 12, status: 'failing' });
   await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'good', pass_rate: 92.5 });
   await server.post(paths.evaluations, foreignKey, { name: 'nightly', agent_name: 'bot', pass_rate: 99 });
-  vkey = await operate('signing-key', 'show', '--vkey');
-  trust = inFile('trust.json', await operate('trust', 'show', '--workspace', 'shop'));
+  vkey = await runServerCommand('signing-key', 'show', '--vkey');
+  trust = writeToFile('trust.json', await runServerCommand('trust', 'show', '--workspace', 'shop'));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function operate(...args: string[]): Promise<string> {
+async function runServerCommand(...args: string[]): Promise<string> {
   const result = await runCommand(environmentOf(server), ...args);
   if (result.status !== 0) throw new Error(result.err);
   return result.out.trim();
 }
-const inFile = (name: string, text: string) => {
+const writeToFile = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
 };
@@ -46,7 +46,7 @@ const gate = (args: string[], apiKey = key, overrides: TerminalOverrides = {}) =
 const trustWith = (change: (file: any) => void): string => {
   const file = JSON.parse(readTrust());
   change(file);
-  return inFile(`trust-${Math.random()}.json`, JSON.stringify(file));
+  return writeToFile(`trust-${Math.random()}.json`, JSON.stringify(file));
 };
 const readTrust = () => readFileSync(trust, 'utf8');
 /** The key of another instance, from RFC 8032. */
@@ -80,7 +80,7 @@ describe('attack I of docs/threat-model.md: the key of another workspace with an
   });
 
   test('is rejected with a decision key, because each workspace has its own', async () => {
-    const decisionKey = inFile('decision.key', await operate('decision-key', 'show', '--workspace', 'shop'));
+    const decisionKey = writeToFile('decision.key', await runServerCommand('decision-key', 'show', '--workspace', 'shop'));
     const foreign = await gate(['--agent', 'bot', '--verify-key', decisionKey], foreignKey);
     expect([foreign.status, foreign.out]).toEqual([3, expect.stringContaining('the signature is not by this key')]);
     expect((await gate(['--agent', 'good', '--verify-key', decisionKey])).status).toBe(0);
@@ -144,7 +144,7 @@ describe('the gate under attack J of docs/threat-model.md (a replayed decision)'
 
   test('rejects a replay during --wait, because each request has its own nonce', async () => {
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'risky', pass_rate: 99 });
-    await operate('agents', 'risk', '--workspace', 'shop', '--agent', 'risky', 'high');
+    await runServerCommand('agents', 'risk', '--workspace', 'shop', '--agent', 'risky', 'high');
     startReplay();
     const { status, out } = await gateOnStub(['--agent', 'risky', '--trust', trust, '--wait', '1m'], {
       sleep: async () => undefined,
@@ -183,11 +183,11 @@ describe('trust file', () => {
   });
 
   test.each<[string, () => string, RegExp]>([
-    ['not JSON', () => inFile('a', 'hello'), /is not a trust file: it is not JSON/],
-    ['empty', () => inFile('b', ''), /is not a trust file: it is empty/],
-    ['a JWKS', () => inFile('c', JSON.stringify({ keys: JSON.parse(readTrust()).keys })), /is a JWKS.*--verify-key/],
-    ['a verifier key', () => inFile('d', vkey), /is not a trust file: it is not JSON/],
-    ['another JSON value', () => inFile('e', '[]'), /is not a trust file/],
+    ['not JSON', () => writeToFile('a', 'hello'), /is not a trust file: it is not JSON/],
+    ['empty', () => writeToFile('b', ''), /is not a trust file: it is empty/],
+    ['a JWKS', () => writeToFile('c', JSON.stringify({ keys: JSON.parse(readTrust()).keys })), /is a JWKS.*--verify-key/],
+    ['a verifier key', () => writeToFile('d', vkey), /is not a trust file: it is not JSON/],
+    ['another JSON value', () => writeToFile('e', '[]'), /is not a trust file/],
     ['a later version', () => trustWith((file) => (file.version = 2)), /version 2.*newer/],
     ['without a workspace', () => trustWith((file) => delete file.workspace), /workspace/],
     ['with a malformed workspace ID', () => trustWith((file) => (file.workspace.id = 'shop')), /workspace/],
@@ -259,14 +259,14 @@ describe('trust file', () => {
 });
 
 describe('keys that are given beside a trust file', () => {
-  /** A trust file of this workspace with the key of another instance. */
-  const otherKey = () => trustWith((file) => (file.keys = [foreignJwk]));
+  /** Writes a trust file of this workspace with the key of another instance, and returns its path. */
+  const trustFileWithForeignKey = () => trustWith((file) => (file.keys = [foreignJwk]));
   const environment = (variables: Record<string, string>) => ({
     environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key, ...variables },
   });
   const variables: [string, () => string][] = [
     ['COUNTERSIGN_VERIFY_KEY', () => vkey],
-    ['COUNTERSIGN_VERIFY_KEY_FILE', () => inFile('instance.vkey', vkey)],
+    ['COUNTERSIGN_VERIFY_KEY_FILE', () => writeToFile('instance.vkey', vkey)],
   ];
   let commands: string[][];
   beforeAll(async () => {
@@ -274,8 +274,8 @@ describe('keys that are given beside a trust file', () => {
       join(folder, name),
     ) as [string, string, string];
     expect((await gate(['--agent', 'good', '--attestation', attestation])).status).toBe(0);
-    await operate('ledger', 'export', '--workspace', 'shop', '--output', rows);
-    writeFileSync(checkpoint, `${await operate('ledger', 'checkpoint', '--workspace', 'shop')}\n`);
+    await runServerCommand('ledger', 'export', '--workspace', 'shop', '--output', rows);
+    writeFileSync(checkpoint, `${await runServerCommand('ledger', 'checkpoint', '--workspace', 'shop')}\n`);
     commands = [
       ['gate', '--agent', 'good'],
       ['verify', 'decision', attestation, '--allowed'],
@@ -287,7 +287,7 @@ describe('keys that are given beside a trust file', () => {
   test.each(variables)('%s is not trusted by any command, and a warning names it', async (name, value) => {
     const results = [];
     for (const command of commands) {
-      const { status, err } = await runCli([...command, '--trust', otherKey()], environment({ [name]: value() }));
+      const { status, err } = await runCli([...command, '--trust', trustFileWithForeignKey()], environment({ [name]: value() }));
       results.push({ status, err });
     }
     const err = expect.stringMatching(new RegExp(`^warning: ${name} is ignored, .*trust-.*\\n$`));
@@ -331,7 +331,7 @@ describe('trust file in other commands', () => {
     );
     const verify = (...args: string[]) => runCli(['verify', 'decision', ...args]);
     expect((await verify(attestation, '--trust', trust)).status).toBe(0);
-    const other = inFile('other.json', await operate('trust', 'show', '--workspace', 'other'));
+    const other = writeToFile('other.json', await runServerCommand('trust', 'show', '--workspace', 'other'));
     const rejected = await verify(attestation, '--trust', other);
     expect([rejected.status, rejected.out]).toEqual([1, expect.stringContaining(`of workspace ${tenantId}`)]);
     expect((await verify(attestation, '--verify-key', vkey)).status).toBe(0);
@@ -342,18 +342,21 @@ describe('trust file in other commands', () => {
     const [row] = await server.database.sql<{ evidence: string }>('SELECT evidence FROM countersign.decisions WHERE id = $1', [
       id,
     ]);
-    const evidence = inFile('evidence.json', row!.evidence);
+    const evidence = writeToFile('evidence.json', row!.evidence);
     const checked = await verify(attestation, '--trust', trust, '--evidence', evidence);
     expect([checked.status, checked.out]).toEqual([0, expect.stringContaining('the evidence supports the verdict')]);
-    const altered = inFile('altered.json', row!.evidence.replace('92.5', '99'));
+    const altered = writeToFile('altered.json', row!.evidence.replace('92.5', '99'));
     const fault = await verify(attestation, '--trust', trust, '--evidence', altered);
     expect([fault.status, fault.out]).toEqual([1, expect.stringContaining('the evidence hashes to')]);
   });
 
   test('is accepted by doctor and verify ledger; verify ledger rejects a trust file of another workspace', async () => {
-    const rows = inFile('shop.ndjson', await operate('ledger', 'export', '--workspace', 'shop').then((text) => `${text}\n`));
+    const rows = writeToFile(
+      'shop.ndjson',
+      await runServerCommand('ledger', 'export', '--workspace', 'shop').then((text) => `${text}\n`),
+    );
     expect((await runCli(['verify', 'ledger', rows, '--trust', trust])).status).toBe(0);
-    const other = inFile('other-2.json', await operate('trust', 'show', '--workspace', 'other'));
+    const other = writeToFile('other-2.json', await runServerCommand('trust', 'show', '--workspace', 'other'));
     const rejected = await runCli(['verify', 'ledger', rows, '--trust', other]);
     expect([rejected.status, rejected.out]).toEqual([1, expect.stringContaining(`tenant_id is not ${foreignId}`)]);
     const doctor = (args: string[]) => runCli(['doctor', ...args], { environment: environment() });

@@ -14,8 +14,15 @@ export const AuditEntry = Type.Object(
     framework: optional(label({ description: 'Regulatory or policy framework.', examples: ['EU AI Act'] })),
     trace_id: optional(label({ description: 'The run that the entry is about.' })),
     agent_id: optional(uuid({ description: 'The registered agent that the entry is about.' })),
-    retention_until: optional(calendarDate({ description: 'Keep at least until this day (UTC).', examples: ['2033-12-31'] })),
-    metadata: optional(freeObject({ description: 'Free-form. It is hashed, so every number must be exact in JSON.' })),
+    retention_until: optional(
+      calendarDate({
+        description: 'Retention keeps the run in `trace_id` at least until this day (UTC).',
+        examples: ['2033-12-31'],
+      }),
+    ),
+    metadata: optional(
+      freeObject({ description: 'Free-form. It is hashed, so every number must be one that a 64-bit float represents exactly.' }),
+    ),
   },
   { $id: 'AuditEntry', additionalProperties: false, description: "One entry for the tenant's hash-chained ledger." },
 );
@@ -29,7 +36,7 @@ export const AuditEntryAppended = Type.Object(
   {
     ok: flag({ description: 'Always true: the record is committed.' }),
     id: uuid({ description: 'ID of the entry.' }),
-    row_hash: hash('SHA-256 chain hash of this entry, hex (docs/formats.md).'),
+    row_hash: hash('The hash of this entry in the chain: SHA-256, hex (docs/formats.md).'),
     prev_hash: nullable(hash('row_hash of the previous entry; null for the first entry.')),
   },
   { $id: 'AuditEntryAppended' },

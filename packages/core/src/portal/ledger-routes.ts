@@ -43,7 +43,7 @@ export const EntryDetail = Type.Object({
   ...ListedEntry.properties,
   rationale: nullable(text({ description: 'The reason.' })),
   framework: nullable(label({ description: 'Regulatory or policy framework.' })),
-  retention_until: nullable(label({ description: 'Keep at least until this day (UTC).' })),
+  retention_until: nullable(label({ description: 'Retention keeps the run in `trace_id` at least until this day (UTC).' })),
   metadata: nullable(Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Free-form.' })),
   prev_hash: nullable(digest('row_hash of the previous entry; null for the first entry.')),
   document: unboundedText({

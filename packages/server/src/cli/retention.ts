@@ -98,7 +98,7 @@ function addRun(group: Command, session: Session): void {
       const { dropped: rows, failures } = await (workspace === undefined
         ? session.withDatabase(async (database) => dropInWorkspaces(database, await listTenantIds(database.pool)))
         : session.withWorkspace(workspace, (database, tenant) => dropInWorkspaces(database, [tenant.id])));
-      if (rows.length === 0 && failures.length > 0) throw runError(failures);
+      if (rows.length === 0 && failures.length > 0) throw retentionError(failures);
       await session.list(rows, 'no workspaces yet', [
         ['WORKSPACE', (row) => row.workspace],
         ['TRACES', ({ traces }) => String(traces)],
@@ -109,26 +109,27 @@ function addRun(group: Command, session: Session): void {
       for (const { workspace: id, unreadable } of rows) {
         for (const segment of unreadable)
           session.say(
-            `the segment ${segment} of workspace ${id} was changed or deleted outside the server; retention did not change it`,
+            `the stored documents in segment ${segment} of workspace ${id} were changed or deleted outside the server, so retention skipped this ` +
+              `segment; run \`ledger verify --workspace ${id} --log traces\``,
           );
       }
-      if (failures.length > 0) throw runError(failures);
+      if (failures.length > 0) throw retentionError(failures);
     });
 }
 
 /** The result of `retention run`: what was dropped in each workspace, and why some workspaces failed. */
-interface RunResult {
+interface RetentionResult {
   dropped: (DroppedRecords & { workspace: string })[];
   failures: (Failure & { workspace: string })[];
 }
 
 /**
  * Drops the due records of these workspaces, as the role that owns the tables. A failure in one workspace does not stop the others. Only
- * two failures, which concern all workspaces, end the run: the role may not drop records, or the database became unavailable.
+ * two failures end the command, because they concern all workspaces: the role may not drop records, or the database is unavailable.
  */
-const dropInWorkspaces = (database: OpenDatabase, ids: readonly string[]): Promise<RunResult> =>
+const dropInWorkspaces = (database: OpenDatabase, ids: readonly string[]): Promise<RetentionResult> =>
   runAsOwner(database, async (pool) => {
-    const result: RunResult = { dropped: [], failures: [] };
+    const result: RetentionResult = { dropped: [], failures: [] };
     for (const workspace of ids) {
       try {
         result.dropped.push({ workspace, ...(await dropDueRecords(pool, workspace)) });
@@ -141,8 +142,8 @@ const dropInWorkspaces = (database: OpenDatabase, ids: readonly string[]): Promi
     return result;
   });
 
-/** The error of a run that failed in these workspaces. The first failure determines its exit code. */
-const runError = (failures: RunResult['failures']): ExitError =>
+/** The error of a `retention run` that failed in these workspaces. The first failure determines its exit code. */
+const retentionError = (failures: RetentionResult['failures']): ExitError =>
   new ExitError(failures[0]!.reason, failures.map(({ workspace, message }) => `workspace ${workspace}: ${message}`).join('; '));
 
 /** Rethrows an error. The message about a short period also names the option that confirms it. */

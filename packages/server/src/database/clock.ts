@@ -3,7 +3,7 @@ import { CLOCK_DIFFERENCE_MAX_MS, type ClockFault, ClockGuard, type ClockReading
 import type { Pool } from 'pg';
 import { ApiError } from '../errors/api-error.ts';
 
-/** The clocks cannot be used now. The transaction is rolled back, and the sender retries later. */
+/** The clocks cannot be used now. The transaction must be rolled back. The response asks the sender to retry later. */
 export class ClockUnsafeError extends ApiError {
   override name = 'ClockUnsafeError';
 
@@ -66,7 +66,7 @@ export class Clock {
   }
 
   /**
-   * The earliest and the latest time, ISO 8601, that the database's clock can show now, for statements about expiry
+   * The earliest and the latest time, ISO 8601, that the database's clock should show now, for statements about expiry
    * (storage/expiry-clock.ts). During a fault both are the last accepted time, advanced by the monotonic clock. Before the clocks first
    * agree, both are null.
    */
@@ -78,8 +78,8 @@ export class Clock {
   }
 
   /**
-   * The system clock of this process, limited to `expiryBounds`. Sealed times are set with this clock, and expiry times are compared with
-   * it.
+   * The system clock of this process, limited to `expiryBounds`. Times that a seal covers are set with this clock, and expiry times
+   * are compared with it.
    */
   now(): Date {
     const nowMs = Date.now();

@@ -92,12 +92,12 @@ export class FreeSpace {
   }
 
   /**
-   * Call it for each request that changes data, unless its operation or route has `usesReserve`.
+   * Rejects a request while space is low. Call this for each request that changes data, unless its operation or route has `usesReserve`.
    * @throws ApiError `unavailable` while space is low.
    */
   requireSpace(): void {
     if (!this.isLow) return;
-    const error = new ApiError('unavailable', [{ path: '', code: 'disk_space', message: LOW }], {
+    const error = new ApiError('unavailable', [{ path: '', code: 'disk_space', message: LOW_SPACE_MESSAGE }], {
       'Retry-After': RETRY_AFTER_SECONDS,
     });
     error.cause = this.summary;
@@ -110,5 +110,5 @@ export class FreeSpace {
   }
 }
 
-const LOW =
+const LOW_SPACE_MESSAGE =
   "the disk of the service's database is nearly full: new records are rejected; promotion checks and revocations still work. Free space on that disk";

@@ -5,7 +5,7 @@ import { listKeyOwnerIds, listTenantIds } from '../storage/tenants.ts';
 import { seenTenantIds } from './head-memory.ts';
 
 /** The assumed maximum time between the commits of one transaction on two machines of Citus. */
-const COMMIT_MS = 1_000;
+const COMMIT_DISTANCE_MS_MAX = 1_000;
 
 /**
  * Reports the tenants whose row is missing as broken rows of `tenants`. Without this row, no background work finds the tenant: it gets no
@@ -19,7 +19,7 @@ export async function reportMissingTenants(pool: Pool): Promise<void> {
   };
   await removeListed();
   if (missing.size === 0) return;
-  await sleep(COMMIT_MS, undefined, { ref: false });
+  await sleep(COMMIT_DISTANCE_MS_MAX, undefined, { ref: false });
   await removeListed();
   for (const id of missing) requireSeals(pool).broken.report({ table: 'tenants', tenantId: id, key: { id } });
 }

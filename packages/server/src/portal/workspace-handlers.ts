@@ -20,9 +20,9 @@ import { readEvidence, standingOf, summaryOf } from './standing.ts';
 
 const AGENTS_COUNTED_MAX = 1000;
 const AGENTS_SHOWN_MAX = 100;
-/** The number of listed agents that are reserved for promotable agents, because blocked agents come first. */
+/** At least this many places of the list are left to promotable agents. Blocked agents come first and could fill it. */
 const PROMOTABLE_SHOWN_MIN = 20;
-const WAITING_SHOWN_MAX = 5;
+const PENDING_SHOWN_MAX = 5;
 const DECISIONS_SHOWN_MAX = 10;
 const DAYS_DEFAULT = 14;
 const DAY_MS = 86_400_000;
@@ -37,9 +37,9 @@ export const workspaceHandlers = handlers({
           summarizeAgents(tx),
           countAgents(tx),
           countPendingApprovals(tx),
-          listApprovalQueue(tx, null, null, WAITING_SHOWN_MAX),
+          listApprovalQueue(tx, null, null, PENDING_SHOWN_MAX),
           countOpenRecertifications(tx),
-          listLongestOpen(tx, WAITING_SHOWN_MAX),
+          listLongestOpen(tx, PENDING_SHOWN_MAX),
           listDecisions(tx, everyDecision, DECISIONS_SHOWN_MAX),
           findPresence(tx),
         ]);
@@ -111,8 +111,8 @@ const noRuns = (day: string): UsageDay => ({
 });
 
 /**
- * Counts the promotable and the blocked agents among the first AGENTS_COUNTED_MAX. Lists the first agents of each kind, blocked agents
- * first.
+ * Counts the promotable and the blocked agents among the first AGENTS_COUNTED_MAX by name. Lists the first agents of each kind, blocked
+ * agents first.
  */
 async function summarizeAgents(tx: Transaction) {
   const ids = (await listAgentNames(tx, AGENTS_COUNTED_MAX)).map(({ id }) => id);

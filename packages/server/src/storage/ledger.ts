@@ -15,7 +15,7 @@ const INSERT = sql(
   ),
 );
 
-/** Stores linked rows of the audit ledger. The constraints of the table reject a fork. */
+/** Stores chained rows of the audit ledger. The constraints of the table reject a fork. */
 export function insertAuditEntries(tx: Transaction, rows: readonly ChainedRow[]): void {
   const entries = rows.map(({ entry }) => entry);
   tx.send(INSERT, [
@@ -48,11 +48,11 @@ const NEXT_SEQ = {
   traces: nextSeqOf('traces', 'trace_events'),
 } as const;
 
-/** The number of a log's first row after the number `after`; 0 if there is none. */
+/** The lowest seq of a log that is greater than `after`; 0 if there is none. */
 export const findNextSeq = async (tx: Transaction, log: LogName, after: number): Promise<number> =>
   (await tx.run(NEXT_SEQ[log], [tx.tenantId, after]))[0]?.seq ?? 0;
 
-/** The extent of a log by its head, and by its rows. */
+/** The length of a log according to its head, and according to its rows. */
 export interface LogExtent {
   /** Undefined if the head's row is missing. */
   head: StoredHead | undefined;

@@ -5,9 +5,9 @@ import { sql, type Transaction } from '../database/transaction.ts';
 const LAST_DAY = '9999-12-31';
 
 /**
- * SQL that is true for a run that must be kept, because one of these names it: an evaluation, an audit entry `incident.created` from a
- * sender, or an audit entry whose `retention_until` is today or later. In the canonical JSON of an entry, the last `retention_until`
- * is the entry's own member, because `metadata`, which can also contain a `retention_until`, comes before it.
+ * SQL that is true for a run that must be kept, because one of these names it: an evaluation, an audit entry `incident.created` (those of
+ * the server itself name no run), or an audit entry whose `retention_until` is today or later. `metadata` can also contain a
+ * `retention_until`. It comes first in the canonical JSON of an entry, so the last `retention_until` is the entry's own member.
  * @param traceId SQL for the trace_id of the run.
  * @param today the parameter with the current day, `YYYY-MM-DD`.
  */

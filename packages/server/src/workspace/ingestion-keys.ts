@@ -138,7 +138,7 @@ interface KeyAct {
   tx: Transaction;
   /** The keys before the change. */
   keys: KeyState;
-  /** Appends the change's one event. */
+  /** Appends the event of the change. Call it once. */
   record(action: KeyAction, key: KeyDescription): void;
 }
 

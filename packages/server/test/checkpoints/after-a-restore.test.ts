@@ -37,7 +37,7 @@ beforeAll(async () => {
   const sign = (server: TestServer, options: { isRestoreAccepted?: boolean } = {}) =>
     makeCheckpoint(server.open.pool, tenantId, server.open.signer.keys, { log: 'audit', ...options });
   const logger = pino({}, { write: (line: string) => warnings.push(JSON.parse(line)) });
-  /** Copies the checkpoints like a server that has just started. */
+  /** Copies the checkpoints to the checkpoint folder, like a server that has just started. */
   const copy = (server: TestServer) =>
     new Anchoring(server.open.ledgerPool, {
       sink: checkpointFolder(sinkFolder),

@@ -33,7 +33,7 @@ const LEAVES: Record<LogName, string> = {
 /** Functions that append to audit ledgers of a server, sign and read checkpoints, and change rows without triggers. */
 export function checkpointsOf(server: TestServer) {
   const { sql } = server.database;
-  const signedHead = async (tenantId: string, log: LogName = 'audit') => {
+  const signHead = async (tenantId: string, log: LogName = 'audit') => {
     const { note } = await inTenantTransaction(server.open.lookupPool, tenantId, (tx) =>
       ensureCheckpoint(tx, server.open.signer.keys, { log }, undefined),
     );
@@ -45,7 +45,7 @@ export function checkpointsOf(server: TestServer) {
     return opened.head;
   };
   return {
-    signedHead,
+    signHead,
     append: async (key: string, count: number) => {
       const responses = await Promise.all(
         Array.from({ length: count }, () => server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' })),
@@ -64,7 +64,7 @@ export function checkpointsOf(server: TestServer) {
      * to cover all rows. Returns the sizes of the checkpoints in ascending order.
      */
     expectCorrectCheckpoints: async (tenantId: string, log: LogName) => {
-      await signedHead(tenantId, log);
+      await signHead(tenantId, log);
       const leaves = (await sql<{ data: Buffer }>(LEAVES[log], [tenantId])).map(({ data }) => data);
       const stored = await sql<{ note: string }>(
         'SELECT note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 ORDER BY size',
@@ -77,6 +77,7 @@ export function checkpointsOf(server: TestServer) {
       expect(heads.at(-1)?.size).toBe(leaves.length);
       return heads.map(({ size }) => size);
     },
+    /** Runs a statement without triggers. `$T` in it is the condition on the tenant. */
     tamper: async (table: string, statement: string, tenantId: string) => {
       await sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
       await sql(statement.replaceAll('$T', `tenant_id = '${tenantId}'`));

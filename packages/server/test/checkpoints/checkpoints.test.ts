@@ -154,7 +154,7 @@ describe('the checkpoint folder', () => {
 
   test('causes no database query when it has the newest checkpoint', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
-    const { append, signedHead } = checkpointsOf(server);
+    const { append, signHead } = checkpointsOf(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const written: number[] = [];
@@ -178,11 +178,11 @@ describe('the checkpoint folder', () => {
       return connectSpy.mock.calls.length > 0;
     };
     await append(key, 2);
-    await signedHead(tenantId);
+    await signHead(tenantId);
     expect([await queriesDatabase(2), written]).toEqual([true, [2]]);
     expect([await queriesDatabase(2), await queriesDatabase(1), written]).toEqual([false, false, [2]]);
     await append(key, 1);
-    await signedHead(tenantId);
+    await signHead(tenantId);
     expect([await queriesDatabase(), written]).toEqual([true, [2, 3]]);
   });
 
@@ -261,12 +261,12 @@ describe('two servers on one database', () => {
     /** Signs checkpoints of all logs while rows are written. */
     const sign = async (server: TestServer) => {
       for (; isWriting; await sleep(20))
-        for (const name of Object.keys(logs) as LogName[]) await checkpointsOf(server).signedHead(tenantId, name);
+        for (const name of Object.keys(logs) as LogName[]) await checkpointsOf(server).signHead(tenantId, name);
     };
     await Promise.all([write, sign(first), sign(other)]);
     for (const [name, rows] of Object.entries(logs) as [LogName, number][]) {
       const heads = await Promise.all(
-        [first, other, first, other].map((server) => checkpointsOf(server).signedHead(tenantId, name)),
+        [first, other, first, other].map((server) => checkpointsOf(server).signHead(tenantId, name)),
       );
       expect(new Set(heads.map(headText)).size).toBe(1);
       const sizes = await checkpointsOf(other).expectCorrectCheckpoints(tenantId, name);
@@ -296,7 +296,7 @@ describe('a head whose tree does not match its rows', () => {
     await reseal(server.open.pool, tenantId);
     const restarted = await testServer({ checkpointSeconds: undefined, database: server.database });
     await checkpointsOf(restarted).append(key, 1);
-    await expect(checkpointsOf(restarted).signedHead(tenantId)).rejects.toThrow('does not match the tree of its rows');
+    await expect(checkpointsOf(restarted).signHead(tenantId)).rejects.toThrow('does not match the tree of its rows');
     expect(await sizes(tenantId)).toEqual([]);
   });
 });

@@ -101,7 +101,7 @@ describe('retention of altered rows', () => {
     const reads = recordStatements(verifier, 'read_trace_events');
     expect((await verifyTraces(verifier, workspace.tenantId)).findings).toEqual([]);
     await verifier.end();
-    // The first 20 events recorded the runs, so a search that starts over reads a page that begins after one of them.
+    // Events 1 to 20 recorded the runs. The first search reads from there once. A search that starts again would do it a second time.
     const restartedReads = reads.filter(({ values }) => Number(values[1]) > 0 && Number(values[1]) < 20);
     expect(restartedReads.length).toBeLessThanOrEqual(1);
   });

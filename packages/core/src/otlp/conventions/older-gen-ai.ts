@@ -5,12 +5,16 @@ import { branch, items, leaf, subtree, type Tree } from './indexed.ts';
 import { fromJson } from './json-text.ts';
 import { plainMessage, roleOf, toolCall } from './messages.ts';
 
-const RENAMED_SPEC = 'https://github.com/open-telemetry/semantic-conventions/blob/v1.36.0/docs/registry/attributes/gen-ai.md';
+/** The specification with the former names. */
+const FORMER_SPEC = 'https://github.com/open-telemetry/semantic-conventions/blob/v1.36.0/docs/registry/attributes/gen-ai.md';
 
 const LITELLM_CODE = 'https://github.com/BerriAI/litellm/blob/main/litellm/integrations/opentelemetry.py';
 const PYDANTIC_AI_CODE = 'https://github.com/pydantic/pydantic-ai/blob/main/pydantic_ai_slim/pydantic_ai/models/instrumented.py';
 
-/** Names that some senders use: former names of `gen_ai.*` attributes, and names for the cost, which GenAI does not define. */
+/**
+ * Names that some senders use: former names of `gen_ai.*` attributes, and names for the cost, which GenAI does not define. Also infers the
+ * kind of a tool call from attributes of tools, because some senders do not send the operation.
+ */
 export const olderGenAi: Convention = {
   kindOf({ attributes }): KindMatch | undefined {
     const isTool = attributes.has('gen_ai.tool.name') || attributes.has('gen_ai.tool.call.id');
@@ -18,9 +22,9 @@ export const olderGenAi: Convention = {
   },
   messagesOf: readIndexedMessages,
   rules: [
-    { field: 'provider', from: ['gen_ai.system'], source: RENAMED_SPEC },
-    { field: 'prompt_tokens', from: ['gen_ai.usage.prompt_tokens'], source: RENAMED_SPEC },
-    { field: 'completion_tokens', from: ['gen_ai.usage.completion_tokens'], source: RENAMED_SPEC },
+    { field: 'provider', from: ['gen_ai.system'], source: FORMER_SPEC },
+    { field: 'prompt_tokens', from: ['gen_ai.usage.prompt_tokens'], source: FORMER_SPEC },
+    { field: 'completion_tokens', from: ['gen_ai.usage.completion_tokens'], source: FORMER_SPEC },
     { field: 'cost_usd', from: ['gen_ai.cost.total_cost'], source: LITELLM_CODE },
     { field: 'cost_usd', from: ['operation.cost'], source: PYDANTIC_AI_CODE },
   ],

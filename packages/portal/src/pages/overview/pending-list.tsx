@@ -9,7 +9,7 @@ import { Panel } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import styles from './pending-list.module.css';
 
-/** A panel with the oldest pending approvals, then the oldest open re-certifications. Both lists show the oldest first. */
+/** A panel with the pending approvals, then the open re-certifications, each list with the oldest first. */
 export function PendingList({ overview }: { overview: ResponseBody<'overview.read'> }) {
   const { workspace } = useWorkspace();
   const { approvals, approvals_pending, recertifications, recertifications_open } = overview;

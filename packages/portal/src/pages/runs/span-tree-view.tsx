@@ -53,8 +53,8 @@ export function SpanTreeView({
     const move = treeMove(event.key, visibleSteps, Math.max(selectedIndex, 0), collapsedIds);
     if (move === undefined) return;
     event.preventDefault();
-    if (move.toggle !== undefined) setStepCollapsed(move.toggle.id, move.toggle.isCollapsed);
-    const target = visibleSteps[move.to];
+    if (move.toggledStep !== undefined) setStepCollapsed(move.toggledStep.id, move.toggledStep.isCollapsed);
+    const target = visibleSteps[move.selectedIndex];
     if (target !== undefined) onSelect(target.span.span_id);
   };
   return (

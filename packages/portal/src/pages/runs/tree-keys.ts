@@ -1,11 +1,14 @@
 import type { SpanNode } from './span-tree.ts';
 
+/** The number of steps that Page Up and Page Down move. */
+const PAGE_STEPS = 12;
+
 /** The effect of a key in the tree. */
 export interface TreeMove {
   /** The index of the visible step that becomes selected. */
-  to: number;
+  selectedIndex: number;
   /** The step that is collapsed (`isCollapsed`) or expanded. */
-  toggle?: { id: string; isCollapsed: boolean };
+  toggledStep?: { id: string; isCollapsed: boolean };
 }
 
 /**
@@ -25,23 +28,25 @@ export function treeMove(
   const { span_id: id } = node.span;
   switch (key) {
     case 'ArrowDown':
-      return { to: Math.min(index + 1, visibleSteps.length - 1) };
+      return { selectedIndex: Math.min(index + 1, visibleSteps.length - 1) };
     case 'ArrowUp':
-      return { to: Math.max(index - 1, 0) };
+      return { selectedIndex: Math.max(index - 1, 0) };
     case 'PageDown':
-      return { to: Math.min(index + 12, visibleSteps.length - 1) };
+      return { selectedIndex: Math.min(index + PAGE_STEPS, visibleSteps.length - 1) };
     case 'PageUp':
-      return { to: Math.max(index - 12, 0) };
+      return { selectedIndex: Math.max(index - PAGE_STEPS, 0) };
     case 'Home':
-      return { to: 0 };
+      return { selectedIndex: 0 };
     case 'End':
-      return { to: visibleSteps.length - 1 };
+      return { selectedIndex: visibleSteps.length - 1 };
     case 'ArrowRight':
-      if (!node.hasChildren) return { to: index };
-      return collapsedIds.has(id) ? { to: index, toggle: { id, isCollapsed: false } } : { to: index + 1 };
+      if (!node.hasChildren) return { selectedIndex: index };
+      return collapsedIds.has(id)
+        ? { selectedIndex: index, toggledStep: { id, isCollapsed: false } }
+        : { selectedIndex: index + 1 };
     case 'ArrowLeft':
-      if (node.hasChildren && !collapsedIds.has(id)) return { to: index, toggle: { id, isCollapsed: true } };
-      return { to: parentOf(visibleSteps, index) };
+      if (node.hasChildren && !collapsedIds.has(id)) return { selectedIndex: index, toggledStep: { id, isCollapsed: true } };
+      return { selectedIndex: parentOf(visibleSteps, index) };
     default:
       return undefined;
   }

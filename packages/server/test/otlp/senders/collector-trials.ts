@@ -49,8 +49,8 @@ async function sendToCollector({ collector }: Pick<TrialSetup, 'collector'>, bod
 }
 
 /**
- * Sends each run in its own export, so that the Collector sends many exports, and waits until all are stored. Throws after 200 seconds,
- * or if the numbers of stored runs and spans differ from the numbers sent.
+ * Sends each run in its own export. So the Collector sends many exports. Then waits until all are stored. Throws after 200 seconds, or if
+ * the numbers of stored runs and spans differ from the numbers sent.
  * @param disturb called while the exports are sent.
  */
 async function expectRunsStored(
@@ -108,7 +108,10 @@ const unbatched = { 'exporters.otlp_http.sending_queue.batch.min_size': '0' };
 
 /** The trials by name. */
 export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
-  gzip: { what: 'the configuration of the docs', run: (setup) => expectSenderStored(setup, 'otel-openai', 'grpc', 4) },
+  gzip: {
+    what: 'the configuration of docs/opentelemetry.md',
+    run: (setup) => expectSenderStored(setup, 'otel-openai', 'grpc', 4),
+  },
   uncompressed: {
     what: 'compression: none',
     settings: { 'exporters.otlp_http.compression': 'none' },
