@@ -6,7 +6,7 @@ import { type LoadRequest, postRequest, runLoad } from '../load.ts';
 import { otlpBody } from '../otlp-body.ts';
 import type { Measure } from '../rounds.ts';
 
-/** The requests of each kind of load, with the key of a test environment. limit-paths.ts explains those to LIMIT_PATHS. */
+/** The requests of each kind of load, with the key of a test environment. limit-paths.ts explains the paths of LIMIT_PATHS. */
 export const loadRequestsOf = ({ key }: Pick<BenchEnvironment, 'key'>) => ({
   traces: [postRequest(operations.ingestTrace.path, key, traceBody())],
   otlp: [postRequest('/v1/traces', key, otlpBody(), 'application/x-protobuf')],

@@ -301,7 +301,7 @@ export interface AuditEntry {
   agent_id?: string | null | undefined;
   /** Retention keeps the run in `trace_id` at least until this day (UTC). */
   retention_until?: string | null | undefined;
-  /** Free-form. It is hashed, so every number must be one that a 64-bit float represents exactly. */
+  /** Free-form. It is hashed, so every number must be exact (docs/formats.md, "Exact numbers"). */
   metadata?: Record<string, unknown> | null | undefined;
 }
 

@@ -57,7 +57,7 @@ const foreignJwk = {
   note_key: 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea',
 };
 
-describe('attack I of docs/threat-model.md: the key of another workspace with an agent of the same name', () => {
+describe('attack I of docs/threat-model.md: the ingestion key of another workspace with an agent of the same name', () => {
   test.each<[string, () => string[]]>([
     ['a trust file', () => ['--trust', trust]],
     ['the public key and --workspace', () => ['--verify-key', vkey, '--workspace', tenantId]],
@@ -73,13 +73,13 @@ describe('attack I of docs/threat-model.md: the key of another workspace with an
     expect((await gate(['--agent', 'good', ...args()])).status).toBe(0);
   });
 
-  test('is prevented: a public key without a workspace is rejected, because all workspaces share the key', async () => {
+  test('is prevented: a public key without a workspace is rejected, because all workspaces share this key', async () => {
     const { status, out, err } = await gate(['--agent', 'bot', '--verify-key', vkey], foreignKey);
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(/a public key is the same for every workspace.*--trust.*countersign-server trust show --workspace/s);
   });
 
-  test('is rejected with a decision key, because each workspace has its own', async () => {
+  test('is rejected with a decision key, because each workspace has its own decision key', async () => {
     const decisionKey = writeToFile('decision.key', await runServerCommand('decision-key', 'show', '--workspace', 'shop'));
     const foreign = await gate(['--agent', 'bot', '--verify-key', decisionKey], foreignKey);
     expect([foreign.status, foreign.out]).toEqual([3, expect.stringContaining('the signature is not by this key')]);

@@ -21,7 +21,7 @@ export const AuditEntry = Type.Object(
       }),
     ),
     metadata: optional(
-      freeObject({ description: 'Free-form. It is hashed, so every number must be one that a 64-bit float represents exactly.' }),
+      freeObject({ description: 'Free-form. It is hashed, so every number must be exact (docs/formats.md, "Exact numbers").' }),
     ),
   },
   { $id: 'AuditEntry', additionalProperties: false, description: "One entry for the tenant's hash-chained ledger." },

@@ -8,7 +8,7 @@ import { seenTenantIds } from './head-memory.ts';
 const COMMIT_DISTANCE_MS_MAX = 1_000;
 
 /**
- * Reports the tenants whose row is missing as broken rows of `tenants`. Without this row, no background work finds the tenant: it gets no
+ * If the row of a tenant in `tenants` is missing, reports it as a broken row. Without this row, no background work finds the tenant: it gets no
  * periodic checkpoints, and its logs are not verified.
  */
 export async function reportMissingTenants(pool: Pool): Promise<void> {

@@ -25,7 +25,7 @@ const READ_PAGE = sql<StoredEntry>(
           agent_id, encode(prev_hash, 'hex') AS prev_hash, encode(row_hash, 'hex') AS row_hash, document ${PAGE}`,
 );
 
-/** The rows of the page after the number `after`, up to and including `last`, in order (log-pages.ts). Empty before a large gap. */
+/** The rows of the page after the number `after`, up to and including `last`, in order. Empty if the page has only missing rows (log-pages.ts). */
 export const readAuditPage = (tx: Transaction, after: number, last: number): Promise<StoredEntry[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
 

@@ -30,7 +30,7 @@ export interface NewKey {
 /** Mints a key and returns its text, which is shown only once and never stored. */
 export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: Actor): Promise<string> {
   requireName('the name', key.name);
-  return keyAct(pool, tenantId, by, async ({ tx, record }) => {
+  return changeKey(pool, tenantId, by, async ({ tx, record }) => {
     const kind: KeyKind = (key.scopes as readonly KeyScope[]).includes('read') ? 'read' : 'live';
     const prefix = randomBytes(PREFIX_BYTES).toString('hex');
     const { secret, secretSha256 } = newSecret();
@@ -43,7 +43,7 @@ export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: Act
 
 /** Gives a key a new secret and returns the new text; the old secret is rejected from the next request on. */
 export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<string> {
-  return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
+  return changeKey(pool, tenantId, by, async ({ tx, keys, record }) => {
     const key = await requireUnrevokedKey(tx, keys, prefix, kind);
     const { secret, secretSha256 } = newSecret();
     await replaceSecret(tx, prefix, secretSha256);
@@ -54,7 +54,7 @@ export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by
 
 /** Revokes a key permanently, even if its row is missing. The key is rejected from the next request on. */
 export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<void> {
-  return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
+  return changeKey(pool, tenantId, by, async ({ tx, keys, record }) => {
     const key = requireUnrevoked(keys.key(prefix), await lockKey(tx, prefix), prefix, kind);
     await markRevoked(tx, prefix);
     record('revoked', key);
@@ -73,7 +73,7 @@ export async function changeScopes(
   { prefix, scopes, from }: { prefix: string; scopes: readonly Scope[]; from?: readonly Scope[] | undefined },
   by: Actor,
 ): Promise<void> {
-  return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
+  return changeKey(pool, tenantId, by, async ({ tx, keys, record }) => {
     const key = await requireUnrevokedKey(tx, keys, prefix);
     if (key.kind === 'read') throw new RuleViolationError(`${prefix} is the prefix of a read token, whose only scope is read`);
     if (from !== undefined && !areSameScopes(key.scopes, from))
@@ -133,8 +133,8 @@ function newSecret(): { secret: string; secretSha256: Buffer } {
 /** The data of a key in its event. */
 type KeyDescription = Omit<KnownKey, 'isRevoked'>;
 
-/** The context of a change of a key, with the locked head of the key audit trail. */
-interface KeyAct {
+/** The context of a change of a key. The head of the key audit trail is locked. */
+interface KeyChange {
   tx: Transaction;
   /** The keys before the change. */
   keys: KeyState;
@@ -146,13 +146,13 @@ interface KeyAct {
  * Runs one change of a key, with its event in the key audit trail, in one transaction. On Citus it returns when the event is visible.
  * @throws OutcomeUnknownError if the event is committed but does not become visible in time.
  */
-async function keyAct<T>(pool: Pool, tenantId: string, by: Actor, act: (act: KeyAct) => Promise<T>): Promise<T> {
+async function changeKey<T>(pool: Pool, tenantId: string, by: Actor, change: (context: KeyChange) => Promise<T>): Promise<T> {
   const { result, seq } = await inTenantTransaction(pool, tenantId, async (tx) => {
     const { keys: head } = await lockLogs(tx, ['keys']);
     const keys = await keyStates.atHead(tx, head);
     await requireCurrentRole(tx, by);
     const recordedBy = actorName(by);
-    const result = await act({
+    const result = await change({
       tx,
       keys,
       record: (action, key) => appendKeyEvent(tx, head, eventOf(tx, head, { action, key, recordedBy })),

@@ -68,6 +68,7 @@ describe('the list of agents', () => {
   });
 
   test('reports for each agent up to three similar agents, without the agent itself and without archived agents', async () => {
+    // Two of these names contain a Cyrillic letter: an а in the third, an о in the last.
     const similarNames = ['pay-bot', 'Pay-Bot', 'pаy-bot', 'PAY-BOT', 'pay-bоt'];
     for (const name of similarNames) await evaluate(name);
     const namesSimilarTo = async (name: string) => {

@@ -16,7 +16,7 @@ describe('retention of altered rows', () => {
     await sql(`ALTER TABLE countersign.${table} ENABLE ALWAYS TRIGGER append_only`);
   };
 
-  test('keeps a trace whose submissions were deleted outside the server, so that the trace log stays readable', async () => {
+  test('keeps a trace whose submissions were deleted outside the server, and the trace log stays well-formed', async () => {
     await keepFor({ traceDays: 365 });
     const id = await sendTrace('run-1');
     await withoutTriggers('trace_submissions', 'DELETE FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = $2', [
@@ -101,7 +101,7 @@ describe('retention of altered rows', () => {
     const reads = recordStatements(verifier, 'read_trace_events');
     expect((await verifyTraces(verifier, workspace.tenantId)).findings).toEqual([]);
     await verifier.end();
-    // Events 1 to 20 recorded the runs. The first search reads from there once. A search that starts again would do it a second time.
+    // Events 1 to 20 recorded the runs. The first search reads them once. A search that started again would read them a second time.
     const restartedReads = reads.filter(({ values }) => Number(values[1]) > 0 && Number(values[1]) < 20);
     expect(restartedReads.length).toBeLessThanOrEqual(1);
   });

@@ -12,8 +12,8 @@ const LITELLM_CODE = 'https://github.com/BerriAI/litellm/blob/main/litellm/integ
 const PYDANTIC_AI_CODE = 'https://github.com/pydantic/pydantic-ai/blob/main/pydantic_ai_slim/pydantic_ai/models/instrumented.py';
 
 /**
- * Names that some senders use: former names of `gen_ai.*` attributes, and names for the cost, which GenAI does not define. Also infers the
- * kind of a tool call from attributes of tools, because some senders do not send the operation.
+ * Names that some senders use: former names of `gen_ai.*` attributes, and names for the cost, which GenAI does not define. Also
+ * recognizes the span of a tool call by the attributes of tools, because some senders do not send `gen_ai.operation.name`.
  */
 export const olderGenAi: Convention = {
   kindOf({ attributes }): KindMatch | undefined {
