@@ -27,7 +27,7 @@ const initdbArguments = [
   ...['--auth-local=peer', '--auth-host=reject'],
 ];
 
-/** One statement per line. The server's role gets its rights on tables from the migrations. */
+/** One statement per line, as single-user mode requires. The server's role gets its rights on tables from the migrations. */
 const firstStatements = [
   `CREATE ROLE ${roles.owner} LOGIN`,
   `CREATE ROLE ${roles.server} LOGIN`,

@@ -17,7 +17,7 @@ export interface DataFolder {
 /** The cluster: PostgreSQL's own folder, owned by PostgreSQL's user. */
 export const clusterFolder = (dataDir: string): string => join(dataDir, 'postgres');
 
-/** The folder of the keeper's user: registrations, access rules, copied programs and, if its path is short enough, sockets. */
+/** The keeper's folder: registrations, access rules, copied programs and, if its path is short enough, sockets. */
 export const keeperFolder = (dataDir: string): string => join(dataDir, 'keeper');
 
 /** The log of PostgreSQL and the keeper. */

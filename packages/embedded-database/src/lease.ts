@@ -96,6 +96,7 @@ async function connectToKeeper(dataDir: string): Promise<Socket | undefined> {
     const newest = newestRegistration(keeperFolder(dataDir));
     return newest === undefined ? undefined : await connectTo(newest);
   } catch (error) {
+    // The keeper is busy: too many connections wait until it accepts them.
     if (errno(error) === 'EAGAIN') return undefined;
     throw error;
   }

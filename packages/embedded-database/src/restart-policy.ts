@@ -1,7 +1,7 @@
 import { EmbeddedDatabaseError } from './embedded-database-error.ts';
 import { lastLines } from './log-file.ts';
 
-/** If PostgreSQL accepted connections and ran for this time, it has worked. The failures in a row are then counted from one again. */
+/** If PostgreSQL accepted connections and ran for this time, it has worked. The next failure is then the first in a row. */
 const minimumWorkMs = 10_000;
 
 /** The pauses after the first failures in a row. */
@@ -41,7 +41,7 @@ export class RestartPolicy {
     this.#isReady = true;
   }
 
-  /** Whether more failures in a row have occurred than there are pauses in `pausesMs`. New clients then receive the failure. */
+  /** Whether there were more failures in a row than `pausesMs` has pauses. New clients then receive the failure. */
   get isProlonged(): boolean {
     return this.#failures > pausesMs.length;
   }

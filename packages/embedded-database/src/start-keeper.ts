@@ -36,7 +36,7 @@ export function startKeeper(
   });
 }
 
-/** The caller's Node options (inspectors, loaders, limits) must not apply to the keeper. The compile cache only makes its start faster. */
+/** The caller's Node options (inspectors, loaders, limits) must not apply to the keeper, except the compile cache. */
 function keeperEnvironment(): NodeJS.ProcessEnv {
   const { NODE_COMPILE_CACHE } = process.env;
   return {

@@ -54,7 +54,9 @@ test('processes that start concurrently on an empty folder share one database', 
   await expectStopped(dataDir);
 });
 
-test('a keeper that starts too late exits when the database is released', { timeout: 60_000 }, async ({ folders }) => {
+test('a keeper that starts slowly exits without starting PostgreSQL if the database was released meanwhile', {
+  timeout: 60_000,
+}, async ({ folders }) => {
   const dataDir = folders.preparedDataDir();
   await (await acquireEmbeddedDatabase({ dataDir, notify: silent })).release();
   await expectStopped(dataDir);

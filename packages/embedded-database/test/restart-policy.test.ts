@@ -10,7 +10,7 @@ test('gives up at the fourth failure in a row if PostgreSQL never accepted conne
   expect(() => policy.recordFailure('exit code 1', elevenSecondsAgo())).toThrow('PostgreSQL does not stay up (exit code 1)');
 });
 
-test('starts counting failures again, and is not prolonged, after PostgreSQL accepted connections and ran for ten seconds', () => {
+test('after PostgreSQL accepted connections and ran for ten seconds, the next failure is the first in a row', () => {
   const policy = new RestartPolicy('/nowhere/postgres.log');
   policy.recordReady();
   for (let failure = 1; failure <= 5; failure += 1) policy.recordFailure('SIGKILL', elevenSecondsAgo());

@@ -162,7 +162,7 @@ test('the page of an approval names no requester if the evaluation was approved 
   expect(await page.getByText('Approval requested by').count()).toBe(0);
 });
 
-test('the page of a pending approval says how the approval can be decided if the agent is low risk', async () => {
+test("the page of a low-risk agent's pending approval says how to decide it; the overview lists it if the agent is archived", async () => {
   const workspace = await newWorkspace();
   const agent = await createHighRiskAgent(workspace, 'support-bot');
   await checkPromotion(workspace);
@@ -175,7 +175,6 @@ test('the page of a pending approval says how the approval can be decided if the
   await page.getByRole('link', { name: 'support-bot' }).click();
   await page.getByText('An admin can set the agent to high risk again', { exact: false }).waitFor();
 
-  // The overview names the pending approval even if all agents are archived.
   await browser.call('PATCH', `${path}/archived`, { archived: true });
   await page.goto(`/w/${workspace.id}`);
   await page.getByRole('link', { name: 'Approval of support-bot' }).waitFor();

@@ -83,7 +83,7 @@ test('a decision is verified with the current keys, even if an earlier page load
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   for (const _each of [1, 2]) await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
   const { page } = await workspace.visit('viewer', 'decisions');
-  // No key is published here, so the current key is missing, as in keys that were published before a rotation.
+  // The page gets an empty list of keys. It lacks the current key, as a list from before a rotation does.
   await page.route('**/.well-known/jwks.json', (route) => route.fulfill({ json: { keys: [] } }));
   const decisions = page.getByRole('table', { name: 'Decisions' }).getByRole('link', { name: 'support-bot' });
   await decisions.first().click();

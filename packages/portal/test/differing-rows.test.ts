@@ -103,7 +103,7 @@ test('the overview and the page of the audit ledger report an altered row of the
   expect(pageErrors).toEqual([]);
 });
 
-test('the pages of an approval and an incident report a row that differs from the audit ledger', async () => {
+test('the pages of an approval and an incident report a row that differs from the audit ledger, or a changed ledger head', async () => {
   const workspace = await newWorkspace();
   const agent = await createHighRiskAgent(workspace, 'bot');
   const { server, id } = workspace;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './harness.ts';
 
-/** A run of 300 steps in groups of ten. The steps 47 and 283 failed. */
+/** A run of 300 steps in groups of ten. Steps 47 and 283 failed. */
 const run = {
   trace_id: 'run-with-failures',
   agent_name: 'support-bot',

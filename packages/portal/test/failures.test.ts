@@ -223,7 +223,7 @@ test('an empty list and panels that cannot be updated stay on the screen, with a
     ['members', 'invited@example.com', 'The list of invitations'],
     ['signing', 'Decision keys', 'This page'],
     ['settings', 'Identity', 'This page'],
-    ['settings', 'Kept forever', 'The retention'],
+    ['settings', 'Kept forever', 'This panel'],
     ['ledger', 'Decision log', 'The list of logs'],
   ] as const) {
     await page.goto(`/w/${workspace.id}/${path}`);

@@ -27,7 +27,7 @@ function openShell(): (line: string) => Promise<string> {
   };
 }
 
-test('the first steps need only one key and pasted commands, and update without a reload; lists mark the example agent', async () => {
+test('the first steps need one key and pasted commands, and update without a reload; lists mark or hide the example agent', async () => {
   const server = await startPortalServer();
   const id = await server.workspace('acme');
   const someone = await createPerson(server, { [id]: 'admin' });

@@ -36,7 +36,7 @@ describe('user IDs that are personal data', () => {
     expect(JSON.stringify([...records[0]!.attributes])).not.toContain(EMAIL);
   });
 
-  test('are compared only with the texts of values, even if a body contains the tag and the length of the ID in many places', () => {
+  test('are looked for only in the texts of values, even if a body has the tag and the length of the ID in many other places', () => {
     const id = EMAIL.padEnd(100_000, 'x');
     const idValue = field(0x0a, Buffer.from(id), 3);
     const start = idValue.subarray(0, 4);
@@ -60,15 +60,15 @@ describe('user IDs that are personal data', () => {
     const attributes = ids.map((stringValue) => ({ key: 'user.id', value: { stringValue } }));
     const body = { resourceSpans: [{ scopeSpans: [{ spans: [{ attributes }] }] }] };
     const records = readJsonSpans(body);
-    const blanked = maskInJson(JSON.stringify(body), removePersonalIds(records, isPersonal));
-    expect(blanked).not.toContain(EMAIL);
+    const masked = maskInJson(JSON.stringify(body), removePersonalIds(records, isPersonal));
+    expect(masked).not.toContain(EMAIL);
     expect(records[0]!.attributes.get('user.id')).toBe(expectedId);
   });
 
   test('are the only part of a JSON body that is changed', () => {
     const body = (id: string, escapedId: string) =>
       `{ "n":[1e400, 9007199254740993,-0,0.10],"${EMAIL}" : "\\"${EMAIL}\\"","id":"${id}","id":["${escapedId}"]}`;
-    const blank = '*'.repeat(EMAIL.length);
-    expect(maskInJson(body(EMAIL, '\\u0061da@example.com'), new Set([EMAIL]))).toBe(body(blank, blank));
+    const mask = '*'.repeat(EMAIL.length);
+    expect(maskInJson(body(EMAIL, '\\u0061da@example.com'), new Set([EMAIL]))).toBe(body(mask, mask));
   });
 });

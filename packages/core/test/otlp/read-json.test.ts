@@ -42,9 +42,12 @@ describe('the reader of OTLP/JSON', () => {
     expect(() => read({ startTimeUnixNano })).toThrow(/startTimeUnixNano must be nanoseconds/);
   });
 
-  test.each([{ toString: 1 }, [256], true, 'x'])('reads no flag from %j, and a remote parent from the flags 768', (flags) => {
+  test.each([{ toString: 1 }, [256], true, 'x'])('reads no flags from %j', (flags) => {
     expect(read({ flags }).hasRemoteParent).toBe(false);
-    expect([768, '768'].map((each) => read({ flags: each }).hasRemoteParent)).toEqual([true, true]);
+  });
+
+  test.each([768, '768'])('reads a remote parent from the flags %j', (flags) => {
+    expect(read({ flags }).hasRemoteParent).toBe(true);
   });
 
   test('reads doubles from numbers, decimal text and the strings NaN, Infinity and -Infinity', () => {
@@ -96,7 +99,7 @@ describe('the reader of OTLP/JSON', () => {
     expect(valuesOf(attributes, 'a').slice(0, 3)).toEqual([399_999, 0, 1]);
   });
 
-  test('uses the observed time of a log record that has no other time', () => {
+  test('uses the observed time of a log record that has no other time, and names the place of an invalid observed time', () => {
     const [record] = readJsonLogs({ resourceLogs: [{ scopeLogs: [{ logRecords: [{ observedTimeUnixNano: '7' }] }] }] });
     expect(record!.time).toBe(7n);
     const invalid = { resourceLogs: [{ scopeLogs: [{ logRecords: [{ observedTimeUnixNano: 'noon' }] }] }] };

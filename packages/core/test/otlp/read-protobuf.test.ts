@@ -56,7 +56,7 @@ describe('the reader of protobuf', () => {
           const mutated = mutatedBytes(body, changes);
           const result = outcome(read, mutated, MalformedExportError);
           const referenceResult = outcome(reference, mutated, Error);
-          // Only one of the two rejects some bodies: countProtobuf rejects groups, and protobufjs also checks texts that the reader skips.
+          // Only one of the two may reject a body: countProtobuf rejects groups, and protobufjs checks texts that the reader skips.
           if (result === 'rejected' || referenceResult === 'rejected') return;
           accepted += 1;
           expect(result).toEqual(referenceResult);
@@ -82,6 +82,7 @@ describe('the reader of protobuf', () => {
     ];
     const encodeResourceSpans = (message: object) =>
       ExportTraceServiceRequest.encode({ resourceSpans: [message] } as never).finish();
+    // The calls of `subarray` remove the tags and lengths of outer messages.
     const spans = encodeResourceSpans({ scopeSpans: [{ spans: [{ name: 'a' }] }] }).subarray(2);
     const wrapInField = (bytes: Uint8Array) => Buffer.from([0x0a, bytes.length, ...bytes]);
     const scopeBytes = encodeResourceSpans({ scopeSpans: [{ scope }] }).subarray(4);

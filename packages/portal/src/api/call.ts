@@ -54,7 +54,7 @@ function displayedPersonHeader(): Record<string, string> {
 
 /**
  * Calls a route of the portal's API. Returns the JSON of the response, or undefined if its body is empty. Throws a Problem if the server
- * responds with an error, does not respond, or its response cannot be read. Rethrows the error of an abort.
+ * responds with an error or does not respond, or if its response cannot be read. Rethrows the error of an abort.
  */
 export async function call<N extends RouteName>(name: N, options: CallOptions<N>): Promise<ResponseBody<N>> {
   const { body, signal } = options as { body?: unknown; signal?: AbortSignal };

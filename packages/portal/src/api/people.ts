@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
-/** The members of a workspace, to show names for `user:<id>`. */
+/** The members of a workspace: for the page of the members, and for the names of people elsewhere. */
 export const membersQuery = (workspace: string) =>
   queryOptions({
     queryKey: ['members', workspace],

@@ -21,7 +21,7 @@ export function DayBars(props: {
   format: (value: number) => string;
   /** A shorter format for the axis. */
   formatShort?: (value: number) => string;
-  /** What the highlighted parts of the values count. */
+  /** The text after the highlighted number, such as `other than success`. */
   highlightLabel?: string;
 }) {
   const { title, total, days, format, formatShort = format, highlightLabel } = props;

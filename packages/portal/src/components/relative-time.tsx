@@ -38,7 +38,7 @@ export function RelativeTime({ at }: { at: string | null }) {
   );
 }
 
-/** An exact time, and the relative time in parentheses. For pages of one record, which people print and read on touch screens. */
+/** An exact time, and the relative time in parentheses. Pages of one record use it, because touch screens show no hints. */
 export function ExactTime({ at }: { at: string }) {
   const current = useNow();
   return (

@@ -8,7 +8,7 @@ import styles from './lost-connection.module.css';
 /** The time between two checks whether the server is back. */
 const CHECK_INTERVAL_MS = 5_000;
 
-/** A banner while the server is not responding. Checks periodically and on demand, and reloads stale data when the server is back. */
+/** A banner while the server is not responding. Checks periodically and on demand whether it is back, and then reloads stale data. */
 export function LostConnection() {
   const isLost = useSyncExternalStore(connection.subscribe, connection.isLost);
   const queries = useQueryClient();

@@ -117,7 +117,7 @@ function EntryProperties({ entry }: { entry: Entry }) {
           ),
         ],
         ['Framework', entry.framework ?? '–'],
-        ['Keep until', entry.retention_until ?? '–'],
+        ['Keep run until', entry.retention_until ?? '–'],
         ['ID', <Identifier key="id" value={entry.id} what="the entry ID" />],
         [
           'Metadata',

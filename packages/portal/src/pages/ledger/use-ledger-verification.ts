@@ -23,7 +23,7 @@ export function useLedgerVerification(workspace: string): { state: VerificationS
     setState({ kind: 'running', checkedCount: 0, entryCount: 0 });
     const params = { workspace };
     const { tenant_id, seq } = await call('ledger.head', { params });
-    // If the verification was canceled or restarted while the head was loading, this run ends.
+    // If the verification was canceled or restarted while the head was loading, it ends here.
     if (worker.current !== current) return;
     setState({ kind: 'running', checkedCount: 0, entryCount: seq });
     current.addEventListener('message', ({ data: message }: MessageEvent<VerificationMessage>) => {

@@ -25,8 +25,8 @@ export function UsageCharts() {
     <Panel
       title="Usage by day"
       note={
-        'Days are in UTC. All stored traces and telemetry events are counted, including arriving and incomplete runs. ' +
-        'Runs with any outcome except "success" are counted as "other than success". Arriving and incomplete traces are not.'
+        'Days are in UTC. All stored traces and telemetry events are counted, also arriving and incomplete traces. ' +
+        '"Other than success" counts the runs with any other outcome, but not arriving and incomplete traces.'
       }
       actions={
         <SegmentedControl

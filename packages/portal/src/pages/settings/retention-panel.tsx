@@ -28,7 +28,7 @@ export function RetentionPanel({ workspace, isAdmin }: { workspace: string; isAd
   return (
     <>
       <Panel title="Retention" note={NOTE}>
-        <LoadedContent query={retention} skeleton={<BlockSkeleton heightPx={80} />} what="The retention">
+        <LoadedContent query={retention} skeleton={<BlockSkeleton heightPx={80} />} what="This panel">
           {(current) => <PropertyList wide facts={factsOf(current)} />}
         </LoadedContent>
       </Panel>
