@@ -9,7 +9,7 @@ import { KeeperClients } from './keeper-clients.ts';
 import { type RegisteredKeeper, registerKeeper } from './keeper-registration.ts';
 import { isNewest } from './keeper-registry.ts';
 import type { KeeperConfiguration } from './lease-messages.ts';
-import { boundLog, writeLogLine } from './log-file.ts';
+import { limitLogSize, writeLogLine } from './log-file.ts';
 import { stopOrphanedPostgres } from './orphaned-postgres.ts';
 import { port, postgresArguments } from './postgres-settings.ts';
 import { type Postmaster, startPostmaster } from './postmaster.ts';
@@ -30,9 +30,9 @@ async function runKeeper(configuration: KeeperConfiguration): Promise<void> {
   const clients = new KeeperClients();
   const keeper = await registerKeeper(configuration.dataDir, clients.server);
   if (keeper === undefined) return;
-  const logTimer = setInterval(() => boundLog(logFile(configuration.dataDir)), 60_000);
+  const logTimer = setInterval(() => limitLogSize(logFile(configuration.dataDir)), 60_000);
   try {
-    boundLog(logFile(configuration.dataDir));
+    limitLogSize(logFile(configuration.dataDir));
     await supervise(configuration, keeper, clients);
   } catch (error) {
     const code = error instanceof EmbeddedDatabaseError ? error.code : 'start_failed';

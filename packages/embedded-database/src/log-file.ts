@@ -52,7 +52,7 @@ export const closeLog = closeSync;
  * If the log has 16 MiB or more, copies it to `<path>.1`, replacing that file, and then empties the log. The log is truncated in place,
  * because its writers keep it open.
  */
-export function boundLog(path: string): void {
+export function limitLogSize(path: string): void {
   try {
     if (statSync(path).size < largestLogBytes) return;
     copyFileSync(path, `${path}.1`);

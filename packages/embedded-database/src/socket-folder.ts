@@ -24,12 +24,13 @@ export function socketFolders(dataDir: string): string[] {
 }
 
 /**
- * Creates the folder of the keeper's socket, or corrects the mode of an existing one.
+ * Creates the folder of the keeper's socket, or corrects the mode of an existing one. If root owns it, other users can enter it, because
+ * the folder of PostgreSQL's socket is in it.
  * @throws EmbeddedDatabaseError if the path is not a folder of this user
  */
 export function makeSocketFolder(folder: string): void {
   const mode = process.geteuid?.() === 0 ? 0o755 : 0o700;
-  makePrivateFolder(folder, mode, process.geteuid?.() ?? -1);
+  makeOwnedFolder(folder, mode, process.geteuid?.() ?? -1);
 }
 
 /**
@@ -40,11 +41,11 @@ export function makeSocketFolder(folder: string): void {
 export function makePostgresSocketFolder(socketFolder: string, account: Account): string {
   const folder = join(socketFolder, 'socket');
   if (makeFolder(folder) && process.geteuid?.() === 0) chownSync(folder, account.uid, account.gid);
-  makePrivateFolder(folder, 0o700, account.uid);
+  makeOwnedFolder(folder, 0o700, account.uid);
   return folder;
 }
 
-function makePrivateFolder(folder: string, mode: number, owner: number): void {
+function makeOwnedFolder(folder: string, mode: number, owner: number): void {
   makeFolder(folder);
   const stats = lstatSync(folder);
   if (!stats.isDirectory() || stats.uid !== owner) {

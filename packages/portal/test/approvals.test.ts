@@ -121,6 +121,7 @@ test('the page of an approval does not list the models as unchanged if only some
   await decide(page, 'Approve', 'I read the failed cases.');
   await page.getByText('Approved. The approval applies to promotion checks that use this evaluation.').waitFor();
   const event = { trace_id: 'run', agent_name: 'support-bot', outcome: 'success' };
+  // More events than the server searches for models (server/src/storage/portal/run-totals.ts).
   for (const size of [101, 100]) await workspace.send(paths.telemetry, { events: Array(size).fill(event) });
   const body = { name: 'first', agent_name: 'support-bot', status: 'passing', pass_rate: 95 };
   const { id } = await workspace.send(paths.evaluations, body);

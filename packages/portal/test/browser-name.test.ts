@@ -11,6 +11,6 @@ test.each([
   [`${IPHONE} FxiOS/145.0 Mobile/15E148 Safari/605.1.15`, 'Firefox on iOS'],
   [`${IPHONE} Version/26.1 EdgiOS/142.0.0.0 Mobile/15E148 Safari/605.1.15`, 'Edge on iOS'],
   [`${IPHONE} Version/26.1 Mobile/15E148 Safari/604.1`, 'Safari on iOS'],
-])('the name of a browser is also recognized on phones: %s is %s', (userAgent, name) => {
+])('recognizes the browser of a phone: %s is %s', (userAgent, name) => {
   expect(browserName(userAgent)).toBe(name);
 });

@@ -26,7 +26,7 @@ test('a page reports a lost connection, keeps the input and can submit it when t
 test.each([
   ['a server error', { status: 500, json: { error: 'internal_error', issues: [] } }],
   ['a successful response that is not JSON', { status: 200, contentType: 'text/html', body: '<!doctype html>' }],
-])('the list of agents reports %s with the request ID, and loads after a retry', async (_what, response) => {
+])('after %s, the list of agents shows the request ID, and loads after a retry', async (_what, response) => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();

@@ -39,9 +39,9 @@ beforeAll(async () => {
     HOSTILE,
   ]);
   await rebuildAllEvidence(server);
-  const text = { error: HOSTILE, metadata: { [HOSTILE]: HOSTILE, link: LINK } };
+  const members = { error: HOSTILE, metadata: { [HOSTILE]: HOSTILE, link: LINK } };
   const spans = [
-    { span_id: 's1', kind: 'llm', name: HOSTILE, model: HOSTILE, messages: [{ role: 'user', content: HOSTILE }], ...text },
+    { span_id: 's1', kind: 'llm', name: HOSTILE, model: HOSTILE, messages: [{ role: 'user', content: HOSTILE }], ...members },
     {
       span_id: 's2',
       parent_span_id: 's1',
@@ -49,18 +49,18 @@ beforeAll(async () => {
       name: LINK,
       tool_arguments: { url: LINK },
       tool_result: HOSTILE,
-      ...text,
+      ...members,
     },
   ];
-  const actor = { actor: HOSTILE, action: 'policy.violation', rationale: HOSTILE, subject: HOSTILE };
-  await send(paths.audit, { ...actor, metadata: { policy: HOSTILE, severity: 'high', href: LINK } });
+  const entry = { actor: HOSTILE, action: 'policy.violation', rationale: HOSTILE, subject: HOSTILE };
+  await send(paths.audit, { ...entry, metadata: { policy: HOSTILE, severity: 'high', href: LINK } });
   const { id: trace } = await send(paths.traces, {
     trace_id: HOSTILE,
     session_id: LINK,
     agent_name: HOSTILE,
     detail: HOSTILE,
     spans,
-    ...text,
+    ...members,
   });
   const agent = await createHighRiskAgent(workspace, HOSTILE);
   await send(paths.evaluations, {

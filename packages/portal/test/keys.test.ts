@@ -28,7 +28,7 @@ test('the new secret of a rotated key is shown before the lists are loaded again
   await browser.call('POST', `/workspaces/${workspace.id}/keys`, { kind: 'live', name: 'ci-deploy', scopes });
   await page.goto(`/w/${workspace.id}/keys`);
   await page.getByRole('button', { name: 'Actions for ci-deploy' }).waitFor();
-  // These requests get no response.
+  // GET requests get no response.
   await page.context().route('**/api/portal/**', (route) => (route.request().method() === 'GET' ? undefined : route.continue()));
   await chooseAction(page, 'Rotate');
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();

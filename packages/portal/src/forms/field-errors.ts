@@ -22,7 +22,7 @@ export function formError(error: unknown, fields: readonly string[]): string | u
   return others.length > 0 ? joinMessages(others.map(({ message }) => message)) : problem.message;
 }
 
-/** Removes the contract's name of the field from a message: `name must …` becomes `Must ….`, and `name is …` becomes `This is ….`. */
+/** Removes the API's name of the field from a message: `name must …` becomes `Must ….`, and `name is …` becomes `This is ….`. */
 const removeFieldName = (message: string, field: string): string =>
   message.startsWith(`${field} must `)
     ? `Must ${message.slice(field.length + 6)}.`

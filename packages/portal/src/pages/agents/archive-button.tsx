@@ -19,7 +19,7 @@ export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> })
     setIsArchiving(agent.archived_at === null);
     setIsDialogOpen(true);
   };
-  const act = async (rationale: string) => {
+  const setArchived = async (rationale: string) => {
     const { changed } = await call('agents.set_archived', {
       params: { workspace: workspace.id, agent: agent.id },
       body: { archived: isArchiving, seen_name: agent.name, ...(rationale.trim() === '' ? {} : { rationale }) },
@@ -42,7 +42,7 @@ export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> })
         title={isArchiving ? `Archive ${visibleSpaces(agent.name)}` : `Restore ${visibleSpaces(agent.name)}`}
         submit={isArchiving ? 'Archive' : 'Restore'}
         required={false}
-        action={act}
+        action={setArchived}
       >
         <p className="soft">
           {isArchiving

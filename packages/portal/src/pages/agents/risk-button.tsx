@@ -20,7 +20,7 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
     setLevel(otherLevel);
     setIsDialogOpen(true);
   };
-  const act = async (rationale: string) => {
+  const setRisk = async (rationale: string) => {
     const { changed } = await call('agents.set_risk', {
       params: { workspace: workspace.id, agent: agent.id },
       body: { risk_level: level, seen_name: agent.name, ...(rationale.trim() === '' ? {} : { rationale }) },
@@ -40,7 +40,7 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
         title={`Set ${visibleSpaces(agent.name)} to ${level} risk`}
         submit={`Set to ${level} risk`}
         required={false}
-        action={act}
+        action={setRisk}
       >
         <p className="soft">
           {level === 'high'

@@ -123,7 +123,7 @@ function EvaluationPanel({ detail: { evaluation, details, notes, approval, agent
             ['Decided by', approval?.decided_by == null ? undefined : <Actor key="by" by={approval.decided_by} />],
             ['Decided', approval?.decided_at == null ? undefined : <ExactTime key="at" at={approval.decided_at} />],
             [
-              'Used by',
+              'Approval used by',
               approval?.used_by == null ? undefined : (
                 <Link key="used" to="/w/$workspace/decisions/$decision" params={{ ...params, decision: approval.used_by }}>
                   View decision

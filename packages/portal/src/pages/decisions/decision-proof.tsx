@@ -93,7 +93,7 @@ function LoadKey({ keyId, onKey }: { keyId: string; onKey: (key: Uint8Array) => 
   const [isDialogOpen, setIsDialogOpen] = useState(false);
   if (!isAdmin) return <p>This check requires the decision key. Only an admin can load the key.</p>;
   // Does not return the key: React Query would keep the result of the dialog's mutation for minutes after the person leaves the page.
-  const act = async () => {
+  const loadKey = async () => {
     const { decision_key } = await call('decision_keys.show', { params: { workspace: workspace.id, key: keyId } });
     const key = decisionKeyBytes(decision_key);
     if (key !== undefined) onKey(key);
@@ -109,7 +109,7 @@ function LoadKey({ keyId, onKey }: { keyId: string; onKey: (key: Uint8Array) => 
         onClose={() => setIsDialogOpen(false)}
         title="Load the decision key?"
         submit="Load key"
-        action={act}
+        action={loadKey}
       >
         <p className="soft">This key can verify decisions and can also forge them. Loading it is recorded in the audit ledger.</p>
       </ConfirmDialog>

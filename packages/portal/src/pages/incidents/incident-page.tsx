@@ -114,7 +114,7 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
   const [seen, setSeen] = useState<string>();
   const { closing, agent } = incident;
   const otherCount = (closing?.incident_ids.length ?? 1) - 1;
-  const act = async (rationale: string) => {
+  const closeRecertifications = async (rationale: string) => {
     const params = { workspace: workspace.id, agent: agent.id };
     await call('recertifications.close', { params, body: { rationale, seen: seen ?? '' } });
     toast.done(
@@ -164,7 +164,7 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
         onClose={() => setSeen(undefined)}
         title={`Close re-certification of ${visibleSpaces(agent.name)}`}
         submit="Close re-certification"
-        action={act}
+        action={closeRecertifications}
       >
         <p className="soft">
           The latest evaluation must be passing, with a pass rate. It must have been run and recorded after{' '}

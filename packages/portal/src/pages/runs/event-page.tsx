@@ -60,7 +60,7 @@ export function EventPage() {
               </Notice>
             )}
             <RunSummary
-              trace={data}
+              run={data}
               more={[
                 ['Status', data.status ?? '–'],
                 ['Model', data.model ?? '–'],

@@ -25,10 +25,10 @@ type Run = Pick<
 
 /** A panel with the agent, usage, time, session and end user of a run. `more` adds properties of a telemetry event. */
 export function RunSummary({
-  trace,
+  run,
   more = [],
 }: {
-  trace: Run & { span_count?: number };
+  run: Run & { span_count?: number };
   more?: readonly (readonly [string, ReactNode])[];
 }) {
   const { workspace } = useWorkspace();
@@ -40,34 +40,34 @@ export function RunSummary({
           facts={[
             [
               'Agent',
-              trace.agent === null ? (
-                formatProvisionalAgent(trace.provisional_agent_name)
+              run.agent === null ? (
+                formatProvisionalAgent(run.provisional_agent_name)
               ) : (
-                <Link key="agent" to="/w/$workspace/agents/$agent" params={{ ...params, agent: trace.agent.id }}>
-                  {visibleSpaces(trace.agent.name)}
+                <Link key="agent" to="/w/$workspace/agents/$agent" params={{ ...params, agent: run.agent.id }}>
+                  {visibleSpaces(run.agent.name)}
                 </Link>
               ),
             ],
-            ['Duration', formatDuration(trace.latency_ms)],
-            ['Tokens', formatTokens(trace)],
-            ['Cost', formatDollars(trace.cost_usd)],
-            ['Steps', trace.span_count === undefined ? undefined : formatCount(trace.span_count)],
-            ['Started', trace.started_at === null ? '–' : <ExactTime key="at" at={trace.started_at} />],
+            ['Duration', formatDuration(run.latency_ms)],
+            ['Tokens', formatTokens(run)],
+            ['Cost', formatDollars(run.cost_usd)],
+            ['Steps', run.span_count === undefined ? undefined : formatCount(run.span_count)],
+            ['Started', run.started_at === null ? '–' : <ExactTime key="at" at={run.started_at} />],
             [
               'Session',
-              trace.session_id === null ? (
+              run.session_id === null ? (
                 '–'
               ) : (
-                <Link key="session" to="/w/$workspace/runs" params={params} search={{ session_id: trace.session_id }}>
-                  {trace.session_id}
+                <Link key="session" to="/w/$workspace/runs" params={params} search={{ session_id: run.session_id }}>
+                  {run.session_id}
                 </Link>
               ),
             ],
-            ['End user', trace.external_user_id ?? '–'],
+            ['End user', run.external_user_id ?? '–'],
             ...more,
           ]}
         />
-        {trace.detail !== null && <p className="soft lines">{trace.detail}</p>}
+        {run.detail !== null && <p className="soft lines">{run.detail}</p>}
       </div>
     </Panel>
   );

@@ -53,7 +53,7 @@ export function TracePage() {
               </Notice>
             )}
             <Unfinished outcome={data.outcome} />
-            <RunSummary trace={data} />
+            <RunSummary run={data} />
             <Findings findings={data.findings} />
             <TraceSteps trace={data} />
             <TraceOrigins trace={data} />
