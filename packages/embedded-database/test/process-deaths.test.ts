@@ -20,7 +20,7 @@ test('kill -9 of the only holder stops the database', concurrent, async ({ folde
   expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
 });
 
-test('the keeper restarts PostgreSQL after kill -9, with the committed data', concurrent, async ({ folders }) => {
+test('after kill -9 of PostgreSQL, the keeper restarts it with the committed data', concurrent, async ({ folders }) => {
   const dataDir = folders.preparedDataDir();
   const notices: string[] = [];
   const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
@@ -227,12 +227,16 @@ test('a keeper starts PostgreSQL when the PostgreSQL of another container has en
   await (await starting).release();
 });
 
-test('a keeper without holders exits', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
-  const holder = folders.hold(dataDir);
-  await until('the keeper runs', () => processesOf(dataDir).keepers.length === 1, LIST_EVERY_MS);
-  await holder.kill();
-  expect(await holder.waitForExit()).toBe('SIGKILL');
-  await untilNothingRuns(dataDir);
-  expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.endsWith('.sock'))).toEqual([]);
-});
+test(
+  'a keeper whose only holder is killed during the first start exits and leaves no socket',
+  concurrent,
+  async ({ folders }) => {
+    const dataDir = folders.newDataDir();
+    const holder = folders.hold(dataDir);
+    await until('the keeper runs', () => processesOf(dataDir).keepers.length === 1, LIST_EVERY_MS);
+    await holder.kill();
+    expect(await holder.waitForExit()).toBe('SIGKILL');
+    await untilNothingRuns(dataDir);
+    expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.endsWith('.sock'))).toEqual([]);
+  },
+);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './harness.ts';
 
-test('an unknown tab in the URL shows the first tab', async () => {
+test('a page shows its first tab if the tab in the URL is unknown', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('admin', 'incidents?tab=other');
   await page.getByText('No incidents').waitFor();

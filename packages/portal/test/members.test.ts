@@ -133,7 +133,7 @@ test('an admin shows, rotates and retires a decision key, and the ledger records
   expect(pageErrors).toEqual([]);
 });
 
-test('the account page tells a member that there is no password yet, and does not ask for a current password', async () => {
+test('the account page says that the account has no password yet, and does not ask for a current password', async () => {
   const { server, name } = await newWorkspace();
   const { out } = await runCommand(
     { ...environmentOf(server), COUNTERSIGN_PUBLIC_URL: server.url },
