@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { call } from '../api/call.ts';
 import { useWorkspace } from '../api/session.ts';
 import type { CheckedEvaluation } from './failed-conditions.ts';
+import { shorten } from './shorten.ts';
 
 /** At most this many incidents have their own link. If there are more, or none is loaded, a link to the list of incidents follows. */
 const INCIDENTS_MAX = 3;
@@ -32,11 +33,11 @@ export function RemedyLink({ check, agent, evaluation }: Remedy) {
   const params = { workspace: workspace.id, evaluation: evaluation.id };
   return check.condition === 'high_risk_approval' ? (
     <Link to="/w/$workspace/approvals/$evaluation" params={params}>
-      Approval of <bdi>{truncate(evaluation.name)}</bdi>
+      Approval of <bdi>{shorten(evaluation.name, NAME_LENGTH_MAX)}</bdi>
     </Link>
   ) : (
     <Link to="/w/$workspace/evaluations/$evaluation" params={params}>
-      <bdi>{truncate(evaluation.name)}</bdi>
+      <bdi>{shorten(evaluation.name, NAME_LENGTH_MAX)}</bdi>
     </Link>
   );
 }
@@ -59,7 +60,7 @@ function OpenIncidents({ agent }: { agent: string }) {
         <span key={id}>
           {index > 0 && ', '}
           <Link to="/w/$workspace/incidents/$incident" params={{ workspace: workspace.id, incident: id }}>
-            Incident: <bdi>{truncate(description)}</bdi>
+            Incident: <bdi>{shorten(description, NAME_LENGTH_MAX)}</bdi>
           </Link>
         </span>
       ))}
@@ -82,10 +83,4 @@ function OpenIncidents({ agent }: { agent: string }) {
       )}
     </>
   );
-}
-
-/** Truncates a text to NAME_LENGTH_MAX code points. */
-function truncate(text: string): string {
-  const characters = [...text];
-  return characters.length > NAME_LENGTH_MAX ? `${characters.slice(0, NAME_LENGTH_MAX - 1).join('')}…` : text;
 }

@@ -13,7 +13,7 @@ export function WorkspaceSwitcher() {
     <Menu width={232} position="bottom-start">
       <Menu.Target>
         <button type="button" className={styles.switcher}>
-          <span className={styles.initial} aria-hidden data-initial={workspace.name.slice(0, 1).toUpperCase()} />
+          <span className={styles.initial} aria-hidden data-initial={[...workspace.name].at(0)?.toUpperCase()} />
           <span className={styles.name}>
             <span className="visually-hidden">Workspace </span>
             <strong>{workspace.name}</strong>

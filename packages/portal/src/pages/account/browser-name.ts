@@ -1,3 +1,5 @@
+import { shorten } from '../../components/shorten.ts';
+
 const BROWSERS: readonly [RegExp, string][] = [
   [/Edg(A|iOS)?\//, 'Edge'],
   [/OPR\//, 'Opera'],
@@ -13,11 +15,11 @@ const SYSTEMS: readonly [RegExp, string][] = [
   [/Linux/, 'Linux'],
 ];
 
-/** The browser and operating system that a User-Agent header names. If the browser is unknown, the first 40 characters of the header. */
+/** The browser and operating system that a User-Agent header names. If the browser is unknown, the start of the header. */
 export function browserName(userAgent: string | null): string {
   if (userAgent === null) return 'Unknown browser';
   const browser = BROWSERS.find(([pattern]) => pattern.test(userAgent))?.[1];
   const system = SYSTEMS.find(([pattern]) => pattern.test(userAgent))?.[1];
-  if (browser === undefined) return userAgent.length > 40 ? `${userAgent.slice(0, 40)}…` : userAgent;
+  if (browser === undefined) return shorten(userAgent, 40);
   return system === undefined ? browser : `${browser} on ${system}`;
 }

@@ -4,6 +4,7 @@ import type { ListItem } from '../../api/call.ts';
 import { Actor } from '../../components/actor.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { shorten } from '../../components/shorten.ts';
 import { SeverityBadge } from '../../components/status-badges.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
 
@@ -19,7 +20,7 @@ export const incidentColumns = (workspace: string): Column<Incident>[] => [
         <Link className={rowLink} to="/w/$workspace/incidents/$incident" params={{ workspace, incident: id }}>
           {visibleSpaces(agent.name)}
         </Link>
-        <span className="soft break"> · {description.length > 120 ? `${description.slice(0, 120)}…` : description}</span>
+        <span className="soft break"> · {shorten(description, 120)}</span>
       </>
     ),
   },

@@ -1,5 +1,6 @@
 import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Actor } from '../../components/actor.tsx';
+import { shorten } from '../../components/shorten.ts';
 
 const SHORT_LENGTH_MAX = 20;
 
@@ -10,10 +11,11 @@ const SHORT_LENGTH_MAX = 20;
 export const ActorName = ({ actor, short = false }: { actor: string; short?: boolean }) => {
   if (actor.startsWith('user:')) return <Actor by={actor} />;
   const text = visibleSpaces(actor);
-  if (!short || actor.length <= SHORT_LENGTH_MAX) return <span className={short ? 'nowrap' : 'break'}>{text}</span>;
+  if (!short) return <span className="break">{text}</span>;
+  const shownText = shorten(text, SHORT_LENGTH_MAX);
   return (
-    <span className="nowrap" data-hint={text}>
-      {text.slice(0, SHORT_LENGTH_MAX)}…
+    <span className="nowrap" data-hint={shownText === text ? undefined : text}>
+      {shownText}
     </span>
   );
 };

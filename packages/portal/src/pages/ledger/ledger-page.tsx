@@ -10,6 +10,7 @@ import { Identifier } from '../../components/identifier.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { shorten } from '../../components/shorten.ts';
 import { TruncatedText } from '../../components/truncated-text.tsx';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
@@ -120,9 +121,7 @@ const columnsOf = (workspace: string): Column<Entry>[] => [
     cell: ({ subject, rationale }) => (
       <span className="break">
         {subject === null ? <span className="faint">–</span> : <ActorName actor={subject} />}
-        {rationale !== null && rationale !== '' && (
-          <span className="soft"> · {rationale.length > 140 ? `${rationale.slice(0, 140)}…` : rationale}</span>
-        )}
+        {rationale !== null && rationale !== '' && <span className="soft"> · {shorten(rationale, 140)}</span>}
       </span>
     ),
   },
