@@ -18,7 +18,7 @@ import { ingestReply } from './ingest-request.ts';
 import { findLoggedAgents, type NewAgent, registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';
 
-/** An evaluation to write, except for its agent. */
+/** An evaluation to write. Its claim names the agent. */
 export interface PreparedEvaluation extends Replayable {
   claim: AgentClaim;
   row: Omit<EvaluationRow, 'id' | 'agentId'>;
@@ -34,7 +34,10 @@ export const writeEvaluations = (tx: Transaction, items: readonly PreparedEvalua
 export const writeDetailedEvaluations = (tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> =>
   commitWithReplays(tx, operations.recordDetailedEvaluation.path, items, (newItems) => store(tx, newItems));
 
-/** Looks up agents in the evidence log, not in their table: a changed row must not assign an evaluation to another agent. */
+/**
+ * Stores evaluations. Their agents are looked up in the evidence log, not in the table of agents: a changed row must not assign an
+ * evaluation to another agent.
+ */
 async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> {
   let numbers: Promise<number[]> | undefined;
   // The numbers are taken under the lock, so that a tenant's numbers are in the order of its commits.
@@ -88,8 +91,8 @@ function factOf(row: EvaluationRow): NewFact[] {
 }
 
 /**
- * The issue of an evaluation whose time is too far in the future: it would stay fresh for too long. The database's clock decides, because
- * it also determines the age of evaluations.
+ * Returns an issue if the time of an evaluation is too far in the future. Such an evaluation would count as fresh for too long. The
+ * database's clock decides, because it also determines the age of evaluations.
  */
 function futureIssues({ evaluatedAt }: Pick<EvaluationRow, 'evaluatedAt'>, microsNow: bigint): Issue[] {
   if (evaluatedAt === null || evaluatedAt <= microsNow + BigInt(FUTURE_MINUTES_MAX) * 60_000_000n) return [];

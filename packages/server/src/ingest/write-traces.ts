@@ -43,7 +43,7 @@ interface TraceOutcomes {
   warn: Registration['warn'];
 }
 
-/** The stored traces and agents of some requests. The traces are locked. */
+/** The result of `lookUpTraces`: the locked traces, the agents, and the time if the clock was read. */
 export type StoredTraces = Awaited<ReturnType<typeof lookUpTraces>>;
 
 /**

@@ -88,7 +88,7 @@ export function nextHead(head: HeadToMove, leafData: readonly Uint8Array[], rowH
   return { tree, moved: { ...head, seq: tree.size, rowHash, tree: { size: tree.size, frontier: tree.frontier } } };
 }
 
-/** Moves a log to its next head, and stores the new tree nodes. The head is moved first, because this locks a guessed head. */
+/** Moves a log to its next head, and stores the new tree nodes. The head is moved first, because the move locks a guessed head. */
 export function moveLog(tx: Transaction, log: LogName, { tree, moved }: NextHead): void {
   reportRowAfterHead(tx, log, { lastSeq: moved.seq, hasNodes: tree.nodes.length > 0 });
   moveSealedHead(tx, log, moved);

@@ -24,8 +24,8 @@ export interface CheckpointRequest {
 
 /**
  * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. In both cases the head must continue the newest
- * checkpoint (`confirmCheckpoint`) and the checkpoint in the HeadStore. Before it signs, it also compares the head with the stored tree
- * nodes and the rows after them.
+ * checkpoint (`confirmCheckpoint`) and the checkpoint in the HeadStore. Before it signs, it also compares the root of the head with
+ * the root over the stored rows and tree nodes.
  * @param kept the checkpoint in the HeadStore, read before the transaction began; undefined if there is none, or if a restore is accepted.
  * @throws LogRewrittenError if the head or the newest checkpoint is not valid, or if one of these comparisons finds a difference. In these
  * cases nothing is signed. Also thrown if the database did not store the new checkpoint, which is then not returned.
@@ -60,8 +60,8 @@ export async function ensureCheckpoint(
 }
 
 /**
- * Does the same as `ensureCheckpoint`, in a separate transaction. If a HeadStore is set, reads its checkpoint each time, unless a restore
- * is accepted. Stores the returned checkpoint there before it is returned.
+ * Does the same as `ensureCheckpoint`, in a separate transaction. If a HeadStore is set, first reads its checkpoint, unless a restore is
+ * accepted. Stores the returned checkpoint there before it returns.
  */
 export async function makeCheckpoint(
   pool: Pool,

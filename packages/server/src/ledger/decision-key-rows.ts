@@ -8,10 +8,10 @@ import { parsedDocument } from './stored-document.ts';
 export const DECISION_KEYS_TABLE = 'decision_keys';
 
 /**
- * Returns a decision key whose row was deleted or whose retirement was undone, or the fault that the workspace has no live key; undefined
- * if there is no fault. If the row of the signing key is deleted, the next key signs, although gates may not trust it yet. The search
- * covers only keys that an entry of the audit ledger names. Before the first rotation, no entry names the only key: if its row is deleted,
- * no live key is left. The entries are not verified here: `verifyAuditLedger` does that.
+ * Finds the first fault of a workspace's decision keys: the row of a key is gone or has no valid seal, a retired key is live again, or no
+ * key is live. Undefined if there is no fault. If the row of the signing key is deleted, the next key signs, although gates may not trust
+ * it yet. The search covers only keys that an entry of the audit ledger names. Before the first rotation, no entry names the only key: if
+ * its row is deleted, no live key is left. The entries are not verified here: `verifyAuditLedger` does that.
  */
 export const findDecisionKeyFault = (pool: Pool, tenantId: string): Promise<RowFinding | undefined> =>
   inSnapshotTransaction(pool, tenantId, async (tx) => {

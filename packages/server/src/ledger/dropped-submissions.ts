@@ -47,7 +47,8 @@ export class DroppedSubmissions {
   /**
    * Removes the submissions that an event after number `recordedIn` has dropped. Retention drops traces in the order in which they were
    * recorded. So this reads the remembered events first, then the events after the last one that a search has found, and then the earlier
-   * ones. If every search began at `recordedIn`, and rows of the table of dropped traces were deleted, each search would read most of the log.
+   * ones. If every search began at `recordedIn`, and rows of the table of dropped traces were deleted, each search would read most of the
+   * log.
    */
   async #search(missing: Set<TraceSubmission>, recordedIn: number): Promise<void> {
     for (const traces of this.#events.values()) removeDropped(missing, traces);
@@ -68,8 +69,8 @@ export class DroppedSubmissions {
   }
 
   /**
-   * Whether an export with this digest was erased when a trace was dropped, although submissions of other traces were also mapped from it. Reads the
-   * log once, and then only the events that were appended since, because an export may be erased during a verification.
+   * Whether an export with this digest was erased when a trace was dropped, although submissions of other traces were also mapped from
+   * it. Reads the log once, and then only the events that were appended since, because an export may be erased during a verification.
    */
   async isErasedExport(digest: string): Promise<boolean> {
     if (!this.#erasedExports.has(digest)) await this.#readErasedExports();
@@ -102,7 +103,7 @@ export class DroppedSubmissions {
 const droppedBy = (event: TraceLogEvent | undefined): ReadonlyMap<string, number> =>
   new Map(event?.action === 'traces.dropped' ? event.traces.map(({ id, submissions }) => [id, submissions]) : []);
 
-/** Removes the submissions that were dropped from a set. Returns whether it removed any. */
+/** Removes from a set the submissions that were dropped with these traces. Returns whether it removed any. */
 function removeDropped(submissions: Set<TraceSubmission>, traces: ReadonlyMap<string, number>): boolean {
   const before = submissions.size;
   for (const each of submissions) if (each.number <= (traces.get(each.id) ?? 0)) submissions.delete(each);

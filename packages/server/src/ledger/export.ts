@@ -34,7 +34,7 @@ export interface ExportRange {
 
 /**
  * Exports a tenant's log, or a range of it, without rows that are appended after the start. Documents are not parsed, so they are exported
- * exactly as stored (docs/formats.md, "Export", "Decisions export", "Key event").
+ * exactly as stored (docs/formats.md).
  * @param reserve is called before the first pages are read, with the bytes of memory that they need. It may throw to reject the export.
  */
 export function exportLog(

@@ -23,11 +23,10 @@ export interface HeadStore {
   latest(tenantId: string, log: LogName): Promise<KeptHead | undefined>;
   /**
    * Whether the stored checkpoint differs from the one that `latest` returned last to this process. The store is checked at most once a
-   * second; in between, the result is false. It is also false if the store cannot be read: only signing a checkpoint requires a readable
-   * store.
+   * second; in between, the result is false. It is also false if the store cannot be read, so that logs with a seen head stay usable.
    */
   hasChanged(tenantId: string, log: LogName): boolean | Promise<boolean>;
-  /** Why a checkpoint cannot be read or written, as a word. Undefined if the last use of every checkpoint succeeded. */
+  /** The code of the system error if a checkpoint could not be read or written. Undefined if the last use of every checkpoint succeeded. */
   readonly fault?: string | undefined;
   /**
    * Replaces the stored checkpoint, unless the stored one is larger. Resolves when the new one would survive a crash.
@@ -137,9 +136,10 @@ export function seenTenantIds(pool: Pool): Set<string> {
 const keyOf = ({ tenantId }: Pick<Transaction, 'tenantId'>, log: LogName): string => `${tenantId} ${log}`;
 
 /**
- * For a refused log, the checkpoint that it contradicts (`refuseLog`). For any other log, the last committed head that this process has
- * seen, or if it has seen none, the head in the HeadStore. Undefined if there is neither. Call this function before a statement that reads
- * the head. Returns a promise only if it must check the HeadStore, so that other statements of the round trip are not delayed.
+ * For a log that contradicts a checkpoint in the HeadStore (`refuseLog`), this checkpoint. For any other log, the last committed head that
+ * this process has seen, or if it has seen none, the checkpoint in the HeadStore. Undefined if there is neither. Call this function before
+ * a statement that reads the head. Returns a promise only if it must check the HeadStore, so that other statements of the round trip are
+ * not delayed.
  */
 export function lastSeenHead(tx: Transaction, log: LogName): SeenHead | undefined | Promise<SeenHead | undefined> {
   const { contradicted, heads, store } = memoryOf(tx.seals);

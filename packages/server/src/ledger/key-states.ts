@@ -71,7 +71,7 @@ const reportKey = (pool: Pool, { tenantId, prefix }: KeyRecord): void =>
   requireSeals(pool).broken.report({ table: 'ingestion_keys', tenantId, key: { prefix } });
 
 /** The assumed maximum time between the commits of one transaction on two machines. */
-const COMMIT_MS = 1_000;
+const COMMIT_GAP_MAX_MS = 1_000;
 
 /**
  * On Citus a row and its trail can be on two machines, which commit one after the other. A row that differs is read again, and is reported
@@ -80,7 +80,7 @@ const COMMIT_MS = 1_000;
 function recheckOnCitus(pool: Pool, record: KeyRecord): undefined | Promise<KnownKey | undefined> {
   if (isOnCitus(pool) === false) return undefined;
   return (async () => {
-    await sleep(COMMIT_MS);
+    await sleep(COMMIT_GAP_MAX_MS);
     const [later] = await findKeys(pool, [record.prefix]);
     const key = later && (await compareKey(pool, later));
     if (key === undefined && later !== undefined && hasSameTrail(later, record)) reportKey(pool, later);

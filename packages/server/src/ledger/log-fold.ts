@@ -28,7 +28,7 @@ export interface FoldedLog<Event, State extends FoldedState<Event>> {
   /** The prefix that is hashed before the canonical text of an event. */
   domain: string;
   /**
-   * Reads a page of events after number `after`, up to and including `last`, in order. The page is empty only if there are no such events.
+   * Reads a page of events after number `after`, up to and including `last`, in order. The page may be empty before a gap.
    */
   read(tx: Transaction, after: number, last: number): Promise<{ seq: number; document: string }[]>;
   parse(value: unknown, expected: { seq: number; tenantId: string }): { event: Event } | { fault: string };
@@ -184,11 +184,11 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     fold.tree.append(hash('sha256', this.#log.domain + document, 'buffer'));
   }
 
-  /** Returns the state if its events are those that the sealed head covers. Otherwise throws LogRewrittenError. */
+  /** Returns the state if its events match the sealed head. Otherwise throws LogRewrittenError. */
   #verify(tx: Transaction, fold: Fold<State>, head: Pick<StoredHead, 'seq' | 'tree'>): State {
     const { state, tree } = fold;
     if (state.size === head.seq && sameBytes(Buffer.concat(tree.roots), head.tree.frontier)) return state;
-    throw this.#rewrittenError(tx, `the ${state.size} events are not those that the head of ${head.seq} rows covers`);
+    throw this.#rewrittenError(tx, `the ${state.size} events do not match the sealed head, which covers ${head.seq} events`);
   }
 
   /** Returns the error for a changed log. Drops the state, because applied events cannot be undone. */

@@ -30,7 +30,7 @@ const FIRST_PAGE_EVENTS = 8;
  * Finds submissions in the sealed trace log. It reads the events from the time in the row of a submission until it finds the submission. If
  * the submission is not found, the row was changed or a clock was wrong. In that case, the earlier events are read too.
  * @returns the submissions by `submissionName`. The search ends at the first submission that the log does not have.
- * @throws LogRewrittenError if the events that were read are not those that the sealed head covers.
+ * @throws LogRewrittenError if the events that were read do not match the sealed head.
  */
 export async function findLoggedSubmissions(
   tx: Transaction,
@@ -99,7 +99,10 @@ async function readEvents(tx: Transaction, head: ReadHead, { after, last, note, 
   }
   const whole = { size: head.seq, root: openFrontier(head.tree).root() };
   if (!(await isExtension(tx, 'traces', { size: tree.size, root: tree.root() }, whole)))
-    throw rewrittenError(tx, `the events ${after + 1} to ${tree.size} are not those that its head of ${head.seq} rows covers`);
+    throw rewrittenError(
+      tx,
+      `the events ${after + 1} to ${tree.size} do not match the sealed head, which covers ${head.seq} events`,
+    );
 }
 
 const rewrittenError = (tx: Transaction, fault: string): LogRewrittenError =>

@@ -23,7 +23,7 @@ export interface RecordedAct {
  * JSON, no string contains an unescaped quotation mark, so only a member of the entry matches. The entry must be in the tree of the sealed
  * head. The entry is found by its columns. If they were changed, the function finds no entry or an older one.
  * @param head the sealed head of the audit ledger.
- * @throws LogRewrittenError if the entry was changed outside the server.
+ * @throws LogRewrittenError if the entry was added or changed outside the server.
  */
 export async function findRecordedAct(
   tx: Transaction,
@@ -39,6 +39,6 @@ export async function findRecordedAct(
   const leafData = Buffer.from(rowHashOf(document, digests), 'hex');
   const isGenuine = await isIncluded(tx, 'audit', { seq, leafData }, head);
   if (entry === undefined || !isGenuine || !actions.includes(entry.action) || entry.recorded_by.startsWith('key:'))
-    throw new LogRewrittenError(`the log audit of tenant ${tx.tenantId}: entry ${seq} is not the one that its head covers`);
+    throw new LogRewrittenError(`the log audit of tenant ${tx.tenantId}: entry ${seq} was added or changed outside the server`);
   return entry;
 }

@@ -29,7 +29,7 @@ export async function findRecordedEvaluation(
   if (event.action !== 'evaluation.recorded' || event.evaluation_id !== evaluationId)
     throw rewritten(`it does not record the evaluation ${evaluationId}`);
   if (!(await isIncluded(tx, 'evidence', { seq: row.seq, leafData: Buffer.from(row.event_hash, 'hex') }, head)))
-    throw rewritten(`it is not the one that the head of ${head.seq} rows covers`);
+    throw rewritten(`it does not match the sealed head, which covers ${head.seq} events`);
   const { approval: _, ...evaluation } = evaluationOfEvent(event);
   return evaluation;
 }

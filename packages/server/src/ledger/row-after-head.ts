@@ -24,7 +24,8 @@ interface UniqueViolation {
 /**
  * Makes an append fail with LogRewrittenError if the database already has one of its rows or tree nodes. Every append has locked or moved
  * the head before it inserts rows. So such a row was not written by a server, and a retry would fail too.
- * @param appended.lastSeq the number of the last appended row. PostgreSQL does not name the stored row, because row-level security hides it.
+ * @param appended.lastSeq the number of the last appended row. PostgreSQL does not name the stored row, because row-level security hides
+ *   it.
  * @param appended.hasNodes whether the append also inserts tree nodes.
  */
 export function reportRowAfterHead(

@@ -31,7 +31,8 @@ export const tableSource = (table: string): string => `the table ${table}`;
 export const submissionName = (trace: string, number: number): string => `${trace}, submission ${number}`;
 
 /** The fault of a row whose document cannot be read. */
-export const UNREADABLE_DOCUMENT = 'its document cannot be read: its segment was changed, or is gone';
+export const UNREADABLE_DOCUMENT =
+  'its document cannot be read: the row of document_segments that contains it was changed or deleted';
 
 /** Rows that are not valid, or that differ from a log of their workspace, as of the last comparison of each workspace. */
 export class RowFindings<Finding extends RowFinding> {

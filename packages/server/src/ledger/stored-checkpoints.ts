@@ -28,10 +28,10 @@ export class StoredCheckpoints {
   /** The size of the last checkpoint that was read. */
   #readSize = -1;
 
-  private constructor(pool: Pool, selection: CheckpointSelection, last: number) {
+  private constructor(pool: Pool, selection: CheckpointSelection, largestSize: number) {
     this.#pool = pool;
     this.#selection = selection;
-    this.#largestSize = last;
+    this.#largestSize = largestSize;
   }
 
   /** Starts reading. Call it before the log's extent is read, so that no valid checkpoint covers more rows than the extent. */

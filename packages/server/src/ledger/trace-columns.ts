@@ -112,12 +112,13 @@ function rowFault(row: StoredTrace, merged: MergedTrace, isPartial: boolean): st
   try {
     expected = merged.columns();
   } catch (error) {
-    if (error instanceof SumTooLargeError) return `its documents add up to more than was accepted: ${error.message}`;
+    if (error instanceof SumTooLargeError) return `its documents have a larger sum than the server accepts: ${error.message}`;
     throw error;
   }
   if (expected === undefined) return 'none of its submissions is stored, so the row was added outside the server';
   // A log record can report an exception that the documents do not contain.
   const hasError = expected.hasError || (row.hasError && row.hasException);
+  // Documents that were mapped from OpenTelemetry exports do not contain these two values.
   const ofAgent = isPartial ? {} : { agentRank: AGENT_RANK.claimed, provisionalAgentName: null };
   const derived = columnsOf({ ...expected, hasError, ...ofAgent });
   const stored = columnsOf({ ...row, ...(isPartial ? { agentRank: undefined, provisionalAgentName: undefined } : {}) });

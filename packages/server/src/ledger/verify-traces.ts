@@ -35,7 +35,7 @@ import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 /** A row that differs from the trace log. */
 export interface TraceFinding {
   table: ColumnFinding['table'];
-  /** The trace's `id`; for a submission, the result of `submissionName`. */
+  /** The trace's `id`, or the result of `submissionName`. A fault of the table `traces` may name the submission that shows it. */
   id: string;
   /** What is wrong with it. */
   fault: string;

@@ -7,8 +7,8 @@ export const REDACTED =
   'A user ID that contained an email address or was a telephone number was overwritten; send an opaque identifier.';
 
 /**
- * The members of a PreparedExport that traces and logs have in common. An identical body that is sent again with the same ingestion key
- * within 24 hours is treated as a retry of the same export.
+ * The members that a PreparedExport of traces and one of logs have in common. An identical body that is sent again with the same ingestion
+ * key within 24 hours is treated as a retry of the same export.
  */
 export function exportFacts(request: ExportRequest, read: ReadExport<unknown>) {
   const bodySha256 = hash('sha256', read.body ?? request.document, 'hex');

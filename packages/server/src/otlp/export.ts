@@ -54,7 +54,7 @@ export interface PreparedExport extends Replayable {
    * stored body contains parts of them.
    */
   otherTraceIds: string[];
-  /** What the response reports: the number of records that are not added to runs and the reasons, and whether user IDs were removed. */
+  /** What the response reports about the export. */
   partialSuccess: PartialSuccess;
 }
 

@@ -15,8 +15,8 @@ export type Claimant = { id: string; email: string } & (
 );
 
 /**
- * Identifies the person at an address. An existing account requires its password, so that the creator of the link cannot take over the
- * account. If the address has no account, the person is a newcomer with the given name and password, for whom `claimAccount` creates an
+ * Identifies the person with an email address. An existing account requires its password, so that the creator of the link cannot take over
+ * the account. If the address has no account, the person is a newcomer with the given name and password, for whom `claimAccount` creates an
  * account.
  * @throws ApiError `sign_in_failed`, `rate_limited`, `unavailable`, or `validation_failed` for a newcomer without a name.
  */

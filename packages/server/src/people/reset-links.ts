@@ -51,9 +51,9 @@ async function requireAdminOfAll(tx: Transaction, personId: string, adminId: str
 }
 
 /**
- * Creates a link that sets a new password of any account. Only the operator may call this. A removed person who has lost the password could
- * otherwise never accept an invitation again. The ledger of each workspace of the person records the link before the link exists. If the
- * person joins a workspace meanwhile, its ledger has no entry.
+ * Creates a link that sets a new password for any account. Only the operator may call this. A removed person who has lost the password
+ * could otherwise never accept an invitation again. The ledger of each workspace of the person records the link before the link exists. If
+ * the person joins a workspace meanwhile, its ledger has no entry.
  * @throws RuleViolationError if there is no account with this address.
  */
 export async function createResetLinkByOperator(pool: Pool, email: string): Promise<IssuedLink> {

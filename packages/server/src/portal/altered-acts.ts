@@ -10,7 +10,7 @@ import { findIncident, type IncidentListRow } from '../storage/portal/incidents.
  * ledger, which has the same facts.
  */
 
-/** A value that a page shows, and what the entry says. */
+/** A value that a page shows, and the value in the entry of the audit ledger. */
 type ComparedValue = readonly [what: string, shown: unknown, recorded: unknown];
 
 /** How the stored approval of an evaluation differs from the audit ledger; null if it matches, or if nothing is decided yet. */

@@ -53,7 +53,7 @@ export const evaluationHandlers = handlers({
     }),
 });
 
-/** The details that only a detailed evaluation can have, from its document, except for the given `evaluated_at` and `completeness`. */
+/** The details that only a detailed evaluation can have: `evaluated_at` and `completeness` as given, the others from its document. */
 export function detailsOf({
   document,
   evaluated_at,

@@ -66,7 +66,7 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
         const currentRequester = route.body === undefined ? requester : await authorizeRequest();
         const sessionToken = parts.cookie.read(request.headers.cookie);
         const caller = callerOf(request, parts);
-        const response = parts.outgoing.begin(reply, accountOf(currentRequester));
+        const response = parts.outgoing.begin(reply, memoryOwnerOf(currentRequester));
         return await response.run(async () => {
           const act = () => handler({ ...currentRequester, params, query, body, sessionToken, caller, parts, memory: response });
           const result = await (route.method === 'GET' ? act() : repeatAfterConflict(act));
@@ -97,10 +97,10 @@ function callerOf({ headers, ip }: FastifyRequest, { behindProxy }: PortalParts)
 }
 
 /**
- * The account whose share of the response memory a response uses: the workspace, or the person if there is no workspace. All requests to
- * routes for anyone use one share.
+ * The ID under which memory for a response is reserved: the workspace, or the person if there is no workspace. All requests to routes for
+ * anyone share one allowance.
  */
-function accountOf({ workspace, person }: Requester): string {
+function memoryOwnerOf({ workspace, person }: Requester): string {
   return workspace ?? person?.id ?? 'nobody';
 }
 

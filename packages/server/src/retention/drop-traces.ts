@@ -31,7 +31,7 @@ export async function dropTraces(
   const lockedIds = await lockDueTraces(tx, ids, range);
   const next = lockedIds.length === DROPPED_TRACES_MAX ? lockedIds.at(-1) : undefined;
   const traces = await readDueTraces(tx, lockedIds, allRanges, today);
-  const completelyDue = traces.filter(({ isLate }) => !isLate);
+  const completelyDue = traces.filter(({ isPartlyDue }) => !isPartlyDue);
   const due = completelyDue.filter(({ isHeld, submissions: stored }) => !isHeld && stored.length > 0);
   const held = completelyDue.length - due.length;
   if (due.length === 0) return { next, dropped: 0, held, unreadable: [] };

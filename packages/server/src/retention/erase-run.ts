@@ -130,7 +130,7 @@ const NO_SUBMISSIONS =
   'no submission of this trace is stored: the database was changed outside the server; nothing was erased. Find the changes with `ledger verify --log traces`';
 
 const foreignExport = (id: string): string =>
-  `the export ${id} has no part of this run, but a row of trace_submissions, log_records or export_runs links it to this run: the database was changed outside the server; nothing was erased`;
+  `the export ${id} has no part of this run, but a row of trace_submissions, log_records or export_runs links it to this run: the database was changed outside the server; nothing was erased. Correct this row, and erase the run again`;
 
 const UNREADABLE =
   'a stored document of this run cannot be read: the database was changed outside the server; nothing was erased. If the document belongs to a trace, `ledger verify --log traces` finds its row';

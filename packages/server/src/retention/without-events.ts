@@ -10,7 +10,7 @@ interface Range {
  * Returns the document of a telemetry request with null in place of some events, so that the other events keep their positions. If the
  * member `events` is repeated, null also replaces all values except the last one. The rest of the text is not changed: parsing it and
  * serializing it again would change numbers that a double cannot represent, and lose repeated members.
- * @param document valid JSON: a batch.
+ * @param document valid JSON with a list of events.
  * @param ordinals the positions of the events.
  */
 export function withoutEvents(document: string, ordinals: readonly number[]): string {

@@ -89,7 +89,9 @@ const READ_PAGE = sql<StoredDecision>(
   `SELECT seq, encode(response_sha256, 'hex') AS "responseSha256", document ${pageOf('decisions')}`,
 );
 
-/** The next decisions after the number `after`, up to and including `last`, in order, as many as fit on a page (log-pages.ts). */
+/**
+ * The next page of decisions after the number `after`, up to and including `last`, in order. It may be empty before a gap (log-pages.ts).
+ */
 export const readDecisionsPage = (tx: Transaction, after: number, last: number): Promise<StoredDecision[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
 

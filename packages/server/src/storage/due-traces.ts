@@ -38,7 +38,7 @@ export interface LockedTrace {
 /** A trace that may be dropped. */
 export interface DueTrace extends LockedTrace {
   /** Whether one of its submissions is not due. */
-  isLate: boolean;
+  isPartlyDue: boolean;
   /** Whether the run of the trace must be kept (`isHeld` in run-holds.ts). */
   isHeld: boolean;
 }
@@ -47,14 +47,14 @@ const SUBMISSIONS = `coalesce(json_agg(json_build_object('number', s.number, 're
 
 const READ = sql<DueTrace>(
   'read_due_traces',
-  `SELECT t.id, t.trace_id AS "traceId", sent.submissions, sent.is_late AS "isLate",
+  `SELECT t.id, t.trace_id AS "traceId", sent.submissions, sent.is_partly_due AS "isPartlyDue",
           ${isHeld('t.trace_id', '$5')} AS "isHeld"
      FROM unnest($2::uuid[]) AS input (id)
      JOIN countersign.traces AS t ON t.tenant_id = $1 AND t.id = input.id
     CROSS JOIN LATERAL (
       SELECT ${SUBMISSIONS} AS submissions,
              count(*) FILTER (WHERE NOT EXISTS (SELECT FROM unnest($3::timestamptz[], $4::timestamptz[]) AS range (since, before)
-                                                 WHERE s.received_at >= range.since AND s.received_at < range.before)) > 0 AS is_late
+                                                 WHERE s.received_at >= range.since AND s.received_at < range.before)) > 0 AS is_partly_due
         FROM countersign.trace_submissions AS s WHERE s.tenant_id = $1 AND s.trace = t.id ${FENCE}) AS sent
     ORDER BY t.id`,
 );

@@ -44,7 +44,7 @@ const READ_PAGE = sql<StoredEvidenceEvent>(
   `SELECT seq, encode(event_hash, 'hex') AS event_hash, document ${pageOf('evidence_events')}`,
 );
 
-/** The next events after the number `after`, up to and including `last`, in order, as many as fit on a page (log-pages.ts). */
+/** The next page of events after the number `after`, up to and including `last`, in order. It may be empty before a gap (log-pages.ts). */
 export const readEvidenceEvents = (tx: Transaction, after: number, last: number): Promise<StoredEvidenceEvent[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
 

@@ -35,8 +35,8 @@ type NodesOfShards = ReadonlyMap<string, string>;
 
 /**
  * Looks up keys on the nodes of their tenants. Each node has a copy of the keys, and the heads of its tenants' key audit trails. A lookup
- * through the coordinator takes a third of the time of an audit entry: it needs two statements, and the coordinator forwards one of them to
- * a node (docs/decisions/0059).
+ * through the coordinator takes a third of the time in which the server stores an audit entry. It needs two statements, and the coordinator
+ * forwards one of them to a node (docs/decisions/0059).
  *
  * During a lookup on a node, the server also asks the coordinator which node has the shards. All events of keys are written through the
  * coordinator, and are acknowledged when their node has applied them. So if the coordinator still names this node after the lookup began,

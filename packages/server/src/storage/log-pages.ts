@@ -6,9 +6,10 @@ export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
  * SQL from FROM on, for a statement that reads the next page of a log: $1 is the tenant, $2 the number before the page, $3 the last number.
- * A range of seq limits the rows instead of a LIMIT (docs/decisions/0056). The bytes of the page are limited before the documents are read:
- * a thousand rows of one megabyte each must not arrive at once. `octet_length` reads the stored size of a long text, not the text. The
- * running sum, 2 µs per row, is computed only if the page is too long; the plain sum costs 0.6 µs.
+ * A range of seq limits the rows instead of a LIMIT (docs/decisions/0056), so the page is empty before a gap of PAGE_ROWS numbers. The
+ * bytes of the page are limited before the documents are read: a thousand rows of one megabyte each must not arrive at once. `octet_length`
+ * reads the stored size of a long text, not the text. The running sum, 2 µs per row, is computed only if the page is too long; the plain
+ * sum costs 0.6 µs.
  */
 export function pageOf(table: string): string {
   const range = `tenant_id = $1 AND seq > $2::bigint AND seq <= least($3::bigint, $2::bigint + ${PAGE_ROWS})`;

@@ -49,8 +49,8 @@ function storeSegment(tx: Transaction, source: RunSource, { runs, runCount, trac
 /** The approximate `runCount` of a merged segment. */
 const MERGED_RUNS = 512;
 /**
- * A segment with a lower `runCount` is small, and can be merged. The value is at most half of MERGED_RUNS, so that only the last merged segment
- * can be small again. The condition of the index run_id_segments_small has the same number.
+ * A segment with a lower `runCount` is small, and can be merged. The value is at most half of MERGED_RUNS, so that only the last merged
+ * segment can be small again. The condition of the index run_id_segments_small has the same number.
  */
 const SMALL_RUNS = 256;
 /** The smallest number of small segments to merge. */

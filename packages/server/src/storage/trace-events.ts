@@ -35,6 +35,6 @@ const READ_PAGE = sql<StoredTraceEvent>(
   `SELECT seq, encode(event_hash, 'hex') AS event_hash, document ${pageOf('trace_events')}`,
 );
 
-/** The next events after the number `after`, up to and including `last`, in order, as many as fit on a page (log-pages.ts). */
+/** The next page of events after the number `after`, up to and including `last`, in order. It may be empty before a gap (log-pages.ts). */
 export const readTraceEvents = (tx: Transaction, after: number, last: number): Promise<StoredTraceEvent[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);

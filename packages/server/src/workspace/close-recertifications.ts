@@ -16,8 +16,8 @@ export interface ClosedRecertifications {
 }
 
 /**
- * Closes all open re-certifications of an agent. The agent's latest evaluation must be passing, have a pass rate, and be recorded after each
- * of the incidents. If the evaluation says when it was run, that time must be later than the incidents too. The time at which the
+ * Closes all open re-certifications of an agent. The agent's latest evaluation must be passing, have a pass rate, and be recorded after
+ * each of the incidents. If the evaluation says when it was run, that time must be later than the incidents too. The time at which the
  * evaluation was recorded must not be in the future.
  * @param closing `seen` is the digest of what the person saw about this evaluation (`digestOfSeenFacts`). The command line shows no facts,
  * so it omits the digest.

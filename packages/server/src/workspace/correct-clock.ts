@@ -16,8 +16,8 @@ export interface CorrectedClock {
   /** The logs whose times go back. Each has its size, its time before the correction, and the time from which it continues. */
   logs: ClockCorrection;
   /**
-   * The number of approvals with a time in the future in the evidence log. Promotion checks ignore them, so their evaluations become pending
-   * again.
+   * The number of approvals with a time in the future in the evidence log. Promotion checks ignore them, so their evaluations become
+   * pending again.
    */
   reopenedApprovals: number;
 }

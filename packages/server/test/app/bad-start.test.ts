@@ -20,7 +20,7 @@ const newSigningKey = () => generateKeyPairSync('ed25519').privateKey.export({ t
 const SECRETS: Environment = { COUNTERSIGN_MASTER_SECRET: newMasterSecret(), COUNTERSIGN_SIGNING_KEY: newSigningKey() };
 
 /** Starts a server that must fail. Expects the exit code of `reason`, one line on stderr that matches `line`, and no secret. */
-async function expectRefusal(environment: Environment, reason: ExitReason, line: RegExp): Promise<void> {
+async function expectFailedStart(environment: Environment, reason: ExitReason, line: RegExp): Promise<void> {
   const server = new CommandProcess(['serve'], { COUNTERSIGN_PORT: '0', ...environment });
   const ending = await server.ended;
   expect([ending, server.stderr]).toEqual([EXIT_CODES[reason].status, expect.stringMatching(line)]);
@@ -52,7 +52,7 @@ describe('countersign-server with an external database', () => {
 
   test('exits with the exit code of schema_newer when a newer Countersign migrated the database', async () => {
     await external.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('999999_from-the-future', now())`, 'app');
-    await expectRefusal(environment, 'schema_newer', /migrated by a newer Countersign/);
+    await expectFailedStart(environment, 'schema_newer', /migrated by a newer Countersign/);
     await external.sql(`DELETE FROM countersign.migrations WHERE name = '999999_from-the-future'`, 'app');
   });
 
@@ -60,7 +60,7 @@ describe('countersign-server with an external database', () => {
     // Versions before 0.1.0 had other migrations.
     await external.sql(`UPDATE countersign.migrations SET name = name || '-before'`, 'app');
     const sentence = /from a Countersign before 0\.1\.0.*nothing was changed.*ledger export.*empty database/;
-    await expectRefusal(environment, 'refused', sentence);
+    await expectFailedStart(environment, 'refused', sentence);
     const migrate = await runHere(['migrate'], environment);
     expect([migrate.status, migrate.stderr]).toEqual([EXIT_CODES.refused.status, expect.stringMatching(sentence)]);
     await external.sql(`UPDATE countersign.migrations SET name = replace(name, '-before', '')`, 'app');
@@ -71,7 +71,7 @@ describe('countersign-server with an external database', () => {
       'DELETE FROM countersign.migrations WHERE id = (SELECT max(id) FROM countersign.migrations) RETURNING name, run_on',
       'app',
     );
-    await expectRefusal(environment, 'schema_older', /countersign-server migrate/);
+    await expectFailedStart(environment, 'schema_older', /countersign-server migrate/);
     await external.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('${last!.name}', now())`, 'app');
   });
 
@@ -89,12 +89,12 @@ describe('countersign-server with an external database', () => {
       /COUNTERSIGN_SIGNING_KEY.*for an existing database, set the secret of this database/,
     ],
   ] as const)('exits with the exit code of wrong_secret and names the variable when started with %s', async ([, wrong, line]) => {
-    await expectRefusal({ ...environment, ...wrong }, 'wrong_secret', line);
+    await expectFailedStart({ ...environment, ...wrong }, 'wrong_secret', line);
   });
 
   test('accepts only the original signing key after a first start that stopped before storing its key in signing_keys', async () => {
     await external.sql('DELETE FROM countersign.signing_keys', 'app');
-    await expectRefusal(
+    await expectFailedStart(
       { ...environment, COUNTERSIGN_SIGNING_KEY: newSigningKey() },
       'wrong_secret',
       /COUNTERSIGN_SIGNING_KEY \(or signing-key\.pem\) is not a key of this database.*set the key with which the instance was created/,
@@ -115,12 +115,12 @@ describe('countersign-server with an external database', () => {
     ],
     ['an unknown host', () => `postgres://app:${encodeURIComponent(PASSWORD)}@nowhere.invalid/app`, /nowhere\.invalid/],
   ] as const)('exits with one line that contains no password when DATABASE_URL has %s', async ([, url, line]) => {
-    await expectRefusal({ ...SECRETS, DATABASE_URL: await url() }, 'database_away', line);
+    await expectFailedStart({ ...SECRETS, DATABASE_URL: await url() }, 'database_away', line);
   });
 
   test('names the certificate file of DATABASE_URL if it cannot be read, and shows no password', async () => {
     const url = `${external.url('app', 'app')}?sslmode=verify-full&sslrootcert=/nowhere/ca.crt`;
-    await expectRefusal(
+    await expectFailedStart(
       { ...SECRETS, DATABASE_URL: url },
       'bad_configuration',
       /DATABASE_URL names a file that cannot be read: .*nowhere.ca\.crt/,
@@ -172,7 +172,7 @@ describe('countersign-server with an external database', () => {
   test('exits and names the right to grant when the role may not create tables in a new database', async () => {
     await external.createRole('limited');
     await external.sql('CREATE DATABASE limited');
-    await expectRefusal(
+    await expectFailedStart(
       { ...SECRETS, DATABASE_URL: external.url('limited', 'limited') },
       'database_away',
       /CREATE on the database/,
@@ -198,7 +198,7 @@ describe('serve with the embedded database', () => {
   });
 
   test('exits before it creates a database if its port is in use, and names the port', async () => {
-    await expectRefusal(
+    await expectFailedStart(
       { ...folder.environment, COUNTERSIGN_PORT: port },
       'port_in_use',
       new RegExp(`port ${port} on 127\\.0\\.0\\.1`),
@@ -210,7 +210,7 @@ describe('serve with the embedded database', () => {
     const server = await ServerProcess.start(folder.environment);
     expect(await server.end('SIGTERM')).toBe(0);
     const environment = { ...folder.environment, COUNTERSIGN_MASTER_SECRET: newMasterSecret() };
-    await expectRefusal(environment, 'wrong_secret', /COUNTERSIGN_MASTER_SECRET/);
+    await expectFailedStart(environment, 'wrong_secret', /COUNTERSIGN_MASTER_SECRET/);
     expect(folder.hasDatabase()).toBe(false);
   });
 });

@@ -64,7 +64,7 @@ describe('the page of an approval', () => {
     await sql(`UPDATE countersign.audit_entries SET action = 'approval.approved' WHERE $T AND action = 'x'`);
     await sql(`UPDATE countersign.approvals SET rationale = 'all read' WHERE $T`);
     await sql(`UPDATE countersign.audit_entries SET document = replace(document, 'is approved', 'all read') WHERE $T`);
-    expect((await readApproval()).altered).toContain('entry 2 is not the one that its head covers');
+    expect((await readApproval()).altered).toContain('entry 2 was added or changed outside the server');
   });
 
   test('has a separate warning about the approval of the last approved evaluation', async () => {
