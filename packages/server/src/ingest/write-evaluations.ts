@@ -40,7 +40,7 @@ export const writeDetailedEvaluations = (tx: Transaction, items: readonly Prepar
  */
 async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> {
   let numbers: Promise<number[]> | undefined;
-  // The numbers are taken under the lock, so that a tenant's numbers are in the order of its commits.
+  // The record numbers are taken under the lock, so that the numbers of a tenant are in the order of its commits.
   const { evidence: head } = await lockLogs(tx, ['evidence'], () => {
     numbers = takeRecordNumbers(tx, items.length);
   });

@@ -62,7 +62,7 @@ async function addTableFindings(pool: Pool, tenantId: string, findings: TableFin
   }
 }
 
-/** Reads the stored evaluations of agents in the order of the table. The log must have the same order. */
+/** Reads the stored evaluations of agents in the order of their numbers. The log must have the same order. */
 class StoredEvaluations {
   /** Rows that the log does not contain at their position. */
   readonly unknownRows: TableFinding[] = [];

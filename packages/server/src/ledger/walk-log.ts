@@ -57,7 +57,7 @@ export async function walkLog<Row extends { seq: number }>(
   { log, isChained, read, check }: LogRows<Row>,
   { keys, keptHeads = [], progress, pause }: WalkOptions = {},
 ): Promise<ChainReport> {
-  const stored = await StoredCheckpoints.open(pool, { tenantId, log, keys });
+  const checkpoints = await StoredCheckpoints.open(pool, { tenantId, log, keys });
   // The corrections are read after the extent, so that they include every correction before its last row.
   const { extent, corrections } = await inTenantTransaction(pool, tenantId, async (tx) => ({
     extent: await readSealedExtent(tx, log),
@@ -70,7 +70,7 @@ export async function walkLog<Row extends { seq: number }>(
   const walked = { seq: 0, hash: null as string | null };
   const reportWith = (firstBad?: FirstBad): ChainReport => ({ tenantId, entries: walked.seq, head: walked.hash, firstBad });
   for await (const page of readStoredPages(pool, tenantId, { log, read, ...extent })) {
-    await addStored(tree, stored, page.at(-1)!.seq);
+    await addCheckpoints(tree, checkpoints, page.at(-1)!.seq);
     const nodes: TreeNode[] = [];
     const collect = (node: TreeNode) => nodes.push(node);
     for (const row of page) {
@@ -90,7 +90,7 @@ export async function walkLog<Row extends { seq: number }>(
   }
   const bad = headFault(walked, extent.head, isChained);
   if (bad !== undefined) return reportWith(bad);
-  await addStored(tree, stored, Number.MAX_SAFE_INTEGER);
+  await addCheckpoints(tree, checkpoints, Number.MAX_SAFE_INTEGER);
   return { ...reportWith(), contradiction: (await findContradiction(pool, tenantId, log, tree)) ?? sealContradiction(extent) };
 }
 
@@ -129,8 +129,9 @@ async function readSealedExtent(tx: Transaction, log: LogName): Promise<SealedEx
 const sealContradiction = ({ sealFault, lastSeq }: SealedExtent): Contradiction | undefined =>
   sealFault === undefined ? undefined : { source: 'the stored head', size: lastSeq, reason: sealFault };
 
-async function addStored(tree: TreeVerifier, stored: StoredCheckpoints, size: number): Promise<void> {
-  const { heads, contradiction } = await stored.readUpTo(size);
+/** Adds the stored checkpoints up to a size, to be compared with the tree over the rows. */
+async function addCheckpoints(tree: TreeVerifier, checkpoints: StoredCheckpoints, size: number): Promise<void> {
+  const { heads, contradiction } = await checkpoints.readUpTo(size);
   tree.add(heads);
   if (contradiction !== undefined) tree.contradict(contradiction);
 }

@@ -4,7 +4,7 @@ import { ApiError } from '../errors/api-error.ts';
 import { countAttempt, takeBackAttempt } from '../storage/sign-in-attempts.ts';
 import { networkOf } from './client-network.ts';
 
-/** The window in seconds, and the allowed attempts in it by account and by network of the client. */
+/** The window in seconds, and the attempts that are allowed in a window for an account and for the network of a client. */
 const WINDOW_SECONDS = 15 * 60;
 const PER_ACCOUNT_MAX = 10;
 const PER_NETWORK_MAX = 50;

@@ -60,7 +60,7 @@ export function insertDecisions(tx: Transaction, rows: readonly DecisionRow[]): 
 }
 
 const FIND_TEXT = sql<{ seq: number; document: string }>(
-  'find_decision_place',
+  'find_decision_text',
   `SELECT seq, document FROM countersign.decisions WHERE tenant_id = $1 AND id = $2`,
 );
 

@@ -32,7 +32,7 @@ const UNMERGED = `(SELECT input.trace FROM unnest($2::uuid[]) AS input (trace)
 // Each INSERT reads its tenant from a row, and not from a parameter, so that Citus runs it on the node that has the rows
 // (database/citus-statements.ts).
 const INITIALIZE_SPANS = sql(
-  'carry_merged_spans',
+  'initialize_merged_spans',
   `INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, parent_of_call, ${USAGE_COLUMNS})
    SELECT span.tenant_id, span.trace, span.span_id, span.submission, span.parent_of_call, ${USAGE.map((member) => `span.${member}`).join(', ')}
      FROM ${UNMERGED}
@@ -40,7 +40,7 @@ const INITIALIZE_SPANS = sql(
 );
 
 const INITIALIZE_SUMS = sql(
-  'carry_merged_traces',
+  'initialize_merged_sums',
   `INSERT INTO countersign.merged_traces (tenant_id, trace, span_count, ${SUM_COLUMNS})
    SELECT merged.tenant_id, merged.id, merged.span_count, ${USAGE.map((member) => `merged.${member}, merged.${member}_reported`).join(', ')}
      FROM ${UNMERGED}

@@ -4,7 +4,7 @@ import { sql, type Transaction } from '../database/transaction.ts';
 import { type DocumentPlace, PLACE_COLUMNS, placeArrays } from './document-segments.ts';
 
 /** An OpenTelemetry export, ready to be stored. */
-export interface StoredExport {
+export interface ExportRow {
   id: string;
   signal: string;
   recordedBy: string;
@@ -27,7 +27,7 @@ const INSERT = sql(
 );
 
 /** Stores exports with their bodies. Bodies in segments are stored by `insertSegments`. */
-export function insertExports(tx: Transaction, exports: readonly StoredExport[]): void {
+export function insertExports(tx: Transaction, exports: readonly ExportRow[]): void {
   tx.send(INSERT, [
     tx.tenantId,
     uuidArray(exports.map(({ id }) => id)),

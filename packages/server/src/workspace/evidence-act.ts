@@ -20,7 +20,7 @@ export interface EvidenceAct extends Act {
    * @throws LogRewrittenError if its event was changed outside the server.
    */
   findUnusableEvaluation(evaluationId: string): Promise<RecordedEvaluation | undefined>;
-  /** Appends the action's one event to the evidence log. */
+  /** Appends the event of the action to the evidence log. Call it only once. */
   append(fact: EvidenceFact): void;
 }
 

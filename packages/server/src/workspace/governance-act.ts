@@ -17,7 +17,7 @@ export interface Act {
   now: string;
   /** The name of the actor in rows. */
   by: ActorName;
-  /** Appends the action's one entry to the audit ledger. Returns its number. A second call throws. */
+  /** Appends the entry of the action to the audit ledger, and returns its number. A second call throws. */
   record<A extends ServiceAction>(entry: ServiceEntry<A>): number;
 }
 

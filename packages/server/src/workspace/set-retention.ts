@@ -35,8 +35,8 @@ export async function readRetention(
 
 /**
  * Sets for how many days the traces and telemetry received from now on are kept. Returns false, and writes nothing, if nothing changes.
- * First compares the periods with the whole audit ledger. Otherwise, a period that was deleted outside the server would be missing in the
- * new entry, and retention would find the difference in every later comparison.
+ * First compares the periods with the whole audit ledger. Without this comparison, the new period could follow a list from which a period
+ * was deleted outside the server. Retention would then find the difference in every later comparison.
  * @throws InvalidInputError for a number of days that is not a whole number from 1 to RETENTION_DAYS_MAX.
  * @throws ShortPeriodError for a short period that is not confirmed.
  * @throws BrokenSealError if the periods were changed outside the server.

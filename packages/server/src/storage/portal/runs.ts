@@ -44,8 +44,8 @@ export const EVENT_COLUMNS = `${SHARED_COLUMNS}, r.outcome, NULL::text AS provis
 
 const AGENT_OF_RUN = lookUp('agents', 'a', 'id', 'r.agent_id');
 
-// The range of IDs already limits the time. If the planner estimated these two conditions as well, it would expect too few rows, a
-// thirtieth of them for a filter of one day. It would then sort all rows of the day instead of reading the index in order.
+// The range of IDs already limits the time. If the planner estimated these two conditions as well, it would expect too few rows: for a
+// filter of one day, a thirtieth of the actual number. It would then sort all rows of the day instead of reading the index in order.
 const FILTERS = `${notEstimated('r.received_at >= $7::timestamptz')} AND ${notEstimated('r.received_at < $8::timestamptz')}
   AND ($9::uuid IS NULL OR r.agent_id = $9) AND ($11::text IS NULL OR r.session_id = $11)`;
 
