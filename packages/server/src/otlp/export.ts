@@ -24,7 +24,10 @@ export interface ReadExport<Record = SpanRecord> {
   records: Record[];
   /** Whether user IDs that are personal data were removed from the records and overwritten in the body. */
   isRedacted: boolean;
-  /** Says that a JSON body lacks the list of its signal, and what to do. Undefined if the body has this list, or has no members. */
+  /**
+   * The sentence for the sender of a JSON body without the list of its records, for example `resourceSpans`. Undefined if the body has this
+   * list, or has no members.
+   */
   missing?: string;
   /**
    * The body to store if user IDs were removed from JSON. Otherwise the document of the request is stored: in a protobuf document, user IDs

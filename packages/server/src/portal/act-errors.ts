@@ -3,9 +3,7 @@ import { ApiError, unavailable, validationFailed } from '../errors/api-error.ts'
 import { NotFoundError, RuleViolationError } from '../workspace/rule-violation.ts';
 import { InvalidInputError } from '../workspace/wrong-input.ts';
 
-/**
- * Maps the errors of acts, which the command line uses too, to errors of the portal's API. Returns other errors unchanged.
- */
+/** Maps the errors of acts to errors of the portal's API. The command line runs the same acts. Returns other errors unchanged. */
 export function asPortalError(error: unknown): unknown {
   if (error instanceof NotFoundError) return new ApiError('not_found');
   if (error instanceof RuleViolationError)

@@ -26,7 +26,10 @@ export interface DroppedRecords {
    * storage/run-holds.ts), and traces without submissions.
    */
   held: number;
-  /** IDs of segments of dropped records that are missing or unreadable. They were changed outside the server, and are not changed again. */
+  /**
+   * IDs of the segments that had documents of dropped records, but are missing or unreadable: they were changed outside the server.
+   * Retention leaves them as they are.
+   */
   unreadable: string[];
 }
 

@@ -15,7 +15,7 @@ export interface DroppedBatch {
    * submissions. Always 0 for exports.
    */
   held: number;
-  /** IDs of segments that could not be read. */
+  /** The result of `removeDocuments`: IDs of segments that are missing or unreadable. */
   unreadable: readonly string[];
 }
 

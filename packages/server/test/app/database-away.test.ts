@@ -92,7 +92,7 @@ describe('an external PostgreSQL', () => {
     await database.drop();
   });
 
-  test('if another role owns the tables, the server can only read and insert append-only rows; the owner can change no row', async () => {
+  test('if another role owns the tables, the server can only read and insert append-only rows; the owner cannot change them', async () => {
     await external.createRole('owner_role');
     await external.createRole('server_role');
     await external.sql('CREATE DATABASE two_roles OWNER owner_role');

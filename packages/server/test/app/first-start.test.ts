@@ -6,7 +6,7 @@ import { killAll, processesOf } from '../../../embedded-database/test/harness/pr
 import { newKey } from '../fixtures/run-command.ts';
 import { CommandProcess, DataFolder, run, ServerProcess } from '../fixtures/server-process.ts';
 
-test('the server starts after earlier starts were killed at different moments, alone or with their database', {
+test('after starts that were killed alone or with their database, the server starts, and reports an unknown variable', {
   timeout: 240_000,
 }, async () => {
   const folder = new DataFolder();
