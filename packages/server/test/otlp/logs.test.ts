@@ -149,6 +149,19 @@ describe('POST /v1/logs', () => {
     expect((await payloadOf(traceId)).error).toBe('rate limit');
   });
 
+  test('of several exceptions in log records, the earliest becomes the error of the span in the list and on its page', async () => {
+    const traceId = newTrace();
+    await sendJson(runWithoutMessages(traceId));
+    const exception = (message: string, offsetNanos: number): TestLog => ({
+      ...{ traceId, eventName: 'exception', offsetNanos },
+      attributes: { 'exception.message': message },
+    });
+    await postLogs(logs(exception('a later timeout', 2000), exception('rate limit', 1000), exception('another', 3000)));
+    const { items } = await viewer.getResult('runs.spans', { params: { trace: await traceOf(traceId) } });
+    expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ status: 'error', error: 'rate limit' });
+    expect((await payloadOf(traceId)).error).toBe('rate limit');
+  });
+
   test.each([
     ['contains U+0000', 'bad \u0000 byte "\\u0000"', 'bad \u0000 byte "\\u0000"'],
     ['is empty', '', ''],

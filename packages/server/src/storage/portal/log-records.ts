@@ -11,12 +11,15 @@ export interface RecordOfSpan {
 /** The maximum number of records that are read for one step. Conversations usually have fewer. */
 const RECORDS_MAX = 1000;
 
+/** The order of the records of a step. Of several exceptions, the first is the error of the step. */
+const IN_ORDER = 'happened_at, place, sha256';
+
 const OF_SPAN = sql<RecordOfSpan>(
   'portal_list_log_records_of_span',
   `SELECT kind, document FROM countersign.log_records
     WHERE tenant_id = $1 AND trace_id = (SELECT t.trace_id FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.id = $2) AND span_id = $3
       AND kind <> 'finding' AND octet_length(document) <= $4
-    ORDER BY happened_at, place LIMIT ${RECORDS_MAX}`,
+    ORDER BY ${IN_ORDER} LIMIT ${RECORDS_MAX}`,
 );
 
 /** The maximum size of a displayed record, in bytes. */
@@ -33,8 +36,8 @@ export const listRecordsOfSpan = (tx: Transaction, trace: string, spanId: string
 const EXCEPTION_LENGTH = 12_100;
 
 /**
- * A step with log records. `exception` is the document of its exception record, up to EXCEPTION_LENGTH characters; null if it has none. Of
- * several documents it is the first in alphabetical order.
+ * A step with log records. `exception` is the document of its first exception record, up to EXCEPTION_LENGTH characters; null if it has
+ * none.
  */
 export interface SpanWithRecords {
   span_id: string;
@@ -46,11 +49,14 @@ const OF_SPANS = sql<SpanWithRecords>(
   'portal_list_spans_with_log_records',
   // The document is not decoded here, because the error can contain U+0000, which PostgreSQL's text cannot contain.
   `SELECT l.span_id, bool_or(l.kind = 'content') AS has_content,
-          min(left(l.document, ${EXCEPTION_LENGTH})) FILTER (WHERE l.kind = 'exception') AS exception
+          CASE WHEN bool_or(l.kind = 'exception') THEN (
+            SELECT left(e.document, ${EXCEPTION_LENGTH}) FROM countersign.log_records AS e
+             WHERE e.tenant_id = $1 AND e.trace_id = l.trace_id AND e.span_id = l.span_id AND e.kind = 'exception'
+             ORDER BY ${IN_ORDER} LIMIT 1) END AS exception
      FROM unnest($3::text[]) AS input (span_id)
      JOIN countersign.log_records AS l ON l.tenant_id = $1 AND l.span_id = input.span_id
       AND l.trace_id = (SELECT t.trace_id FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.id = $2)
-    WHERE l.kind <> 'finding' GROUP BY l.span_id`,
+    WHERE l.kind <> 'finding' GROUP BY l.trace_id, l.span_id`,
 );
 
 /** Those of the given steps that have log records other than findings. */
