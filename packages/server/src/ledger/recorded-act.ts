@@ -19,8 +19,8 @@ export interface RecordedAct {
 }
 
 /**
- * Finds the newest act with one of these actions whose entry contains a part of canonical JSON, such as `"incident_id":"…"`. In canonical
- * JSON, no string contains an unescaped quotation mark, so only a member of the entry matches. The entry must be in the tree of the sealed
+ * Finds the newest act with one of these actions whose entry contains one of the parts of canonical JSON, such as `"incident_id":"…"`. In
+ * canonical JSON, no string contains an unescaped quotation mark, so only a member of the entry matches. The entry must be in the tree of the sealed
  * head. The entry is found by its columns. If they were changed, the function finds no entry or an older one.
  * @param head the sealed head of the audit ledger.
  * @throws LogRewrittenError if the entry was added or changed outside the server.
@@ -29,9 +29,9 @@ export async function findRecordedAct(
   tx: Transaction,
   head: Pick<StoredHead, 'seq' | 'tree'>,
   actions: readonly ServiceAction[],
-  part: string,
+  parts: readonly string[],
 ): Promise<RecordedAct | undefined> {
-  const rows = await Promise.all(actions.map((action) => findActEntry(tx, head.seq, action, part)));
+  const rows = await Promise.all(actions.map((action) => findActEntry(tx, head.seq, action, parts)));
   const newest = rows.filter((row) => row !== undefined).sort((one, other) => other.seq - one.seq)[0];
   if (newest === undefined) return undefined;
   const { seq, document } = newest;

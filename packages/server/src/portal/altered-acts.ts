@@ -23,7 +23,7 @@ export const findApprovalFault = (tx: Transaction, evaluationId: string): Promis
       tx,
       head,
       ['approval.approved', 'approval.rejected', 'approval.withdrawn'],
-      `"evaluation_id":"${evaluationId}"`,
+      [`"evaluation_id":"${evaluationId}"`],
     );
     return faultOf(act, (entry) => [
       ['status', row.status, entry.action.slice('approval.'.length)],
@@ -39,8 +39,9 @@ export const findIncidentFault = (tx: Transaction, incidentId: string): Promise<
     const row = await findIncident(tx, incidentId);
     if (row === undefined) return null;
     const head = await readSealedHead(tx, 'audit');
-    const openingAct = await findRecordedAct(tx, head, ['incident.created'], `"incident_id":"${incidentId}"`);
-    const closingAct = await findRecordedAct(tx, head, ['recertification.closed'], `"${incidentId}"`);
+    const openingAct = await findRecordedAct(tx, head, ['incident.created'], [`"incident_id":"${incidentId}"`]);
+    // The ID in the list `incident_ids`. After a colon it would be another member, for example the rationale.
+    const closingAct = await findRecordedAct(tx, head, ['recertification.closed'], [`["${incidentId}"`, `,"${incidentId}"`]);
     return faultOf(openingAct, (entry) => openingOf(row, entry)) ?? closingFault(row, closingAct);
   });
 

@@ -26,8 +26,8 @@ beforeEach(async () => {
   await setRiskLevel(server.open.pool, tenantId, { agent: 'bot', level: 'high' }, 'operator');
 });
 
-const evaluate = async (): Promise<string> =>
-  (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 95 })).body.id;
+const evaluate = async (agent = 'bot'): Promise<string> =>
+  (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95 })).body.id;
 const decide = (status: 'approved' | 'rejected') =>
   decideEvaluation(server.open.pool, tenantId, { evaluationId: evaluation, status, rationale: `is ${status}` }, 'operator');
 const sql = (statement: string) => server.database.sql(statement.replaceAll('$T', `tenant_id = '${tenantId}'`));
@@ -110,6 +110,15 @@ describe('the page of an incident', () => {
     await close();
     await sql(`UPDATE countersign.${table} SET ${change} WHERE $T`);
     expect((await readIncident()).altered).toContain(fault);
+  });
+
+  test('has no warning if a person closed another re-certification with the ID of this incident as the rationale', async () => {
+    const other = { agent: 'other-bot', severity: 'high', description: 'it lied too', recertify: true } as const;
+    await evaluate(other.agent);
+    await openIncident(server.open.pool, tenantId, other, 'operator');
+    await evaluate(other.agent);
+    await closeRecertifications(server.open.pool, tenantId, { agent: other.agent, rationale: incident }, 'operator');
+    expect((await readIncident()).altered).toBeNull();
   });
 
   test('has a warning if its re-certification was deleted', async () => {
