@@ -34,7 +34,7 @@ export interface Attack {
   bounds: Bounds;
   /** A promise other than the bounds, in words. */
   promise?: string;
-  /** Settings of the attacked server. */
+  /** Additional environment variables of the attacked server. */
   settings?: Record<string, string>;
   /** Creates what the attack needs, before the measurement starts. */
   prepare?: (target: Target) => Promise<void>;

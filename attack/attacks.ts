@@ -9,7 +9,7 @@ import { manyConnections, pipelinedFlood } from './pipelined-floods.ts';
 import { halfOpenSockets, headerFlood, slowSenders } from './slow-senders.ts';
 import { unreadDocuments } from './unread-documents.ts';
 
-/** Every attack by its name, in the order in which they run. */
+/** Every attack by its name. By default, they run in this order. */
 export const ATTACKS = {
   'pipelined-flood': pipelinedFlood,
   'many-connections': manyConnections,

@@ -7,7 +7,7 @@ import type { Target } from './target.ts';
 import { createSessions } from './workspaces.ts';
 
 const SENDERS = 8;
-/** Sessions that fuzzed requests may sign out. */
+/** Sessions for the fuzzed requests that end their session or reduce its rights. */
 const SPARE_SESSIONS = 40;
 /** At most this many unexpected responses are shown. */
 const UNEXPECTED_RESPONSES_MAX = 5;
@@ -32,7 +32,7 @@ export class FuzzTally {
   /** The first requests without a response, or with a 5xx other than 503. */
   readonly unexpectedResponses: string[] = [];
 
-  note(route: string, status: number, request: Buffer): void {
+  add(route: string, status: number, request: Buffer): void {
     this.countsByStatus.set(status, (this.countsByStatus.get(status) ?? 0) + 1);
     if (status >= 200 && status < 300) this.acceptingRoutes.add(route);
     const isUnexpected = status === 0 || (status >= 500 && status !== 503);
@@ -64,7 +64,7 @@ export const fuzzedRequests: Attack = {
       const { route, bytes } = fuzzer.next();
       const { status } = await callers[index]!.send(bytes, 30_000);
       callers[index]!.close();
-      tally.note(route, status, bytes);
+      tally.add(route, status, bytes);
     };
     if (requests === undefined) await runConcurrently(SENDERS, seconds, sendNext);
     else

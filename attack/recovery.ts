@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address } from './loopback.ts';
 import { Caller, postRequest } from './requests.ts';
 
-/** The promised time until a record is acknowledged again. */
+/** The promised maximum time from a failure until a record is acknowledged again. */
 export const RECOVERY_SECONDS_MAX = 30;
 
 /**
@@ -36,7 +36,7 @@ async function waitForRecord(address: Address, key: string, startedAt: number): 
   }
 }
 
-/** The longest recovery, for the table. An undefined element is a recovery that took too long. */
+/** A text about the longest recovery, for the table. An undefined element is a recovery that took too long. */
 export const recoveryText = (seconds: readonly (number | undefined)[]): string =>
   seconds.every((each) => each !== undefined)
     ? `recovered within at most ${Math.max(0, ...seconds).toFixed(1)} s`

@@ -39,7 +39,7 @@ export interface Load {
 /** The rate and the latencies of the responses received within the time. */
 export interface LoadResult {
   perSecond: number;
-  /** Milliseconds, grouped by connection. */
+  /** In milliseconds: first those of the first connection, then those of the second one, and so on. */
   latencies: number[];
 }
 

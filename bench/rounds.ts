@@ -22,7 +22,7 @@ export interface Row {
 export interface RatioTarget {
   required: number;
   stretch: number;
-  /** For latency and memory: a lower value is better. */
+  /** True if a lower ratio is better, for example of times or sizes. */
   isLowerBetter?: boolean;
 }
 

@@ -5,7 +5,7 @@ import type { BenchEnvironment } from '../environment.ts';
 import { getRequest, runLoad } from '../load.ts';
 import { percentile, type RoundOptions, type Row, rowOf } from '../rounds.ts';
 
-/** The number of prepared requests, each for the proof of a random row. A round sends as many as its time allows, in this order. */
+/** The number of prepared requests, each for the proof of a random row. A round sends as many as its time allows, one after another. */
 const PROVED_ROWS = 20_000;
 
 /** The 99th percentile of the time in which the server proves that a row is in a ledger. Requests are sent one after another. */

@@ -59,7 +59,7 @@ function keepsServer(args: readonly string[]): boolean {
 
 const USAGE = `Usage: npm run demo [-- --keep]
 
-Shows the main functions on the server at COUNTERSIGN_URL, by default http://127.0.0.1:COUNTERSIGN_PORT (7300).
+Shows the main features on the server at COUNTERSIGN_URL, by default http://127.0.0.1:COUNTERSIGN_PORT (7300).
 If no server responds there, and the host is 127.0.0.1 or localhost, the tour starts one.
   --keep   if the tour starts a server, leave it running until Ctrl-C (the default on a terminal)
 `;

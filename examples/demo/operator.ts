@@ -13,7 +13,7 @@ export interface ProcessResult {
   stderr: string;
 }
 
-/** How to print a command, and the expected exit code. */
+/** How to print the output of a command, and the expected exit code. */
 interface RunOptions {
   /** The text to print instead of the output, for example if the output is a secret. */
   show?: (stdout: string) => string;

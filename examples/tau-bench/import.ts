@@ -74,7 +74,7 @@ function readRuns(file: string): PublishedRun[] {
   return readPublishedRuns(json);
 }
 
-/** Sends all runs, several at a time, and prints how many the server already had. */
+/** Sends all runs, several at a time. Prints the number of traces and spans, and how many traces the server already had. */
 async function sendTraces(client: IngestClient, runs: readonly PublishedRun[], model: string): Promise<void> {
   const queue = runs.map((run) => toTrace(run, model));
   let [replayedTraces, storedSpans] = [0, 0];

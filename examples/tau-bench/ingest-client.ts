@@ -29,7 +29,7 @@ export class IngestClient {
   /**
    * POSTs a body and returns the response. After 429, 503 or a broken connection the request is retried, up to six attempts in all. The
    * Idempotency-Key is derived from the content and the ingestion key. So the server recognizes the same request in this run of the
-   * importer and in later ones, and others cannot guess the key.
+   * importer and in later ones, and others cannot guess the Idempotency-Key.
    * @throws IngestError if the server rejects the request, no server listens, or every attempt fails.
    */
   async post(path: string, content: object): Promise<IngestResult> {

@@ -121,7 +121,7 @@ def _nested(depth):
 
 
 def _numbers_and_texts():
-    """The metadata of the second row is {"n": 0}. For a lenient reader, most replacements have the same value and thus the same hash."""
+    """Other texts replace the metadata {"n": 0} of the second row. A lenient reader gives most of them the same value, and so the same hash."""
     whole = _second(metadata={'n': 0})
     for name, written in {
         'minus-zero': '{"n": -0}',

@@ -44,7 +44,7 @@ test(`${REQUESTS} fuzzed requests over every route all get a response, and no 5x
       const { route, bytes } = fuzzer.next();
       const { status } = await caller.send(bytes, 30_000);
       caller.close();
-      tally.note(route, status, bytes);
+      tally.add(route, status, bytes);
     }
   };
   await Promise.all(Array.from({ length: SENDERS }, sendUntilDone));
