@@ -8,7 +8,9 @@ export interface MachineClass {
   platform: string;
   processor: string;
   cores: number;
+  /** The size of the memory, in GiB. */
   gib: number;
+  /** The major version of Node, such as `v24`. */
   node: string;
 }
 

@@ -14,7 +14,7 @@ from vector_values import AGENT, KEY_WRITER, ORIGIN, TENANT
 # numbers, and these must not change the hash. chain_vectors() adds prev_hash and row_hash.
 ENTRIES = [
     (
-        'all that may be null is null',
+        'every member that may be null is null',
         """{"version":1,"tenant_id":"%(tenant)s","seq":1,"id":"a1f0c3d2-0001-4b6e-8d7a-2f4c6e8a0b1d",
         "recorded_at":"2026-11-20T09:30:00.123Z","recorded_by":"operator","actor":"ops","action":"workspace.created",
         "subject":null,"rationale":null,"framework":null,"trace_id":null,"agent_id":null,"retention_until":null,"metadata":null}""",
@@ -27,7 +27,7 @@ ENTRIES = [
         "trace_id":"run-2026-11-20/0042","agent_id":"%(agent)s","retention_until":"2033-12-31","metadata":{"build":4711,"green":true}}""",
     ),
     (
-        'every kind of character that JSON.stringify escapes, and those that others escape but JCS does not; no normalization',
+        'every kind of character that JSON.stringify escapes, and those that other libraries escape but JCS does not; no normalization',
         r"""{"version":1,"tenant_id":"%(tenant)s","seq":3,"id":"a1f0c3d2-0003-4b6e-8d7a-2f4c6e8a0b1d",
         "recorded_at":"2026-11-20T09:30:01.000Z","recorded_by":"%(writer)s","actor":"importer","action":"evidence.imported",
         "subject":"\u0000\u0001\b\t\n\u000B\f\r\u000E\u001F \u0020","rationale":"\"\\\/<script>&'\u007f\u0080\u009f\u00ad\u2028\u2029\ufeff\ufffe\uffff \ud83d\ude00 \u00C5 A\u030A",
@@ -96,7 +96,7 @@ def chain_vectors():
     return {
         'origin': ORIGIN,
         'how': 'line is one line of an export, in any spelling; canonical is JCS of its 16 members without row_hash; '
-        'row_hash is hex(SHA-256(prefix || canonical in UTF-8)). Parse the line, do not take it as text.',
+        'row_hash is hex(SHA-256(prefix || canonical in UTF-8)). Parse the line; never hash its text.',
         'prefix': ledger.ROW_DOMAIN.decode('ascii'),
         'tenant_id': TENANT,
         'entries': entries,

@@ -70,7 +70,7 @@ class Replay:
         if agent is not None and agent not in state.agents:
             raise ValueError('the agent is not registered')
         members = {'agent': None, 'approval': None, 'evaluation': None, 'open_recertifications': 0}
-        if _names_request(decision):
+        if _states_request(decision):
             members = state.evidence(agent_id=agent, harness_id=_harness_of(decision))
             found_id = None if members['evaluation'] is None else members['evaluation']['id']
             if found_id != evaluation:
@@ -88,7 +88,7 @@ class Replay:
         return {**members, 'tenant_id': decision['tenant_id'], 'read_at': decision['timestamp'].replace('Z', '000Z')}
 
 
-def _names_request(decision):
+def _states_request(decision):
     """Whether the decision states the requested harness and age limit. Decisions of older versions state neither."""
     return any(name in decision for name in evidence.REQUEST_MEMBERS)
 
@@ -102,7 +102,7 @@ def _harness_of(decision):
 
 def _limits(decision):
     """The age limits to compute the verdict with. A stated limit is compared with the signed age, which is exact."""
-    if not _names_request(decision):
+    if not _states_request(decision):
         return LIMIT_ABOVE_ALL_AGES, LIMIT_BELOW_ALL_AGES
     age, limit = decision['evaluation_age'], decision['max_age_hours']
     if type(limit) not in (int, float):

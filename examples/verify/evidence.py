@@ -26,7 +26,7 @@ _CLOCK_TOLERANCE_MICROS = 5_000_000
 
 
 def check(response, data):
-    """Reads an evidence document and ignores a line feed at its end.
+    """Reads and returns an evidence document. Ignores a line feed at its end.
 
     Raises Invalid unless the document belongs to the decision and gives its verdict.
     """

@@ -93,7 +93,7 @@ def evidence_vectors():
     return {
         'origin': ORIGIN,
         'how': 'evidence is the canonical text; evidence_sha256 = hex(SHA-256(evidence in UTF-8)); the verdict of the response follows from it. '
-        'Keys as in decision.json.',
+        'The decision key is derived as in decision.json.',
         'decision_key_hex': decision.decision_key(MASTER_SECRET, TENANT, KEY_ID).hex(),
         'cases': cases,
     }
@@ -160,7 +160,7 @@ def evidence_event_vectors():
     return {
         'origin': ORIGIN,
         'how': 'leaf_data = SHA-256("countersign/evidence/v1\\n" || JCS(event)); root = the RFC 6962 root of all leaf_data. '
-        'A question has the members of the evidence document after the first N events, where N is its member size.',
+        'The member evidence of a question is the part of the evidence document that follows from the first events. Their number is size.',
         'events': events,
         'root': log.tree.root().hex(),
         'questions': json.loads(json.dumps(questions)),

@@ -6,7 +6,7 @@ import vector_values
 import proof_vectors
 
 FIRST, SECOND, STRANGER = (proof_vectors.SEEDS[what] for what in ('first', 'second', 'stranger'))
-ENDED = '2026-11-20T18:00:00.000Z'
+RETIRED_AT = '2026-11-20T18:00:00.000Z'
 
 
 def _lists():
@@ -15,29 +15,29 @@ def _lists():
     forged = proof_vectors.successor(SECOND, FIRST, STRANGER)
     unsigned = {name: value for name, value in second.items() if name != 'predecessor_signature'}
     reset = {**proof_vectors.jwk(SECOND), 'reset_from': first['kid']}
-    yield 'whole.jwks', 'valid', {'keys': [proof_vectors.jwk(FIRST, ENDED), second]}
+    yield 'whole.jwks', 'valid', {'keys': [proof_vectors.jwk(FIRST, RETIRED_AT), second]}
     yield 'signed-by-a-stranger.jwks', 'refused', {'keys': [first, forged]}
     yield 'without-signature.jwks', 'refused', {'keys': [first, unsigned]}
     yield 'signed-for-another-instance.jwks', 'refused', {'keys': [first, proof_vectors.successor(SECOND, FIRST, None, vector_values.TENANT)]}
     yield 'in-another-order.jwks', 'valid', {'keys': [second, first]}
     yield 'predecessor-not-listed.jwks', 'valid', {'keys': [second]}
-    yield 'after-a-reset.jwks', 'valid', {'keys': [proof_vectors.jwk(FIRST, ENDED), reset]}
+    yield 'after-a-reset.jwks', 'valid', {'keys': [proof_vectors.jwk(FIRST, RETIRED_AT), reset]}
     yield 'also-listed-with-another-curve.jwks', 'valid', {'keys': [first, {**second, 'crv': 'X25519'}, second]}
     yield 'with-a-null.jwks', 'refused', {'keys': [first, second, None]}
     yield 'with-a-list.jwks', 'refused', {'keys': [first, second, []]}
-    yield 'live-and-retired.jwks', 'refused', {'keys': [first, second, proof_vectors.jwk(SECOND, ENDED)]}
+    yield 'live-and-retired.jwks', 'refused', {'keys': [first, second, proof_vectors.jwk(SECOND, RETIRED_AT)]}
     yield 'lone-surrogate.jwks', 'refused', json.dumps({'keys': [first, second], 'more': '\ud800'})
     yield 'lines-with-spaces.vkey', 'valid', f' {second["note_key"]}\t\r\n\r\n'
     yield 'trust-file.json', 'valid', _trust([first], [second])
     yield 'trust-file-with-both.json', 'valid', _trust([first, second])
     yield 'trust-file-of-another-tenant.json', 'refused', _trust([first, second], tenant_id=vector_values.OTHER_TENANT)
-    yield 'trust-file-with-a-key-twice.json', 'refused', _trust([proof_vectors.jwk(FIRST, ENDED), first, second])
+    yield 'trust-file-with-a-key-twice.json', 'refused', _trust([proof_vectors.jwk(FIRST, RETIRED_AT), first, second])
     yield 'trust-file-that-contradicts-itself.json', 'refused', _trust([first, forged])
     yield 'trust-file-signed-by-a-stranger.json', 'refused', _trust([first], [forged])
     yield 'trust-file-without-signature.json', 'refused', _trust([first], [unsigned])
     yield 'trust-file-without-predecessor.json', 'refused', _trust([first], [proof_vectors.jwk(SECOND)])
     yield 'trust-file-after-a-reset.json', 'refused', _trust([first], [reset])
-    yield 'trust-file-of-an-ended-key.json', 'refused', _trust([proof_vectors.jwk(FIRST, ENDED), proof_vectors.jwk(STRANGER)], [second])
+    yield 'trust-file-of-an-ended-key.json', 'refused', _trust([proof_vectors.jwk(FIRST, RETIRED_AT), proof_vectors.jwk(STRANGER)], [second])
     yield 'trust-file-of-another-key.json', 'refused', _trust([proof_vectors.jwk(STRANGER)], [second])
     third = proof_vectors.successor(STRANGER, SECOND)
     yield 'trust-file-chain-in-another-order.json', 'valid', _trust([first], [third, second])
