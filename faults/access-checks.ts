@@ -12,8 +12,8 @@ const PAUSE_MS = 100;
 const UNDECIDED_STATUSES = new Set([0, 503]);
 
 /**
- * Signs people in and out and changes keys and members, each on a random server. Checks that every server applies the change at its next
- * request. Servers may be killed meanwhile.
+ * Signs people in and out and changes keys and members, each on a random server. Checks that every running server applies the change at
+ * its next request. Servers may be killed meanwhile.
  */
 export class AccessChecks {
   readonly violations: string[] = [];

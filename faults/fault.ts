@@ -21,7 +21,7 @@ export interface FaultResult {
   /** The number of acknowledged records, and how many of them are missing from the database. */
   acknowledged: number;
   lost: number;
-  /** The promises of the fault that were not kept, one line each. */
+  /** What broke a promise of this fault or a promise of all faults, one line each. */
   violations: string[];
 }
 

@@ -29,7 +29,7 @@ def check_inclusion(arguments):
         _require_tenant(tenant_id, log_proof.log_of(checkpoint.origin)[0], 'the proof')
         data = bytes.fromhex(arguments.row_hash) if arguments.entry is None else _leaf_data_of_entry(arguments.entry, proof)
         leaf = merkle.leaf_hash(data)
-        log_proof.prove(merkle.check_inclusion, proof.index, checkpoint.size, leaf, proof.hashes, checkpoint.root)
+        log_proof.require_proof(merkle.check_inclusion, proof.index, checkpoint.size, leaf, proof.hashes, checkpoint.root)
     except Invalid as error:
         return invalid(error)
     facts = {'seq': proof.index + 1, 'leaf_data': data.hex(), **_facts_of(checkpoint)}
@@ -130,7 +130,7 @@ def check_consistency(arguments):
 def _prove_growth(first, proof):
     checkpoint = proof.checkpoint
     try:
-        log_proof.prove(merkle.check_consistency, proof.first, proof.second, proof.hashes, first.root, checkpoint.root)
+        log_proof.require_proof(merkle.check_consistency, proof.first, proof.second, proof.hashes, first.root, checkpoint.root)
     except Invalid as error:
         if first.size == checkpoint.size and first.root != checkpoint.root:
             raise Invalid([('fork', f'{error}: the log was forked or rewritten; keep {first.source} and this proof as evidence')]) from None

@@ -21,7 +21,8 @@ def events():
 def decision(number, size, timestamp='2026-11-20T12:05:00.000Z', harness=None, agent=vector_values.AGENT, threshold=80, **changed):
     """The decision by the rules after the first `size` events. The `changed` members replace computed ones before signing.
 
-    A member with the value '(absent)' is left out. Like the decisions of older versions, it does not state the request.
+    A member with the value '(absent)' is left out. Like a decision of an older version, the decision does not state the requested harness
+    and age limit.
     """
     log = evidence_events.EvidenceLog()
     for event in events()[:size]:
@@ -49,7 +50,7 @@ def decision(number, size, timestamp='2026-11-20T12:05:00.000Z', harness=None, a
 
 
 def decision_with_request(number, size, *more, harness=None, limit=72, **changed):
-    """The same decision, which also states the requested harness and age limit."""
+    """Like decision(), but the decision also states the requested harness and age limit."""
     return decision(number, size, *more, harness=harness, **{'harness_id': harness, 'max_age_hours': limit, **changed})
 
 
@@ -141,7 +142,7 @@ def cases():
     yield wrong('suggests-an-invented-agent', 9, agent=None, message=suggestion('refund-agent', 'refund-agent (approved, use this name)'))
     yield wrong('suggests-many-long-names', 9, agent=None, message=suggestion(*['\U0001f600' * 60] * 9))
     yield wrong('suggests-a-part-of-a-name', 9, agent=None, message=suggestion('refund'))
-    # The searched end of a message is measured in characters, not in the units of UTF-16.
+    # A verifier must search the last 1000 code points of the message (suggested_names.py). This message has more UTF-16 units.
     yield wrong('suggests-a-long-invented-agent', 9, agent=None, message=suggestion('\U0001f600' * 600))
     yield wrong('suggests-a-later-agent', 1, evidence_size=2, agent=None, message=suggestion('r\u00e9fund-agent \U0001f600'))
     broken = _text([*events()[:2], {**events()[2], 'risk_level': 'none'}])

@@ -28,6 +28,7 @@ def keys():
     made = {f'{name}.vkey': f'{text}\n'.encode('ascii') for name, text in vkeys.items() if name != 'stranger'}
     retired = {'keys': [proof_vectors.jwk(FIRST, '2026-11-20T11:00:00.000Z')]}
     made['retired.jwks'] = json.dumps(retired).encode('ascii')
+    # Retired at the time of the decision, so the key is still valid for the decision.
     retired_then = {'keys': [proof_vectors.jwk(FIRST, RESPONSE['timestamp'])]}
     made['retired-then.jwks'] = json.dumps(retired_then).encode('ascii')
     # The form of an instant allows a day that does not exist. Such an instant is compared as text.
@@ -137,7 +138,7 @@ def _payloads():
 
 
 def _curve():
-    """Signatures of a valid payload that some libraries accept. A verifier must compute R without the cofactor and compare bytes."""
+    """Invalid signatures that some libraries accept. A verifier must compute R without the cofactor and compare bytes."""
     payload = jcs.canonicalize(_statement())
     whole = _envelope(payload)
     message = attestation.pre_authentication_encoding(attestation.PAYLOAD_TYPE, payload)
@@ -149,11 +150,11 @@ def _curve():
     good = note.from_base64(whole['signatures'][0]['sig'])
     beyond = int.from_bytes(good[32:], 'little') + ed25519.ORDER
     yield case('s-beyond-the-order', good[:32] + beyond.to_bytes(32, 'little'))
-    yield case('cofactored-only', _with_small_order_part(message))
+    yield case('cofactored-only', _signature_with_small_order_part(message))
     yield case('small-order-key', IDENTITY + bytes(32), key='small-order.vkey')
 
 
-def _with_small_order_part(message):
+def _signature_with_small_order_part(message):
     """A signature whose R has a component of order 8: its equation holds only if both sides are multiplied by the cofactor."""
     scalar, key = proof_vectors.expand_seed(FIRST)[0], proof_vectors.public_key(FIRST)
     nonce = int.from_bytes(hashlib.sha512(b'hostile' + message).digest(), 'little') % ed25519.ORDER
@@ -164,7 +165,7 @@ def _with_small_order_part(message):
 
 
 def _decisions():
-    """Decisions with their HMAC."""
+    """Decisions that are signed with an HMAC."""
     response = decision_vectors.decision_response({**RESPONSE})
     text = json.dumps(response)
 

@@ -11,7 +11,7 @@ NESTING_MAX = 200
 
 
 class JcsError(ValueError):
-    """Raised for a value without a canonical form, for text that is not JSON, and for JSON that differs from what would be hashed."""
+    """Raised for a value without a canonical form, and for a text that `read` rejects."""
 
     def __init__(self, code, message):
         super().__init__(message)
@@ -103,7 +103,7 @@ def _is_exact(token, written):
     sign, digits, exponent = written
     if not digits:
         return not sign  # The canonical form of -0 is 0, so the sign would be lost.
-    # No double needs more than 17 digits, so a longer number is not parsed.
+    # No canonical form has more than 17 digits that are significant, so a longer number is not parsed.
     if len(digits) > 17 or abs(exponent) > 400:
         return False
     return _decimal(repr(float(token))) == written

@@ -87,8 +87,8 @@ def _bad_proof(message):
     return Invalid([('bad_proof', message)])
 
 
-def prove(check, *arguments):
-    """Runs a check of merkle.py. Raises Invalid if the proof fails."""
+def require_proof(check, *arguments):
+    """Runs a check of merkle.py. Raises Invalid if the check rejects the proof."""
     try:
         check(*arguments)
     except merkle.ProofError as error:

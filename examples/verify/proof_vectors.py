@@ -208,7 +208,7 @@ def key_events_of(tenant_id):
 def _log_vectors(log, tenant_id, data):
     origin = log_proof.origin_of(tenant_id, log)
     signed = [checkpoint(origin, data[:size]) for size in range(len(data) + 1)]
-    included = [
+    inclusion_cases = [
         {
             'index': index,
             'size': size,
@@ -218,7 +218,9 @@ def _log_vectors(log, tenant_id, data):
         for size in range(1, len(data) + 1)
         for index in range(size)
     ]
-    grown = [consistency_document(log, first, data[:second], signed[second]) for second in range(len(data) + 1) for first in range(second + 1)]
+    consistency_documents = [
+        consistency_document(log, first, data[:second], signed[second]) for second in range(len(data) + 1) for first in range(second + 1)
+    ]
     return {
         'log': log,
         'origin': origin,
@@ -226,8 +228,8 @@ def _log_vectors(log, tenant_id, data):
         'leaf_hashes': [merkle.leaf_hash(leaf).hex() for leaf in data],
         'roots': [root_of(data[:size]).hex() for size in range(len(data) + 1)],
         'checkpoints': signed,
-        'inclusion': included,
-        'consistency': grown,
+        'inclusion': inclusion_cases,
+        'consistency': consistency_documents,
     }
 
 
@@ -276,14 +278,15 @@ def checkpoint_vectors(origin, tenant_id, row_hashes, decision_digests):
     decisions = [bytes.fromhex(digest) for digest in decision_digests]
     events = key_events_of(tenant_id)
     trail = [key_events.leaf_data(event) for event in events]
-    own = log_proof.origin_of(tenant_id, 'audit')
+    audit_origin = log_proof.origin_of(tenant_id, 'audit')
     logs = {'audit': audit, 'decisions': decisions, 'keys': trail}
     return {
         'origin': origin + ' The seeds are those of RFC 8032, section 7.1.',
-        'how': 'roots, leaf_data, leaf_hashes and hashes of inclusion proofs in hex; roots[n] and checkpoints[n] are of size n. '
-        'inclusion[].text is the tlog-proof; each of consistency[] is a proof as it is served. The audit log is that of '
-        'audit-chain.json, the decisions are the cases of decision.json, the events stand in key_events. Checkpoints are signed with '
-        'the first key unless said otherwise. refused[]: under the first key alone, a reader must not accept the note.',
+        'how': 'roots, leaf_data, leaf_hashes and the hashes of inclusion proofs are in hex. roots[n] and checkpoints[n] are those of '
+        'size n. inclusion[].text is the tlog-proof. Each member of consistency[] is a proof as the service returns it. The audit log is '
+        'that of audit-chain.json. The decisions are the cases of decision.json. The events of the log keys are in key_events. The first '
+        'key signs all checkpoints, except those with a name that ends in rotating. A reader who trusts only the first key must reject '
+        'each note in refused[].',
         'tenant_id': tenant_id,
         'instance_id': INSTANCE,
         'key_name': KEY_NAME,
@@ -291,8 +294,8 @@ def checkpoint_vectors(origin, tenant_id, row_hashes, decision_digests):
         'jwks': {'keys': [jwk(SEEDS['first'])]},
         'jwks_while_rotating': {'keys': [jwk(SEEDS['first']), jwk(SEEDS['second'])]},
         'jwks_after_rotating': {'keys': [jwk(SEEDS['second']), jwk(SEEDS['first'], RETIRED_AT)]},
-        'checkpoint_while_rotating': checkpoint(own, audit, SEEDS['first'], SEEDS['second']),
-        'checkpoint_after_rotating': checkpoint(own, audit, SEEDS['second']),
+        'checkpoint_while_rotating': checkpoint(audit_origin, audit, SEEDS['first'], SEEDS['second']),
+        'checkpoint_after_rotating': checkpoint(audit_origin, audit, SEEDS['second']),
         'header': ', '.join(f'{log};size={len(logs[log])};root=:{note.to_base64(root_of(logs[log]))}:' for log in ('audit', 'decisions')),
         'header_of_empty_logs': ', '.join(f'{log};size=0;root=:{note.to_base64(merkle.EMPTY_ROOT)}:' for log in ('audit', 'decisions')),
         'key_event_prefix': key_events.KEY_EVENT_DOMAIN.decode('ascii'),
@@ -329,7 +332,7 @@ def refused_envelopes(responses):
     posing['signatures'][0]['keyid'] = note.thumbprint(public_key(first))
     return [
         ('signature_mismatch', 'the payload of another decision', {**good, 'payload': other['payload']}),
-        ('signature_mismatch', 'allowed turned to true', {**other, 'payload': note.to_base64(jcs.canonicalize(altered))}),
+        ('signature_mismatch', 'allowed changed to true', {**other, 'payload': note.to_base64(jcs.canonicalize(altered))}),
         ('signature_mismatch', 'signed by an untrusted key, with the keyid of the first key', posing),
         ('unknown_signer', 'signed by another key', envelope(jcs.canonicalize(allowed), SEEDS['stranger'])),
         ('signature_mismatch', 'signed without the pre-authentication encoding',
@@ -364,8 +367,9 @@ def attestation_vectors(origin, responses):
         )
     return {
         'origin': origin + ' The seeds are those of RFC 8032, section 7.1.',
-        'how': 'payload = JCS of the statement; what is signed is the pre-authentication encoding of payloadType and payload. The '
-        'decisions are the cases of decision.json. refused[]: under the first key alone, a reader must not accept the envelope.',
+        'how': 'payload is the canonical JSON of the statement. The signature covers the pre-authentication encoding of payloadType and '
+        'payload. The decisions are the cases of decision.json. A reader who trusts only the first key must reject each envelope in '
+        'refused[].',
         'keys': _key_vectors(),
         'jwks': {'keys': [jwk(SEEDS['first'])]},
         'cases': cases,

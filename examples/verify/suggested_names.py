@@ -3,8 +3,8 @@
 import re
 
 SUGGESTION = re.compile(r'; did you mean ((?:"[^"]*"(?: or )?)+)\?\Z')
-# Only this many code points at the end of a message are searched, so that a hostile message cannot make the search slow. Three suggested
-# names are shorter.
+# Only this many code points at the end of a message are searched, so that a hostile message cannot make the search slow. The service
+# suggests at most three names, which need fewer.
 SEARCHED_LENGTH = 1000
 SHOWN_LENGTH_MAX = 60
 
@@ -18,7 +18,7 @@ def names_in(message):
 def can_show(suggested, known):
     """Whether a message can show the known name as `suggested`.
 
-    A message shows ' for ", shortens long names, and leaves out invisible characters. Any character beyond ASCII may be left out,
+    A message shows ' instead of ", shortens long names, and leaves out invisible characters. Any character beyond ASCII may be left out,
     because versions of Unicode differ in which characters are invisible.
     """
     is_shortened = len(suggested) == SHOWN_LENGTH_MAX and suggested.endswith('\u2026')

@@ -42,7 +42,7 @@ class CommandLine(unittest.TestCase):
             self.assertNotIn(b'\x1b', output)  # so text from a file cannot control the terminal
         return process
 
-    def test_an_invalid_export_given_with_audit_gives_the_result_broken(self):
+    def test_an_export_given_with_audit_that_is_invalid_or_of_another_log_gives_the_result_broken(self):
         hostile = HERE / 'hostile'
         for name in ('audit-extra-member.ndjson', 'keys-whole.ndjson'):
             process = self.run_verifier('decisions', str(hostile / 'decisions-whole.ndjson'), '--audit', str(hostile / name), '--json')

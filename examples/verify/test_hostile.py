@@ -6,7 +6,7 @@ import unittest
 import golden
 import make_hostile
 
-# The command of the verifier, for each kind of file whose command has another name.
+# The kinds of files whose command of the verifier is not named like the kind.
 COMMANDS = {'audit': 'ledger'}
 
 

@@ -45,7 +45,7 @@ class Canonicalization(unittest.TestCase):
             if value - value == 0:  # neither NaN nor Infinity
                 written = jcs.number_to_string(value)
                 self.assertEqual(float(written), value)
-                self.assertEqual(jcs.read(written), value)  # and is exact by the rule of jcs.py
+                self.assertEqual(jcs.read(written), value)  # jcs.read also raises if the number is not exact
 
     def test_strings_escape_what_json_stringify_escapes_and_nothing_else(self):
         written = jcs.canonicalize(''.join(map(chr, range(0x20))) + '"\\/\x7f\x80\u2028\u2029\ufeff\uffff😀').decode('utf-8')

@@ -146,7 +146,7 @@ class KeptHeadsOfALedger(VerifierTest):
         moved = self.file(export(rehashed(rows)))
         self.expect_ok('ledger', moved)
         self.expect_codes('other_origin', 'ledger', moved, '--checkpoint', self.kept[6], '--key', self.KEY)
-        # A checkpoint of that tenant, signed over the old rows by mistake, does not match either.
+        # A checkpoint of the old rows that was signed for that tenant by mistake does not match either.
         mistaken = self.file(checkpoint(f'countersign/{OTHER_TENANT}', tree_data(golden_rows())))
         self.expect_codes('checkpoint_not_met', 'ledger', moved, '--checkpoint', mistaken, '--key', self.KEY)
 
@@ -231,7 +231,7 @@ class KeptHeadsOfDecisions(VerifierTest):
     def test_an_altered_decision_is_detected(self):
         for name, value in self.responses[1].items():
             altered = {**self.responses[1], name: OTHER_VALUES.get(name, {bool: not value, str: f'{value}.'}.get(type(value), 'altered'))}
-            # The digest does not cover these members. `verify.py decision` checks the HMAC with the tenant's key.
+            # The digest does not cover the three excluded members. `verify.py decision` checks the HMAC with the tenant's key.
             if name not in ('response_sha256', 'signature', 'signature_alg'):
                 with self.subTest(name):
                     self.expect_broken([self.responses[0], altered, self.responses[2]], 'digest_mismatch')
@@ -315,7 +315,7 @@ class KeptHeadsOfKeyEvents(VerifierTest):
 
 
 class Memory(unittest.TestCase):
-    def test_it_does_not_grow_with_the_export(self):
+    def test_memory_does_not_grow_with_the_export(self):
         class Rows(io.RawIOBase):
             """An export that is generated while it is read."""
 

@@ -1,5 +1,5 @@
-// Builds dist/: JavaScript as ES modules and CommonJS, declarations for both, and the command. Called by `npm pack` (prepack).
-// All dependencies are bundled, so the package has none.
+// Builds dist/: JavaScript as ES modules and CommonJS, declarations for both, and the command. Also writes the files of licenses. Called
+// by `npm pack` (prepack). All dependencies are bundled, so the package has none.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -15,7 +15,7 @@ const OPTIONS = {
   framework: { type: 'string', value: 'TEXT', help: 'regulatory or policy framework' },
   'trace-id': { type: 'string', value: 'TEXT', help: 'the run that the entry is about' },
   'agent-id': { type: 'string', value: 'UUID', help: 'the agent that the entry is about' },
-  'retention-until': { type: 'string', value: 'DATE', help: 'keep at least until this day, YYYY-MM-DD' },
+  'retention-until': { type: 'string', value: 'DATE', help: 'the entry must be kept at least until this day, YYYY-MM-DD' },
   metadata: { type: 'string', value: 'FILE', help: 'a file with a JSON object, which is hashed with the entry' },
   'idempotency-key': {
     type: 'string',
@@ -62,8 +62,8 @@ export const auditAppend = command({
 });
 
 /**
- * The object in a file of metadata. The entry is hashed, so the service rejects repeated members and inexact numbers. The service cannot
- * find them in the parsed object, so this function rejects them.
+ * The object in a file of metadata. The entry is hashed, so the service rejects repeated members and inexact numbers. The client sends the
+ * parsed object, which no longer shows them, so this function rejects them.
  */
 function readMetadata(path: string): Record<string, unknown> {
   const text = readTextFile(path, METADATA_BYTES_MAX);

@@ -88,9 +88,9 @@ function unknownCommand(first: string, args: readonly string[]): string {
 
 function report(session: Session, error: unknown): number {
   const { ending, message } = failureOf(error);
-  session.warn(session.json ? JSON.stringify({ error: ending, message }) : `countersign: ${message}`);
+  session.writeToStderr(session.json ? JSON.stringify({ error: ending, message }) : `countersign: ${message}`);
   showError(session, 'countersign', message);
-  if (session.debug) session.warn(error instanceof Error ? (error.stack ?? '') : String(error));
+  if (session.debug) session.writeToStderr(error instanceof Error ? (error.stack ?? '') : String(error));
   return EXIT_CODES[ending].status;
 }
 

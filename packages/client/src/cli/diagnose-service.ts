@@ -149,7 +149,7 @@ const REMEDIES: readonly [RegExp, string][] = [
   [/^CERT_NOT_YET_VALID$/, 'the certificate is not valid yet: the clock of this machine is probably behind'],
   [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'the certificate is for another name: use the name in the certificate'],
   [/^(EPROTO|ERR_SSL_.*)$/, 'the server probably does not use TLS there: check the port, or use http: on this machine'],
-  [/^(ECONNRESET|UND_ERR_SOCKET)$/, 'the connection was closed: check http: or https:, and any proxy'],
+  [/^(ECONNRESET|UND_ERR_SOCKET)$/, 'the connection was closed: check whether http: or https: is right, and check any proxy'],
 ];
 
 /** The clock difference in seconds above which the gate rejects decisions: the default of its option --clock-skew. */

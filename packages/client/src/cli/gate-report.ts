@@ -32,7 +32,7 @@ export function reportFinding(session: Session, finding: Finding, context: Repor
   reportToGitHub(session, finding, summary, context);
 }
 
-/** The decision and the attestation are written unchanged, because their signatures cover every byte. */
+/** The decision and the attestation are not redacted, because redaction could invalidate their signatures. */
 function writeFiles(
   session: Session,
   finding: Finding,

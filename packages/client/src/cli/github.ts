@@ -27,7 +27,7 @@ const runsOnGitHub = (session: Session): boolean => session.variable('GITHUB_ACT
 
 /** Shows an error annotation in GitHub Actions. */
 export function showError(session: Session, title: string, message: string): void {
-  if (runsOnGitHub(session)) session.warn(`::error title=${escapeProperty(title)}::${escapeData(message)}`);
+  if (runsOnGitHub(session)) session.writeToStderr(`::error title=${escapeProperty(title)}::${escapeData(message)}`);
 }
 
 /** The output variables, three lines each: `name<<delimiter`, value, delimiter. The delimiter is random, so that no value contains it. */

@@ -3,7 +3,7 @@ import { wrongUse } from './exit-codes.ts';
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Reads a duration such as `500ms`, `30s`, `30m` or `2h`, of at most 7 days. Returns milliseconds, at least `minimumMs`. */
+/** Reads a duration such as `500ms`, `30s`, `30m` or `2h`, from `minimumMs` to 7 days. Returns milliseconds. */
 export function readDuration(option: string, text: string, minimumMs = 1): number {
   const [, amount = '', unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? [];
   const ms = Number(amount) * (UNITS[unit] ?? Number.NaN);

@@ -39,11 +39,11 @@ export class Session {
 
   /** Writes a line for people to stderr, but not with --json. */
   say(line: string): void {
-    if (!this.json) this.warn(line);
+    if (!this.json) this.writeToStderr(line);
   }
 
   /** Writes a line to stderr, even with --json. */
-  warn(line: string): void {
+  writeToStderr(line: string): void {
     this.terminal.err(`${this.redaction.apply(line)}\n`);
   }
 
@@ -130,11 +130,13 @@ export class Session {
 
   #loggingFetch(): FetchLike {
     return async (url, request) => {
-      if (this.debug) this.warn(`debug: ${request.method} ${oneLine(url)} ${oneLine(String(request.body))}`);
+      if (this.debug) this.writeToStderr(`debug: ${request.method} ${oneLine(url)} ${oneLine(String(request.body))}`);
       const response = await this.terminal.fetch(url, request);
       if (this.debug)
-        this.warn(`debug: ${response.status}, request ${oneLine(response.headers.get('x-request-id') ?? 'without an ID')}`);
-      for (const line of similarNameLines(response.headers.get('countersign-warning'))) this.warn(line);
+        this.writeToStderr(
+          `debug: ${response.status}, request ${oneLine(response.headers.get('x-request-id') ?? 'without an ID')}`,
+        );
+      for (const line of similarNameLines(response.headers.get('countersign-warning'))) this.writeToStderr(line);
       return response;
     };
   }

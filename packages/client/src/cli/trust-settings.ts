@@ -99,7 +99,9 @@ function warnOfIgnoredKeys(session: Session, { source }: TrustFileInput): void {
   const names = [KEY_FILE_VARIABLE, KEY_VARIABLE].filter((name) => session.variable(name) !== undefined);
   if (names.length === 0) return;
   const subject = names.length === 1 ? `${names[0]} is` : `${names.join(' and ')} are`;
-  session.warn(`warning: ${subject} ignored, because only the keys of the trust file (${shortLine(source, 300)}) count.`);
+  session.writeToStderr(
+    `warning: ${subject} ignored, because only the keys of the trust file (${shortLine(source, 300)}) count.`,
+  );
 }
 
 const trustFileSettings = (trustFile: TrustFileInput): TrustSettings => ({

@@ -26,8 +26,8 @@ const OPTIONS = {
   allowed: { type: 'boolean', help: 'exit with 1 unless the decision allows the promotion' },
 } as const satisfies Options;
 
-/** Largest decision or attestation, in bytes. */
-const DECISION_BYTES_MAX = 4 * 1024 * 1024;
+/** Largest decision, attestation or evidence document, in bytes. */
+const DOCUMENT_BYTES_MAX = 4 * 1024 * 1024;
 
 type OpenResult = { decision: PromotionDecision; by: string } | { fault: string };
 
@@ -74,7 +74,7 @@ message, required_threshold, max_age_hours and harness_id (--json prints the dec
   },
 });
 
-const textOf = (path: string): string => readTextFile(path, DECISION_BYTES_MAX);
+const textOf = (path: string): string => readTextFile(path, DOCUMENT_BYTES_MAX);
 
 /**
  * Why the evidence document does not belong to the decision, or gives another verdict. Undefined if it supports the decision, or if no

@@ -5,7 +5,7 @@ import { isObject, type Members, memberOf } from './parse-results.ts';
 /** The largest relative error of the sums that Inspect computes. */
 const SUM_ERROR = 1e-6;
 
-/** The samples that a JSON log lists, one for each epoch. The header of an archive lists none. */
+/** The samples that a JSON log lists, each once per epoch. The header of an archive lists none. */
 export const samplesOf = ({ samples }: Members): readonly unknown[] => (Array.isArray(samples) ? samples : []);
 
 /** The number of planned runs of a log, and of runs that passed according to its results. */

@@ -97,8 +97,8 @@ const contradictionError = (fault: string): ConfigurationError =>
   new ConfigurationError(`the public keys contradict themselves: ${fault}`);
 
 /**
- * The key of a JWK with its computed ID, in a list. The list is empty if the JWK has another type, which later versions may add. Throws
- * like `verifyAttestation`.
+ * The key of a JWK with its computed ID, in a list. The list is empty if the JWK has another type, which later versions may add, or has no
+ * valid `x`. Throws like `verifyAttestation`.
  */
 function readJwk(jwk: unknown): AttestationKey[] {
   if (typeof jwk !== 'object' || jwk === null) throw contradictionError('an element is not an object');

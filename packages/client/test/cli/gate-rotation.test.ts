@@ -44,12 +44,12 @@ async function restart(): Promise<void> {
   server = await ServerProcess.start(data.environment);
 }
 async function rotate(): Promise<void> {
-  const [oldTrustFile] = JSON.parse(await operate('signing-key', 'show')).keys.filter(
+  const [oldKey] = JSON.parse(await operate('signing-key', 'show')).keys.filter(
     (each: { retired_at?: string }) => !each.retired_at,
   );
   await operate('signing-key', 'rotate');
   await restart();
-  await operate('signing-key', 'retire', oldTrustFile.kid);
+  await operate('signing-key', 'retire', oldKey.kid);
   await restart();
 }
 

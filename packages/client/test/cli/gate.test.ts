@@ -173,7 +173,7 @@ describe('gate with the real server', () => {
     expect((await gate(['--agent', 'harnessed', '--harness', 'nobody'])).status).toBe(1);
   });
 
-  test('--junit writes a file without the key, even if the response repeats it', async () => {
+  test('--junit writes a file without the secret of the key, even if the response contains the key', async () => {
     const file = join(folder, 'redacted.xml');
     const location = `https://sso.example/login?token=${key}`;
     const fetch = async () => new Response('', { status: 302, headers: { location } });

@@ -63,7 +63,7 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
       /--output and --attestation name the same file/,
     ],
     ['a missing key file', [...agent, '--verify-key', join(folder, 'none')], /cannot read/],
-    ['an endless key file', [...agent, '--verify-key', '/dev/zero'], /has more than 1048576 bytes/],
+    ['an endless key file', [...agent, '--verify-key', '/dev/zero'], /is larger than the limit of 1048576 bytes/],
     ['a folder as a key file', [...agent, '--verify-key', folder], /cannot read .*EISDIR/],
     ['an empty key file', [...agent, '--verify-key', inFile('empty', '\n')], /it is empty/],
     ['a key file without a key', [...agent, '--verify-key', inFile('text', 'hello')], /invalid key/],
@@ -149,7 +149,7 @@ test('--json and --debug can precede the command', async () => {
   expect([status, err]).toEqual([2, expect.stringMatching(/^{"error":"wrong_use","message":"no agent given/)]);
 });
 
-describe('a key', () => {
+describe('an ingestion key', () => {
   test('that is missing, malformed or of the wrong kind is reported without its text', async () => {
     const { COUNTERSIGN_URL } = environment;
     expect((await run(agent, { COUNTERSIGN_URL })).err).toMatch(/set COUNTERSIGN_API_KEY/);
@@ -174,15 +174,15 @@ describe('a key', () => {
       expect(err).not.toContain(SECRET);
     }
   });
+});
 
-  test('to verify decisions is rejected on the command line and as the path of a file, and is not printed', async () => {
-    const { status, err } = await run([...agent, '--verify-key', 'ab'.repeat(32)]);
-    expect([status, err]).toEqual([2, expect.stringContaining('other users can read the command line')]);
-    expect(err).not.toContain('abab');
-    const inVariable = await run(agent, { ...environment, COUNTERSIGN_VERIFY_KEY_FILE: 'ab'.repeat(32) });
-    expect([inVariable.status, inVariable.err]).toEqual([2, expect.stringContaining('takes the path of a file')]);
-    expect(inVariable.err).not.toContain('abab');
-  });
+test('a decision key is rejected on the command line and as the path of a file, and is not printed', async () => {
+  const { status, err } = await run([...agent, '--verify-key', 'ab'.repeat(32)]);
+  expect([status, err]).toEqual([2, expect.stringContaining('other users can read the command line')]);
+  expect(err).not.toContain('abab');
+  const inVariable = await run(agent, { ...environment, COUNTERSIGN_VERIFY_KEY_FILE: 'ab'.repeat(32) });
+  expect([inVariable.status, inVariable.err]).toEqual([2, expect.stringContaining('takes the path of a file')]);
+  expect(inVariable.err).not.toContain('abab');
 });
 
 describe('help', () => {
