@@ -37,7 +37,9 @@ export const databaseOutages: Fault = {
   description:
     `PostgreSQL hangs for ${OUTAGE_MS / 1000} s, refuses connections for ${OUTAGE_MS / 1000} s, and restarts, in turn, ` +
     'while 8 senders write',
-  promise: `/readyz is 503 within ${NOTICED_MS_MAX / 1000} s if PostgreSQL hangs or refuses connections, and every server acknowledges records again within ${RECOVERY_SECONDS_MAX} s after the outage`,
+  promise:
+    `/readyz is 503 within ${NOTICED_MS_MAX / 1000} s if PostgreSQL hangs or refuses connections, ` +
+    `and every server acknowledges records again within ${RECOVERY_SECONDS_MAX} s after the outage`,
   run: async ({ rounds, servers }) => {
     const cluster = await Cluster.start({ servers });
     const senders = startSenders(cluster, SENDERS);

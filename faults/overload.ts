@@ -28,7 +28,10 @@ export const overload: Fault = {
     `then at ${OVERLOAD_FACTOR * 100} % for ${OVERLOAD_TIME_SHARE * 100} % of that time`,
     `on up to ${CONNECTIONS_MAX.toLocaleString('en-US')} connections, with a queue of ${QUEUE_BYTES_MAX / MIB} MiB`,
   ].join(', '),
-  promise: `memory grows by at most ${Math.round(100 * (GROWTH_MAX - 1))} % from the second to the last quarter of the steady load and is at most ${MEMORY_MIB_MAX} MiB; every rejection has Retry-After; p99 is back to normal within ${RECOVERY_SECONDS_MAX} s after the overload`,
+  promise:
+    `memory grows by at most ${Math.round(100 * (GROWTH_MAX - 1))} % from the second to the last quarter of the steady load ` +
+    `and is at most ${MEMORY_MIB_MAX} MiB; every rejection has Retry-After; ` +
+    `p99 is back to normal within ${RECOVERY_SECONDS_MAX} s after the overload`,
   supportsCitus: true,
   run: async ({ seconds, servers, onCitus }) => {
     const settings = { COUNTERSIGN_QUEUE_BYTES_MAX: String(QUEUE_BYTES_MAX) };

@@ -13,7 +13,9 @@ const EXIT_CODE = 8;
 /** A data folder that became read-only in a crash, as after a disk error. */
 export const readOnlyFolder: Fault = {
   description: 'kill -9 of everything, then a start on a data folder that became read-only, while 8 senders write',
-  promise: `a start exits with ${EXIT_CODE} and says that the folder is read-only; every server acknowledges a record at most ${RECOVERY_SECONDS_MAX} s after the folder is writable again`,
+  promise:
+    `a start exits with ${EXIT_CODE} and says that the folder is read-only; every server ` +
+    `acknowledges a record at most ${RECOVERY_SECONDS_MAX} s after the folder is writable again`,
   skipReason: () => {
     const disk = SmallDisk.mount(1);
     disk?.unmount();

@@ -85,9 +85,9 @@ def _check(arguments, log, verify, summarize, audit=None):
     times_checked = log == 'audit' or arguments.audit is not None
     facts = {'entries': result.entries, **facts, 'root': root, 'kept': comparison.facts(has_ended=True), 'times_checked': times_checked}
     chain = result if log == 'audit' else audit
-    restored = [] if chain is None else chain.restored(log)
+    accepted_restores = [] if chain is None else chain.accepted_restores(log)
     owner = tenant_id or getattr(result, 'tenant_id', None)
-    problems = _other_tenant(audit, owner) + comparison.problems(log, owner, restored)
+    problems = _other_tenant(audit, owner) + comparison.problems(log, owner, accepted_restores)
     if problems:
         facts['problems'] = [{'code': code, 'message': message} for code, message in problems]
         rest = f' (and {format_count(len(problems) - 3, "problem")} more)' if len(problems) > 3 else ''

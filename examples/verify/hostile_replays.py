@@ -60,6 +60,7 @@ def suggestion(*names):
     return f'No agent named "ref\u0443nd-agent" is known here; did you mean {quoted}?'
 
 
+# The members of an allowed decision, for decisions that the rules block.
 ALLOWED = {
     'allowed': True,
     'reason': 'all_conditions_met',

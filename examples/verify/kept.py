@@ -33,17 +33,20 @@ class Comparison:
         return self.roots.get(head.size) == head.root
 
     def facts(self, has_ended):
-        """The verdict on each kept head. A head of more rows than were read is `beyond_the_end` if the log `has_ended`, else `not_reached`."""
+        """The verdict on each kept head. A head of more rows than were read is `beyond_the_end` if the log `has_ended`, otherwise
+        `not_reached`.
+        """
         facts = []
+        unread = 'beyond_the_end' if has_ended else 'not_reached'
         for head in self.heads:
-            verdict = 'met' if self.is_met(head) else 'not_met' if head.size in self.roots else 'beyond_the_end' if has_ended else 'not_reached'
+            verdict = 'met' if self.is_met(head) else 'not_met' if head.size in self.roots else unread
             fact = {'from': head.source, 'size': head.size, 'root': note.to_base64(head.root), 'verdict': verdict}
             if head.origin is not None:
                 fact.update(origin=head.origin, signed_by=[note.facts_of_key(key) for key in head.signers])
             facts.append(fact)
         return facts
 
-    def problems(self, log, tenant_id, restored=()):
+    def problems(self, log, tenant_id, accepted_restores=()):
         """How the kept heads contradict a log that was read to its end: a list of (code, message)."""
         origin = self._origin(log, tenant_id)
         heads_of_log = [head for head in self.heads if head.origin in (None, origin)]
@@ -53,11 +56,11 @@ class Comparison:
         matched_rows = 0
         for head in heads_of_log:
             if head.size > self.tree.size:
-                problems.append(('cut_off', _cut_off_message(head, log, self.tree.size) + restores.remark(head, restored)))
+                problems.append(('cut_off', _cut_off_message(head, log, self.tree.size) + restores.remark(head, accepted_restores)))
             elif self.is_met(head):
                 matched_rows = head.size
             else:
-                message = _not_met_message(head, log, self.roots[head.size], matched_rows) + restores.remark(head, restored)
+                message = _not_met_message(head, log, self.roots[head.size], matched_rows) + restores.remark(head, accepted_restores)
                 problems.append(('checkpoint_not_met', message))
         return problems
 
@@ -68,7 +71,14 @@ class Comparison:
         return next((head.origin for head in self.heads if head.origin and log_proof.log_of(head.origin)[1] == log), None)
 
 
-_WORDS = {'audit': ('row', 'chain', 'ledger'), 'decisions': ('decision', 'log', 'log'), 'evidence': ('event', 'log', 'log'), 'keys': ('event', 'trail', 'log'), 'traces': ('event', 'log', 'log')}
+# The words of messages for each log: an entry of the log, the sequence of entries, and the whole log.
+_WORDS = {
+    'audit': ('row', 'chain', 'ledger'),
+    'decisions': ('decision', 'log', 'log'),
+    'evidence': ('event', 'log', 'log'),
+    'keys': ('event', 'trail', 'log'),
+    'traces': ('event', 'log', 'log'),
+}
 
 
 def _rows(log, number):

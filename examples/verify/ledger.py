@@ -60,7 +60,7 @@ class Chain:
         """The steps back in time that the rows allow for another log."""
         return [step for step in (corrections.step_in(row, log) for row in self.corrections) if step is not None]
 
-    def restored(self, log):
+    def accepted_restores(self, log):
         """The accepted restores of a log that the rows record."""
         return [restore for restore in (restores.restore_in(row, log) for row in self.restores) if restore is not None]
 

@@ -38,7 +38,7 @@ def files():
         'evidence-events.json': evidence_vectors.evidence_event_vectors(),
         'trace-events.json': trace_vectors.trace_event_vectors(),
         'checkpoints.json': proof_vectors.checkpoint_vectors(ORIGIN, TENANT, row_hashes, digests),
-        'head-seals.json': seal_vectors.seal_vectors(ORIGIN, MASTER_SECRET, TENANT, row_hashes),
+        'head-seals.json': seal_vectors.head_seal_vectors(ORIGIN, MASTER_SECRET, TENANT, row_hashes),
         'row-seals.json': seal_vectors.row_seal_vectors(ORIGIN, MASTER_SECRET, TENANT),
         'signing-key-succession.json': proof_vectors.succession_vectors(ORIGIN),
         'attestation.json': proof_vectors.attestation_vectors(ORIGIN, responses),

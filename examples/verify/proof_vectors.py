@@ -300,7 +300,8 @@ def checkpoint_vectors(origin, tenant_id, row_hashes, decision_digests):
         'header_of_empty_logs': ', '.join(f'{log};size=0;root=:{note.to_base64(merkle.EMPTY_ROOT)}:' for log in ('audit', 'decisions')),
         'key_event_prefix': key_events.KEY_EVENT_DOMAIN.decode('ascii'),
         'key_events': [
-            {'event': event, 'canonical': jcs.canonicalize(event).decode('utf-8'), 'leaf_data': data.hex()} for event, data in zip(events, trail)
+            {'event': event, 'canonical': jcs.canonicalize(event).decode('utf-8'), 'leaf_data': data.hex()}
+            for event, data in zip(events, trail)
         ],
         'logs': [_log_vectors(log, tenant_id, data) for log, data in logs.items()],
         'refused': [{'code': code, 'what': what, 'note': text} for code, what, text in refused_checkpoints(tenant_id, audit)],

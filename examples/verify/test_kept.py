@@ -45,7 +45,8 @@ class KeptHeadsOfALedger(VerifierTest):
         self.expect_codes('checkpoint_not_met', 'ledger', self.file(export(self.rewritten())), '--checkpoint', self.kept[6])
 
     def test_the_option_key_takes_a_file_of_keys_or_a_jwks_and_can_be_repeated(self):
-        for key in (self.file(self.KEY + '\n'), self.file(json.dumps(self.golden['jwks'])), self.file(json.dumps(self.golden['jwks_after_rotating']))):
+        for text in (self.KEY + '\n', json.dumps(self.golden['jwks']), json.dumps(self.golden['jwks_after_rotating'])):
+            key = self.file(text)
             self.expect_ok('ledger', self.export, '--checkpoint', self.kept[6], '--key', key)
         both = ['--key', self.STRANGERS_KEY, '--key', self.KEY]
         self.expect_ok('ledger', self.export, '--checkpoint', self.kept[6], *both)
@@ -299,8 +300,8 @@ class KeptHeadsOfKeyEvents(VerifierTest):
         self.expect_ok('keys', self.file(export(self.events)), '--checkpoint', self.kept, '--key', self.KEY, '--tenant', TENANT)
 
     def test_a_change_of_any_member_of_an_event_is_detected(self):
-        other = {'version': 1, 'seq': 3, 'kind': 'read', 'credential_sha256': 'ab' * 32, 'prefix': 'abcdefabcdef', 'action': 'rotated', 'tenant_id': OTHER_TENANT, 'scopes': ['audit'], 'recorded_at': '2026-11-20T09:32:00.001Z'}
-        other['expires_at'] = None
+        other = {'version': 1, 'seq': 3, 'kind': 'read', 'credential_sha256': 'ab' * 32, 'prefix': 'abcdefabcdef', 'action': 'rotated'}
+        other.update(tenant_id=OTHER_TENANT, scopes=['audit'], recorded_at='2026-11-20T09:32:00.001Z', expires_at=None)
         codes = {'version': 'wrong_form', 'action': 'does_not_follow', 'seq': 'seq_gap', 'tenant_id': 'other_tenant'}
         for name in key_events.MEMBERS:
             with self.subTest(name):

@@ -190,7 +190,13 @@ class ConsistencyProofs(VerifierTest):
         self.expect_broken('disproved', self.file(self.notes[6]), **document)
 
     def test_invalid_documents_are_rejected(self):
-        for data, code in ((b'', 'bad_json'), (b'[]', 'bad_proof'), (b'{}', 'bad_proof'), (b'\xff', 'bad_utf8'), (b'{"a":1,"a":1}', 'duplicate_member')):
+        for data, code in (
+            (b'', 'bad_json'),
+            (b'[]', 'bad_proof'),
+            (b'{}', 'bad_proof'),
+            (b'\xff', 'bad_utf8'),
+            (b'{"a":1,"a":1}', 'duplicate_member'),
+        ):
             self.expect_codes(code, 'consistency', self.file(data), '--first', self.first, '--key', self.KEY)
 
 

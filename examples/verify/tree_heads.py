@@ -1,4 +1,4 @@
-"""Unsigned tree heads of the Countersign-Checkpoint header of promotion checks (docs/formats.md, "Tree heads in a header")."""
+"""Unsigned tree heads in the response header Countersign-Checkpoint of promotion checks (docs/formats.md, "Tree heads in a header")."""
 
 import re
 

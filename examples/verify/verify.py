@@ -6,7 +6,7 @@ Exit codes: 0 valid, 1 broken or invalid, 2 usage error or unusable file.
 
 import sys
 
-sys.dont_write_bytecode = True  # a verifier writes no files next to the evidence
+sys.dont_write_bytecode = True  # a verifier writes no files, not even compiled modules
 
 import argparse
 import base64

@@ -15,7 +15,7 @@ import { ConditionCheck, DecidedEvaluation, PromotionCheck, PromotionDecision } 
 import { TelemetryAccepted, TelemetryEvent } from '@countersign/core/contract/telemetry';
 import { Span, Trace, TraceAccepted } from '@countersign/core/contract/trace';
 
-/** The parts of JSON Schema that the contract uses. */
+/** The members of a JSON Schema that this script reads. */
 interface Schema {
   $id?: string;
   type?: string | readonly string[];

@@ -15,7 +15,11 @@ const OPTIONS = {
   framework: { type: 'string', value: 'TEXT', help: 'regulatory or policy framework' },
   'trace-id': { type: 'string', value: 'TEXT', help: 'the run that the entry is about' },
   'agent-id': { type: 'string', value: 'UUID', help: 'the agent that the entry is about' },
-  'retention-until': { type: 'string', value: 'DATE', help: 'the entry must be kept at least until this day, YYYY-MM-DD' },
+  'retention-until': {
+    type: 'string',
+    value: 'DATE',
+    help: 'retention keeps the run of --trace-id at least until this day, YYYY-MM-DD',
+  },
   metadata: { type: 'string', value: 'FILE', help: 'a file with a JSON object, which is hashed with the entry' },
   'idempotency-key': {
     type: 'string',

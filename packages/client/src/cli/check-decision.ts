@@ -43,7 +43,7 @@ export function rejectionReason(
   const checked = decision as PromotionDecision;
   if (checked.response_sha256 !== digestOf(checked)) return 'the decision does not match its response_sha256: it was altered';
   return (
-    subjectMismatch(checked, request) ??
+    requestMismatch(checked, request) ??
     timeMismatch(checked, timing) ??
     nonceMismatch(checked, timing) ??
     contradiction(checked, request)
@@ -58,17 +58,17 @@ function digestOf(decision: object): string | undefined {
   }
 }
 
-function subjectMismatch(decision: PromotionDecision, request: GateRequest): string | undefined {
+function requestMismatch(decision: PromotionDecision, request: GateRequest): string | undefined {
   if (decision.policy !== POLICY) return `its policy is ${decision.policy}; this version of the command supports only ${POLICY}`;
   const threshold = [decision.required_threshold, decision.threshold].find((each) => each !== request.minPassRate);
   if (threshold !== undefined) return `it is about a threshold of ${threshold} %, but ${request.minPassRate} % was requested`;
   if (request.agentId !== undefined && decision.agent_id !== null && decision.agent_id !== request.agentId)
     return `it is about agent ${decision.agent_id}, but ${request.agentId} was requested`;
-  return limitsMismatch(decision, request) ?? evaluationMismatch(decision, request);
+  return harnessOrAgeMismatch(decision, request) ?? evaluationMismatch(decision, request);
 }
 
 /** Decisions of older servers do not state the harness and the maximum age of the request, so a proxy may have changed both values. */
-function limitsMismatch(decision: Partial<PromotionDecision>, request: GateRequest): string | undefined {
+function harnessOrAgeMismatch(decision: Partial<PromotionDecision>, request: GateRequest): string | undefined {
   const { harness_id: harnessId, max_age_hours: maxAgeHours } = decision;
   if (harnessId === undefined || maxAgeHours === undefined)
     return 'it does not state the requested harness and maximum age: an older server made it; update the server';

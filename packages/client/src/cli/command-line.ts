@@ -4,7 +4,7 @@ import type { Command } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { isContentRejection } from './content-rejection.ts';
 import { CommandError, type Ending, EXIT_CODES, wrongUse } from './exit-codes.ts';
-import { showError } from './github.ts';
+import { annotateError } from './github.ts';
 import { groupHelp, helpOf, overview } from './help.ts';
 import { hasHelpOption, readArguments } from './options.ts';
 import { shortLine } from './plain-text.ts';
@@ -89,7 +89,7 @@ function unknownCommand(first: string, args: readonly string[]): string {
 function report(session: Session, error: unknown): number {
   const { ending, message } = failureOf(error);
   session.writeToStderr(session.json ? JSON.stringify({ error: ending, message }) : `countersign: ${message}`);
-  showError(session, 'countersign', message);
+  annotateError(session, 'countersign', message);
   if (session.debug) session.writeToStderr(error instanceof Error ? (error.stack ?? '') : String(error));
   return EXIT_CODES[ending].status;
 }

@@ -124,7 +124,8 @@ const REMEDIES: Record<string, string> = {
   address: 'set COUNTERSIGN_URL or --url to the address of the service',
   key: 'set COUNTERSIGN_API_KEY to the key exactly as it was printed; if it is lost, mint another (`countersign-server keys mint`)',
   'verify key':
-    'give the trust file with --trust (`countersign-server trust show`), or a decision key with --verify-key (`countersign-server decision-key show`)',
+    'give the trust file with --trust (`countersign-server trust show`), ' +
+    'or a decision key with --verify-key (`countersign-server decision-key show`)',
 };
 
 const MARKS = new Map<boolean | null, string>([

@@ -126,7 +126,8 @@ function withExplanation(
   if (error instanceof NotFoundError && hasDetails(details))
     return new CommandError(
       'undecided',
-      'the service at this address does not have POST /api/v1/evaluations, so nothing was recorded: check the address, update an older server, or record without a file and without details, with --name and --pass-rate',
+      'the service at this address does not have POST /api/v1/evaluations, so nothing was recorded: check the address, ' +
+        'update an older server, or record without a file and without details, with --name and --pass-rate',
       { cause: error },
     );
   if (file === undefined || !(error instanceof Error) || !isContentRejection(error)) return error;

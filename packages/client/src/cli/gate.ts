@@ -23,7 +23,9 @@ const OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'FILE',
-    help: 'instead of --trust: a file with the decision key; or, with --workspace, a file with the public key (verifier key or JWKS); env:NAME reads a variable',
+    help:
+      'instead of --trust: a file with the decision key; or, with --workspace, ' +
+      'a file with the public key (verifier key or JWKS); env:NAME reads a variable',
   },
   'require-verify-key': { type: 'boolean', help: 'fail if neither a trust file nor a key is given' },
   'clock-skew': {
@@ -34,7 +36,9 @@ const OPTIONS = {
   wait: {
     type: 'string',
     value: 'TIME',
-    help: 'repeat the request for up to this time while only an approval is missing or the service is unavailable; the last request may take --timeout longer',
+    help:
+      'repeat the request for up to this time while only an approval is missing ' +
+      'or the service is unavailable; the last request may take --timeout longer',
   },
   'portal-url': {
     type: 'string',
@@ -76,7 +80,8 @@ Before the request, the gate removes older files of --output, --attestation and 
     requireWorkspace(trustSettings);
     if (!hasKeys(trustSettings) && values['require-verify-key'] === true)
       throw wrongUse(
-        '--require-verify-key: no key was given; give --trust, COUNTERSIGN_TRUST_FILE, COUNTERSIGN_TRUST, --verify-key, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
+        '--require-verify-key: no key was given; give --trust, COUNTERSIGN_TRUST_FILE, ' +
+          'COUNTERSIGN_TRUST, --verify-key, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
       );
     const skewMs = readSkew(values['clock-skew'] ?? '60s');
     const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait, 0);
@@ -94,7 +99,7 @@ Before the request, the gate removes older files of --output, --attestation and 
   },
 });
 
-/** The service computes ages of evaluations by its clock, so a larger difference must not be tolerated. */
+/** The service computes the ages of evaluations by its own clock. A larger difference could make them wrong, so it is not accepted. */
 const SKEW_MS_MAX = 5 * 60_000;
 
 function readSkew(text: string): number {

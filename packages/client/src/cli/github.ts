@@ -19,14 +19,14 @@ export function reportToGitHub(
   if (outputs !== undefined) appendFile(outputs, session.redaction.apply(outputLines(finding, summary, files)));
   const summaryPath = session.variable('GITHUB_STEP_SUMMARY');
   if (summaryPath !== undefined) appendFile(summaryPath, session.redaction.apply(summaryOf(finding, summary)));
-  if (summary.outcome !== 'allowed') showError(session, `Promotion ${summary.outcome}`, summary.message);
+  if (summary.outcome !== 'allowed') annotateError(session, `Promotion ${summary.outcome}`, summary.message);
 }
 
 /** Whether this process is a step of GitHub Actions. */
 const runsOnGitHub = (session: Session): boolean => session.variable('GITHUB_ACTIONS') === 'true';
 
-/** Shows an error annotation in GitHub Actions. */
-export function showError(session: Session, title: string, message: string): void {
+/** Writes an error annotation in a step of GitHub Actions, and nothing elsewhere. */
+export function annotateError(session: Session, title: string, message: string): void {
   if (runsOnGitHub(session)) session.writeToStderr(`::error title=${escapeProperty(title)}::${escapeData(message)}`);
 }
 
@@ -63,7 +63,10 @@ function summaryOf({ decision, verifiedBy }: Finding, summary: GateSummary): str
   );
   const approve = summary.approveAt === undefined ? '' : `Approve the evaluation at ${link(summary.approveAt)} (Approvals).\n\n`;
   const signature = verifiedBy === undefined ? 'signature not checked' : `signature verified by ${escapeCell(verifiedBy)}`;
-  return `${head}${approve}| condition | | |\n| --- | --- | --- |\n${rows.join('\n')}\n\nDecision \`${decision.decision_id}\`, ${decision.timestamp}, ${signature}.\n\n`;
+  return (
+    `${head}${approve}| condition | | |\n| --- | --- | --- |\n${rows.join('\n')}\n\n` +
+    `Decision \`${decision.decision_id}\`, ${decision.timestamp}, ${signature}.\n\n`
+  );
 }
 
 /**

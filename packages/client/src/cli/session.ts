@@ -100,7 +100,8 @@ export class Session {
     const key = parseIngestionKey(text);
     if (key === undefined)
       throw wrongUse(
-        `the ingestion key must have the form aa_live_<12 hex digits>.<43 characters>, but this one has ${text.length} characters${/\s/.test(text) ? ', including white space' : ''}`,
+        `the ingestion key must have the form aa_live_<12 hex digits>.<43 characters>, ` +
+          `but this one has ${text.length} characters${/\s/.test(text) ? ', including white space' : ''}`,
       );
     this.redaction.add(key.secret);
     if (key.kind === 'read')

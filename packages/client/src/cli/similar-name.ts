@@ -13,7 +13,8 @@ export function similarNameLines(header: string | null): string[] {
     const [registered, known, more] = [value('agent_name'), value('similar_to'), value('more')];
     if (registered !== undefined && known !== undefined)
       return [
-        `warning: ${displayName(registered)} was registered as a new agent; its name looks like that of the known agent ${displayName(known)}. If you meant the known agent, record again with its name.`,
+        `warning: ${displayName(registered)} was registered as a new agent; its name looks like that of ` +
+          `the known agent ${displayName(known)}. If you meant the known agent, record again with its name.`,
       ];
     if (more === undefined) return [];
     return more === '1'

@@ -20,7 +20,8 @@ export const traceSend = command({
   options: OPTIONS,
   examples: ['countersign trace send run.json', 'countersign trace send runs.ndjson'],
   notes:
-    'If a trace is sent again, the service merges it with the stored one. So you can send a file again after a failure.\nA file is rejected if it has a repeated member, a whole number that is not exact as a double, or a number outside the range of doubles.',
+    'If a trace is sent again, the service merges it with the stored one. So you can send a file again after a failure.\n' +
+    'A file is rejected if it has a repeated member, a whole number that no double represents, or a number outside the range of doubles.',
   async run(session, values, [path, ...more]) {
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with traces');
     const traces = readTraces(path, await textOf(session, path, values['key-stdin'] === true));
@@ -37,7 +38,7 @@ export const traceSend = command({
         const ending = isContentRejection(error) ? 'wrong_use' : 'undecided';
         throw new CommandError(
           ending,
-          `trace ${responses.length + 1} of ${traces.length}: ${reason}; stored before it: ${responses.length}`,
+          `trace ${responses.length + 1} of ${traces.length}: ${reason}; traces stored before it: ${responses.length}`,
           {
             cause: error,
           },

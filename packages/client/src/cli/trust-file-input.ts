@@ -70,10 +70,16 @@ function problemOf(
   const renew = `renew the file with \`${renewCommand(file.workspace.name)}\` on the server, not from this address`;
   const instances = new Set(listedKeys.map(({ note_key: key = '' }) => key.split('+')[0]!));
   if (instances.size > 0 && file.keys.every(({ noteKey }) => !instances.has(noteKey.name)))
-    return `the trust file is of another instance: ${file.source} is of ${file.keys[0]!.noteKey.name}, but the service is ${[...instances].join(', ')}`;
+    return (
+      `the trust file is of another instance: ${file.source} is of ${file.keys[0]!.noteKey.name}, ` +
+      `but the service is ${[...instances].join(', ')}`
+    );
   const retired = listedKeys.find(({ x, retired_at: end }) => end !== undefined && file.keys.some((key) => key.x === x));
   if (retired !== undefined)
-    return `the key of the trust file ${file.source} was retired at ${retired.retired_at}, and it did not sign the current key${why}: ${renew}`;
+    return (
+      `the key of the trust file ${file.source} was retired at ${retired.retired_at}, ` +
+      `and it did not sign the current key${why}: ${renew}`
+    );
   if (listedKeys.length > 0 && !listedKeys.some(({ x }) => file.keys.some((key) => key.x === x)))
     return `the service does not list the keys of the trust file ${file.source}${why}: ${renew}`;
   return undefined;

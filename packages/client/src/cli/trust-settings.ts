@@ -82,7 +82,8 @@ function requireNoOtherTrust(
 ): void {
   if (texts.length > 0)
     throw wrongUse(
-      `--verify-key cannot be combined with a trust file (${source}), because only the keys of the file count; give only the trust file or only --verify-key`,
+      `--verify-key cannot be combined with a trust file (${source}), ` +
+        `because only the keys of the file count; give only the trust file or only --verify-key`,
     );
   if (expected !== undefined && workspace.id !== expected)
     throw wrongUse(
@@ -128,7 +129,8 @@ export const hasKeys = ({ decisionKeys, publicKeys }: TrustSettings): boolean =>
 export function requireWorkspace({ publicKeys, workspace }: TrustSettings): void {
   if (publicKeys.length > 0 && workspace === undefined)
     throw wrongUse(
-      'a public key is the same for every workspace of the instance; give --trust FILE, which names the workspace (countersign-server trust show --workspace NAME > FILE), or --workspace UUID with the key',
+      'a public key is the same for every workspace of the instance; give --trust FILE, which names the ' +
+        'workspace (countersign-server trust show --workspace NAME > FILE), or --workspace UUID with the key',
     );
 }
 
@@ -151,7 +153,8 @@ function readKeyText(session: Session, value: string, option = '--verify-key'): 
     session.redaction.add(value);
     throw wrongUse(
       option === '--verify-key'
-        ? '--verify-key takes a file (or env:NAME), never the decision key itself, because other users can read the command line; rotate the key'
+        ? '--verify-key takes a file (or env:NAME), never the decision key itself, ' +
+            'because other users can read the command line; rotate the key'
         : `${option} takes the path of a file; set COUNTERSIGN_VERIFY_KEY to the key itself`,
     );
   }

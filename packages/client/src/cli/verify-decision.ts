@@ -50,7 +50,8 @@ message, required_threshold, max_age_hours and harness_id (--json prints the dec
     const trustSettings = readTrustSettings(session, values);
     if (!hasKeys(trustSettings))
       throw wrongUse(
-        'no key: give --trust, --verify-key, COUNTERSIGN_TRUST_FILE, COUNTERSIGN_TRUST, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
+        'no key: give --trust, --verify-key, COUNTERSIGN_TRUST_FILE, ' +
+          'COUNTERSIGN_TRUST, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
       );
     const openResult = open(path, textOf(path), trustSettings);
     const fault =
@@ -99,7 +100,8 @@ function openSigned(text: string, value: unknown, { decisionKeys, publicKeys, tr
   if (publicKeys.length > 0) {
     const keySource = trustFile === undefined ? 'a public key' : `a trust file (${trustFile.source})`;
     throw wrongUse(
-      `with ${keySource}, only an attestation counts, because holders of the decision key can forge decisions; verify the attestation (\`gate --attestation FILE\` or /api/ledger/decisions/ID/attestation), or give only the decision key`,
+      `with ${keySource}, only an attestation counts, because holders of the decision key can forge decisions; verify the ` +
+        `attestation (\`gate --attestation FILE\` or /api/ledger/decisions/ID/attestation), or give only the decision key`,
     );
   }
   const verdict = verifyByKey(text, { decisionKey: decisionKeys });

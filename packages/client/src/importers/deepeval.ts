@@ -31,7 +31,9 @@ export function importDeepEval(bytes: Uint8Array): ImportedEvaluation {
     name: labelOf(run.identifier, run.datasetAlias, run.testFile) ?? 'deepeval',
     status: passed > 0 ? 'passing' : 'failing',
     pass_rate: passRateOf({ passed, total }),
-    notes: `DeepEval: ${sentenceOf(passed, total, { failed, 'without a verdict': undecided })}.${metricsOf(run)} The file contains no time of the run.`,
+    notes:
+      `DeepEval: ${sentenceOf(passed, total, { failed, 'without a verdict': undecided })}.${metricsOf(run)} ` +
+      `The file contains no time of the run.`,
     cases: { total, passed, failed, errored: undecided, skipped: 0 },
     completeness: 'unknown',
     ...(suite === undefined ? {} : { suite: { name: suite, ...(version === undefined ? {} : { version }) } }),

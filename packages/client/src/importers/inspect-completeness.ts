@@ -19,7 +19,8 @@ export function inspectCompleteness(spec: Members, results: Members): { complete
       : partial(`it was run with ${option}, and the log does not contain the size of the dataset`);
   if (total >= samples * epochs) return { completeness: 'complete', why: '' };
   return partial(
-    `it ran ${total} of the ${samples * epochs} samples of its dataset${epochs === 1 ? '' : ` in ${epochs} epochs`}${option === undefined ? '' : ` (${option})`}`,
+    `it ran ${total} of the ${samples * epochs} samples of its dataset` +
+      `${epochs === 1 ? '' : ` in ${epochs} epochs`}${option === undefined ? '' : ` (${option})`}`,
   );
 }
 

@@ -58,9 +58,10 @@ const isMean = (reducer: string | undefined, epochs: number): boolean =>
 const LISTED_MAX = 12;
 
 /**
- * The metric of `results.scores` that is the pass rate. If there is more than one metric other than measures of spread, or the only one is
- * not `accuracy`, or its reducer is not the mean, the caller must name the metric.
- * @throws ImportError if no metric or more than one matches, if the caller must name the metric, or if its value is not from 0 to 1
+ * The metric of `results.scores` that is the pass rate. Measures of spread do not count. The caller must name the metric if there are
+ * several, if the only one is not `accuracy`, or if its reducer is not the mean.
+ * @throws ImportError if no metric or more than one matches, if the caller must name the metric and did not, or if its value is not from 0
+ *   to 1
  */
 export function chooseMetric(results: Members, { metric: requested, epochs }: MetricChoice & { epochs: number }): ChosenMetric {
   const candidates = candidatesOf(results);
@@ -76,7 +77,8 @@ export function chooseMetric(results: Members, { metric: requested, epochs }: Me
     );
   if (matching.length > 1)
     throw ambiguousError(
-      `more than one metric${requested === undefined ? '' : ` ${JSON.stringify(requested)}`}: ${metricList}; name one, such as --metric ${found.name}`,
+      `more than one metric${requested === undefined ? '' : ` ${JSON.stringify(requested)}`}: ` +
+        `${metricList}; name one, such as --metric ${found.name}`,
     );
   if (requested === undefined && found.metric !== 'accuracy')
     throw ambiguousError(
@@ -84,7 +86,8 @@ export function chooseMetric(results: Members, { metric: requested, epochs }: Me
     );
   if (requested === undefined && !isMean(found.reducer, epochs))
     throw ambiguousError(
-      `the reducer ${found.reducer} combines the epochs of each sample, so ${found.name} is not the share of passed runs; to use it anyway, give --metric ${found.name}`,
+      `the reducer ${found.reducer} combines the epochs of each sample, so ${found.name} ` +
+        `is not the share of passed runs; to use it anyway, give --metric ${found.name}`,
     );
   if (!(found.value >= 0 && found.value <= 1))
     throw ambiguousError(`${found.name} is ${found.value}, which is not a share from 0 to 1; name another metric with --metric`);
@@ -133,7 +136,7 @@ function samplesOf(score: unknown): ScorerSamples | undefined {
   return isCount(scored) && isCount(unscored) ? { scored, unscored } : undefined;
 }
 
-/** The planned and the completed runs of a log, and the epochs of each sample. */
+/** The planned and the completed runs of a log, and the epochs of each sample. A run is one sample in one epoch. */
 export interface PlannedRuns {
   total: number;
   completed: number;
@@ -157,7 +160,7 @@ export function withSamples(
   return { value: metric.value, samples: { scored: Math.min(scored, total / epochs, completed), unscored: 0 } };
 }
 
-/** How many of the planned runs a metric covers. A run is one sample in one epoch. */
+/** How many of the planned runs a metric covers. */
 interface Coverage {
   /** The largest possible number of runs that the metric covers. The other runs ended with an error or are unscored. */
   covered: number;

@@ -17,8 +17,8 @@ interface CountedRuns {
 /**
  * The number of passed runs that the listed samples of a JSON log prove: at most `passed`, the number in the results of the log. Runs that
  * the scorer left unscored did not pass.
- * @throws ImportError if a sample is listed twice, or if the samples contradict the results: there are more than `total`, or fewer than
- *   `passed` can have passed.
+ * @throws ImportError if a sample is listed twice, if more than `total` samples are listed, or if fewer than `passed` of them can have
+ *   passed.
  */
 export function provenPasses(log: Members, spec: Members, metric: ChosenMetric, { total, passed }: CountedRuns): number {
   const samples = samplesOf(log);
@@ -34,7 +34,8 @@ export function provenPasses(log: Members, spec: Members, metric: ChosenMetric, 
   const tolerance = SUM_ERROR * samples.length;
   if (passed > passedMax + tolerance)
     throw contradictionError(
-      `its results give ${roundToHundredths(passed)} passed samples (${metric.name} ${metric.value}), but its samples give at most ${roundToHundredths(passedMax)}`,
+      `its results give ${roundToHundredths(passed)} passed samples (${metric.name} ${metric.value}), ` +
+        `but its samples give at most ${roundToHundredths(passedMax)}`,
     );
   return passed > proven + tolerance ? proven : passed;
 }

@@ -21,8 +21,8 @@ const HEADER_BYTES_MAX = 64 * 1024 * 1024;
  * Reads a log of Inspect AI (https://inspect.aisi.org.uk/eval-logs.html): the JSON form, or the header of the `.eval` archive. The pass
  * rate is `accuracy` if it is the only metric except measures of spread, or the metric that `metric` names. Samples that ended in an
  * error or were not scored count as not passed, although Inspect leaves them out of its metrics.
- * @throws ImportError if the file has another format, or if a finished run has no samples or no clear metric, has results that its
- * samples contradict, or is partial without `allowPartial`.
+ * @throws ImportError if the file has another format. For a finished evaluation, also if it has no samples or no clear metric, if its
+ * samples contradict its results, or if it is partial without `allowPartial`.
  */
 export function importInspect(bytes: Uint8Array, choice: MetricChoice & ImportChoice = {}): ImportedEvaluation {
   const log = objectOf('inspect_ai', isArchive(bytes) ? headerOf(bytes) : bytes);
@@ -62,7 +62,7 @@ const ROUNDING_ERROR = 1e-12;
 
 type Outcome = Pick<ImportedEvaluation, 'status' | 'pass_rate' | 'notes' | 'cases' | 'completeness'>;
 
-/** The outcome of a run that did not finish, without a pass rate. */
+/** The outcome of an evaluation that did not finish, without a pass rate. */
 function unfinishedOutcome(status: string): Outcome {
   return {
     status: status === 'started' ? 'running' : 'failing',
@@ -83,16 +83,16 @@ function finishedOutcome(
   checkCounts('inspect_ai', total, completed, 'completed');
   const { completeness, why } = inspectCompleteness(spec, results);
   requireWhole(completeness, why, choice);
-  const runs = { total, completed, epochs: epochsOf(spec) };
-  const metric = chooseMetric(results, { ...choice, epochs: runs.epochs });
-  const { covered, passed: countedPasses } = coverageOf(withSamples(metric, runs, reductions), runs);
+  const plannedRuns = { total, completed, epochs: epochsOf(spec) };
+  const metric = chooseMetric(results, { ...choice, epochs: plannedRuns.epochs });
+  const { covered, passed: countedPasses } = coverageOf(withSamples(metric, plannedRuns, reductions), plannedRuns);
   const passed = provenPasses(log, spec, metric, { total, passed: countedPasses });
   const passRate = Math.floor((passed / total) * 1_000_000 * (1 + ROUNDING_ERROR)) / 10_000;
   const invalidated = log.invalidated === true || samplesOf(log).some((sample) => memberOf(sample, 'invalidation') != null);
   const notes = [`${metric.name} ${metric.value} over ${completed} of ${total} samples`];
   if (completed < total) notes.push('the others count as not passed');
   if (covered < completed) notes.push('samples that were not scored count as not passed');
-  if (passed < countedPasses) notes.push('listed runs that were not scored count as not passed');
+  if (passed < countedPasses) notes.push('listed samples that were not scored count as not passed');
   if (invalidated) notes.push('samples were invalidated');
   if (log.error != null) notes.push('the log contains an error');
   if (completeness === 'partial') notes.push(`partial: ${why}`);
@@ -105,7 +105,7 @@ function finishedOutcome(
   };
 }
 
-/** The category of a task: from the metadata of the run, or the attributes of the task. */
+/** The category of a task: from the metadata of the evaluation, or the attributes of the task. */
 function categoryOf(log: Members, spec: Members): { category?: string } {
   const category = labelOf(
     memberOf(log.metadata, 'category'),

@@ -97,8 +97,8 @@ export function wholeSuiteCounts({ name, elements }: Element): JUnitCounts[] {
 }
 
 /**
- * Adds an errored case to the counts of a suite whose status is not a status of passed suites, unless its failed, errored or skipped cases
- * explain this status.
+ * Adds an errored case to the counts of a suite if the status of the suite is not one of passed suites, and no failed, errored or skipped
+ * case explains this status.
  */
 export function withSuiteState(suite: Element, where: string, counts: JUnitCounts): JUnitCounts {
   if (counts.failed + counts.errored > 0) return counts;

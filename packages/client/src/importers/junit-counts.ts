@@ -6,8 +6,8 @@ import { type Element, valuesOf } from './parse-xml.ts';
 /**
  * The worse of the listed cases and the totals of each suite. At most as many cases count as passed as the totals state. Listed cases
  * beyond the totals, and counted cases that are not listed, count as not passed. A suite that failed as a whole counts as one more case.
- * @throws ImportError if a total is not a whole number or has two values, or cases are in an element that is not a suite, because the
- * number of passed cases is then unknown.
+ * @throws ImportError if a total is not a whole number or has two values, or if cases are in an element that is not a suite. The number of
+ * passed cases is then unknown.
  */
 export function countsOf(report: Element): JUnitCounts {
   const nodeTest = nodeTestTotals(report);
@@ -35,9 +35,9 @@ function suiteCounts(suite: Element, isByNodeTest: boolean): JUnitCounts {
 }
 
 /**
- * Whether the totals count the parts directly in a suite, but not more failed or skipped parts than the suite lists. node:test counts an
- * inner suite as one test: as failed if one of its cases failed, and as skipped if one was skipped. Older versions of Node also count a
- * failed suite as skipped.
+ * Whether the totals of a suite count only the cases and suites directly in it, and no more failed or skipped ones than it lists. node:test
+ * counts an inner suite as one test: as failed if one of its cases failed, and as skipped if one was skipped. Older versions of Node also
+ * count a failed suite as skipped.
  */
 function areTotalsOfParts(totals: Totals, parts: readonly JUnitCounts[]): boolean {
   const failed = parts.filter((part) => part.failed + part.errored > 0).length;
@@ -63,7 +63,9 @@ function limitCounts(listed: JUnitCounts, where: string, tests: number, passedMa
   const passed = Math.max(0, Math.min(listed.passed, passedMax));
   const [missing, doubtful] = [total - listed.total, listed.passed - passed];
   if (missing === 0 && doubtful === 0) return listed;
-  const contradiction = `${where} counts ${tests} cases with ${Math.max(0, passedMax)} passed, and lists ${listed.total} with ${listed.passed} passed`;
+  const contradiction =
+    `${where} counts ${tests} cases with ${Math.max(0, passedMax)} passed, ` +
+    `and lists ${listed.total} with ${listed.passed} passed`;
   return {
     ...listed,
     ...{ total, passed, errored: listed.errored + missing + doubtful },

@@ -13,8 +13,8 @@ export interface Element {
 }
 
 /**
- * The root of well-formed XML 1.0. Characters that XML does not allow are accepted in texts and values, because test runners write the
- * colors of messages there. Every document is untrusted, so a document type declaration is rejected. Without one, a document can neither
+ * The root of well-formed XML 1.0. Characters that XML does not allow are accepted in texts and values, because test runners write color
+ * codes of terminals there. Every document is untrusted, so a document type declaration is rejected. Without one, a document can neither
  * define entities nor load files.
  * @throws Error with the fault and, if the XML is malformed, its position.
  */
@@ -28,7 +28,7 @@ export function rootOf(text: string): Element {
 /** Matches invalid characters, and every numeric character reference, because it may represent an invalid character. */
 const INVALID_OR_REFERENCE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|&#(?:x([\da-f]{1,8})|(\d{1,8}));/gi;
 
-/** Replaces an invalid character. `*` is not allowed in names and tags, so a document with such a character there stays malformed. */
+/** Replaces an invalid character. `*` is not allowed in names and tags, so a document with an invalid character in one stays malformed. */
 const REPLACEMENT = '*';
 
 const withoutInvalidCharacters = (text: string): string =>

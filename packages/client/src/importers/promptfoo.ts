@@ -38,7 +38,9 @@ export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): I
     ...(category === undefined ? {} : { category }),
     status: passed > 0 ? 'passing' : 'failing',
     pass_rate: passRateOf({ passed, total }),
-    notes: `promptfoo: ${sentenceOf(passed, total, others)}.${completeness === 'partial' ? ` Partial: ${why}.` : ''}${provenanceOf(file, results)}${note}`,
+    notes:
+      `promptfoo: ${sentenceOf(passed, total, others)}.${completeness === 'partial' ? ` Partial: ${why}.` : ''}` +
+      `${provenanceOf(file, results)}${note}`,
     cases: { total, passed, failed, errored, skipped: 0 },
     ...(at === undefined ? {} : { evaluated_at: at }),
     completeness,
@@ -96,7 +98,8 @@ function worstOf(counts: Statistics, byPrompt: Pick<Statistics, 'total' | 'passe
   if (!Array.isArray(cases) || cases.length === 0)
     throw new ImportError(
       'contradictory',
-      `results.stats counts ${counts.total} cases and results.results lists none: the file was filtered or cut off, or promptfoo wrote it with --no-write; run promptfoo again, without this option`,
+      `results.stats counts ${counts.total} cases and results.results lists none: the file was filtered ` +
+        `or cut off, or promptfoo wrote it with --no-write; run promptfoo again, without this option`,
     );
   const total = Math.max(counts.total, byPrompt.total, cases.length);
   const passed = Math.min(counts.passed, byPrompt.passed, countDistinct(cases.filter(hasPassed)));

@@ -16,8 +16,8 @@ export interface CheckOptions extends CallOptions {
   attestation?: boolean | undefined;
   /**
    * A new random value, 16 to 64 characters of base64url. The signed decision repeats it as `nonce`. Compare the two values, so that an
-   * older decision cannot be replayed. All attempts of a call send this value. A function is called for each attempt instead, so that the
-   * decision of an earlier attempt cannot be replayed either: compare the decision with the last value that it returned.
+   * older decision cannot be replayed. All attempts of a call send this value. A function is called for each attempt, so that not even the
+   * decision of an earlier attempt can be replayed. Compare the decision with the last value that the function returned.
    */
   nonce?: string | (() => string) | undefined;
 }

@@ -235,7 +235,7 @@ describe('gate with forged responses', () => {
     ),
   );
 
-  test('rejects a decision that was signed with the key of another workspace', async () => {
+  test('rejects a decision that was signed with the decision key of another workspace', async () => {
     const foreign = await gate.server.key(await gate.server.workspace('other'));
     await gate.server.post(paths.evaluations, foreign, { name: 'nightly', agent_name: 'good', pass_rate: 99 });
     const asForeign: ResponseHandler = (request, ...call) => {

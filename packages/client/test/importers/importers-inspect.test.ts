@@ -245,7 +245,7 @@ describe('Inspect AI', () => {
     });
     expect(importInspect(log)).toMatchObject({
       pass_rate: 50,
-      notes: expect.stringContaining('runs that were not scored count as not passed'),
+      notes: expect.stringContaining('listed samples that were not scored count as not passed'),
     });
   });
 
