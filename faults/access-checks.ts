@@ -110,7 +110,7 @@ export class AccessChecks {
   }
 
   #randomUrl(): string {
-    const urls = this.#cluster.members.map(({ url }) => url);
+    const urls = this.#cluster.servers.map(({ url }) => url);
     return urls[Math.floor(Math.random() * urls.length)]!;
   }
 

@@ -12,6 +12,7 @@ const HOST = '127.0.0.1';
 
 /** Options of a cluster. */
 export interface ClusterOptions {
+  /** The number of servers. */
   servers: number;
   /** Settings of the servers. */
   settings?: Record<string, string>;
@@ -24,7 +25,7 @@ export interface ClusterOptions {
 }
 
 /** A server of a cluster. Its address stays the same when it is started again. */
-class Member implements Address {
+class ClusterServer implements Address {
   readonly host = HOST;
   readonly port: number;
   process: ServerProcess | undefined;
@@ -42,7 +43,7 @@ class Member implements Address {
 export class Cluster {
   static readonly #started = new Set<Cluster>();
   readonly folder: DataFolder;
-  readonly members: readonly Member[];
+  readonly servers: readonly ClusterServer[];
   readonly #options: ClusterOptions;
   /** The log lines of level error of killed servers. */
   readonly #earlierErrorLogLines: string[] = [];
@@ -51,8 +52,8 @@ export class Cluster {
   /** The workspace that the senders write to. */
   victim!: Workspace;
 
-  private constructor(members: readonly Member[], options: ClusterOptions) {
-    this.members = members;
+  private constructor(servers: readonly ClusterServer[], options: ClusterOptions) {
+    this.servers = servers;
     this.#options = options;
     this.folder = options.dataDir === undefined ? DataFolder.migrated() : new DataFolder(options.dataDir);
     Cluster.#started.add(this);
@@ -66,14 +67,14 @@ export class Cluster {
   /** Starts the database, the proxy and the servers, and creates a workspace. */
   static async start(options: ClusterOptions): Promise<Cluster> {
     requireLoopback(HOST);
-    const members: Member[] = [];
-    for (let count = 0; count < options.servers; count += 1) members.push(new Member(await freePort(HOST)));
-    const cluster = new Cluster(members, options);
+    const servers: ClusterServer[] = [];
+    for (let count = 0; count < options.servers; count += 1) servers.push(new ClusterServer(await freePort(HOST)));
+    const cluster = new Cluster(servers, options);
     try {
       if (options.onCitus === true) cluster.#citus = await CitusDatabase.start();
-      cluster.proxy = await RoundRobinProxy.start(HOST, members);
-      for (const member of members) await cluster.startServer(member);
-      cluster.victim = await createWorkspace(cluster, members[0]!.url, 'victim');
+      cluster.proxy = await RoundRobinProxy.start(HOST, servers);
+      for (const server of servers) await cluster.startServer(server);
+      cluster.victim = await createWorkspace(cluster, servers[0]!.url, 'victim');
       return cluster;
     } catch (error) {
       await cluster.end();
@@ -86,14 +87,14 @@ export class Cluster {
     return { ...this.folder.environment, ...this.#citus?.environment };
   }
 
-  /** The members that are running. */
-  get running(): Member[] {
-    return this.members.filter(({ process }) => process?.hasEnded === false);
+  /** The servers that run now. */
+  get running(): ClusterServer[] {
+    return this.servers.filter(({ process }) => process?.hasEnded === false);
   }
 
   /** The log lines of level error of all servers, including killed ones. */
   get errorLogLines(): string[] {
-    return [...this.#earlierErrorLogLines, ...this.members.flatMap(({ process }) => process?.errorLogLines ?? [])];
+    return [...this.#earlierErrorLogLines, ...this.servers.flatMap(({ process }) => process?.errorLogLines ?? [])];
   }
 
   /** The largest resident size of the running servers, in bytes; 0 if no server is running. */
@@ -102,25 +103,25 @@ export class Cluster {
   }
 
   /** Starts a server, for the first time or after a kill. */
-  async startServer(member: Member): Promise<void> {
+  async startServer(server: ClusterServer): Promise<void> {
     const { settings = {}, openFilesMax } = this.#options;
-    const listen = { COUNTERSIGN_HOST: member.host, COUNTERSIGN_PORT: String(member.port) };
-    member.process = await ServerProcess.start({ ...this.environment, ...settings, ...listen }, { openFilesMax });
+    const listen = { COUNTERSIGN_HOST: server.host, COUNTERSIGN_PORT: String(server.port) };
+    server.process = await ServerProcess.start({ ...this.environment, ...settings, ...listen }, { openFilesMax });
   }
 
   /**
    * Kills servers with SIGKILL, all at once. Returns when they have exited.
    * @param killsDatabase whether PostgreSQL is killed too. On Citus, one node is killed after the servers and started again.
    */
-  async kill(members: readonly Member[], killsDatabase = false): Promise<void> {
-    const pids = members.map(({ process }) => process!.pid);
+  async kill(servers: readonly ClusterServer[], killsDatabase = false): Promise<void> {
+    const pids = servers.map(({ process }) => process!.pid);
     const postmasters = killsDatabase && this.#citus === undefined ? [this.folder.postmaster()] : [];
     killAll(...[...postmasters, ...pids].map((pid) => ({ pid })));
     if (killsDatabase) await this.#citus?.crash();
-    for (const member of members) {
-      await member.process!.ended;
-      this.#earlierErrorLogLines.push(...member.process!.errorLogLines);
-      member.process = undefined;
+    for (const server of servers) {
+      await server.process!.ended;
+      this.#earlierErrorLogLines.push(...server.process!.errorLogLines);
+      server.process = undefined;
     }
   }
 

@@ -57,7 +57,7 @@ export const databaseOutages: Fault = {
         }
         const endsAt = performance.now();
         await end();
-        const seconds = await waitForRecovery(cluster.members, cluster.victim.key, endsAt);
+        const seconds = await waitForRecovery(cluster.servers, cluster.victim.key, endsAt);
         recoveries.push(seconds);
         if (seconds === undefined) violations.push(`the service did not recover in time from this outage: the database ${kind}`);
       }
@@ -76,9 +76,9 @@ export const databaseOutages: Fault = {
 };
 
 /** Whether /readyz of every server becomes 503 in time. */
-async function isReported({ members }: Cluster): Promise<boolean> {
+async function isReported({ servers }: Cluster): Promise<boolean> {
   const endsAt = performance.now() + NOTICED_MS_MAX;
-  for (const { url } of members) {
+  for (const { url } of servers) {
     for (;;) {
       const status = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(NOTICED_MS_MAX) }).then(
         (response) => response.arrayBuffer().then(() => response.status),

@@ -39,7 +39,7 @@ export interface Fault {
   run(options: FaultOptions): Promise<FaultResult>;
 }
 
-/** Starts senders of all kinds of records, which connect to the proxy of a cluster. */
+/** Starts senders, which write records of all kinds through the proxy of a cluster. */
 export function startSenders({ proxy, victim }: Cluster, senders: number): Victim {
   return new Victim({ host: proxy.host, port: proxy.port, key: victim.key, senders, kinds: KINDS, pauseMs: 5 });
 }
@@ -61,7 +61,7 @@ export async function checkRecords(
       ...(acknowledged.length > 0 ? [] : ['no record was acknowledged']),
       ...(lost === 0 ? [] : [`${lost} acknowledged records are not in the database`]),
       ...((await areLogsValid(cluster)) ? [] : ['a log is not valid']),
-      ...(cluster.running.length === cluster.members.length ? [] : ['a server process ended']),
+      ...(cluster.running.length === cluster.servers.length ? [] : ['a server process ended']),
       ...new Set(unexpectedResponses),
       ...cluster.errorLogLines.filter((line) => !expectedErrors.test(line)).slice(0, 3),
     ],

@@ -54,13 +54,13 @@ export const kills: Fault = {
  * @returns the seconds from the kill until every server acknowledges a record, or undefined if a promised time was exceeded.
  */
 async function runRound(cluster: Cluster, kind: (typeof KILLS)[number], round: number): Promise<number | undefined> {
-  const { members, proxy, victim } = cluster;
+  const { servers, proxy, victim } = cluster;
   const startedAt = performance.now();
   const killsOne = kind === 'one of the servers';
-  const killedMembers = killsOne ? [members[round % members.length]!] : kind === 'the database' ? [] : members;
-  await cluster.kill(killedMembers, kind.startsWith('the database'));
+  const killedServers = killsOne ? [servers[round % servers.length]!] : kind === 'the database' ? [] : servers;
+  await cluster.kill(killedServers, kind.startsWith('the database'));
   if (killsOne && ((await waitForRecovery([proxy], victim.key, startedAt)) ?? Infinity) > RUNNING_SERVER_SECONDS_MAX)
     return undefined;
-  for (const member of killedMembers) await cluster.startServer(member);
-  return waitForRecovery(members, victim.key, startedAt);
+  for (const server of killedServers) await cluster.startServer(server);
+  return waitForRecovery(servers, victim.key, startedAt);
 }

@@ -26,7 +26,7 @@ export const openFiles: Fault = {
     try {
       for (let round = 0; round < rounds; round += 1) {
         await sleep(500);
-        const sockets = cluster.members.flatMap((member) => Array.from({ length: CONNECTIONS }, () => openSocket(member)));
+        const sockets = cluster.servers.flatMap((server) => Array.from({ length: CONNECTIONS }, () => openSocket(server)));
         await sleep(OPEN_MS / 2);
         // Every second round, the servers must connect to the database again while no file can be opened.
         if (round % 2 === 1) await cluster.kill([], true);
@@ -36,7 +36,7 @@ export const openFiles: Fault = {
           sockets.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length,
         );
         for (const socket of sockets) socket.destroy();
-        const seconds = await waitForRecovery(cluster.members, cluster.victim.key);
+        const seconds = await waitForRecovery(cluster.servers, cluster.victim.key);
         recoveries.push(seconds);
         if (seconds === undefined || seconds > RECOVERY_SECONDS_MAX)
           violations.push(`a server did not recover within ${RECOVERY_SECONDS_MAX} s after the connections were closed`);

@@ -36,7 +36,7 @@ export const overload: Fault = {
   run: async ({ seconds, servers, onCitus }) => {
     const settings = { COUNTERSIGN_QUEUE_BYTES_MAX: String(QUEUE_BYTES_MAX) };
     const cluster = await Cluster.start({ servers, onCitus, settings });
-    const load = new Load({ servers: cluster.members, key: cluster.victim.key });
+    const load = new Load({ servers: cluster.servers, key: cluster.victim.key });
     const reports: LoadReport[] = [];
     const runPhase = async (perSecond: number | undefined, phaseSeconds: number, connectionsMax = CONNECTIONS_MAX) => {
       const measured = await runAndSampleMemory(cluster, load, { perSecond, seconds: Math.ceil(phaseSeconds), connectionsMax });

@@ -47,8 +47,8 @@ async function runRounds(disk: SmallDisk, rounds: number, servers: number) {
         violations.push(`a start on a read-only folder ended with ${ending}: ${start.output.slice(-300)}`);
       disk.makeWritable();
       const startedAt = performance.now();
-      for (const member of cluster.members) await cluster.startServer(member);
-      const seconds = await waitForRecovery(cluster.members, cluster.victim.key, startedAt);
+      for (const server of cluster.servers) await cluster.startServer(server);
+      const seconds = await waitForRecovery(cluster.servers, cluster.victim.key, startedAt);
       recoveries.push(seconds);
       if (seconds === undefined) violations.push('a server did not recover in time');
     }

@@ -54,12 +54,12 @@ async function runServers(servers: number, seconds: number, onCitus: boolean): P
 async function killInTurn(cluster: Cluster, seconds: number): Promise<number> {
   const endsAt = performance.now() + seconds * 1000;
   let kills = 0;
-  for (; kills < cluster.members.length || performance.now() < endsAt; kills += 1) {
+  for (; kills < cluster.servers.length || performance.now() < endsAt; kills += 1) {
     await sleep(UP_MS);
-    const member = cluster.members[kills % cluster.members.length]!;
-    await cluster.kill([member]);
+    const server = cluster.servers[kills % cluster.servers.length]!;
+    await cluster.kill([server]);
     await sleep(DOWN_MS);
-    await cluster.startServer(member);
+    await cluster.startServer(server);
   }
   return kills;
 }

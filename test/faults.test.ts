@@ -49,7 +49,7 @@ describe('npm run faults', () => {
 
 test('requests above the queue capacity get Retry-After, and no acknowledged record is lost', { timeout: 300_000 }, async () => {
   const cluster = await Cluster.start({ servers: 1, settings: { COUNTERSIGN_QUEUE_BYTES_MAX: '65536' } });
-  const load = new Load({ servers: cluster.members, key: cluster.victim.key });
+  const load = new Load({ servers: cluster.servers, key: cluster.victim.key });
   try {
     const { seconds, acknowledged, unexpectedResponses } = await load.run({ perSecond: 5_000, seconds: 2, connectionsMax: 200 });
     expect(seconds.reduce((sum, { rejected }) => sum + rejected, 0)).toBeGreaterThan(0);

@@ -49,7 +49,7 @@ const OPTIONS = {
   partial: { type: 'boolean', help: 'record that only a part of the suite ran; the gate does not check it' },
   'allow-partial': {
     type: 'boolean',
-    help: 'with a results file: accept a partial run, and record the run as partial',
+    help: 'with a results file: accept a partial evaluation, and record it as partial',
   },
   'idempotency-key': {
     type: 'string',
@@ -75,9 +75,9 @@ export const evaluateRecord = command({
   ],
   notes: `Cases in error and cases without a verdict count as not passed, and so do skipped cases without --ignore-skipped. If totals and
 cases contradict each other, the worse value counts. A file that is empty or has no cases is rejected with exit code 2,
-and so is a finished but partial run without --allow-partial or --partial. After a rejection nothing is recorded, and
-the previous evaluation still counts. With a file, the address of the run comes from the variables of GitHub Actions and
-GitLab CI.`,
+and so is a finished but partial evaluation without --allow-partial or --partial. After a rejection nothing is recorded,
+and the previous evaluation still counts. With a file, the address of the CI run comes from the variables of GitHub Actions
+and GitLab CI.`,
   async run(session, values) {
     const options = values as EvaluationOptions;
     const file = readResultsFile(options as Parameters<typeof readResultsFile>[0]);

@@ -25,7 +25,7 @@ export type AttestationVerdict = { ok: true; decision: PromotionDecision; keyId:
  * @param attestation the envelope, its JSON text, or the text of the header `Countersign-Attestation`
  * @param decision the attested decision, or its JSON text. Required with the header, optional with an envelope. A text is also checked for
  *   repeated members and inexact numbers.
- * @throws ConfigurationError if the keys contain no Ed25519 key, or contradict themselves (docs/formats.md, "Kept lists").
+ * @throws ConfigurationError if the keys contain no Ed25519 key, or contradict themselves (docs/formats.md, "Succession of signing keys").
  */
 export function verifyAttestation(
   attestation: object | string,

@@ -20,8 +20,8 @@ describe('action.yml', () => {
   /** Runs the step as the runner does, with inputs as variables, the script in a file and the same bash flags. */
   async function runAction(
     inputs: Record<string, string>,
-  ): Promise<CommandResult & { workspace: string; outputs: Map<string, string>; summary: string }> {
-    const workspace = ci.newWorkspace();
+  ): Promise<CommandResult & { jobFolder: string; outputs: Map<string, string>; summary: string }> {
+    const jobFolder = ci.newJobFolder();
     const values: Record<string, string> = { package: ci.archive, url: ci.server.url, 'api-key': ci.key, ...inputs };
     const inputOf = (name: string) => values[name] ?? action.inputs[name]?.default ?? '';
     const variables = Object.fromEntries(
@@ -30,15 +30,15 @@ describe('action.yml', () => {
         value.replace(/\$\{\{ inputs\.([a-z-]+) \}\}/g, (_, input) => inputOf(input)),
       ]),
     );
-    const files = { GITHUB_OUTPUT: join(workspace, 'output'), GITHUB_STEP_SUMMARY: join(workspace, 'summary.md') };
+    const files = { GITHUB_OUTPUT: join(jobFolder, 'output'), GITHUB_STEP_SUMMARY: join(jobFolder, 'summary.md') };
     for (const file of Object.values(files)) writeFileSync(file, '');
-    writeFileSync(join(workspace, 'script.sh'), step.run);
-    const script = ['--noprofile', '--norc', '-e', '-o', 'pipefail', join(workspace, 'script.sh')];
-    const runner = { GITHUB_ACTIONS: 'true', RUNNER_TEMP: workspace, GITHUB_WORKSPACE: workspace };
-    const result = await ci.run('bash', script, workspace, { ...runner, ...files, ...variables });
+    writeFileSync(join(jobFolder, 'script.sh'), step.run);
+    const script = ['--noprofile', '--norc', '-e', '-o', 'pipefail', join(jobFolder, 'script.sh')];
+    const runner = { GITHUB_ACTIONS: 'true', RUNNER_TEMP: jobFolder, GITHUB_WORKSPACE: jobFolder };
+    const result = await ci.run('bash', script, jobFolder, { ...runner, ...files, ...variables });
     return {
       ...result,
-      workspace,
+      jobFolder,
       outputs: outputsOf(files.GITHUB_OUTPUT),
       summary: readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8'),
     };
@@ -104,9 +104,9 @@ describe('action.yml', () => {
   );
 
   test('treats inputs with quotes, substitutions and runner commands as plain names', async () => {
-    const { status, stdout, stderr, workspace, outputs, summary } = await runAction({ agent: HOSTILE_NAME });
+    const { status, stdout, stderr, jobFolder, outputs, summary } = await runAction({ agent: HOSTILE_NAME });
     expect(status).toBe(0);
-    expect(readdirSync(workspace, { recursive: true })).not.toContain('pwned');
+    expect(readdirSync(jobFolder, { recursive: true })).not.toContain('pwned');
     expect((stdout + stderr).split('\n').filter((line) => /^\s*::/.test(line))).toEqual([]);
     expect(outputs.get('message')).toContain('may be promoted');
     expect(summary).not.toContain('${{');
@@ -163,7 +163,7 @@ describe('action.yml', () => {
   }, 60_000);
 
   test('exits with 3 when the package cannot be installed, because no decision was made', async () => {
-    const { status, stdout, outputs } = await runAction({ agent: 'good', package: join(ci.newWorkspace(), 'missing.tgz') });
+    const { status, stdout, outputs } = await runAction({ agent: 'good', package: join(ci.newJobFolder(), 'missing.tgz') });
     expect([status, outputs.get('allowed')]).toEqual([3, undefined]);
     expect(stdout).toContain('::error title=Countersign gate::the package could not be installed');
   }, 60_000);
@@ -194,7 +194,7 @@ describe('action.yml', () => {
   test('the example workflow does not start npx if the variable with the package is empty', async () => {
     const steps = parse(textOf('examples/ci/github.yml')).jobs.evaluate.steps as { run?: string }[];
     const script = steps.find(({ run }) => run?.includes('countersign evaluate record'))!.run!;
-    const { status, stderr } = await ci.run('bash', ['-e', '-c', script], ci.newWorkspace(), { COUNTERSIGN_PACKAGE: '' });
+    const { status, stderr } = await ci.run('bash', ['-e', '-c', script], ci.newJobFolder(), { COUNTERSIGN_PACKAGE: '' });
     expect(status).not.toBe(0);
     expect(stderr).toMatch(/COUNTERSIGN_PACKAGE: .*not set$/m);
     expect(stderr).not.toContain('npm');

@@ -11,7 +11,7 @@ let ci: CiEnvironment;
 let trust: string;
 beforeAll(async () => {
   ci = await createCiEnvironment();
-  trust = join(ci.newWorkspace(), 'trust.json');
+  trust = join(ci.newJobFolder(), 'trust.json');
   writeFileSync(trust, (await runCommand(environmentOf(ci.server), 'trust', 'show', '--workspace', 'acme')).out);
 }, 120_000);
 
@@ -22,17 +22,17 @@ async function runJob(
   name: string,
   variables: Record<string, string>,
   files: Record<string, string> = {},
-): Promise<CommandResult & { workspace: string }> {
+): Promise<CommandResult & { jobFolder: string }> {
   lastJobId += 1;
-  const workspace = ci.newWorkspace();
-  for (const [path, text] of Object.entries(files)) writeFileSync(join(workspace, path), text);
+  const jobFolder = ci.newJobFolder();
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(jobFolder, path), text);
   const definition = gitlab[name];
   const base = gitlab[definition.extends];
   const script = ['set -e', ...base.before_script, ...definition.script].join('\n');
-  const predefined = { GITLAB_CI: 'true', CI_JOB_NAME: name, CI_PROJECT_DIR: workspace, CI_JOB_ID: String(lastJobId) };
+  const predefined = { GITLAB_CI: 'true', CI_JOB_NAME: name, CI_PROJECT_DIR: jobFolder, CI_JOB_ID: String(lastJobId) };
   const projectVariables = { COUNTERSIGN_URL: ci.server.url, COUNTERSIGN_API_KEY: ci.key, COUNTERSIGN_PACKAGE: ci.archive };
   const environment = { ...predefined, ...base.variables, ...definition.variables, ...projectVariables, ...variables };
-  return { ...(await ci.run('sh', ['-c', script], workspace, environment)), workspace };
+  return { ...(await ci.run('sh', ['-c', script], jobFolder, environment)), jobFolder };
 }
 
 const record = (variables: Record<string, string>, files: Record<string, string>) =>
@@ -61,11 +61,11 @@ describe('GitLab template', () => {
       const passing = await gate({ COUNTERSIGN_AGENT: `from ${tool}`, COUNTERSIGN_MIN_PASS_RATE: '60' });
       expect([passing.status, passing.stdout]).toEqual([0, expect.stringContaining('ALLOWED')]);
       const { paths, reports } = gitlab['.countersign-gate'].artifacts;
-      const [decision, attestation] = paths.map((path: string) => join(passing.workspace, path));
+      const [decision, attestation] = paths.map((path: string) => join(passing.jobFolder, path));
       expect(JSON.parse(readFileSync(decision, 'utf8')).allowed).toBe(true);
       expect(passing.stdout).toContain('verified by the public key of the instance');
       expect((await runCli(['verify', 'decision', attestation, '--trust', trust, '--allowed'])).status).toBe(0);
-      expect(readFileSync(join(passing.workspace, reports.junit), 'utf8')).toContain('tests="4" failures="0"');
+      expect(readFileSync(join(passing.jobFolder, reports.junit), 'utf8')).toContain('tests="4" failures="0"');
     },
     60_000,
   );
@@ -74,7 +74,7 @@ describe('GitLab template', () => {
     const variables = { COUNTERSIGN_AGENT: 'good' };
     const empty = await gate({ ...variables, COUNTERSIGN_PACKAGE: '' });
     expect([empty.status, empty.stderr]).toEqual([2, expect.stringContaining('give the address or absolute path')]);
-    expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(ci.newWorkspace(), 'missing.tgz') })).status).toBe(3);
+    expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(ci.newJobFolder(), 'missing.tgz') })).status).toBe(3);
     const { status, stderr } = await gate({ ...variables, COUNTERSIGN_PACKAGE: await ci.packOther() });
     expect([status, stderr]).toEqual([3, expect.stringContaining('is not the package @countersign/client\n')]);
   }, 60_000);
@@ -92,8 +92,8 @@ describe('GitLab template', () => {
   test('a job that requests no decision has no artifacts of an earlier pipeline', async () => {
     const { paths, reports } = gitlab['.countersign-gate'].artifacts;
     const earlier = Object.fromEntries([...paths, reports.junit].map((path) => [path, 'earlier']));
-    const { status, workspace } = await gate({ COUNTERSIGN_AGENT: 'good', COUNTERSIGN_PACKAGE: '' }, earlier);
-    expect([status, readdirSync(workspace).filter((name) => name in earlier)]).toEqual([2, []]);
+    const { status, jobFolder } = await gate({ COUNTERSIGN_AGENT: 'good', COUNTERSIGN_PACKAGE: '' }, earlier);
+    expect([status, readdirSync(jobFolder).filter((name) => name in earlier)]).toEqual([2, []]);
   });
 
   // All ingestion keys of a workspace share their Idempotency-Keys. A sender who guesses the Idempotency-Key of a job could use it first.
@@ -108,14 +108,14 @@ describe('GitLab template', () => {
   test('a blocked or pending decision fails the job, and the report contains the failed condition', async () => {
     const blocked = await gate({ COUNTERSIGN_AGENT: 'poor' });
     expect(blocked.status).toBe(1);
-    expect(readFileSync(join(blocked.workspace, 'countersign-gate.xml'), 'utf8')).toContain('failures="1"');
+    expect(readFileSync(join(blocked.jobFolder, 'countersign-gate.xml'), 'utf8')).toContain('failures="1"');
     expect((await gate({ COUNTERSIGN_AGENT: 'risky' })).status).toBe(4);
   }, 60_000);
 
   test('treats variables with quotes and substitutions as plain names', async () => {
-    const { status, workspace } = await gate({ COUNTERSIGN_AGENT: HOSTILE_NAME });
+    const { status, jobFolder } = await gate({ COUNTERSIGN_AGENT: HOSTILE_NAME });
     expect(status).toBe(0);
-    expect(readdirSync(workspace)).not.toContain('pwned');
+    expect(readdirSync(jobFolder)).not.toContain('pwned');
     expect((await gate({ COUNTERSIGN_AGENT: 'a\nb' })).status).toBe(2);
     expect((await gate({})).status).toBe(2);
   }, 60_000);
