@@ -103,7 +103,7 @@ def _is_exact(token, written):
     sign, digits, exponent = written
     if not digits:
         return not sign  # The canonical form of -0 is 0, so the sign would be lost.
-    # No canonical form has more than 17 digits that are significant, so a longer number is not parsed.
+    # A canonical form has at most 17 significant digits, so a longer number is not parsed.
     if len(digits) > 17 or abs(exponent) > 400:
         return False
     return _decimal(repr(float(token))) == written

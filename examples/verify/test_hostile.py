@@ -6,7 +6,7 @@ import unittest
 import golden
 import make_hostile
 
-# The kinds of files whose command of the verifier is not named like the kind.
+# The command for a kind of file, if its name differs from the kind.
 COMMANDS = {'audit': 'ledger'}
 
 

@@ -11,7 +11,7 @@ const OPTIONS = {
   actor: { type: 'string', value: 'TEXT', help: 'who performed the action, such as ci:deploy-prod' },
   action: { type: 'string', value: 'TEXT', help: 'what was done, in dotted form, such as agent.promoted' },
   subject: { type: 'string', value: 'TEXT', help: 'what the action applied to' },
-  rationale: { type: 'string', value: 'TEXT', help: 'why' },
+  rationale: { type: 'string', value: 'TEXT', help: 'why the action was performed' },
   framework: { type: 'string', value: 'TEXT', help: 'regulatory or policy framework' },
   'trace-id': { type: 'string', value: 'TEXT', help: 'the run that the entry is about' },
   'agent-id': { type: 'string', value: 'UUID', help: 'the agent that the entry is about' },

@@ -16,7 +16,7 @@ export const traceSend = command({
   name: 'trace send',
   arguments: 'FILE',
   takesArguments: true,
-  summary: 'Send the traces in a file: one JSON object, an array of them, or NDJSON. FILE - is standard input.',
+  summary: 'Send the traces in FILE (- for standard input): one JSON object, an array of them, or NDJSON.',
   options: OPTIONS,
   examples: ['countersign trace send run.json', 'countersign trace send runs.ndjson'],
   notes:

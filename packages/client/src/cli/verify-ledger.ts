@@ -44,7 +44,7 @@ export const verifyLedger = command({
   name: 'verify ledger',
   arguments: 'FILE',
   takesArguments: true,
-  summary: 'Verify an export without the service, and name the first invalid row. FILE - is standard input.',
+  summary: 'Verify the export in FILE (- for standard input) without the service, and name the first invalid row.',
   options: OPTIONS,
   examples: [
     'countersign verify ledger acme.ndjson --checkpoint kept/acme.checkpoint --verify-key instance.vkey',

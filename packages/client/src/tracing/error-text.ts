@@ -1,4 +1,4 @@
-/** The longest free text that the service accepts, in code points. Texts are cut to as many UTF-16 units, which are never fewer. */
+/** The longest free text that the service accepts, in code points. Texts are cut to as many UTF-16 units, so they always fit. */
 const TEXT_LENGTH_MAX = 65_536;
 
 /** The text of a thrown value, cut to a length that the service accepts. Never throws. */

@@ -23,10 +23,10 @@ vi.mock('node:fs', async (original) => {
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-files-'));
 let path: string;
-let files = 0;
+let fileCount = 0;
 beforeEach(() => {
-  files += 1;
-  path = join(folder, `${files}.json`);
+  fileCount += 1;
+  path = join(folder, `${fileCount}.json`);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -23,7 +23,7 @@ afterEach(() => vi.restoreAllMocks());
 const operate = (...args: string[]) => runCommand(environmentOf(server), ...args);
 
 /** A proxy to the real server. The proxy does not listen until `open` is called. */
-async function lateServer(): Promise<{ url: string; open(): Promise<void>; close(): void }> {
+async function createLateProxy(): Promise<{ url: string; open(): Promise<void>; close(): void }> {
   const proxy: Server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -56,7 +56,7 @@ async function lateServer(): Promise<{ url: string; open(): Promise<void>; close
 
 describe('gate with an unreachable service', () => {
   test('retries more than five times within --timeout', async () => {
-    const lateProxy = await lateServer();
+    const lateProxy = await createLateProxy();
     vi.spyOn(Math, 'random').mockReturnValue(0); // no pauses between the attempts
     let attempts = 0;
     const fetchAndOpen: typeof fetch = async (...call) => {
@@ -71,7 +71,7 @@ describe('gate with an unreachable service', () => {
   });
 
   test('with --wait retries until the service responds, and then waits for the approval', async () => {
-    const lateProxy = await lateServer();
+    const lateProxy = await createLateProxy();
     const environment = { COUNTERSIGN_URL: lateProxy.url, COUNTERSIGN_API_KEY: key };
     let pauses = 0;
     const sleep = async () => {
@@ -96,7 +96,7 @@ describe('gate with an unreachable service', () => {
   });
 
   test('ends the wait when the time of --wait is over, even if the clock of the machine is set back', async () => {
-    const lateProxy = await lateServer();
+    const lateProxy = await createLateProxy();
     let waited = 0;
     const { status } = await runCli(['gate', '--agent', 'good', '--timeout', '50ms', '--wait', '10s'], {
       environment: { COUNTERSIGN_URL: lateProxy.url, COUNTERSIGN_API_KEY: key },
@@ -111,7 +111,7 @@ describe('gate with an unreachable service', () => {
   });
 
   test('is undecided when the time of --wait is over, and at once after a 401', async () => {
-    const lateProxy = await lateServer();
+    const lateProxy = await createLateProxy();
     let clock = Date.now();
     const overrides = {
       environment: { COUNTERSIGN_URL: lateProxy.url, COUNTERSIGN_API_KEY: key },

@@ -201,7 +201,7 @@ describe('gate --wait', () => {
   };
 
   /** A terminal whose sleep records the pause, runs `atPause` and does not wait. */
-  const fastClock = (atPause: (pauses: number[]) => Promise<void>): TerminalOverrides & { pauses: number[] } => {
+  const instantSleep = (atPause: (pauses: number[]) => Promise<void>): TerminalOverrides & { pauses: number[] } => {
     const pauses: number[] = [];
     return {
       pauses,
@@ -215,7 +215,7 @@ describe('gate --wait', () => {
   test('allows a high-risk agent that is approved while the gate waits', async () => {
     await evaluate({ agent_name: 'patient', pass_rate: 99 });
     await operate('agents', 'risk', '--workspace', 'acme', '--agent', 'patient', 'high');
-    const overrides = fastClock(async (pauses) => {
+    const overrides = instantSleep(async (pauses) => {
       if (pauses.length === 3) await review('patient', 'approve');
     });
     const { status, out, err } = await gate(
@@ -231,7 +231,7 @@ describe('gate --wait', () => {
   test('shows the address of a newer evaluation that is recorded while the gate waits, and shows each address once', async () => {
     const ids = [(await evaluate({ agent_name: 'replaced', pass_rate: 99 })).body.id];
     await operate('agents', 'risk', '--workspace', 'acme', '--agent', 'replaced', 'high');
-    const overrides = fastClock(async (pauses) => {
+    const overrides = instantSleep(async (pauses) => {
       if (pauses.length === 2) ids.push((await evaluate({ agent_name: 'replaced', pass_rate: 98 })).body.id);
       if (pauses.length === 4) await review('replaced', 'approve');
     });
@@ -246,14 +246,14 @@ describe('gate --wait', () => {
   test('ends as blocked when the evaluation is rejected while the gate waits', async () => {
     await evaluate({ agent_name: 'rejected', pass_rate: 99 });
     await operate('agents', 'risk', '--workspace', 'acme', '--agent', 'rejected', 'high');
-    const overrides = fastClock(() => review('rejected', 'reject'));
+    const overrides = instantSleep(() => review('rejected', 'reject'));
     const { status, out } = await gate(['--agent', 'rejected', '--wait', '30m'], overrides);
     expect([status, overrides.pauses.length]).toEqual([1, 1]);
     expect(out).toMatch(/BLOCKED: .*rejected/);
   });
 
   test('does not wait for an agent whose pass rate is too low', async () => {
-    const overrides = fastClock(async () => undefined);
+    const overrides = instantSleep(async () => undefined);
     expect((await gate(['--agent', 'poor', '--wait', '30m'], overrides)).status).toBe(1);
     expect(overrides.pauses).toEqual([]);
   });

@@ -41,7 +41,8 @@ const gate = (variables: Record<string, string>, files?: Record<string, string>)
   runJob('.countersign-gate', { COUNTERSIGN_TRUST_FILE: trust, ...variables }, files);
 const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
 /** A results file with the date of yesterday, because by default the gate blocks if the evaluation is older than three days. */
-const results = (name: string) => textOf(`packages/client/test/fixtures/results/${name}`).replaceAll('2026-11-20', yesterday);
+const recentResults = (name: string) =>
+  textOf(`packages/client/test/fixtures/results/${name}`).replaceAll('2026-11-20', yesterday);
 
 describe('GitLab template', () => {
   test.each([
@@ -53,7 +54,7 @@ describe('GitLab template', () => {
     'records the results of %s; the gate then allows the agent and writes its artifacts',
     async (tool, file) => {
       const variables = { COUNTERSIGN_AGENT: `from ${tool}`, COUNTERSIGN_TOOL: tool, COUNTERSIGN_RESULTS: file };
-      const recorded = await record(variables, { [file]: results(file) });
+      const recorded = await record(variables, { [file]: recentResults(file) });
       expect({ status: recorded.status, stdout: recorded.stdout }).toEqual({
         status: 0,
         stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/),
@@ -99,7 +100,7 @@ describe('GitLab template', () => {
   // All ingestion keys of a workspace share their Idempotency-Keys. A sender who guesses the Idempotency-Key of a job could use it first.
   test('two runs with the same job ID have different Idempotency-Keys, so both evaluations are recorded', async () => {
     const variables = { COUNTERSIGN_AGENT: 'twice', CI_JOB_ID: '77' };
-    const files = { 'report.xml': results('junit.xml') };
+    const files = { 'report.xml': recentResults('junit.xml') };
     const [first, second] = [await record(variables, files), await record(variables, files)];
     expect([first.status, second.status]).toEqual([0, 0]);
     expect(second.stdout).not.toBe(first.stdout);

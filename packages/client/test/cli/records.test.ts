@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const run = (args: string[], overrides: TerminalOverrides = {}) => runCli(args, { environment, ...overrides });
-const results = (name: string) => fileURLToPath(new URL(`../fixtures/results/${name}`, import.meta.url));
+const resultsPath = (name: string) => fileURLToPath(new URL(`../fixtures/results/${name}`, import.meta.url));
 const inFile = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
@@ -48,7 +48,7 @@ describe('evaluate record', () => {
     ['deepeval', 'deepeval.json', { name: 'orders nightly', pass_rate: 66.6666, category: null }, 'deepeval'],
     ['junit', 'junit.xml', { name: 'agent evals', pass_rate: 60, category: null }, 'junit'],
   ])('records a result of %s in one command', async (tool, file, expected, harness) => {
-    const { status, out, err } = await record(`--${tool}`, results(file));
+    const { status, out, err } = await record(`--${tool}`, resultsPath(file));
     expect([status, out]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
     expect(err).toMatch(/^recorded: .*cases? passed|accuracy/);
     expect(await readEvaluation(out.trim())).toMatchObject({ ...expected, status: 'passing', harness_id: harnessIdOf(harness) });
@@ -76,7 +76,7 @@ describe('evaluate record', () => {
     const details = ['--suite', 'safety', '--artifact', commit, '--run-url', 'https://ci.example.com/7', '--partial'];
     const { status, out } = await record(
       '--junit',
-      results('junit.xml'),
+      resultsPath('junit.xml'),
       '--evaluated-at',
       '2026-01-05T10:00:00+02:00',
       ...details,
@@ -100,7 +100,7 @@ describe('evaluate record', () => {
 
   test('options override name, category and harness of the file, and --notes come before the notes of the file', async () => {
     const more = ['--name', 'release', '--category', 'smoke', '--harness', 'nightly-rig', '--notes', 'run by hand', '--json'];
-    const { out, err } = await record('--junit', results('junit.xml'), ...more);
+    const { out, err } = await record('--junit', resultsPath('junit.xml'), ...more);
     const { id, notes } = JSON.parse(out);
     expect([err, notes]).toEqual(['', 'run by hand\nJUnit: 3 of 5 cases passed (1 failed, 1 in error).']);
     expect(await readEvaluation(id)).toMatchObject({

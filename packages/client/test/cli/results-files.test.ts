@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const results = (name: string) => fileURLToPath(new URL(`../fixtures/results/${name}`, import.meta.url));
+const resultsPath = (name: string) => fileURLToPath(new URL(`../fixtures/results/${name}`, import.meta.url));
 const record = (args: string[], variables: Record<string, string> = {}) =>
   runCli(['evaluate', 'record', '--agent', 'bot', ...args], { environment: { ...environment, ...variables } });
 const readEvaluation = async (id: string) => {
@@ -38,7 +38,7 @@ const inFile = (name: string, text: string | Uint8Array) => {
 
 describe('evaluate record with a results file', () => {
   test('records cases, time, suite, completeness and the digest of the file', async () => {
-    const { status, out } = await record(['--promptfoo', results('promptfoo-whole.json')]);
+    const { status, out } = await record(['--promptfoo', resultsPath('promptfoo-whole.json')]);
     expect(status).toBe(0);
     const { sent } = await readEvaluation(out);
     expect(sent).toMatchObject({
@@ -56,13 +56,13 @@ describe('evaluate record with a results file', () => {
     ['deepeval', 'deepeval-run.json', { cases: { total: 4, passed: 1, failed: 3, errored: 0, skipped: 0 } }],
     ['junit', 'jest-todo.xml', { cases: { total: 11, passed: 1, failed: 1, errored: 9, skipped: 0 } }],
   ])('records the cases of %s', async (tool, file, expected) => {
-    const { status, out } = await record([`--${tool}`, results(file)]);
+    const { status, out } = await record([`--${tool}`, resultsPath(file)]);
     expect(status).toBe(0);
     expect((await readEvaluation(out)).sent).toMatchObject(expected);
   });
 
   test('records that skipped cases were excluded from the pass rate', async () => {
-    const { out } = await record(['--junit', results('vitest.xml'), '--ignore-skipped', '--json']);
+    const { out } = await record(['--junit', resultsPath('vitest.xml'), '--ignore-skipped', '--json']);
     const { id, pass_rate } = JSON.parse(out);
     expect(pass_rate).toBeCloseTo(66.6666, 3);
     expect((await readEvaluation(id)).sent).toMatchObject({ skipped_excluded: true, cases: { total: 5, skipped: 2 } });
@@ -90,7 +90,7 @@ describe('evaluate record with a results file', () => {
   ])(
     'records the URL of the CI run only if it is HTTP or HTTPS and has no user or password: %s',
     async (_where, variables, url) => {
-      const { status, out } = await record(['--junit', results('vitest.xml')], variables);
+      const { status, out } = await record(['--junit', resultsPath('vitest.xml')], variables);
       expect(status).toBe(0);
       expect((await readEvaluation(out)).sent.run_url).toBe(url);
     },
@@ -121,8 +121,8 @@ describe('age of a results file', () => {
 
 describe('errors of evaluate record', () => {
   test.each([
-    ['a partial run', '--inspect', () => results('inspect-limit.json'), /--allow-partial/],
-    ['several scorers', '--inspect', () => results('inspect-scorers.json'), /match\/accuracy, lenient\/accuracy/],
+    ['a partial run', '--inspect', () => resultsPath('inspect-limit.json'), /--allow-partial/],
+    ['several scorers', '--inspect', () => resultsPath('inspect-scorers.json'), /match\/accuracy, lenient\/accuracy/],
     ['a missing file', '--junit', () => join(folder, 'missing.xml'), /cannot read/],
     ['a file without cases', '--junit', () => inFile('none.xml', '<testsuites/>'), /has no cases/],
     [
@@ -145,7 +145,7 @@ describe('errors of evaluate record', () => {
   );
 
   test('do not occur for a partial run with --allow-partial, which is recorded as partial', async () => {
-    const { status, out } = await record(['--inspect', results('inspect-limit.json'), '--allow-partial']);
+    const { status, out } = await record(['--inspect', resultsPath('inspect-limit.json'), '--allow-partial']);
     expect(status).toBe(0);
     expect((await readEvaluation(out)).sent.completeness).toBe('partial');
   });
@@ -159,7 +159,7 @@ describe('errors of evaluate record', () => {
   test('for an evaluation with details name the endpoint that an older server lacks, and no ID is printed', async () => {
     const stub = await stubServer();
     stub.respond = respondWith('{"error":"not_found","issues":[]}', 404);
-    const { status, out, err } = await record(['--junit', results('vitest.xml'), '--url', stub.url]);
+    const { status, out, err } = await record(['--junit', resultsPath('vitest.xml'), '--url', stub.url]);
     expect([status, out, err]).toEqual([3, '', expect.stringContaining('does not have POST /api/v1/evaluations')]);
     const withoutDetails = await record(['--name', 'nightly', '--pass-rate', '90', '--url', stub.url]);
     expect([withoutDetails.status, withoutDetails.err]).toEqual([3, 'countersign: 404 not_found\n']);

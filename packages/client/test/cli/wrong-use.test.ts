@@ -21,8 +21,8 @@ const inFile = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
 };
-const agent = ['gate', '--agent', 'a'];
-const withoutFile = ['evaluate', 'record', '--agent', 'a', '--name', 'n', '--pass-rate', '90'];
+const gateArgs = ['gate', '--agent', 'a'];
+const recordArgs = ['evaluate', 'record', '--agent', 'a', '--name', 'n', '--pass-rate', '90'];
 
 describe('a usage error exits with 2, sends no request and names the cause', () => {
   test.each<[string, string[], RegExp]>([
@@ -33,42 +33,42 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
     ['an unknown command with a direction mark', ['pro\u061cmote'], /unknown command "pro mote"/],
     ['the first word of a command', ['evaluate', '--agent', 'a'], /"evaluate" needs a second word: evaluate record/],
     ['a misspelled second word', ['verify', 'desicion'], /needs a second word: verify decision, verify ledger/],
-    ['an unknown option', [...agent, '--min-pass-rat', '95'], /Unknown option '--min-pass-rat'/],
-    ['an extra argument', [...agent, 'b'], /takes no argument "b"/],
+    ['an unknown option', [...gateArgs, '--min-pass-rat', '95'], /Unknown option '--min-pass-rat'/],
+    ['an extra argument', [...gateArgs, 'b'], /takes no argument "b"/],
     ['--help as the name of an agent', ['gate', '--agent', '--help'], /'--agent' argument is ambiguous/],
     ['-h as the name of an agent', ['gate', '--agent', '-h', '--min-pass-rate', '90'], /'--agent' argument is ambiguous/],
-    ['an unknown short option with an h', [...agent, '-bosh'], /Unknown option '-b'/],
-    ['a value of --help', [...agent, '--help=me'], /--help/],
-    ['a repeated option', [...agent, '--agent', 'b'], /--agent is given twice/],
+    ['an unknown short option with an h', [...gateArgs, '-bosh'], /Unknown option '-b'/],
+    ['a value of --help', [...gateArgs, '--help=me'], /--help/],
+    ['a repeated option', [...gateArgs, '--agent', 'b'], /--agent is given twice/],
     ['no agent', ['gate'], /no agent given/],
     ['an empty agent', ['gate', '--agent', ''], /--agent is empty/],
     ['a line break in a name', ['gate', '--agent', 'a\nb'], /line break/],
-    ['a percentage with a percent sign', [...agent, '--min-pass-rate', '90%'], /--min-pass-rate takes a number/],
-    ['a percentage above 100', [...agent, '--min-pass-rate', '900'], /from 0 to 100/],
-    ['a negative percentage', [...agent, '--min-pass-rate=-1'], /from 0 to 100/],
-    ['an age of 0', [...agent, '--max-age-hours', '0'], /from 1 to 8760/],
-    ['a fractional age', [...agent, '--max-age-hours', '1.5'], /whole number/],
-    ['a waiting time without a unit', [...agent, '--wait', '30'], /--wait takes a time/],
+    ['a percentage with a percent sign', [...gateArgs, '--min-pass-rate', '90%'], /--min-pass-rate takes a number/],
+    ['a percentage above 100', [...gateArgs, '--min-pass-rate', '900'], /from 0 to 100/],
+    ['a negative percentage', [...gateArgs, '--min-pass-rate=-1'], /from 0 to 100/],
+    ['an age of 0', [...gateArgs, '--max-age-hours', '0'], /from 1 to 8760/],
+    ['a fractional age', [...gateArgs, '--max-age-hours', '1.5'], /whole number/],
+    ['a waiting time without a unit', [...gateArgs, '--wait', '30'], /--wait takes a time/],
     ['a malformed ID', ['gate', '--agent-id', 'a'], /UUID/],
-    ['an invalid address', [...agent, '--url', 'countersign'], /address/],
+    ['an invalid address', [...gateArgs, '--url', 'countersign'], /address/],
     [
       'an address with a password',
-      [...agent, '--url', 'https://ci:pass@countersign.example.com'],
+      [...gateArgs, '--url', 'https://ci:pass@countersign.example.com'],
       /must not contain a user, password/,
     ],
-    ['http: to another machine', [...agent, '--url', 'http://countersign.example.com'], /unencrypted/],
+    ['http: to another machine', [...gateArgs, '--url', 'http://countersign.example.com'], /unencrypted/],
     [
       'one file for the decision and the attestation',
-      [...agent, '--output', join(folder, 'same'), '--attestation', join(folder, '.', 'same')],
+      [...gateArgs, '--output', join(folder, 'same'), '--attestation', join(folder, '.', 'same')],
       /--output and --attestation name the same file/,
     ],
-    ['a missing key file', [...agent, '--verify-key', join(folder, 'none')], /cannot read/],
-    ['an endless key file', [...agent, '--verify-key', '/dev/zero'], /is larger than the limit of 1048576 bytes/],
-    ['a folder as a key file', [...agent, '--verify-key', folder], /cannot read .*EISDIR/],
-    ['an empty key file', [...agent, '--verify-key', inFile('empty', '\n')], /it is empty/],
-    ['a key file without a key', [...agent, '--verify-key', inFile('text', 'hello')], /invalid key/],
-    ['an unset variable', [...agent, '--verify-key', 'env:NOT_SET'], /NOT_SET contains no key/],
-    ['a missing verify key that is required', [...agent, '--require-verify-key'], /no key was given/],
+    ['a missing key file', [...gateArgs, '--verify-key', join(folder, 'none')], /cannot read/],
+    ['an endless key file', [...gateArgs, '--verify-key', '/dev/zero'], /is larger than the limit of 1048576 bytes/],
+    ['a folder as a key file', [...gateArgs, '--verify-key', folder], /cannot read .*EISDIR/],
+    ['an empty key file', [...gateArgs, '--verify-key', inFile('empty', '\n')], /it is empty/],
+    ['a key file without a key', [...gateArgs, '--verify-key', inFile('text', 'hello')], /invalid key/],
+    ['an unset variable', [...gateArgs, '--verify-key', 'env:NOT_SET'], /NOT_SET contains no key/],
+    ['a missing verify key that is required', [...gateArgs, '--require-verify-key'], /no key was given/],
     ['two results files', ['evaluate', 'record', '--agent', 'a', '--junit', 'a', '--promptfoo', 'b'], /give one results file/],
     [
       'a result from both a file and options',
@@ -85,13 +85,13 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
       ['audit', 'append', '--actor', 'a', '--action', 'b', '--idempotency-key', 'a'.repeat(256)],
       /--idempotency-key takes 1 to 255 printable/,
     ],
-    ['a metric without a log of Inspect AI', [...withoutFile, '--metric', 'm'], /--metric needs --inspect/],
+    ['a metric without a log of Inspect AI', [...recordArgs, '--metric', 'm'], /--metric needs --inspect/],
     [
       'ignored skipped cases without a JUnit report',
       ['evaluate', 'record', '--agent', 'a', '--promptfoo', 'a', '--ignore-skipped'],
       /--ignore-skipped needs --junit/,
     ],
-    ['an accepted partial run without a file', [...withoutFile, '--allow-partial'], /--allow-partial needs a results file/],
+    ['an accepted partial run without a file', [...recordArgs, '--allow-partial'], /--allow-partial needs a results file/],
     ['a passing evaluation without a rate', ['evaluate', 'record', '--agent', 'a', '--name', 'n'], /needs --pass-rate/],
     ['an evaluation without an agent', ['evaluate', 'record', '--name', 'n', '--pass-rate', '9'], /no agent given/],
     ['an audit entry without an action', ['audit', 'append', '--actor', 'a'], /--actor and --action/],
@@ -138,7 +138,7 @@ describe('an output with the path of a file that the gate reads is a usage error
     symlinkSync(keyFile, join(folder, 'link'));
     const inFolder = (text: string) => text.replace(/(kept|link)$/, (name) => join(folder, name));
     const given = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, inFolder(value)]));
-    const { status, err } = await run([...agent, ...options.map(inFolder)], { ...environment, ...given });
+    const { status, err } = await run([...gateArgs, ...options.map(inFolder)], { ...environment, ...given });
     expect([status, err]).toEqual([2, expect.stringMatching(why)]);
     expect(readFileSync(keyFile, 'utf8')).toBe(decisionKey);
   });
@@ -152,10 +152,10 @@ test('--json and --debug can precede the command', async () => {
 describe('an ingestion key', () => {
   test('that is missing, malformed or of the wrong kind is reported without its text', async () => {
     const { COUNTERSIGN_URL } = environment;
-    expect((await run(agent, { COUNTERSIGN_URL })).err).toMatch(/set COUNTERSIGN_API_KEY/);
-    expect((await run([...agent, '--key-stdin'], { COUNTERSIGN_URL })).err).toMatch(/standard input is empty/);
+    expect((await run(gateArgs, { COUNTERSIGN_URL })).err).toMatch(/set COUNTERSIGN_API_KEY/);
+    expect((await run([...gateArgs, '--key-stdin'], { COUNTERSIGN_URL })).err).toMatch(/standard input is empty/);
     for (const given of [`${KEY}x`, `Bearer ${KEY}`, 'hunter2hunter2', KEY.replace('live', 'read')]) {
-      const { status, err } = await run(agent, { COUNTERSIGN_URL, COUNTERSIGN_API_KEY: given });
+      const { status, err } = await run(gateArgs, { COUNTERSIGN_URL, COUNTERSIGN_API_KEY: given });
       expect(status).toBe(2);
       expect(err).not.toContain(SECRET);
       expect(err).not.toContain('hunter2');
@@ -164,9 +164,9 @@ describe('an ingestion key', () => {
 
   test('is rejected anywhere on the command line and not printed', async () => {
     for (const args of [
-      [...agent, '--key', KEY],
-      [...agent, `--key=${KEY}`],
-      [...agent, KEY],
+      [...gateArgs, '--key', KEY],
+      [...gateArgs, `--key=${KEY}`],
+      [...gateArgs, KEY],
       ['gate', '--agent', KEY],
     ]) {
       const { status, err } = await run(args);
@@ -177,10 +177,10 @@ describe('an ingestion key', () => {
 });
 
 test('a decision key is rejected on the command line and as the path of a file, and is not printed', async () => {
-  const { status, err } = await run([...agent, '--verify-key', 'ab'.repeat(32)]);
+  const { status, err } = await run([...gateArgs, '--verify-key', 'ab'.repeat(32)]);
   expect([status, err]).toEqual([2, expect.stringContaining('other users can read the command line')]);
   expect(err).not.toContain('abab');
-  const inVariable = await run(agent, { ...environment, COUNTERSIGN_VERIFY_KEY_FILE: 'ab'.repeat(32) });
+  const inVariable = await run(gateArgs, { ...environment, COUNTERSIGN_VERIFY_KEY_FILE: 'ab'.repeat(32) });
   expect([inVariable.status, inVariable.err]).toEqual([2, expect.stringContaining('takes the path of a file')]);
   expect(inVariable.err).not.toContain('abab');
 });
@@ -195,7 +195,7 @@ describe('help', () => {
   });
 
   test('is not shown for --help after --', async () => {
-    expect(await run([...agent, '--', '--help'])).toMatchObject({ status: 2, out: '' });
+    expect(await run([...gateArgs, '--', '--help'])).toMatchObject({ status: 2, out: '' });
   });
 
   test.each(['verify', 'audit', 'trace', 'evaluate'])('%s --help lists only the commands of that group', async (word) => {
