@@ -38,7 +38,10 @@ def leaf_data(event):
 
 
 class EventLog:
-    """A tenant's log of events, up to the last line read. It has no hash chain, so only its tree reveals changes."""
+    """A tenant's log of events, up to the last line read. It has no hash chain, so only its tree reveals changes.
+
+    `steps` are the steps back in time that the audit ledger allows for this log. Without them, times are not checked.
+    """
 
     def __init__(self, tenant_id=None, tree=None, steps=None):
         self._times = corrections.LogTimes(steps)

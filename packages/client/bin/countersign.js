@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Runs the command: in the published package from the built JavaScript in dist/, in a checkout from the TypeScript sources. These need
-// Node 24. If this Node is older, the Node 24 that npm installed in the checkout is used.
+// Runs the command: in the published package from the built JavaScript in dist/, in a checkout from the TypeScript sources. The sources
+// need Node 24. If this Node is older, the Node 24 that npm installed in the checkout is used.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';

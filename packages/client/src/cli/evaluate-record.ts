@@ -114,8 +114,8 @@ async function sendEvaluation(
 const hasDetails = (details: Partial<DetailedEvaluation>): boolean => Object.keys(details).length > 0;
 
 /**
- * If the endpoint for details is missing, or the server rejected the results of a file, returns an error that says that nothing was
- * recorded, and what to do. Returns other errors unchanged.
+ * If the endpoint for details is missing, or the server rejected the results of a file, returns another error. It says that nothing was
+ * recorded, and what to do. Returns all other errors unchanged.
  */
 function withExplanation(
   options: EvaluationOptions,

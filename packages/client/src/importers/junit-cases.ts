@@ -11,7 +11,7 @@ export interface JUnitCounts extends BinaryCounts {
   doubtful: number;
   /** Cases without a failure that have a status or an element whose meaning is not known. They count as errored. */
   unknown: number;
-  /** Suites whose totals or status contradict their cases. */
+  /** A sentence for each suite whose totals or status contradict its cases. */
   contradictions: readonly string[];
 }
 

@@ -84,7 +84,7 @@ function promptCounts(prompts: unknown): Pick<Statistics, 'total' | 'passed'> | 
 }
 
 interface WorstCounts extends Statistics {
-  /** The cases that remain after the passed, failed and errored ones. They also count as errored. */
+  /** The cases that remain after the passed, failed and errored ones. `errored` includes them. */
   doubtful: number;
   /** The listed results that repeat another one. */
   repeated: number;
@@ -99,7 +99,7 @@ function worstOf(counts: Statistics, byPrompt: Pick<Statistics, 'total' | 'passe
     throw new ImportError(
       'contradictory',
       `results.stats counts ${counts.total} cases and results.results lists none: the file was filtered ` +
-        `or cut off, or promptfoo wrote it with --no-write; run promptfoo again, without this option`,
+        `or cut off, or an older promptfoo wrote it with --no-write; run promptfoo again, without this option`,
     );
   const total = Math.max(counts.total, byPrompt.total, cases.length);
   const passed = Math.min(counts.passed, byPrompt.passed, countDistinct(cases.filter(hasPassed)));
