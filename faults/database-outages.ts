@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RECOVERY_SECONDS_MAX, recoveryText, waitForRecovery } from '../attack/recovery.ts';
 import { isAlive, until } from '../packages/embedded-database/test/harness/processes.ts';
 import { Cluster } from './cluster.ts';
-import { checkRecords, type Fault, startSenders } from './fault.ts';
+import { checkSharedPromises, type Fault, startSenders } from './fault.ts';
 
 const SENDERS = 8;
 const OUTAGE_MS = 4_000;
@@ -62,12 +62,12 @@ export const databaseOutages: Fault = {
         if (seconds === undefined) violations.push(`the service did not recover in time from this outage: the database ${kind}`);
       }
       const report = await senders.stop();
-      const recordResult = await checkRecords(cluster, report);
+      const sharedResult = await checkSharedPromises(cluster, report);
       const measured = [
         `${rounds} outages on ${servers} servers, ${recoveryText(recoveries)}`,
         `${report.rejected} rejections, ${report.withoutResponse} requests without a response`,
       ].join('; ');
-      return { ...recordResult, measured, violations: [...new Set(violations), ...recordResult.violations] };
+      return { ...sharedResult, measured, violations: [...new Set(violations), ...sharedResult.violations] };
     } finally {
       await senders.end();
       await cluster.end();

@@ -29,7 +29,7 @@ export interface FaultResult {
 export interface Fault {
   /** A short description for the table. */
   description: string;
-  /** The promise of this fault. `checkRecords` checks the promises that all faults share. */
+  /** The promise of this fault. `checkSharedPromises` checks the promises that all faults share. */
   promise: string;
   /** Whether the fault can also be caused on Citus. */
   supportsCitus?: true;
@@ -48,7 +48,7 @@ export function startSenders({ proxy, victim }: Cluster, senders: number): Victi
  * Checks the promises that all faults share.
  * @param expectedErrors matches the log lines of level error that the fault itself causes.
  */
-export async function checkRecords(
+export async function checkSharedPromises(
   cluster: Cluster,
   { acknowledged, unexpectedResponses }: Pick<VictimReport, 'acknowledged' | 'unexpectedResponses'>,
   expectedErrors = /(?!)/,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RECOVERY_SECONDS_MAX, recoveryText, waitForRecovery } from '../attack/recovery.ts';
 import { Cluster } from './cluster.ts';
-import { checkRecords, type Fault, startSenders } from './fault.ts';
+import { checkSharedPromises, type Fault, startSenders } from './fault.ts';
 
 const SENDERS = 8;
 /** The promised time until a server that still runs acknowledges a record. */
@@ -35,12 +35,12 @@ export const kills: Fault = {
           violations.push(`the service did not recover in time from a kill of ${kind} in round ${round + 1}`);
       }
       const report = await senders.stop();
-      const recordResult = await checkRecords(cluster, report);
+      const sharedResult = await checkSharedPromises(cluster, report);
       const measured = [
         `${rounds} kills on ${servers} servers, ${recoveryText(recoveries)}`,
         `${report.withoutResponse} requests without a response`,
       ].join('; ');
-      return { ...recordResult, measured, violations: [...violations, ...recordResult.violations] };
+      return { ...sharedResult, measured, violations: [...violations, ...sharedResult.violations] };
     } finally {
       await senders.end();
       await cluster.end();

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openSocket } from '../attack/loopback.ts';
 import { recoveryText, waitForRecovery } from '../attack/recovery.ts';
 import { Cluster } from './cluster.ts';
-import { checkRecords, type Fault, startSenders } from './fault.ts';
+import { checkSharedPromises, type Fault, startSenders } from './fault.ts';
 
 const SENDERS = 8;
 const OPEN_FILES_MAX = 160;
@@ -43,13 +43,13 @@ export const openFiles: Fault = {
       }
       const report = await senders.stop();
       // The servers log that they cannot write checkpoints to files, and write the checkpoints later.
-      const recordResult = await checkRecords(cluster, report, /EMFILE/);
+      const sharedResult = await checkSharedPromises(cluster, report, /EMFILE/);
       const measured = [
         `${rounds} rounds on ${servers} servers, ${recoveryText(recoveries)}`,
         `${openConnectionsMax} connections open at most`,
         `${report.rejected} rejections, ${report.withoutResponse} requests without a response`,
       ].join('; ');
-      return { ...recordResult, measured, violations: [...new Set(violations), ...recordResult.violations] };
+      return { ...sharedResult, measured, violations: [...new Set(violations), ...sharedResult.violations] };
     } finally {
       await senders.end();
       await cluster.end();

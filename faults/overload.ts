@@ -1,6 +1,6 @@
 import { percentile } from '../attack/attack.ts';
 import { Cluster } from './cluster.ts';
-import { checkRecords, type Fault } from './fault.ts';
+import { checkSharedPromises, type Fault } from './fault.ts';
 import { Load, type LoadPhase, type LoadReport, type LoadSecond } from './load.ts';
 
 const MIB = 1024 * 1024;
@@ -49,7 +49,7 @@ export const overload: Fault = {
       const steady = await runPhase(STEADY_FACTOR * capacity, seconds);
       const overloaded = await runPhase(OVERLOAD_FACTOR * capacity, OVERLOAD_TIME_SHARE * seconds);
       const after = await runPhase(STEADY_FACTOR * capacity, 2 * RECOVERY_SECONDS_MAX);
-      const recordResult = await checkRecords(cluster, {
+      const sharedResult = await checkSharedPromises(cluster, {
         acknowledged: reports.flatMap(({ acknowledged }) => acknowledged),
         unexpectedResponses: reports.flatMap(({ unexpectedResponses }) => unexpectedResponses),
       });
@@ -71,7 +71,7 @@ export const overload: Fault = {
         0.5,
       );
       return {
-        ...recordResult,
+        ...sharedResult,
         measured: [
           `${servers} servers, capacity ${Math.round(capacity).toLocaleString('en-US')} records/s`,
           `steady load: memory grew by a factor of ${growth.toFixed(2)}, to at most ${steadyPeak.toFixed(0)} MiB`,
@@ -83,7 +83,7 @@ export const overload: Fault = {
           unansweredText(reports),
         ].join('; '),
         violations: [
-          ...recordResult.violations,
+          ...sharedResult.violations,
           ...(growth <= GROWTH_MAX ? [] : [`memory grew by a factor of ${growth.toFixed(2)}`]),
           ...(Math.max(steadyPeak, peak) <= MEMORY_MIB_MAX ? [] : [`a server used ${Math.max(steadyPeak, peak).toFixed(0)} MiB`]),
           ...(rejected > 0 ? [] : ['no request was rejected during the overload']),

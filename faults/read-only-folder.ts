@@ -3,7 +3,7 @@ import { RECOVERY_SECONDS_MAX, recoveryText, waitForRecovery } from '../attack/r
 import { CommandProcess } from '../packages/server/test/fixtures/server-process.ts';
 import { SmallDisk } from '../packages/server/test/fixtures/small-disk.ts';
 import { Cluster } from './cluster.ts';
-import { checkRecords, type Fault, startSenders } from './fault.ts';
+import { checkSharedPromises, type Fault, startSenders } from './fault.ts';
 
 const SENDERS = 8;
 const DISK_MIB = 2_000;
@@ -53,9 +53,9 @@ async function runRounds(disk: SmallDisk, rounds: number, servers: number) {
       if (seconds === undefined) violations.push('a server did not recover in time');
     }
     const report = await senders.stop();
-    const recordResult = await checkRecords(cluster, report);
+    const sharedResult = await checkSharedPromises(cluster, report);
     const measured = `${rounds} rounds on ${servers} servers, ${recoveryText(recoveries)}`;
-    return { ...recordResult, measured, violations: [...new Set(violations), ...recordResult.violations] };
+    return { ...sharedResult, measured, violations: [...new Set(violations), ...sharedResult.violations] };
   } finally {
     await senders.end();
     await cluster.end();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AccessChecks } from './access-checks.ts';
 import { Cluster } from './cluster.ts';
-import { checkRecords, type Fault, type FaultResult, startSenders } from './fault.ts';
+import { checkSharedPromises, type Fault, type FaultResult, startSenders } from './fault.ts';
 
 const SENDERS = 8;
 /** How long all servers run before one is killed, and how long the killed server stays stopped. */
@@ -33,13 +33,13 @@ async function runServers(servers: number, seconds: number, onCitus: boolean): P
   try {
     const checks = await AccessChecks.start(cluster);
     const kills = await killInTurn(cluster, seconds).finally(() => checks.stop());
-    const recordResult = await checkRecords(cluster, await senders.stop());
+    const sharedResult = await checkSharedPromises(cluster, await senders.stop());
     const unchecked = Object.entries(checks.counts).filter(([, count]) => count === 0);
     return {
-      ...recordResult,
+      ...sharedResult,
       measured: `${servers} servers: ${kills} kills, ${sum(Object.values(checks.counts))} access checks`,
       violations: [
-        ...recordResult.violations,
+        ...sharedResult.violations,
         ...new Set(checks.violations),
         ...unchecked.map(([check]) => `no ${check} was checked on ${servers} servers`),
       ],

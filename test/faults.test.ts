@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { RECOVERY_SECONDS_MAX, waitForRecovery } from '../attack/recovery.ts';
 import { Caller, httpText } from '../attack/requests.ts';
 import { Cluster } from '../faults/cluster.ts';
-import { checkRecords } from '../faults/fault.ts';
+import { checkSharedPromises } from '../faults/fault.ts';
 import { FAULTS } from '../faults/faults.ts';
 import { Load } from '../faults/load.ts';
 import { readOptions } from '../faults/options.ts';
@@ -53,7 +53,7 @@ test('requests above the queue capacity get Retry-After, and no acknowledged rec
   try {
     const { seconds, acknowledged, unexpectedResponses } = await load.run({ perSecond: 5_000, seconds: 2, connectionsMax: 200 });
     expect(seconds.reduce((sum, { rejected }) => sum + rejected, 0)).toBeGreaterThan(0);
-    expect(await checkRecords(cluster, { acknowledged, unexpectedResponses })).toMatchObject({ lost: 0, violations: [] });
+    expect(await checkSharedPromises(cluster, { acknowledged, unexpectedResponses })).toMatchObject({ lost: 0, violations: [] });
   } finally {
     await load.end();
     await cluster.end();

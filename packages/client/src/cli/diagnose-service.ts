@@ -55,7 +55,7 @@ export async function diagnoseAddress(
     const response = await terminal.fetch(`${address}/readyz`, { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
     const text = await readText(response, address);
     const receivedAt = terminal.now();
-    const service = readiness(response, text);
+    const service = diagnoseReadiness(response, text);
     const isReady = service.ok === true;
     return {
       diagnoses: [tls, service],
@@ -63,7 +63,7 @@ export async function diagnoseAddress(
       mayReceiveKey,
     };
   } catch (error) {
-    return { diagnoses: [tls, unreachable(error)], response: undefined, mayReceiveKey };
+    return { diagnoses: [tls, diagnoseConnectionError(error)], response: undefined, mayReceiveKey };
   }
 }
 
@@ -77,7 +77,7 @@ function diagnoseTls(url: URL, insecureHttp: boolean): Diagnosis {
     : { what: 'TLS', ok: false, says, remedy: 'use https:, or give --insecure-http if you trust the network' };
 }
 
-function readiness(response: Response, text: string): Diagnosis {
+function diagnoseReadiness(response: Response, text: string): Diagnosis {
   const what = 'service';
   if (response.status >= 300 && response.status < 400)
     return {
@@ -110,8 +110,8 @@ function readiness(response: Response, text: string): Diagnosis {
   return { what, ok: true, says: 'Countersign responds and is ready' };
 }
 
-/** The diagnosis for an error of fetch. The code of the error is from the operating system, OpenSSL or Node's fetch. */
-function unreachable(error: unknown): Diagnosis {
+/** The diagnosis for an error of fetch, whose code is from the operating system, OpenSSL or Node's fetch. */
+function diagnoseConnectionError(error: unknown): Diagnosis {
   const cause = ((error as Error).cause ?? error) as { code?: string; message?: string; name?: string };
   const code = cause.code ?? cause.name ?? '';
   const remedy =

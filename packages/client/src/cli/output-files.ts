@@ -15,9 +15,9 @@ export function requireDifferentFiles(session: Session, outputs: NamedPaths, tru
   const optionOf = new Map<string, string>();
   for (const [option, path] of entriesOf(outputs)) {
     const otherOption = optionOf.get(resolve(path));
-    if (otherOption !== undefined) throw sameFile(otherOption, option);
+    if (otherOption !== undefined) throw sameFileError(otherOption, option);
     optionOf.set(resolve(path), option);
-    for (const [input, keyPath] of keyFiles(session, trust)) if (isSameFile(path, keyPath)) throw sameFile(input, option);
+    for (const [input, keyPath] of keyFiles(session, trust)) if (isSameFile(path, keyPath)) throw sameFileError(input, option);
   }
 }
 
@@ -34,4 +34,4 @@ const keyFiles = (session: Session, { trust, 'verify-key': keys = [] }: TrustOpt
 const entriesOf = (paths: NamedPaths): [string, string][] =>
   Object.entries(paths).filter((each): each is [string, string] => each[1] !== undefined);
 
-const sameFile = (one: string, otherOption: string) => wrongUse(`${one} and ${otherOption} name the same file`);
+const sameFileError = (one: string, otherOption: string) => wrongUse(`${one} and ${otherOption} name the same file`);

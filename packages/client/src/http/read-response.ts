@@ -23,22 +23,22 @@ export async function readResponse(response: FetchResponse, url: string): Promis
       status,
     );
   }
-  if (status >= 400) throw errorResponseOf(response, type, text);
-  if (status !== 200) throw unexpectedResponse(url, status, `its status is ${status}`);
+  if (status >= 400) throw apiErrorOf(response, type, text);
+  if (status !== 200) throw unexpectedResponseError(url, status, `its status is ${status}`);
   if (!isJson(type))
-    throw unexpectedResponse(url, status, `its content type is ${type === '' ? 'missing' : JSON.stringify(type)}`);
+    throw unexpectedResponseError(url, status, `its content type is ${type === '' ? 'missing' : JSON.stringify(type)}`);
   const value = parseJson(text);
   // The connection may end before the response is complete. The request may be stored, so this counts as no response.
   if (value === undefined) throw new ConnectionError(`the response of ${url} was cut off`);
-  if (!isObject(value)) throw unexpectedResponse(url, status, 'it is not a JSON object');
+  if (!isObject(value)) throw unexpectedResponseError(url, status, 'it is not a JSON object');
   return { value, text };
 }
 
 /** The error for a response that is not from this service and has no error status. */
-export const unexpectedResponse = (url: string, status: number, why: string): UnexpectedAnswerError =>
+export const unexpectedResponseError = (url: string, status: number, why: string): UnexpectedAnswerError =>
   new UnexpectedAnswerError(`the response of ${url} is not from Countersign: ${why}`, status);
 
-function errorResponseOf({ status, headers }: FetchResponse, type: string, text: string) {
+function apiErrorOf({ status, headers }: FetchResponse, type: string, text: string) {
   const body = isJson(type) ? parseJson(text) : undefined;
   const { error, issues } = isObject(body) ? body : {};
   return apiError({

@@ -6,7 +6,7 @@ import { VERSION } from '../version.ts';
 import { type Endpoint, isResponseOf } from './endpoints.ts';
 import { ApiError, ConfigurationError, ConnectionError, CountersignError } from './errors.ts';
 import type { FetchLike, FetchResponse } from './fetch-like.ts';
-import { readResponse, unexpectedResponse } from './read-response.ts';
+import { readResponse, unexpectedResponseError } from './read-response.ts';
 import { keepReceipt } from './receipt.ts';
 import { isRetryable, pause, pauseAfter, type RetryOptions } from './retry-pace.ts';
 import { withTimeout } from './with-timeout.ts';
@@ -111,8 +111,8 @@ export class Transport {
         readResponse(response, url),
       );
       if (!isResponseOf(endpoint, value))
-        throw unexpectedResponse(url, response.status, `it has no valid member ${endpoint.resultMember}`);
-      keepReceipt(value, { ...receiptHeaders(response), idempotencyKey, attempts: attempt, text });
+        throw unexpectedResponseError(url, response.status, `it has no valid member ${endpoint.resultMember}`);
+      keepReceipt(value, { ...responseDetails(response), idempotencyKey, attempts: attempt, text });
       if (this.#settings.log.has('debug'))
         this.#settings.log.write(
           'debug',
@@ -192,7 +192,7 @@ const logText = (error: unknown, signal: AbortSignal | undefined): string => {
   return `failed with ${error instanceof Error ? error.name : typeof error}`;
 };
 
-function receiptHeaders({ headers: responseHeaders }: FetchResponse) {
+function responseDetails({ headers: responseHeaders }: FetchResponse) {
   const headers: Record<string, string> = {};
   responseHeaders.forEach((value, name) => {
     headers[name.toLowerCase()] = value;

@@ -7,7 +7,7 @@ import {
   passRateOf,
   sentenceOf,
 } from './imported-evaluation.ts';
-import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
+import { isObject, type Members, memberOf, objectOf, wrongFormatError } from './parse-results.ts';
 
 /**
  * Reads a test run of DeepEval (https://deepeval.com/docs/evaluation-flags-and-configs#saving-test-runs-locally): `test_run_*.json` of a
@@ -21,7 +21,7 @@ export function importDeepEval(bytes: Uint8Array): ImportedEvaluation {
   const run = isObject(file.testRunData) ? file.testRunData : file;
   const cases = [...casesOf(run, 'testCases'), ...casesOf(run, 'conversationalTestCases')];
   if (!Array.isArray(run.testCases) && !Array.isArray(run.conversationalTestCases))
-    throw notThisFormat('deepeval', 'it has neither testCases nor conversationalTestCases');
+    throw wrongFormatError('deepeval', 'it has neither testCases nor conversationalTestCases');
   const { total, passed, failed, undecided } = worseOf(run, cases);
   checkCounts('deepeval', total, passed);
   const suite = labelOf(run.datasetAlias, run.testFile);
@@ -67,7 +67,7 @@ function worseOf(run: Members, cases: readonly unknown[]) {
 function totalOf(run: Members, name: 'testPassed' | 'testFailed'): number | undefined {
   const value = run[name] ?? undefined;
   if (value === undefined || isCount(value)) return value;
-  throw notThisFormat('deepeval', `${name} is not a count`);
+  throw wrongFormatError('deepeval', `${name} is not a count`);
 }
 
 /** Whether all metrics passed. Flaky metrics do not count. A metric without `success` passed if it has no `error`. */

@@ -11,7 +11,7 @@ import { chooseMetric, coverageOf, type MetricChoice, withSamples } from './insp
 import { archivedReductions } from './inspect-reductions.ts';
 import { provenPasses, samplesOf } from './inspect-samples.ts';
 import { runMomentOf } from './moments.ts';
-import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
+import { isObject, type Members, memberOf, objectOf, wrongFormatError } from './parse-results.ts';
 import { readZipEntry } from './zip-entry.ts';
 
 /** The largest header of a log, in bytes. It contains configuration and scores, but no samples. */
@@ -28,7 +28,7 @@ export function importInspect(bytes: Uint8Array, choice: MetricChoice & ImportCh
   const log = objectOf('inspect_ai', isArchive(bytes) ? headerOf(bytes) : bytes);
   const { status, eval: spec, results } = log;
   if (!isObject(spec) || typeof spec.task !== 'string' || !STATUSES.has(status))
-    throw notThisFormat('inspect_ai', 'it has no eval.task, or no known status');
+    throw wrongFormatError('inspect_ai', 'it has no eval.task, or no known status');
   // Inspect itself reads a time without a time zone as UTC.
   const { at, note } = runMomentOf([memberOf(log.stats, 'started_at'), spec.created], { writesUtc: true });
   const description = {
@@ -51,7 +51,7 @@ const isArchive = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] 
 function headerOf(archive: Uint8Array): Uint8Array {
   const header = readZipEntry(archive, 'header.json', HEADER_BYTES_MAX);
   if (header !== undefined) return header;
-  throw notThisFormat(
+  throw wrongFormatError(
     'inspect_ai',
     'the archive has no header.json: the run is not finished, or the archive is not from Inspect AI',
   );

@@ -1,6 +1,6 @@
 import { ImportError, labelOf } from './imported-evaluation.ts';
 import { caseCounts, type JUnitCounts, sumOf, wholeSuiteCounts, withSuiteState } from './junit-cases.ts';
-import { notThisFormat } from './parse-results.ts';
+import { wrongFormatError } from './parse-results.ts';
 import { type Element, valuesOf } from './parse-xml.ts';
 
 /**
@@ -52,7 +52,7 @@ function areTotalsOfParts(totals: Totals, parts: readonly JUnitCounts[]): boolea
 /** Throws an ImportError if an element that is not a suite contains cases or suites: they would not be counted. */
 function requireNoCases({ name, elements }: Element): void {
   for (const each of elements) {
-    if (each.name === 'testcase' || isSuite(each)) throw notThisFormat('junit', `an element ${labelOf(name)} contains cases`);
+    if (each.name === 'testcase' || isSuite(each)) throw wrongFormatError('junit', `an element ${labelOf(name)} contains cases`);
     requireNoCases(each);
   }
 }

@@ -10,7 +10,7 @@ import {
 import { type JUnitCounts, unknownElementsOf } from './junit-cases.ts';
 import { countsOf, isSuite } from './junit-counts.ts';
 import { type JUnitMoment, jUnitMoment } from './junit-moment.ts';
-import { notThisFormat, textOf } from './parse-results.ts';
+import { textOf, wrongFormatError } from './parse-results.ts';
 import { type Element, rootOf } from './parse-xml.ts';
 
 /** Which cases are left out of the count. */
@@ -56,10 +56,10 @@ function reportOf(text: string): Element {
   try {
     root = rootOf(text);
   } catch (error) {
-    throw notThisFormat('junit', (error as Error).message.slice(0, 200));
+    throw wrongFormatError('junit', (error as Error).message.slice(0, 200));
   }
   if (isSuite(root) || root.name === 'testsuites') return root;
-  throw notThisFormat('junit', `its root is ${labelOf(root.name)}, neither testsuites nor testsuite`);
+  throw wrongFormatError('junit', `its root is ${labelOf(root.name)}, neither testsuites nor testsuite`);
 }
 
 /** The report's own name, or the name of its only suite. */

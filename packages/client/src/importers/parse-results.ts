@@ -22,7 +22,7 @@ export function textOf(bytes: Uint8Array): string {
  */
 export function objectOf(tool: Tool, bytes: Uint8Array): Members {
   const value = parseJson(tool, textOf(bytes));
-  if (!isObject(value)) throw notThisFormat(tool, 'it is not a JSON object');
+  if (!isObject(value)) throw wrongFormatError(tool, 'it is not a JSON object');
   return value;
 }
 
@@ -33,7 +33,7 @@ function parseJson(tool: Tool, text: string): unknown {
     try {
       return JSON.parse(text.replace(STRING_OR_NON_FINITE, (found) => (found.startsWith('"') ? found : 'null')));
     } catch {
-      throw notThisFormat(tool, `it is not JSON, or it was cut off (${(error as Error).message.slice(0, 120)})`);
+      throw wrongFormatError(tool, `it is not JSON, or it was cut off (${(error as Error).message.slice(0, 120)})`);
     }
   }
 }
@@ -42,7 +42,7 @@ function parseJson(tool: Tool, text: string): unknown {
 const STRING_OR_NON_FINITE = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\b(?:NaN|Infinity)\b/gs;
 
 /** The error for a file of another format. */
-export const notThisFormat = (tool: Tool, why: string, cause?: unknown): ImportError =>
+export const wrongFormatError = (tool: Tool, why: string, cause?: unknown): ImportError =>
   new ImportError('not_this_format', `this is not a ${FILES[tool]}: ${why}`, { cause });
 
 const FILES: Record<Tool, string> = {

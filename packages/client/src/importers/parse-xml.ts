@@ -59,7 +59,7 @@ function parseXmlText(text: string) {
     return parseXml(text, { preserveDocumentType: true, preserveComments: true });
   } catch (error) {
     // The parser is recursive: deeply nested tags overflow the stack.
-    if (error instanceof RangeError) throw tooDeep(error);
+    if (error instanceof RangeError) throw depthError(error);
     throw new Error((error as Error).message.split('\n', 1)[0], { cause: error });
   }
 }
@@ -67,11 +67,11 @@ function parseXmlText(text: string) {
 /** The maximum depth of elements, so that the functions that visit them recursively do not overflow the stack. */
 const DEPTH_MAX = 500;
 
-const tooDeep = (cause?: unknown): Error =>
+const depthError = (cause?: unknown): Error =>
   new Error(`its elements are nested too deeply, more than ${DEPTH_MAX} levels`, { cause });
 
 function elementOf({ name, attributes, children }: XmlElement, depth = 1): Element {
-  if (depth > DEPTH_MAX) throw tooDeep();
+  if (depth > DEPTH_MAX) throw depthError();
   const elements = children.filter((child) => child instanceof XmlElement);
   return {
     name: localName(name),

@@ -1,5 +1,5 @@
 import { type Completeness, isCount } from './imported-evaluation.ts';
-import { isObject, type Members, memberOf, notThisFormat } from './parse-results.ts';
+import { isObject, type Members, memberOf, wrongFormatError } from './parse-results.ts';
 
 /** How much of a configuration ran. `why` gives the reason if the run is partial; otherwise it is empty. */
 interface Finding {
@@ -90,7 +90,7 @@ function jsonOf(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    throw notThisFormat('promptfoo', 'its prompts or providers are nested too deeply', error);
+    throw wrongFormatError('promptfoo', 'its prompts or providers are nested too deeply', error);
   }
 }
 

@@ -11,7 +11,7 @@ import {
   suiteOf,
 } from './imported-evaluation.ts';
 import { runMomentOf } from './moments.ts';
-import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
+import { isObject, type Members, memberOf, objectOf, wrongFormatError } from './parse-results.ts';
 import { isSet, promptfooCompleteness } from './promptfoo-completeness.ts';
 
 /**
@@ -23,7 +23,7 @@ export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): I
   const file = objectOf('promptfoo', bytes);
   const { results, config } = file;
   const stats = memberOf(results, 'stats');
-  if (!isObject(results) || !isObject(stats)) throw notThisFormat('promptfoo', 'it has no results.stats');
+  if (!isObject(results) || !isObject(stats)) throw wrongFormatError('promptfoo', 'it has no results.stats');
   const counts = readStatistics(stats);
   checkCounts('promptfoo', counts.total, counts.passed);
   const { total, passed, failed, errored, doubtful, repeated } = worstOf(counts, promptCounts(results.prompts), results.results);
@@ -66,7 +66,7 @@ interface Statistics {
 function readStatistics({ successes, failures, errors = 0 }: Members, where = 'results.stats'): Statistics {
   if (isCount(successes) && isCount(failures) && isCount(errors))
     return { total: successes + failures + errors, passed: successes, failed: failures, errored: errors };
-  throw notThisFormat('promptfoo', `${where} has no valid counts of successes, failures and errors`);
+  throw wrongFormatError('promptfoo', `${where} has no valid counts of successes, failures and errors`);
 }
 
 /** The counts of all prompts; undefined if a prompt has none. promptfoo computes its statistics from these counts. */

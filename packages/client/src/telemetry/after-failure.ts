@@ -30,19 +30,19 @@ export const isUnexplainedFailure = (error: unknown): boolean =>
 
 /** Decides what happens to a batch after an error. */
 export function outcomeOfFailure(batch: Batch, error: unknown): BatchOutcome {
-  if (error instanceof ValidationError) return withoutWrongEvents(batch, error);
-  if (error instanceof PayloadTooLargeError) return splitBatch(batch, error);
-  if (!isUnexplainedFailure(error)) return sendLater(batch);
+  if (error instanceof ValidationError) return rejectionOutcome(batch, error);
+  if (error instanceof PayloadTooLargeError) return splitOutcome(batch, error);
+  if (!isUnexplainedFailure(error)) return retryOutcome(batch);
   const unexplainedFailures = batch.unexplainedFailures + 1;
-  if (unexplainedFailures < UNEXPLAINED_FAILURES_MAX) return sendLater({ ...batch, unexplainedFailures });
+  if (unexplainedFailures < UNEXPLAINED_FAILURES_MAX) return retryOutcome({ ...batch, unexplainedFailures });
   return { rejected: [], batchesToSend: [], dropped: batch.texts.length, mustWait: true };
 }
 
-const sendLater = (batch: Batch): BatchOutcome => ({ rejected: [], batchesToSend: [batch], dropped: 0, mustWait: true });
+const retryOutcome = (batch: Batch): BatchOutcome => ({ rejected: [], batchesToSend: [batch], dropped: 0, mustWait: true });
 
-function withoutWrongEvents(batch: Batch, error: ValidationError): BatchOutcome {
+function rejectionOutcome(batch: Batch, error: ValidationError): BatchOutcome {
   const issuesByIndex = issuesByEvent(error.issues, batch.texts.length);
-  if (issuesByIndex.size === 0) return splitBatch(batch, error);
+  if (issuesByIndex.size === 0) return splitOutcome(batch, error);
   const rejected = [...issuesByIndex].map(([index, issues]) => ({
     text: batch.texts[index]!,
     issues: issues.map(relativeToEvent),
@@ -57,7 +57,7 @@ function withoutWrongEvents(batch: Batch, error: ValidationError): BatchOutcome 
 }
 
 /** Handles an error that names no event: splits the batch in two, or rejects its only event. So the other events are stored. */
-function splitBatch(batch: Batch, { issues }: ApiError): BatchOutcome {
+function splitOutcome(batch: Batch, { issues }: ApiError): BatchOutcome {
   const [text] = batch.texts;
   if (batch.texts.length > 1) return { rejected: [], batchesToSend: splitInHalves(batch), dropped: 0, mustWait: false };
   return { rejected: [{ text: text!, issues: issues.map(relativeToEvent) }], batchesToSend: [], dropped: 0, mustWait: false };
