@@ -110,7 +110,7 @@ describe('snippets of the README', () => {
     await expect(runSnippet(code)).rejects.toThrow(/^row 1: .*altered/);
   });
 
-  test('are eleven, and the tests above run all of them', () => {
+  test('are ten after the first one, and the tests above run all of them', () => {
     expect(blocks.length).toBe(10);
   });
 });

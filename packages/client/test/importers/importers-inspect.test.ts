@@ -7,7 +7,7 @@ import { zipOf } from '../fixtures/zip-of.ts';
 
 const log = resultsFile('inspect.json');
 
-/** The log after a change of its totals. It has no samples, because they would contradict the totals. */
+/** The log without its samples, after a change. The samples would contradict changed totals. */
 const changedLog = (change: Parameters<typeof changedFile>[1]) =>
   changedFile('inspect.json', (value) => {
     delete value.samples;
@@ -59,7 +59,7 @@ describe('Inspect AI', () => {
     expect(importInspect(unscoredLog)).toMatchObject({ pass_rate: 25 });
   });
 
-  test('counts samples that ended with an error, unscored samples and other samples without a score together as not passed', () => {
+  test('counts every sample without a score as not passed, whether it has an error, is unscored or neither', () => {
     const log = (epochs: number) =>
       changedLog(({ eval: spec, results }) => {
         spec.config.epochs = epochs;
@@ -202,7 +202,7 @@ describe('Inspect AI', () => {
     );
   });
 
-  test('rejects a log whose samples ended with errors that its results do not count, whatever the metric, unless they were scored', () => {
+  test('with every metric, rejects a log whose results do not count its samples with errors, unless these samples were scored', () => {
     const log = changedFile('inspect.json', ({ results, samples }) => {
       results.scores[0].metrics = { share: { name: 'share', value: 1 } };
       samples[0].error = { message: 'it broke down' };

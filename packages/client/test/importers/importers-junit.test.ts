@@ -75,7 +75,7 @@ describe('JUnit XML', () => {
     },
   );
 
-  test('counts a case with an unknown status as errored, and names the number of such cases', () => {
+  test('counts a case with an unknown status as errored, and the notes give the number of such cases', () => {
     expect(
       importXml('<testsuite><testcase/><testcase status="broken"/><testcase result="undefined"/></testsuite>'),
     ).toMatchObject({

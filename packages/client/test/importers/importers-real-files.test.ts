@@ -288,12 +288,15 @@ describe('Inspect AI', () => {
     ['several scorers', 'inspect-scorers.json', 'match/accuracy, lenient/accuracy', 'match/accuracy', 66.6666],
     ['a scorer of several values', 'inspect-dictionary.json', 'safety/accuracy, tone/mean', 'tone/mean', 50],
     ['a metric other than accuracy', 'inspect-mean.json', '--metric graded/mean', 'graded/mean', 75],
-  ])('%s: the user must choose a metric, and the message does not offer stderr', (_what, name, listed, metric, rate) => {
-    expect(faultOf(() => importInspect(resultsFile(name)))).toBe('ambiguous');
-    expect(() => importInspect(resultsFile(name))).toThrow(listed);
-    expect(() => importInspect(resultsFile(name))).not.toThrow('stderr');
-    expect(importInspect(resultsFile(name), { metric })).toMatchObject({ pass_rate: rate });
-  });
+  ])(
+    '%s: the user must choose a metric, and the message does not offer the metric stderr',
+    (_what, name, listed, metric, rate) => {
+      expect(faultOf(() => importInspect(resultsFile(name)))).toBe('ambiguous');
+      expect(() => importInspect(resultsFile(name))).toThrow(listed);
+      expect(() => importInspect(resultsFile(name))).not.toThrow('stderr');
+      expect(importInspect(resultsFile(name), { metric })).toMatchObject({ pass_rate: rate });
+    },
+  );
 });
 
 describe('DeepEval', () => {

@@ -55,7 +55,7 @@ describe('a client of the real server', () => {
     expect((error as ValidationError).issues.map(({ path }) => path)).toEqual(['/name', '/pass_rate']);
   });
 
-  test('throws an AuthenticationError for an unknown key, without its text, and for a missing scope, with its name', async () => {
+  test('throws an AuthenticationError that does not contain an unknown key, and one that names a missing scope', async () => {
     const unknownClient = new Countersign({ baseUrl: server.url, apiKey: `aa_live_000000000000.secretsecret${'x'.repeat(31)}` });
     const unknown = await unknownClient.audit.append({ actor: 'a', action: 'b.c' }).catch((error: unknown) => error);
     expect(unknown).toBeInstanceOf(AuthenticationError);

@@ -314,13 +314,13 @@ describe('a trace that is sent in several requests', () => {
     expect(largeSpans).toMatchObject({ spans_ingested: 10, tokens: 10 });
   });
 
-  test('stays below the limit of the service with fields of the run and spans of the maximum length', () => {
+  test('stays below the size limit of a request, even if the fields of the run and all spans have the maximum length', () => {
     const span = JSON.stringify({ output: '語'.repeat(999_000) });
     for (const { body } of traceRequests(span, '{"trace_id":"a"}', Array(12).fill(span)))
       expect(Buffer.byteLength(body)).toBeLessThanOrEqual(20 * 2 ** 20);
   });
 
-  test('is rejected with a path if it has no ID', async () => {
+  test('is rejected with the path of its ID if the ID is missing', async () => {
     const { client } = await clientOfNewWorkspace();
     await expect(client.traces.send({ spans: spans(1) } as never)).rejects.toMatchObject({ issues: [{ path: '/trace_id' }] });
   });

@@ -160,8 +160,8 @@ describe('an attestation', () => {
     const tooLate = { ok: false, fault: 'the key that signed it was retired before the decision' };
     expect(verifyAttestation(envelope, keysRetiredAt(millisecondBefore))).toEqual(tooLate);
     expect(verifyAttestation(envelope, keysRetiredAt(decision.timestamp))).toMatchObject({ ok: true });
-    const { attestation } = { attestation: envelope };
-    expect(verifyDecision(decision, { attestation, publicKeys: keysRetiredAt(millisecondBefore) })).toEqual(tooLate);
+    const publicKeys = keysRetiredAt(millisecondBefore);
+    expect(verifyDecision(decision, { attestation: envelope, publicKeys })).toEqual(tooLate);
     const foreignKey = { ...FOREIGN_KEY, retired_at: millisecondBefore };
     expect(verifyAttestation(envelope, { keys: [foreignKey, ...keys] })).toMatchObject({ ok: true });
   });

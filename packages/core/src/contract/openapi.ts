@@ -11,9 +11,6 @@ import { TelemetryEvent } from './telemetry.ts';
 /** Any JSON object of the document. */
 type Node = Record<string, unknown>;
 
-/** Endpoints that can append to the audit ledger. The promotion check does so if it blocks. */
-const APPENDING_OPERATIONS: ReadonlySet<OperationId> = new Set(['appendAuditEntry', 'checkPromotion']);
-
 /** Endpoints that register agents by name. */
 const REGISTERING_OPERATIONS: ReadonlySet<OperationId> = new Set([
   'ingestTrace',
@@ -143,7 +140,6 @@ function canReturn(id: OperationId, code: ErrorCode): boolean {
   if (code === 'idempotency_key_reused') return operations[id].replayable;
   // Replayable endpoints read stored responses, and the promotion check reads decision keys. The rows of both are sealed.
   if (code === 'seal_broken') return operations[id].replayable || id === 'checkPromotion';
-  if (code === 'log_rewritten') return APPENDING_OPERATIONS.has(id) || REGISTERING_OPERATIONS.has(id);
   if (code === 'evidence_broken') return REGISTERING_OPERATIONS.has(id);
   return true;
 }

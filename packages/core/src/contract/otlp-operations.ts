@@ -55,5 +55,5 @@ export const OTLP_OPERATIONS = {
 /** The media types of OTLP/HTTP. A response has the media type of its request. */
 export const OTLP_MEDIA_TYPES = ['application/x-protobuf', 'application/json'] as const;
 
-/** The statuses of the error table that are other ones in OTLP/HTTP. Exporters do not retry after 400. */
+/** Statuses of the error table, with the statuses that OTLP/HTTP uses instead. Exporters do not retry after 400. */
 export const OTLP_STATUS: Readonly<Record<number, number>> = { 422: 400 };

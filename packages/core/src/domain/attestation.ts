@@ -50,7 +50,7 @@ export function preAuthenticationEncoding(payloadType: string, payload: Uint8Arr
   return bytes;
 }
 
-/** Signs a decision, exactly as it was returned, by each signer. The caller passes the signers of all live keys. */
+/** Returns the envelope of a decision, signed by each signer. Pass the decision as it was returned, and the signers of all live keys. */
 export function attestDecision<D extends AttestableDecision>(decision: D, signers: readonly AttestationSigner[]): Envelope {
   const payload = payloadOf(decision);
   const message = preAuthenticationEncoding(PAYLOAD_TYPE, payload);

@@ -48,7 +48,7 @@ export interface ChainReport {
   contradiction?: Contradiction | undefined;
   /** The corrections of the clock in an audit ledger; absent if there are none. */
   corrections?: readonly ClockCorrection[];
-  /** The dropped traces in a trace log in the database; absent if there are none. */
+  /** Only for a trace log in the database: the dropped traces. Absent if there are none. */
   dropped?: DroppedTraces;
   /** The accepted restores in an audit ledger; absent if there are none. */
   restores?: readonly AcceptedRestore[];

@@ -16,7 +16,7 @@ const AGE_DIFFERENCE_MAX_HOURS = 0.0168;
 /** Age limits above and below every age. */
 const [ABOVE_EVERY_AGE, BELOW_EVERY_AGE] = [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER];
 
-/** The export from which decisions are computed again is the export of another log. So it proves nothing about the decisions. */
+/** Thrown if the export from which decisions are recomputed is of another log. Such an export proves nothing about the decisions. */
 export class NotEvidenceError extends Error {
   override name = 'NotEvidenceError';
 
@@ -27,8 +27,8 @@ export class NotEvidenceError extends Error {
 
 /**
  * Verifies decisions, in order, by recomputing them from an export of the evidence log. The decisions and the export are untrusted.
- * Decisions of older versions do not state two parameters of the request: the age limit and the harness. Such decisions are valid if some
- * values of these parameters lead to them.
+ * Decisions of older versions do not state two parameters of the request: the age limit and the harness. Such a decision is valid if
+ * some values of these parameters give its verdict.
  */
 export class DecisionReplay {
   readonly #events: AsyncGenerator<string | undefined>;

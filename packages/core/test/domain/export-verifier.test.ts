@@ -44,7 +44,7 @@ const verify = (text: string, expectation: ExportExpectation = {}, chunkBytes = 
 test.each([
   ['audit', { row_hash: '00' }],
   ['decisions', { seq: 1, decision: {} }],
-  ['traces', { submissions: 1, action: 'submission.stored' }],
+  ['traces', { submissions: [], action: 'traces.recorded' }],
   ['traces', { action: 'traces.dropped', traces: [] }],
   ['evidence', { action: 'agent.registered' }],
 ] as const)('a row of the log %s is recognized: %j', (log, row) => {

@@ -16,7 +16,7 @@ const keyOf = (jwk: object): ListedKey => readListedKey(jwk, sha256)!;
 const first = keyOf(golden.predecessor);
 const second = keyOf(golden.successor);
 
-describe('signature of a signing key over a successor', () => {
+describe('signature over a successor key', () => {
   test('covers the same bytes as in the independent implementation, and is valid', () => {
     const message = successionMessage(golden.instance_id, first.kid, second.kid);
     expect(Buffer.from(message).toString('utf8')).toBe(golden.message);

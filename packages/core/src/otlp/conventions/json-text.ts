@@ -5,9 +5,9 @@ import type { Value } from '../records.ts';
 const JSON_DEPTH_MAX = 100;
 
 /**
- * The maximum number of counted values in the JSON texts of an export. A text that would exceed it stays text. Texts are not counted as
- * long as their total length is at most twice this number of characters. Such texts have at most 1,333,333 values, so an export can have
- * up to 2,333,333 parsed values.
+ * The maximum number of counted values in the JSON texts of an export. A text with more values than are left stays text. The values of a
+ * text are not counted while the total length of such texts is at most twice this number, in characters. Such texts have at most
+ * 1,333,333 values, so an export can have up to 2,333,333 parsed values.
  */
 export const JSON_TEXT_VALUES_MAX = 1_000_000;
 
@@ -54,7 +54,7 @@ export function fromJsonOrString(value: Value): Value {
   }
 }
 
-/** Whether a text may be parsed. If so, adds it to the texts parsed so far. */
+/** Whether a text may be parsed. If so, adds its size to the size of the texts parsed so far. */
 function addIfWithinLimit(text: string): boolean {
   const parsed = currentSize ?? { characters: 0, values: 0 };
   // A text has at most two values per three characters, as in `[1]`. So the values of texts within this limit need not be counted.
