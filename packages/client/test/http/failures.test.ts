@@ -222,7 +222,7 @@ describe('a response that is not from the service is rejected', () => {
 });
 
 describe('errors', () => {
-  test('have an exported class for every status of the service', () => {
+  test('have an exported class for every status of the service, and for 502 and 504 from a proxy', () => {
     // Errors of the portal's API never reach this client.
     const publicErrors = Object.values(ERRORS).filter(({ when }) => !when.startsWith('Portal:'));
     const statuses = new Set<number>([...publicErrors.map(({ status }) => status), 502, 504]);

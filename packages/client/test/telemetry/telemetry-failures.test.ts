@@ -53,7 +53,7 @@ test('flush waits for all events that were emitted before the call, even if a la
   expect(client.telemetry.stats).toMatchObject({ queued: 0, sent: 2 });
 });
 
-describe('telemetry while the service is unreachable', () => {
+describe('telemetry while requests fail', () => {
   test('stays queued, calls onUnsent and is sent later as the same batch with the same Idempotency-Key', async () => {
     const { client, emit, unsent, dropped } = clientWithCallbacks({ requestsMax: 1 });
     server.setHandlers(respond.drop, respond.reset, respond.reject(503, 'unavailable'), respond.drop, respond.good());

@@ -44,7 +44,7 @@ test('flush waits for all runs that ended before the call, even if a later run i
   expect(client.traces.stats).toMatchObject({ queued: 0, sent: 2 });
 });
 
-describe('runs while the service is unreachable', () => {
+describe('runs while requests fail', () => {
   test('stay queued, call onUnsent and are sent later, each with its own Idempotency-Key', async () => {
     server = await failingServer();
     const { client, endRun, unsent, dropped } = clientWithCallbacks();

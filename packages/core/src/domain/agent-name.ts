@@ -10,7 +10,7 @@ export interface NameProblem {
 
 /**
  * Returns the faults of an agent's name. A name must be in Unicode NFC, without white space at its ends and without invisible characters.
- * So different names look different, except for those that name-skeleton.ts compares: look-alike letters, widths, and runs of white space.
+ * So different names look different, unless they differ only in look-alike letters, widths or runs of white space (see name-skeleton.ts).
  */
 export function agentNameProblems(name: string): NameProblem[] {
   if (PLAIN_NAME.test(name)) return [];
@@ -65,16 +65,16 @@ function normalizationProblems(name: string): NameProblem[] {
   const characters = [...name];
   const position = characters.findIndex((character, index) => character !== expected[index]);
   const index = position === -1 ? expected.length : position;
-  const firstDifference = `${codePoint(characters[index]!)} at position ${index + 1}`;
+  const firstDifference = `${describeCodePoint(characters[index]!)} at position ${index + 1}`;
   return [{ code: 'not_normalized', message: `is not in Unicode NFC, first at ${firstDifference}` }];
 }
 
 /** Returns a character's code point, its name if COMMON_NAMES has it, and its position in code points, from 1. */
 const describeCharacter = (name: string, at: number, character: string): string =>
-  `${codePoint(character)} at position ${[...name.slice(0, at)].length + 1}`;
+  `${describeCodePoint(character)} at position ${[...name.slice(0, at)].length + 1}`;
 
 /** Describes a character by its code point, for example `U+200B ZERO WIDTH SPACE`. The name is added only if COMMON_NAMES has it. */
-export function codePoint(character: string): string {
+export function describeCodePoint(character: string): string {
   const hex = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
   const commonName = COMMON_NAMES.get(character);
   return `U+${hex}${commonName === undefined ? '' : ` ${commonName}`}`;

@@ -34,7 +34,7 @@ const TEXTS_OR_NULL = [
   'retention_until',
   'prev_hash',
 ] as const satisfies readonly (keyof ChainedEntry)[];
-/** Members whose form is checked in the same way. `version`, `tenant_id`, `seq`, `recorded_at`, `metadata` and `prev_hash` have own checks. */
+/** Members with a form. `version`, `tenant_id`, `seq`, `recorded_at`, `metadata` and `prev_hash` have checks of their own. */
 const FORMS = [
   { name: 'id', isOfForm: isUuid, form: 'a UUID in lower case' },
   {

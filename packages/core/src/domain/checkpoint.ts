@@ -64,8 +64,8 @@ export function checkpointMismatch(note: string, log: TreeLog): string | undefin
   const head = end === -1 ? undefined : parseCheckpointText(note.slice(0, end + 1));
   if (head === undefined) return 'is not a checkpoint';
   const originMatch = /^countersign\/[^/]+(?:\/([a-z]+))?$/.exec(head.origin);
-  const kind = originMatch?.[1] ?? 'audit';
-  return originMatch === null || kind === log ? undefined : `is a checkpoint of the log ${kind}, not of ${log}`;
+  const headLog = originMatch?.[1] ?? 'audit';
+  return originMatch === null || headLog === log ? undefined : `is a checkpoint of the log ${headLog}, not of ${log}`;
 }
 
 /** Parses the text of a checkpoint: three lines, with origin, size and root. Undefined if it is malformed. */

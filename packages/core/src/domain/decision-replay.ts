@@ -148,8 +148,8 @@ function differenceFrom(decision: Record<string, unknown>, document: EvidenceDoc
 }
 
 /**
- * The age limits with which the verdict is computed. A stated limit is compared with the signed age, which is exact. If the limit is not
- * stated, both results of this comparison are possible.
+ * The age limits with which the verdict is computed. They say only whether the evaluation is recent enough. A stated limit is compared with
+ * the signed age, which is exact. If no limit is stated, both results of this comparison are possible.
  */
 function ageLimitsOf(decision: Record<string, unknown>): number[] {
   if (!statesRequest(decision)) return [ABOVE_EVERY_AGE, BELOW_EVERY_AGE];

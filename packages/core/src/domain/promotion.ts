@@ -6,7 +6,7 @@ import type {
   PromotionDecision,
   Reason,
 } from '../contract/promotion-check.ts';
-import { acceptableName, agentNameProblems, codePoint } from './agent-name.ts';
+import { acceptableName, agentNameProblems, describeCodePoint } from './agent-name.ts';
 
 /** The policy of the rules below, named in every decision. A change of the rules needs a new version. */
 export const POLICY = 'recent-passing-evaluation/v1';
@@ -191,7 +191,7 @@ function differenceInWords(requestedName: string, knownName: string): string {
   const index = a.findIndex((character, at) => character !== b[at]);
   const [first, second] = [a[index], b[index]];
   if (first === undefined || second === undefined || (first <= '\x7f' && second <= '\x7f')) return '';
-  return ` (position ${index + 1} is ${codePoint(first)} and not ${codePoint(second)})`;
+  return ` (position ${index + 1} is ${describeCodePoint(first)} and not ${describeCodePoint(second)})`;
 }
 
 function passRateCheck({ evaluation }: Evidence, { agentLabel, minPassRate }: PromotionCriteria): ConditionCheck {

@@ -3,7 +3,7 @@ import { DEPTH_MAX, MalformedExportError } from './records.ts';
 
 /** A message type: its message fields by number, and the count that it increases. */
 interface Shape {
-  readonly counts: keyof ExportCounts | undefined;
+  readonly count: keyof ExportCounts | undefined;
   /** Whether an encoder writes at most one message field. Each further message field counts as a value. */
   readonly hasOneMessage: boolean;
   readonly fields: Fields;
@@ -11,15 +11,15 @@ interface Shape {
 type Fields = { readonly [field: number]: Shape };
 
 /** All shapes have the same members in the same order, so that V8 reads them without a lookup. */
-const plain = (fields: Fields): Shape => ({ counts: undefined, hasOneMessage: false, fields });
-const record = (fields: Fields): Shape => ({ counts: 'records', hasOneMessage: false, fields });
+const plain = (fields: Fields): Shape => ({ count: undefined, hasOneMessage: false, fields });
+const record = (fields: Fields): Shape => ({ count: 'records', hasOneMessage: false, fields });
 
 const anyValueFields: Record<number, Shape> = {};
 /** The AnyValue of an attribute. It is not counted. The attribute is counted, even if it has no value. */
-const attributeValue: Shape = { counts: undefined, hasOneMessage: true, fields: anyValueFields };
+const attributeValue: Shape = { count: undefined, hasOneMessage: true, fields: anyValueFields };
 /** An AnyValue in a list, or the body of a log record. */
-const countedValue: Shape = { counts: 'values', hasOneMessage: true, fields: anyValueFields };
-const keyValue: Shape = { counts: 'values', hasOneMessage: true, fields: { 2: attributeValue } };
+const countedValue: Shape = { count: 'values', hasOneMessage: true, fields: anyValueFields };
+const keyValue: Shape = { count: 'values', hasOneMessage: true, fields: { 2: attributeValue } };
 anyValueFields[5] = plain({ 1: countedValue });
 anyValueFields[6] = plain({ 1: keyValue });
 
@@ -59,7 +59,7 @@ interface Range {
 
 function walk(bytes: Uint8Array, shape: Shape, { at, end, depth }: Range, counts: ExportCounts): void {
   if (depth > DEPTH_MAX) throw malformedError(`the body is nested more deeply than ${DEPTH_MAX} levels; flatten it`, at);
-  if (shape.counts !== undefined && !addToCount(counts, shape.counts)) throw malformedError(tooManyMessage(shape.counts), at);
+  if (shape.count !== undefined && !addToCount(counts, shape.count)) throw malformedError(tooManyMessage(shape.count), at);
   let hasMessage = false;
   const cursor = { at };
   while (cursor.at < end) {

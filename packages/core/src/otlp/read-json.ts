@@ -17,9 +17,9 @@ type Json = Record<string, unknown>;
  */
 export function readJsonSpans(body: unknown, counts = zeroCounts()): SpanRecord[] {
   const records: SpanRecord[] = [];
-  forEachRecord(body, { members: ['resourceSpans', 'scopeSpans', 'spans'], counts }, (span, place) => {
-    countRecord(place.counts, place.at);
-    records.push(spanRecord(span, place));
+  forEachRecord(body, { members: ['resourceSpans', 'scopeSpans', 'spans'], counts }, (span, context) => {
+    countRecord(counts, context.at);
+    records.push(spanRecord(span, context));
   });
   return records;
 }
@@ -70,7 +70,7 @@ interface RecordContext {
 function forEachRecord(
   body: unknown,
   { members: [ofResource, ofScope, ofRecord], counts }: { members: [string, string, string]; counts: ExportCounts },
-  visit: (record: Json, place: RecordContext) => void,
+  visit: (record: Json, context: RecordContext) => void,
 ): void {
   const groups = listOf(objectOf(body, ''), ofResource, '');
   for (const [group, at] of groups) {

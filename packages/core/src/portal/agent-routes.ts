@@ -61,7 +61,8 @@ export type PromotionPreview = Static<typeof PromotionPreview>;
 const SEEN_NAME = Type.Optional(
   label({
     description:
-      'The name of the agent, as the page showed it. If the evidence log has another name, the request is rejected and nothing is recorded.',
+      'The name of the agent, as the page showed it. If the evidence log has another name, the request is rejected and nothing is ' +
+      'recorded.',
   }),
 );
 

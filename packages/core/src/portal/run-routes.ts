@@ -83,9 +83,9 @@ export const SpanRow = Type.Object({
 export type SpanRow = Static<typeof SpanRow>;
 
 /**
- * The steps of a trace. A page ends after 1,000 steps, 1,000 submissions, 8 MiB of documents, or 2 MiB of the facts of steps, which are stored
- * apart from the documents. It can be larger only if its first submission is larger. If later submissions replaced all steps that were read, the page is empty but may
- * have a next page.
+ * The steps of a trace. A page ends after 1,000 steps, 1,000 submissions, 8 MiB of documents, or 2 MiB of the facts of steps, which are
+ * stored apart from the documents. It can be larger only if its first submission is larger. If later submissions replaced all steps that
+ * were read, the page is empty but may have a next page.
  */
 export const SpanPage = page(SpanRow);
 export type SpanPage = Static<typeof SpanPage>;

@@ -160,7 +160,7 @@ describe('conversation', () => {
   });
   const detailsEvent = (attributes: Record<string, Value>) => event('gen_ai.client.inference.operation.details', attributes);
 
-  test('is read from all details events of a span; if two events have the same attribute, the first event is used', () => {
+  test('is read from all events gen_ai.client.inference.operation.details; if an attribute is repeated, the first one is used', () => {
     const output = (content: string) => jsonOf({ role: 'assistant', parts: [{ type: 'text', content }] });
     const { messages } = mapAttributes(
       { 'gen_ai.operation.name': 'chat' },
