@@ -72,7 +72,7 @@ describe('Inspect AI', () => {
     expect(importInspect(log(2))).toMatchObject({ pass_rate: 20, cases: { total: 20, errored: 16 } });
   });
 
-  test('counts an error in one epoch of a scored sample as not passed, in addition to the unscored samples', () => {
+  test('counts each epoch with an error as not passed, even if its sample was scored, in addition to the unscored samples', () => {
     const log = changedLog(({ eval: spec, results }) => {
       spec.config.epochs = 2;
       spec.dataset.samples = 10;
@@ -249,7 +249,7 @@ describe('Inspect AI', () => {
     });
   });
 
-  test('accepts values whose meaning the scorer defines, and scores of several values', () => {
+  test('accepts values whose meaning the scorer defines, and scores that consist of several values', () => {
     const log = (value: unknown, change: (accuracy: object) => unknown = () => {}) =>
       changedFile('inspect.json', ({ results, samples }) => {
         Object.assign(results.scores[0], { name: 'safety', scorer: 'match' });

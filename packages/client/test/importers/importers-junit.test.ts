@@ -196,9 +196,9 @@ describe('JUnit XML', () => {
   test.each([
     ['in another element of the case', '<testcase><details><failure/></details></testcase>'],
     ['with a prefix', '<testcase><n:failure xmlns:n="urn:n"/></testcase>'],
-    ['with a capital', '<testcase><Failure/></testcase>'],
-    ['in a case with a capital', '<TestCase><Failure/></TestCase>'],
-    ['as a status with a capital', '<testcase Status="failed"/>'],
+    ['with a capital letter', '<testcase><Failure/></testcase>'],
+    ['in a case with a capital letter', '<TestCase><Failure/></TestCase>'],
+    ['as a status with a capital letter', '<testcase Status="failed"/>'],
     ['as success="false"', '<testcase success="false"/>'],
   ])('counts a failure %s as not passed', (_where, failed) => {
     expect(importXml(`<testsuite><testcase/>${failed}</testsuite>`).cases).toMatchObject({ total: 2, passed: 1, failed: 1 });
@@ -220,7 +220,7 @@ describe('JUnit XML', () => {
     expect(importXml(unmarkedSuite).cases).toMatchObject({ total: 4, passed: 1 });
   });
 
-  test('reads totals with capitals, and rejects a total with two values', () => {
+  test('reads totals whose names have capital letters, and rejects a total with two values', () => {
     expect(importXml('<testsuite Tests="3" Failures="2"><testcase/><testcase/><testcase/></testsuite>').cases).toMatchObject({
       total: 3,
       passed: 1,

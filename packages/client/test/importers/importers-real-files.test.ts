@@ -153,8 +153,8 @@ describe('time of the run', () => {
   });
 
   test.each([
-    ['a capital', 'Timestamp="2020-01-01T00:00:00Z"'],
-    ['a prefix', 'xmlns:n="urn:n" n:timestamp="2020-01-01T00:00:00Z"'],
+    ['a capital letter in its name', 'Timestamp="2020-01-01T00:00:00Z"'],
+    ['a prefix before its name', 'xmlns:n="urn:n" n:timestamp="2020-01-01T00:00:00Z"'],
     ['two values, of which the earliest counts', 'timestamp="2026-11-20T09:30:00Z" TimeStamp="2020-01-01T00:00:00Z"'],
   ])('is read from a timestamp with %s', (_what, attributes) => {
     const suite = `<testsuite name="s" tests="1" ${attributes}><testcase/></testsuite>`;
@@ -205,7 +205,7 @@ describe('a time of the run without a time zone', () => {
     }
   });
 
-  test('is distinguished from a missing time: the notes then say that the file contains no time', () => {
+  test('differs from a missing time, for which the notes say that the file contains no time', () => {
     const log = changedResultsFile('inspect.json', ({ eval: spec, stats }) => {
       delete spec.created;
       stats.started_at = '';

@@ -96,7 +96,7 @@ describe('telemetry while requests fail', () => {
     await expect.poll(() => client.telemetry.stats.sent, { timeout: 5000 }).toBe(1);
   });
 
-  test('is sent after the flush interval if another request succeeds, which ends a long pause', async () => {
+  test('is sent after the flush interval when the success of another request ends a long pause', async () => {
     const { client, emit, unsent } = clientWithCallbacks({ batchEventsMax: 2, flushIntervalMs: 50 });
     let respondToFirst = (): void => undefined;
     server.setHandlers(
@@ -172,7 +172,7 @@ describe('telemetry while requests fail', () => {
     },
   );
 
-  test('drops a batch after three internal errors and sends the next one', async () => {
+  test('is dropped after three internal errors, and the next batch is sent', async () => {
     const { client, emit, unsent, dropped } = clientWithCallbacks({ requestsMax: 1 });
     server.setHandlers(...Array(3).fill(respond.reject(500, 'internal_error')), respond.good());
     emit('poison');

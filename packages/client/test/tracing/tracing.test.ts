@@ -336,7 +336,7 @@ describe('a trace that is sent in several requests', () => {
     expect(requests.length).toBe(2);
   });
 
-  test('is rejected with the indexes of the spans in the whole trace', async () => {
+  test('is rejected with the index that an invalid span has in the whole trace', async () => {
     const { client } = await clientOfNewWorkspace();
     const wrong = spans(700);
     wrong[650] = { ...wrong[650]!, latency_ms: -1 };

@@ -22,8 +22,8 @@ import {
 export const COMPLETENESS = ['complete', 'partial', 'unknown'] as const;
 export type Completeness = (typeof COMPLETENESS)[number];
 
-/** The maximum number of names in `blocking_failures` and of IDs in `trace_ids`. */
-export const NAMES_MAX = 100;
+/** The maximum number of items in `blocking_failures` and in `trace_ids`. */
+const LIST_ITEMS_MAX = 100;
 
 /** How far `evaluated_at` may be ahead of the database's clock, in minutes. */
 export const FUTURE_MINUTES_MAX = 5;
@@ -75,7 +75,7 @@ export const DetailedEvaluation = Type.Object(
       }),
     ),
     blocking_failures: optional(
-      labels(NAMES_MAX, {
+      labels(LIST_ITEMS_MAX, {
         description:
           'Names of failed cases that matter whatever the pass rate is. They are for people: promotion checks do not use them.',
         examples: [['refuses to reveal card numbers']],
@@ -102,7 +102,7 @@ export const DetailedEvaluation = Type.Object(
       }),
     ),
     trace_ids: optional(
-      labels(NAMES_MAX, {
+      labels(LIST_ITEMS_MAX, {
         description: 'trace_id of the runs that were evaluated, as sent to the traces endpoint.',
         examples: [['run-2026-11-20-0001']],
       }),

@@ -9,5 +9,8 @@ export const isScope = (text: string): text is Scope => (SCOPES as readonly stri
 /** A permission of a key: an ingestion key has one or more of SCOPES, a read token has only `read`. */
 export type KeyScope = Scope | 'read';
 
-/** The kinds are named as in the prefixes. Ingestion keys (`aa_live_`) can write but not read; read tokens (`aa_read_`) can read but not write. */
+/**
+ * The kinds of keys, named as in their prefixes. Ingestion keys (`aa_live_`) can write but not read; read tokens (`aa_read_`) can read but
+ * not write.
+ */
 export type KeyKind = 'live' | 'read';

@@ -26,7 +26,7 @@ export function kindOfSpan(span: SpanRecord): KindMatch {
 }
 
 /**
- * A span as a step of a trace. Attributes from which no member of the step is read, and `error.type`, stay in `metadata`.
+ * A span as a step of a trace. An attribute stays in `metadata`, unless its whole value goes into a member of the step other than `error`.
  * @param repeatsParent whether the span's tokens repeat those of its parent. If so, only an embedding keeps its tokens and cost.
  */
 export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsParent = false): Span {

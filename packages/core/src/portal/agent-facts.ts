@@ -47,7 +47,7 @@ export const Standing = Type.Object({
 });
 export type Standing = Static<typeof Standing>;
 
-/** An agent in a list. `standing` uses the default threshold and age of the promotion check. */
+/** An agent in a list. `standing` uses the default threshold and the default maximum age of the promotion check. */
 export const AgentSummary = Type.Object({
   id: uuid({ description: 'ID of the agent.' }),
   name: label({ description: 'Its name.' }),

@@ -107,7 +107,7 @@ describe('audit chain', () => {
     expect(firstFault(rows, 'ffffffff-0000-4000-8000-000000000000')).toMatchObject({ seq: 1 });
   });
 
-  test('reports a row that is earlier than the previous row, even with a correct hash', () => {
+  test('reports a row whose time is before that of the previous row, even if its hash is correct', () => {
     const entries = [unlinked(5), { ...unlinked(6), recorded_at: '2026-11-20T09:29:59.000Z' }];
     const rows = linkEntries({ seq: 0, rowHash: null }, entries, digests).map(({ entry, rowHash }) => ({
       ...entry,

@@ -32,7 +32,7 @@ describe('the check for exact JSON', () => {
     ['1000000000000000000000', true],
     ['5e-324', true],
     ['4e-324', false],
-  ])('accepts the number %s: %s', (literal, isExact) => {
+  ])('accepts the number %s as exact: %s', (literal, isExact) => {
     expect(issuesIn(`{"a":[${literal}]}`)).toEqual(isExact ? [] : ['/a/0 inexact_number']);
   });
 

@@ -24,7 +24,7 @@ test.each([
 });
 
 // All verifiers count code points. Nine of these names have fewer than 1,000 code points, but more than 1,000 UTF-16 code units.
-test('names are found in the last 1,000 code points of a message', () => {
+test('names are found only if the last 1,000 code points of a message contain all of them', () => {
   const name = `"${'😀'.repeat(60)}"`;
   const message = (count: number) => `No; did you mean ${Array.from({ length: count }, () => name).join(' or ')}?`;
   expect(suggestedNames(message(9))).toHaveLength(9);

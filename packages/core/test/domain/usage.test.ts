@@ -40,7 +40,7 @@ describe('usage', () => {
     expect(sumsOf()).toEqual({ promptTokens: null, completionTokens: null, totalTokens: null, costUsd: null });
   });
 
-  test('supplied usage replaces sums over spans; the total is recomputed only if both prompt and completion tokens were supplied', () => {
+  test('supplied usage replaces sums over spans; supplied prompt and completion tokens also replace the total, but only together', () => {
     const summed = usageOfSpans([span({ prompt_tokens: 10, completion_tokens: 1, cost_usd: 0.5 })]);
     expect(traceTotals(suppliedUsage({}), summed)).toEqual({
       promptTokens: 10,
