@@ -21,7 +21,7 @@ const endOf = (message: string): string => [...message.slice(-2 * SEARCHED_LENGT
 
 /**
  * Whether a message can show `knownName` as `shownName`. Messages write ' for ", shorten long names and leave out invisible characters. Any
- * character beyond ASCII may be left out, because versions of Unicode differ in which characters are invisible.
+ * character other than printable ASCII may be left out, because versions of Unicode differ in which characters are invisible.
  */
 export function showsName(shownName: string, knownName: string): boolean {
   const shownCharacters = [...shownName];

@@ -4,7 +4,10 @@ import { RECORDS_MAX, VALUES_MAX } from './records.ts';
 export interface ExportCounts {
   /** Spans, events, links, log records or data points. */
   records: number;
-  /** Attributes, members of objects, elements of lists, bodies of log records, and repeated messages of protobuf. */
+  /**
+   * Attributes, members of objects, elements of lists, and bodies of log records. In protobuf, also each message field of an attribute or a
+   * value after the first one.
+   */
   values: number;
 }
 
