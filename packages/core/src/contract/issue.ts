@@ -23,7 +23,7 @@ export const ISSUE_CODES = {
   contradiction: 'Two members of the body contradict each other.',
   in_the_future: 'The time is further in the future than the tolerated difference between clocks.',
   repeated_member: 'An object has the same member twice.',
-  inexact_number: 'The number has no exact value as a JSON number (IEEE 754 double).',
+  inexact_number: 'The number is not exact: canonical JSON would change its value or its sign (docs/formats.md).',
   lone_surrogate: 'A string or a member name contains half of a surrogate pair.',
   too_deep: 'The body is nested more deeply than the maximum.',
   too_many_values: 'The body contains too many JSON values. The message gives the limit.',

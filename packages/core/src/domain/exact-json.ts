@@ -2,9 +2,9 @@ import type { Issue, IssueCode } from '../contract/issue.ts';
 import { ISSUES_MAX, jsonPointer } from '../contract/json-pointer.ts';
 
 /**
- * Finds the parts of a JSON text that JSON.parse accepts but that cannot be stored or hashed exactly: repeated members, numbers that a
- * double cannot represent, and halves of surrogate pairs. Used for texts that are hashed or that decisions depend on (docs/formats.md,
- * "Canonical JSON").
+ * Finds the parts of a JSON text that JSON.parse accepts but that cannot be stored or hashed exactly: repeated members, numbers that
+ * are not exact, and halves of surrogate pairs. Used for texts that are hashed or that decisions depend on (docs/formats.md, "Canonical
+ * JSON").
  *
  * @param text JSON that JSON.parse has accepted. The scan does not check the grammar.
  * @param numbers names of top-level members that must be numbers. In these members minus zero is not an issue, because it is read as zero

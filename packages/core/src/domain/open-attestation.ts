@@ -15,8 +15,8 @@ import { fromBase64, sameBytes, UNKNOWN_SIGNER, type VerifyEd25519 } from './sig
 const SIGNATURES_MAX = 100;
 
 /**
- * Parses the text of an envelope. Repeated members, and numbers that a double cannot represent, are faults: JSON.parse would drop a member
- * or round the number without an error.
+ * Parses the text of an envelope. Repeated members, and numbers that are not exact, are faults: JSON.parse would drop a member or change
+ * the number without an error.
  */
 export function readEnvelope(text: string): { envelope: unknown } | { fault: string } {
   const parsed = parseLine(text, 'the envelope');

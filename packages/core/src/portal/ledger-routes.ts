@@ -26,7 +26,7 @@ export const ListedEntry = Type.Object({
   rationale: nullable(text({ description: 'The reason; its first 500 characters.' })),
   trace_id: nullable(label({ description: 'The trace_id of the run that the entry is about.' })),
   agent: agentOrNone('The agent that the entry is about; null if none was named.'),
-  row_hash: digest('SHA-256 chain hash.'),
+  row_hash: digest('The hash of the entry in the hash chain (SHA-256).'),
 });
 export type ListedEntry = Static<typeof ListedEntry>;
 

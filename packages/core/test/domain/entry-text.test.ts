@@ -78,7 +78,7 @@ describe('reader of canonical text', () => {
     ['a number with a trailing zero', '1.0'],
     ['an unnecessary exponent', '1e2'],
     ['minus zero', '-0'],
-    ['a number that a double cannot represent', '0.10000000000000000001'],
+    ['a number with more digits than its canonical form', '0.10000000000000000001'],
     ['a number larger than any double', '1e400'],
     ['a leading zero', '01'],
     ['an unnecessary escape', '"\\u0041"'],
