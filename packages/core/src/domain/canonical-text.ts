@@ -14,7 +14,7 @@ const CANONICAL_ESCAPE = /^\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]))/;
  * Checks whether a text is canonical JSON (RFC 8785) without parsing it. If it is canonical, its hash can be computed from the text
  * itself. Parsing the value and writing it again would take four times as long. One object checks many texts, one after the other.
  */
-export class CanonicalText {
+export class CanonicalReader {
   text = '';
   #isPlain = false;
 

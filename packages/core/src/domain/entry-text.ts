@@ -1,4 +1,4 @@
-import { CanonicalText, NO_END } from './canonical-text.ts';
+import { CanonicalReader, NO_END } from './canonical-text.ts';
 import { NESTING_MAX } from './chain-report.ts';
 
 const [QUOTE, BRACE, LETTER_N] = [0x22, 0x7b, 0x6e];
@@ -34,7 +34,7 @@ export interface ExpectedRow {
  * One object reads many texts, one after the other.
  */
 export class EntryText {
-  readonly #reader = new CanonicalText();
+  readonly #reader = new CanonicalReader();
   /** The text that must precede the value of each member. */
   readonly #prefixes = MEMBERS.map(({ name }, index) => `${index === 0 ? '{' : ','}"${name}":`);
   readonly #starts = MEMBERS.map(() => 0);

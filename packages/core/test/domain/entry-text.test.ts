@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { linkEntries, rowHashOf } from '../../src/domain/audit-chain.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
-import { CanonicalText, NO_END } from '../../src/domain/canonical-text.ts';
+import { CanonicalReader, NO_END } from '../../src/domain/canonical-text.ts';
 import { ChainVerifier } from '../../src/domain/chain-verifier.ts';
 import { digests } from '../node-digests.ts';
 
@@ -11,7 +11,7 @@ const DEPTH = 200;
 
 /** The end of the canonical value at the start of the text; NO_END if there is none. */
 function endOf(text: string, depth = DEPTH): number {
-  const reader = new CanonicalText();
+  const reader = new CanonicalReader();
   return reader.setText(text) ? reader.endOf(0, depth) : NO_END;
 }
 

@@ -18,7 +18,7 @@ test.each([
   [['invisible\u200bspace', 'turned\u202eround', `${'\u200b'.repeat(99)}a`]],
   [['or "or" or']],
 ])('the names that the message of a decision suggests are found and recognized: %j', (names) => {
-  const shown = suggestedNames(messageOf('refund-agеnt; did you mean "x"', names));
+  const shown = suggestedNames(messageOf('refund-ag\u0435nt; did you mean "x"', names));
   expect(shown).toHaveLength(names.length);
   for (const [index, name] of names.entries()) expect(showsName(shown[index]!, name), name).toBe(true);
 });
