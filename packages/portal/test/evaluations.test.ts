@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
-import { setEvaluationTime } from '../../server/test/harness/backdate.ts';
+import { setEvaluationTime } from '../../server/test/harness/evaluation-time.ts';
 import { newWorkspace, paths } from './harness.ts';
 
 /** Reloads the page and records what its canvas draws: the texts, and the colors of the lines of suites. */

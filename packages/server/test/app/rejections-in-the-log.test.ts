@@ -61,7 +61,7 @@ async function flood(text: string, times: number): Promise<number> {
 }
 
 describe('rejected requests', () => {
-  test('are counted in one log line per second and kind, with the ID and the endpoint of one of the requests', async () => {
+  test('are counted in at most one log line per second and kind, with the ID and the endpoint of one of the requests', async () => {
     const post = (key: string) =>
       httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', `X-Service-Key: ${key}`, 'Content-Length: 0']);
     const get = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);

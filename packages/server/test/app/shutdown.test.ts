@@ -100,7 +100,7 @@ describe('shutdown', () => {
     // The server waits for the rest of this body, so it still runs when the signals arrive. At the end of a shutdown, Node removes the
     // signal handlers, and a signal would end the process.
     const body = JSON.stringify({ actor: 'ci', action: 'test.signals' });
-    const unfinished = await sendRaw(`${appendHead()}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`);
+    const unfinished = await connectAndWrite(`${appendHead()}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`);
     const callers = await startBusyCallers();
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');
@@ -125,11 +125,11 @@ describe('shutdown', () => {
     const head = appendHead();
     const body = JSON.stringify({ actor: 'ci', action: 'test.idle' });
     const sockets = await Promise.all([
-      sendRaw(`${head}Content-Length: 1000\r\n\r\n{"actor":`),
-      sendRaw(`${head}Transfer-Encoding: chunked\r\n\r\n9\r\n{"actor":\r\n`),
-      sendRaw(`${head}X-Unfinished`),
-      sendRaw(`${head}Content-Length: ${body.length}\r\n\r\n${body}`),
-      sendRaw(''),
+      connectAndWrite(`${head}Content-Length: 1000\r\n\r\n{"actor":`),
+      connectAndWrite(`${head}Transfer-Encoding: chunked\r\n\r\n9\r\n{"actor":\r\n`),
+      connectAndWrite(`${head}X-Unfinished`),
+      connectAndWrite(`${head}Content-Length: ${body.length}\r\n\r\n${body}`),
+      connectAndWrite(''),
     ]);
     await once(sockets[3]!, 'data');
     const signalledAt = Date.now();
@@ -138,7 +138,7 @@ describe('shutdown', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test('a keep-alive connection that becomes idle is closed at once, so the shutdown ends before its timeout of 5 seconds', async () => {
+  test('keep-alive connections are closed as soon as they are idle, so the server does not wait for its timeout of 5 seconds', async () => {
     const callers = await startBusyCallers();
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');
@@ -226,7 +226,7 @@ describe('a stop signal during the start', () => {
 });
 
 /** Opens a connection and sends only this text. */
-async function sendRaw(text: string): Promise<Socket> {
+async function connectAndWrite(text: string): Promise<Socket> {
   const { hostname, port } = new URL(server.url);
   const socket = connect(Number(port), hostname);
   socket.on('error', () => undefined);

@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('commandOf returns the command that works in a checkout, in an installed package and in the container image', () => {
+test('commandOf returns one command for a checkout, another for an installed package, and another for the container image', () => {
   const node = join(folder, 'node');
   expect(commandOf('file:///checkout/src/app/own-command.ts', node)).toBe('bin/countersign-server');
   expect(commandOf('file:///app/own-command.js', node)).toBe('npx --no countersign-server');

@@ -63,7 +63,7 @@ describe('a fork: two readers see different histories', () => {
     writeFileSync(scenario.auditorFile('forked'), note);
   };
 
-  test('comparing the checkpoints reveals two signed roots of the same size', async () => {
+  test('a comparison of two signed checkpoints of the same size reveals that their roots differ', async () => {
     await fork();
     const file = await exportLedger('fork.ndjson');
     const bothCheckpoints = [

@@ -198,7 +198,7 @@ describe('an attestation', () => {
     signatures: { keyid: string; sig: string }[];
   }
   const signingKeys = async () => (await scenario.server()).open.signer.keys;
-  const open = async (envelope: Envelope) => {
+  const openEnvelope = async (envelope: Envelope) => {
     const keys = (await signingKeys()).map(({ keyid, publicKey }) => ({ keyid, publicKey }));
     return openAttestation(envelope, keys, verifyEd25519, (decision) => decisionDigest(decision, digests));
   };
@@ -209,11 +209,11 @@ describe('an attestation', () => {
 
   test('the signature check rejects a replaced or edited payload', async () => {
     const { allowed, blocked } = await envelopes();
-    expect(await open(blocked)).toHaveProperty('decision.allowed', false);
+    expect(await openEnvelope(blocked)).toHaveProperty('decision.allowed', false);
     expect((await python(blocked)).status).toBe(0);
     const forged = Buffer.from(blocked.payload, 'base64').toString().replace('"allowed":false', '"allowed":true');
     for (const payload of [allowed.payload, Buffer.from(forged).toString('base64')]) {
-      expect(await open({ ...blocked, payload })).toEqual({ fault: 'none of the known keys has signed it' });
+      expect(await openEnvelope({ ...blocked, payload })).toEqual({ fault: 'none of the known keys has signed it' });
       expect((await python({ ...blocked, payload })).status).toBe(1);
     }
   });
@@ -221,7 +221,7 @@ describe('an attestation', () => {
   test('the signature check rejects another signature under a known key ID', async () => {
     const { allowed, blocked } = await envelopes();
     const signatures = [{ ...blocked.signatures[0]!, sig: allowed.signatures[0]!.sig }];
-    expect(await open({ ...blocked, signatures })).toHaveProperty('fault');
+    expect(await openEnvelope({ ...blocked, signatures })).toHaveProperty('fault');
     expect((await python({ ...blocked, signatures })).status).toBe(1);
     expect(publicJwk((await signingKeys())[0]!.publicKey, sha256).kid).toBe(blocked.signatures[0]!.keyid);
   });

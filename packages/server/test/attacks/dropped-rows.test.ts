@@ -56,7 +56,7 @@ describe('while a trigger drops rows,', () => {
     ['INSERT trace_events', paths.traces, TRACE],
     ['INSERT document_segments', paths.traces, LONG_TRACE],
   ] as const)('%s: no request is acknowledged; afterwards, requests succeed and the logs are valid', async (act, path, body) => {
-    // The first request makes the server remember the head, so that the next one sends its statements together with COMMIT.
+    // After these requests, the server remembers the heads of both logs. So it sends the statements of the next batch with COMMIT.
     const send = () => server.post(path, key, body, { 'Idempotency-Key': act.replace(' ', '-') });
     for (const first of [TRACE, AUDIT]) await server.post(first === TRACE ? paths.traces : paths.audit, key, first);
     await whileDropping(act, async () => {

@@ -116,7 +116,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
     expect(await statusesOnBothServers(key)).toEqual([401, 401]);
   });
 
-  test('rejects a key that another server has revoked, while the head is older than a head that this server has seen', async () => {
+  test('rejects a key that another server has revoked, while the stored head is older than one that the server has seen', async () => {
     const headCondition = `WHERE log = 'keys' AND tenant_id = '${tenantId}'`;
     expect((await use(key)).status).toBe(200);
     await sql(`CREATE TABLE public.older_head AS SELECT * FROM countersign.log_heads ${headCondition}`);

@@ -102,7 +102,7 @@ export class LedgerUnderAttack {
       );
   }
 
-  /** Makes pairs of decisions, `pairs` times: one that allows, and one that blocks and is also written to the ledger. */
+  /** Makes pairs of decisions. The first decision of a pair allows. The second one blocks and is also written to the ledger. */
   async #decide(key: string, pairs: number): Promise<void> {
     for (let pair = 0; pair < pairs; pair += 1) {
       const { body } = await this.#server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 80 });

@@ -283,7 +283,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
     });
   });
 
-  test('`ledger checkpoint` also refuses to sign if a stored node was made from rewritten rows whose original hashes were restored', async () => {
+  test('`ledger checkpoint` also refuses to sign if the original row hashes were restored, but not a stored node', async () => {
     await sql('CREATE TABLE abandoned AS SELECT seq, row_hash FROM countersign.audit_entries WHERE $T');
     await rewrite(300);
     await scenario.resealWithSecret();

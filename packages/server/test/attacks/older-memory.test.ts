@@ -40,7 +40,7 @@ const evaluation = (pass_rate: number) => ({
 const append = (server: TestServer) => server.post(paths.audit, key, { actor: 'ci', action: 'deployed' });
 const check = (server: TestServer) => server.post(paths.promotionCheck, key, { agent_name: 'bot' });
 const sign = (server: TestServer, log: LogName) => makeCheckpoint(server.open.pool, tenantId, server.open.signer.keys, { log });
-const errorOf = ({ status, body }: { status: number; body: { error?: string } }) => [status, body.error];
+const statusAndError = ({ status, body }: { status: number; body: { error?: string } }) => [status, body.error];
 const REJECTED = [500, 'log_rewritten'];
 
 /** Restores the logs as the first server has seen them. The second server has since appended to them and stored checkpoints. */
@@ -77,14 +77,14 @@ test('a server signs no checkpoint of a log that is shorter than a checkpoint of
 
 test('a server neither appends to a log that is shorter than a checkpoint of another server, nor makes decisions from it', async () => {
   await sleep(RECHECK_MS);
-  expect(errorOf(await append(first))).toEqual(REJECTED);
-  expect(errorOf(await check(first))).toEqual(REJECTED);
+  expect(statusAndError(await append(first))).toEqual(REJECTED);
+  expect(statusAndError(await check(first))).toEqual(REJECTED);
 });
 
 test('a server signs no checkpoint of a fork with more rows than the checkpoint of another server, and then refuses the log', async () => {
   for (let count = 0; count < 6; count += 1) expect((await append(stale)).status).toBe(200);
   await expect(sign(stale, 'audit')).rejects.toThrow(/it does not continue the \d+ rows known before/);
-  expect(errorOf(await append(stale))).toEqual(REJECTED);
+  expect(statusAndError(await append(stale))).toEqual(REJECTED);
   expect(await (await fetch(`${stale.url}/readyz`)).text()).toContain('logs refused: 1');
 });
 
@@ -94,7 +94,7 @@ test('a server that refuses a fork still refuses it after the commit of a transa
     await readSealedHead(tx, 'audit');
     await expect(sign(otherStale, 'audit')).rejects.toThrow(/it does not continue the \d+ rows known before/);
   });
-  expect(errorOf(await append(otherStale))).toEqual(REJECTED);
+  expect(statusAndError(await append(otherStale))).toEqual(REJECTED);
 });
 
 test('a server does not accept a key that another server has revoked, after the revocation was rolled back', async () => {
@@ -114,7 +114,7 @@ test('a server does not accept a key that another server has revoked, after the 
     await sql(`INSERT INTO countersign.${table} SELECT * FROM before.revoked_${table}`);
   }
   await sleep(RECHECK_MS);
-  expect(errorOf(await sendWithKey())).toEqual(REJECTED);
+  expect(statusAndError(await sendWithKey())).toEqual(REJECTED);
 });
 
 test('a server accepts no key while the key audit trail contradicts the checkpoint of another server', async () => {
@@ -137,7 +137,7 @@ test('a server accepts no key while the key audit trail contradicts the checkpoi
   for (let count = 0; count < 3; count += 1) await stale.key(id); // The fork now has more events than the checkpoint.
   expect((await sendWithKey()).status).toBe(200);
   await expect(signKeys(stale)).rejects.toThrow(/it does not continue the \d+ rows known before/);
-  expect(errorOf(await sendWithKey())).toEqual(REJECTED);
+  expect(statusAndError(await sendWithKey())).toEqual(REJECTED);
 });
 
 test('a server continues a log after another server has appended to it and stored a checkpoint', async () => {

@@ -46,8 +46,8 @@ async function expectReport(table: string, keys: Record<string, string>[]): Prom
 }
 
 describe('the server accepts only sessions that it started', () => {
-  const session = (token: Buffer, personId: string, id: string) => ({
-    ...{ token_sha256: bytesLiteral(token), id: textLiteral(id), person_id: textLiteral(personId) },
+  const session = (tokenSha256: Buffer, personId: string, id: string) => ({
+    ...{ token_sha256: bytesLiteral(tokenSha256), id: textLiteral(id), person_id: textLiteral(personId) },
     ...{ created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` },
   });
 
@@ -131,8 +131,8 @@ describe('the server accepts only one-time links that it made', () => {
         made_by: textLiteral('operator'),
         ...linkColumns,
       };
-      const moments = { created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` };
-      await insertRow(server.database, 'one_time_links', { ...row, ...moments });
+      const times = { created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` };
+      await insertRow(server.database, 'one_time_links', { ...row, ...times });
       expect((await openLink(token)).status).toBe(410);
       const response = await new Browser(server).call('POST', '/links/reset-password', {
         token,
@@ -174,7 +174,7 @@ describe('the server accepts only one-time links that it made', () => {
 });
 
 describe('the server accepts only memberships that it wrote', () => {
-  test('ignores an inserted membership and a raised role', async () => {
+  test('ignores an inserted membership, and a membership whose role was raised', async () => {
     const outsider = await createPerson(server);
     await insertRow(server.database, 'memberships', {
       ...{

@@ -229,7 +229,7 @@ describe('an attacker without the master secret', () => {
     expect((await command('workspace', 'list')).status).toBe(0);
   });
 
-  test('cannot give the instance a new identity by deleting its row and all keys; a command restores keys if the row exists', async () => {
+  test('cannot give the instance a new identity by deleting its row and its keys; if the row exists, a command inserts the current key', async () => {
     const keys = async () =>
       (await server.database.sql<{ kid: string }>('SELECT kid FROM countersign.signing_keys')).map(({ kid }) => kid);
     const keysBefore = await keys();
@@ -301,10 +301,10 @@ describe('a response that is stored for an idempotency key, but not written by t
 
   test('is not replayed after a change of its body, headers, time or request digest, and the request stores nothing', async () => {
     for (const [name, set] of [
-      ['answer', `answer = '{"ok":true,"forged":true}'`],
+      ['response', `answer = '{"ok":true,"forged":true}'`],
       ['headers', `headers = '{"x-forged":"1"}'`],
-      ['body', `body_sha256 = sha256('other')`],
-      ['moment', `created_at = created_at - interval '3 days'`],
+      ['request', `body_sha256 = sha256('other')`],
+      ['time', `created_at = created_at - interval '3 days'`],
     ] as const) {
       expect((await send(name)).status).toBe(200);
       const before = await entries();

@@ -34,13 +34,13 @@ const newKey = () => generateKeyPairSync('ed25519').privateKey;
 const publicKeyOf = (key: KeyObject) => new Uint8Array(Buffer.from(key.export({ format: 'jwk' }).x!, 'base64url'));
 const kidOf = (key: KeyObject) => publicJwk(publicKeyOf(key), sha256).kid;
 
-/** Inserts a row with members that the attacker chose. */
-async function insertKey(key: KeyObject, members: Record<string, string> = {}): Promise<string> {
+/** Inserts the row of a key, with `columns` that the attacker chose. Returns the ID of the key. */
+async function insertKey(key: KeyObject, columns: Record<string, string> = {}): Promise<string> {
   const row = {
     kid: textLiteral(kidOf(key)),
     public_key: bytesLiteral(publicKeyOf(key)),
     created_at: 'clock_timestamp()',
-    ...members,
+    ...columns,
   };
   await insertRow(server.database, 'signing_keys', row);
   return kidOf(key);
@@ -63,9 +63,9 @@ describe.each(['without a secret', 'with the master secret, but without the sign
       ['with a predecessor that is not listed', (key) => crossSignature(key, 'nobody', key)],
       ['with a predecessor and no signature', () => ({ predecessor: textLiteral(genuine) })],
     ];
-    test.each(insertedKeys)('reports an inserted key %s, and does not publish or accept it', async (_what, membersOf) => {
+    test.each(insertedKeys)('reports an inserted key %s, and does not publish or accept it', async (_what, columnsOf) => {
       const key = newKey();
-      const kid = await insertKey(key, membersOf(key));
+      const kid = await insertKey(key, columnsOf(key));
       if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid = $1', [kid]);
       expect(await kids()).toEqual([genuine]);
       expect(lines.join('')).toContain(kid);

@@ -55,7 +55,7 @@ test('ten minutes after its start, housekeeping deletes expired stored responses
   ]);
 });
 
-/** A pool whose queries wait until `release` is called, and then return `workspaceCount` workspaces. */
+/** A pool whose queries wait until `release` is called, and then return `workspaceCount` workspaces. It opens no connections. */
 function slowPool(workspaceCount: number) {
   let release = () => {};
   const released = new Promise<void>((resolve) => {

@@ -27,7 +27,7 @@ test('a finished backup leaves no temporary file', async () => {
   expect(readdirSync(folder)).toEqual(['backup.tar']);
 });
 
-test('a backup ignores the temporary file of a killed command that had the process ID of the backup command', async () => {
+test('a backup is not affected by the temporary file that an earlier, killed command with the same process ID has left', async () => {
   writeFileSync(join(folder, `backup.tar.${process.pid}.partial`), '');
   const backup = await createBackup(join(folder, 'backup.tar'), new Date(0));
   await backup.add('manifest.json', Buffer.from('{}'));

@@ -186,7 +186,7 @@ export const CONTRADICTIONS: RejectedRequest[] = [
 ];
 
 const MAX = Number.MAX_SAFE_INTEGER;
-const half = 2 ** 52;
+const HALF_MAX = 2 ** 52;
 
 /**
  * Sums above 2^53-1, the limit of the contract. The span `big` of the trace `full` already has 2^53-1 tokens and a cost of 1. The trace
@@ -196,12 +196,12 @@ export const EXCESSIVE_SUMS: RejectedRequest[] = [
   trace('total_tokens of two spans', { spans: [span('a', { total_tokens: MAX }), span('b', { total_tokens: 1 })] }, [
     '/total_tokens sum_too_large',
   ]),
-  trace('prompt + completion of one span', { spans: [span('a', { prompt_tokens: half, completion_tokens: half })] }, [
+  trace('prompt + completion of one span', { spans: [span('a', { prompt_tokens: HALF_MAX, completion_tokens: HALF_MAX })] }, [
     '/spans/0/total_tokens sum_too_large',
   ]),
   trace(
     'prompt + completion of two spans with a total: reports both spans',
-    { total_tokens: 1, spans: ['a', 'b'].map((id) => span(id, { prompt_tokens: half, completion_tokens: half })) },
+    { total_tokens: 1, spans: ['a', 'b'].map((id) => span(id, { prompt_tokens: HALF_MAX, completion_tokens: HALF_MAX })) },
     ['/spans/0/total_tokens sum_too_large', '/spans/1/total_tokens sum_too_large'],
   ),
   trace(
@@ -219,7 +219,12 @@ export const EXCESSIVE_SUMS: RejectedRequest[] = [
   ]),
   telemetry(
     'two events of a batch: reports both',
-    { events: [GOOD.event, ...[half, MAX].map((tokens) => ({ ...GOOD.event, prompt_tokens: tokens, completion_tokens: half }))] },
+    {
+      events: [
+        GOOD.event,
+        ...[HALF_MAX, MAX].map((tokens) => ({ ...GOOD.event, prompt_tokens: tokens, completion_tokens: HALF_MAX })),
+      ],
+    },
     ['/events/1/total_tokens sum_too_large', '/events/2/total_tokens sum_too_large'],
   ),
   trace('tokens when a span is merged into a known trace', { trace_id: 'full', spans: [span('more', { total_tokens: 1 })] }, [

@@ -4,7 +4,7 @@ import { paths, type TestResponse } from '../harness/test-server.ts';
 import { digestOf, expectRejected, GOOD, type RejectedRequest, setUpRejections, testRejections } from './rejections.ts';
 
 const target = setUpRejections();
-const PREFIX = 'aa_live_';
+const KEY_START = 'aa_live_';
 const SECRET = 'A'.repeat(43);
 let revoked: string;
 let expired: string;
@@ -32,9 +32,9 @@ const INVALID_CREDENTIALS: [what: string, headers: (key: string) => Record<strin
   ['quotes around the key', (key) => ({ authorization: `Bearer "${key}"` })],
   ['two keys in one header', (key) => ({ authorization: `Bearer ${key}, Bearer ${key}` })],
   ['words after the key', (key) => ({ authorization: `Bearer ${key} please` })],
-  ['another label', (key) => ({ authorization: `Bearer ${key.replace('live', 'test')}` })],
-  ['the label in capitals', (key) => ({ authorization: `Bearer ${key.replace('aa_live_', 'AA_LIVE_')}` })],
-  ['no label', (key) => ({ authorization: `Bearer ${key.slice(PREFIX.length)}` })],
+  ['aa_test_ instead of aa_live_', (key) => ({ authorization: `Bearer ${key.replace('live', 'test')}` })],
+  ['aa_live_ in capitals', (key) => ({ authorization: `Bearer ${key.replace('aa_live_', 'AA_LIVE_')}` })],
+  ['no aa_live_', (key) => ({ authorization: `Bearer ${key.slice(KEY_START.length)}` })],
   ['no dot', (key) => ({ authorization: `Bearer ${key.replace('.', '')}` })],
   ['no secret', (key) => ({ authorization: `Bearer ${key.split('.')[0]}.` })],
   ['the prefix alone', (key) => ({ authorization: `Bearer ${key.split('.')[0]}` })],
@@ -42,11 +42,11 @@ const INVALID_CREDENTIALS: [what: string, headers: (key: string) => Record<strin
   ['a secret one character longer', (key) => ({ authorization: `Bearer ${key}A` })],
   ['a padded secret', (key) => ({ authorization: `Bearer ${key}=` })],
   ['a prefix of 11 digits', (key) => ({ authorization: `Bearer ${key.replace(/^(aa_live_)./, '$1')}` })],
-  ['a prefix that is not hexadecimal', () => ({ authorization: `Bearer ${PREFIX}zzzzzzzzzzzz.${SECRET}` })],
-  ['an unknown prefix', () => ({ authorization: `Bearer ${PREFIX}000000000000.${SECRET}` })],
+  ['a prefix that is not hexadecimal', () => ({ authorization: `Bearer ${KEY_START}zzzzzzzzzzzz.${SECRET}` })],
+  ['an unknown prefix', () => ({ authorization: `Bearer ${KEY_START}000000000000.${SECRET}` })],
   ['a known prefix with another secret', (key) => ({ authorization: `Bearer ${key.split('.')[0]}.${SECRET}` })],
   ['a known prefix with the secret in inverted case', (key) => ({ authorization: `Bearer ${invertCase(key)}` })],
-  ['SQL as the prefix', () => ({ authorization: `Bearer ${PREFIX}' OR 1=1 --.${SECRET}` })],
+  ['SQL as the prefix', () => ({ authorization: `Bearer ${KEY_START}' OR 1=1 --.${SECRET}` })],
   ['15,000 characters', () => ({ authorization: `Bearer ${'x'.repeat(15_000)}` })],
   ['an empty X-Service-Key', () => ({ 'x-service-key': '' })],
   ['Bearer within X-Service-Key', (key) => ({ 'x-service-key': `Bearer ${key}` })],

@@ -47,7 +47,7 @@ export const GOOD = {
   check: { agent_name: 'support-bot', min_pass_rate: 99 },
 } as const;
 
-/** A server that has stored a record from each body of `GOOD`, and the key that sends bad input. */
+/** A server that has stored a record from each body of `GOOD`, and the key of the requests with bad input. */
 export interface RejectionTarget {
   server: TestServer;
   key: string;

@@ -6,7 +6,7 @@ import { until } from './checkpoints-of-a-server.ts';
 const LOOK_MS = 20;
 const paths = Array.from({ length: 150 }, (_, index) => `file ${index}`);
 
-test('every replaced file is found if a slow file system needs more than a second to look at all files', async () => {
+test('every replaced file is found even if a slow file system needs more than a second to look at all files', async () => {
   const state = { stamp: 'first', lookMs: 0, looks: 0, running: 0, runningMax: 0 };
   const files = new ChangedFiles(async () => {
     state.looks += 1;

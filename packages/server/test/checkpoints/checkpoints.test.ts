@@ -118,37 +118,35 @@ describe('the checkpoint schedule', () => {
 });
 
 describe('the checkpoint folder', () => {
-  const file = (...parts: (string | number)[]) => {
-    const [sinkFolder, tenantId, log, size] = parts;
-    return join(String(sinkFolder), String(tenantId), String(log), `${String(size).padStart(16, '0')}.checkpoint`);
-  };
+  const file = (checkpointDir: string, tenantId: string, log: LogName, size: number) =>
+    join(checkpointDir, tenantId, log, `${String(size).padStart(16, '0')}.checkpoint`);
 
   test('receives checkpoints byte for byte; if another file for the same size exists, the checkpoint is stored beside it', async () => {
-    const sinkFolder = join(folder, 'sink');
-    const server = await testServer({ checkpointSeconds: 1, checkpointDir: sinkFolder });
+    const checkpointDir = join(folder, 'checkpoints');
+    const server = await testServer({ checkpointSeconds: 1, checkpointDir });
     const { append, sizes } = checkpointsOf(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
-    mkdirSync(join(sinkFolder, tenantId, 'audit'), { recursive: true });
-    writeFileSync(file(sinkFolder, tenantId, 'audit', 4), 'an existing file');
+    mkdirSync(join(checkpointDir, tenantId, 'audit'), { recursive: true });
+    writeFileSync(file(checkpointDir, tenantId, 'audit', 4), 'an existing file');
     await append(key, 2);
-    await until('the first checkpoint is in the folder', () => readdirSync(join(sinkFolder, tenantId, 'audit')).length === 2);
+    await until('the first checkpoint is in the folder', () => readdirSync(join(checkpointDir, tenantId, 'audit')).length === 2);
     await append(key, 2);
     await until('the second checkpoint is signed', async () => (await sizes(tenantId)).length === 2);
     await sleep(300);
-    const names = readdirSync(join(sinkFolder, tenantId, 'audit')).map((name) => name.replace(/\.[0-9a-f]{8}\./, '.DIGEST.'));
+    const names = readdirSync(join(checkpointDir, tenantId, 'audit')).map((name) => name.replace(/\.[0-9a-f]{8}\./, '.DIGEST.'));
     expect(names.sort()).toEqual([
       '0000000000000002.checkpoint',
       '0000000000000004.DIGEST.checkpoint',
       '0000000000000004.checkpoint',
     ]);
-    expect(readFileSync(file(sinkFolder, tenantId, 'audit', 4), 'utf8')).toBe('an existing file');
+    expect(readFileSync(file(checkpointDir, tenantId, 'audit', 4), 'utf8')).toBe('an existing file');
     const [stored] = await server.database.sql<{ note: string }>(
       `SELECT note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = 'audit' AND size = 2`,
       [tenantId],
     );
-    expect(readFileSync(file(sinkFolder, tenantId, 'audit', 2), 'utf8')).toBe(stored!.note);
-    expect(readdirSync(join(sinkFolder, tenantId)).sort()).toEqual(['audit', 'keys']);
+    expect(readFileSync(file(checkpointDir, tenantId, 'audit', 2), 'utf8')).toBe(stored!.note);
+    expect(readdirSync(join(checkpointDir, tenantId)).sort()).toEqual(['audit', 'keys']);
     await server.stop();
   });
 
@@ -187,9 +185,9 @@ describe('the checkpoint folder', () => {
   });
 
   test('receives all missing checkpoints after failed writes, which the server logs', async () => {
-    const sinkFolder = join(folder, 'later'); // does not exist, like an unmounted volume: the server must not create it
+    const checkpointDir = join(folder, 'later'); // does not exist, like an unmounted volume: the server must not create it
     const { log, lines } = captureLog();
-    const server = await testServer({ checkpointSeconds: 1, checkpointDir: sinkFolder, log });
+    const server = await testServer({ checkpointSeconds: 1, checkpointDir, log });
     const { append, sizes } = checkpointsOf(server);
     const tenantId = await server.workspace();
     await append(await server.key(tenantId), 2);
@@ -198,10 +196,10 @@ describe('the checkpoint folder', () => {
     await until('a checkpoint exists and the error is logged', async () => (await sizes(tenantId)).at(-1) === 2 && isLogged());
     await append(await server.key(tenantId), 2);
     await until('another checkpoint exists', async () => (await sizes(tenantId)).at(-1) === 4);
-    mkdirSync(sinkFolder);
+    mkdirSync(checkpointDir);
     const isInFolder = (size: number) => () => {
       try {
-        return readFileSync(file(sinkFolder, tenantId, 'audit', size), 'utf8').startsWith(originOf(tenantId, 'audit'));
+        return readFileSync(file(checkpointDir, tenantId, 'audit', size), 'utf8').startsWith(originOf(tenantId, 'audit'));
       } catch {
         return false;
       }
@@ -258,7 +256,7 @@ describe('two servers on one database', () => {
     ).finally(() => {
       isWriting = false;
     });
-    /** Signs checkpoints of all logs while rows are written. */
+    /** Signs checkpoints of these three logs while rows are written. */
     const sign = async (server: TestServer) => {
       for (; isWriting; await sleep(20))
         for (const name of Object.keys(logs) as LogName[]) await checkpointsOf(server).signHead(tenantId, name);

@@ -31,7 +31,7 @@ test('the memory folder keeps the largest checkpoint of several servers, unless 
   expect(await latestSize()).toBe(50);
 });
 
-test('the memory folder checks once a second whether another server has replaced a checkpoint', async () => {
+test('a server checks once a second whether another server has replaced a checkpoint in the memory folder', async () => {
   const [first, second] = [openStore(), openStore()];
   await first.latest(tenantId, 'keys');
   await second.write(tenantId, 'keys', checkpointOfSize(1));

@@ -17,7 +17,7 @@ import type { LogName } from '../../src/storage/log-heads.ts';
 import { setRiskLevel } from '../../src/workspace/agent-risk.ts';
 import { correctClock } from '../../src/workspace/correct-clock.ts';
 import { decideEvaluation } from '../../src/workspace/decide-evaluation.ts';
-import { setEvaluationTime } from '../harness/backdate.ts';
+import { setEvaluationTime } from '../harness/evaluation-time.ts';
 import { rebuildAllEvidence } from '../harness/evidence-log.ts';
 import { runVerifier } from '../harness/independent-verifier.ts';
 import { portalClient } from '../harness/portal-client.ts';
@@ -92,7 +92,7 @@ describe('ledger correct-clock', () => {
     expect(rows[1]).toMatchObject({ action: 'clock.corrected', recorded_by: 'operator', recorded_at: now, metadata: { logs } });
     expect(Date.parse(rows[2].recorded_at)).toBeLessThan(Date.now() + 60_000);
     expect(await verifyExportText(text)).toMatchObject({ entries: 3, firstBad: undefined });
-    const folder = mkdtempSync(join(tmpdir(), 'e-correct-clock-'));
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-correct-clock-'));
     try {
       writeFileSync(join(folder, 'audit.ndjson'), text);
       const run = await runVerifier(['ledger', join(folder, 'audit.ndjson')]);

@@ -7,7 +7,7 @@ import { withOutputFile } from '../../src/cli/files.ts';
 const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('an output file is written despite the temporary file of a killed command that had the process ID of the current one', async () => {
+test('an output file is written even if an earlier, killed command with the same process ID has left its temporary file', async () => {
   const target = join(folder, 'acme.checkpoint');
   const leftOver = `acme.checkpoint.${process.pid}.partial`;
   writeFileSync(join(folder, leftOver), '');

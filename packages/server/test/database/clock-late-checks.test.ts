@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { databaseWithShiftedClock } from '../harness/shifted-clock.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-test('a failing evaluation blocks every promotion check that arrives later, even if a waiting batch has read the evidence', async () => {
+test('a failing evaluation blocks every promotion check that arrives later, even if a waiting batch has read older evidence', async () => {
   const database = await databaseWithShiftedClock();
   const [one, two] = [await testServer({ database }), await testServer({ database })];
   const tenantId = await one.workspace();

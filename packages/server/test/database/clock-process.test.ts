@@ -84,7 +84,7 @@ describe('the clock of a server process', () => {
       shiftClock(shiftMs);
       await vi.waitUntil(async () => (await readUnsafeGauge()) === '1', { timeout: 20_000 });
       await vi.waitUntil(() => countLogged('clock unsafe') > jumpCount, { timeout: 20_000 });
-      // Without checkpoints, the next checkpoint round would sign all logs again if the clock were correct.
+      // Now every log lacks a checkpoint. The server must not sign one before the clock is correct again.
       await host.database.sql(`ALTER TABLE countersign.checkpoints DISABLE TRIGGER ALL`);
       await host.database.sql(`DELETE FROM countersign.checkpoints`);
       await host.database.sql(`ALTER TABLE countersign.checkpoints ENABLE TRIGGER ALL`);

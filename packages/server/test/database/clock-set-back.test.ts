@@ -2,7 +2,7 @@ import { beforeAll, expect, test, vi } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { lockLogs } from '../../src/ledger/advance.ts';
 import { newId } from '../../src/storage/new-id.ts';
-import { setEvaluationTime } from '../harness/backdate.ts';
+import { setEvaluationTime } from '../harness/evaluation-time.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 

@@ -4,7 +4,7 @@ import { closeRecertifications } from '../../src/workspace/close-recertification
 import { decideEvaluation } from '../../src/workspace/decide-evaluation.ts';
 import { openIncident } from '../../src/workspace/open-incident.ts';
 import { withdrawApproval } from '../../src/workspace/withdraw-approval.ts';
-import { setEvaluationTime } from '../harness/backdate.ts';
+import { setEvaluationTime } from '../harness/evaluation-time.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 

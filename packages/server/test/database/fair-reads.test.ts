@@ -18,8 +18,8 @@ describe('blocked reads of one tenant', () => {
   });
 
   test('do not block reads of another tenant, in the portal and in exports', { timeout: 60_000 }, async () => {
-    const [busy, polite] = [await server.workspace(), await server.workspace()];
-    const [viewer, otherViewer] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
+    const [busy, other] = [await server.workspace(), await server.workspace()];
+    const [viewer, otherViewer] = [await portalClient(server, busy, 'viewer'), await portalClient(server, other, 'viewer')];
     const release = await blockReadsOf(server, busy);
     let isStopped = false;
     const statuses: number[] = [];
@@ -36,7 +36,7 @@ describe('blocked reads of one tenant', () => {
         otherViewer.callRoute('ledger.list'),
         otherViewer.callRoute('overview.read'),
         otherViewer.callRoute('runs.list'),
-        otherViewer.browser.call('GET', `/workspaces/${polite}/ledger/export`),
+        otherViewer.browser.call('GET', `/workspaces/${other}/ledger/export`),
       ]);
       expect(reads.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     }
@@ -50,8 +50,8 @@ describe('blocked reads of one tenant', () => {
 
 test('blocked session lookups of one workspace block neither its senders nor another workspace', async () => {
   const server = await testServer();
-  const [busy, polite] = [await server.workspace(), await server.workspace()];
-  const [viewer, otherViewer] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
+  const [busy, other] = [await server.workspace(), await server.workspace()];
+  const [viewer, otherViewer] = [await portalClient(server, busy, 'viewer'), await portalClient(server, other, 'viewer')];
   const key = await server.key(busy);
   const release = await blockSessionsOf(server, busy);
   const waitingReads = Array.from({ length: 20 }, () => viewer.callRoute('overview.read'));

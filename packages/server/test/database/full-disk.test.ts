@@ -34,8 +34,8 @@ const STOP_MS = 5_000;
 const POSTGRESQL_STOP_MS = 9_000;
 
 /**
- * Prevents every keeper from writing pg_hba.conf, so that no keeper can start PostgreSQL. Works as any user and without a separate file
- * system.
+ * Prevents every keeper from writing pg_hba.conf, so that no keeper can start PostgreSQL. Works for every user, and needs no separate
+ * file system.
  */
 class Obstacle {
   readonly #path: string;

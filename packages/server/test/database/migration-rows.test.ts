@@ -39,8 +39,8 @@ test.each([
 });
 
 test.each([
-  ['a row before a later migration gets the time of that migration', known.slice(6, 7)],
-  ['the last rows get the current time', known.slice(6)],
+  ['a row before existing rows gets the time of the next one', known.slice(6, 7)],
+  ['rows after the last existing row get the current time', known.slice(6)],
 ])('no row that is put back has a time before its migration ran: %s', async (_which, deletedNames) => {
   // `runs erase` assumes that the table export_runs existed at the time in the row of migration 000007.
   const ranOn = '2026-02-01';

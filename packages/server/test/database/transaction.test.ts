@@ -125,9 +125,9 @@ describe('a transaction', () => {
   test('is not left open when its work fails before any statement', async () => {
     await expect(inTransaction(() => Promise.reject(new Error('at once')))).rejects.toThrow('at once');
     const { rows } = await pool.query(
-      `SELECT current_setting('countersign.tenant_id', true) AS tenant, now() = statement_timestamp() AS begun`,
+      `SELECT current_setting('countersign.tenant_id', true) AS tenant, now() = statement_timestamp() AS is_new_transaction`,
     );
-    expect(rows).toEqual([{ tenant: '', begun: true }]);
+    expect(rows).toEqual([{ tenant: '', is_new_transaction: true }]);
   });
 
   test('fails with the error of a statement even if its work catches that error', async () => {

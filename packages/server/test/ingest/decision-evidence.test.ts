@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { digests } from '../../src/crypto/digests.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
-import { setEvaluationTime } from '../harness/backdate.ts';
+import { setEvaluationTime } from '../harness/evaluation-time.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;

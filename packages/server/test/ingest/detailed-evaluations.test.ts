@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { closeRecertifications } from '../../src/workspace/close-recertifications.ts';
 import { openIncident } from '../../src/workspace/open-incident.ts';
-import { setEvaluationTime } from '../harness/backdate.ts';
+import { setEvaluationTime } from '../harness/evaluation-time.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;

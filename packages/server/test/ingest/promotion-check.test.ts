@@ -4,7 +4,7 @@ import { decisionDigest, decisionFault } from '@countersign/core/domain/decision
 import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { deriveDecisionKey, digests, verifyEd25519 } from '../../src/crypto/digests.ts';
-import { setEvaluationTime } from '../harness/backdate.ts';
+import { setEvaluationTime } from '../harness/evaluation-time.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;

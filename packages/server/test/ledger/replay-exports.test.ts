@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { digests } from '../../src/crypto/digests.ts';
 import { evidenceStates } from '../../src/ledger/evidence-states.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
-import { setEvaluationTime } from '../harness/backdate.ts';
+import { setEvaluationTime } from '../harness/evaluation-time.ts';
 import { runVerifier } from '../harness/independent-verifier.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 

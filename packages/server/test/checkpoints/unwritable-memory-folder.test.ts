@@ -9,9 +9,9 @@ import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, testServer } from '../harness/test-server.ts';
 import { captureLog, until } from './checkpoints-of-a-server.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'countersign-full-memory-'));
+const folder = mkdtempSync(join(tmpdir(), 'countersign-unwritable-memory-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const [memoryDir, checkpointDir] = [join(folder, 'memory'), join(folder, 'sink')];
+const [memoryDir, checkpointDir] = [join(folder, 'memory'), join(folder, 'checkpoints')];
 mkdirSync(checkpointDir);
 
 const { log, lines } = captureLog();
