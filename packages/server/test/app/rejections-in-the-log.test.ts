@@ -62,10 +62,10 @@ async function flood(text: string, times: number): Promise<number> {
 
 describe('rejected requests', () => {
   test('are counted in at most one log line per second and kind, with the ID and the endpoint of one of the requests', async () => {
-    const post = (key: string) =>
-      httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', `X-Service-Key: ${key}`, 'Content-Length: 0']);
-    const get = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
-    const seconds = (await flood(post('aa_live_0'), 2_000)) + (await flood(get, 2_000));
+    const postText = (wrongKey: string) =>
+      httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', `X-Service-Key: ${wrongKey}`, 'Content-Length: 0']);
+    const getText = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
+    const seconds = (await flood(postText('aa_live_0'), 2_000)) + (await flood(getText, 2_000));
     await until(
       'all requests are counted',
       () => rejectionCount('unauthorized') === 2_000 && rejectionCount('not_found') === 2_000,
@@ -131,7 +131,7 @@ describe('rejected requests', () => {
 
 test('at level debug, the server logs one line per rejected request', async () => {
   const debugServer = await ServerProcess.start({ ...environment, COUNTERSIGN_LOG_LEVEL: 'debug' });
-  for (let time = 0; time < 3; time += 1) await fetch(`${debugServer.url}/api/nothing`);
+  for (let sentCount = 0; sentCount < 3; sentCount += 1) await fetch(`${debugServer.url}/api/nothing`);
   const responseLines = () =>
     debugServer.stdout.split('\n').filter((line) => line.includes('"response sent"') && line.includes('not_found'));
   await until('the lines are logged', () => responseLines().length === 3);

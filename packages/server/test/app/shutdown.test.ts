@@ -189,7 +189,7 @@ describe('a stop signal during the start', () => {
   let starting: CommandProcess;
   let migrator: pg.Client;
 
-  /** Starts a server that waits for the migration lock, as if another process migrated the database, and sends it SIGTERM. */
+  /** Starts a server that waits for the migration lock, as if another process migrated the database. Then sends SIGTERM to the server. */
   beforeEach(async () => {
     database = await emptyDatabase();
     migrator = await connectClient(database.owner, 'migrate');

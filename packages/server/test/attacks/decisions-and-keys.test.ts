@@ -19,7 +19,7 @@ afterEach(() => scenario.undo());
 const sql = <Row extends object>(statement: string, values: unknown[] = []) =>
   scenario.insider.sql<Row & Record<string, unknown>>(statement, scenario.tenantId, values);
 const broken = (output: RegExp): ToolResult => ({ status: 1, output: expect.stringMatching(output) });
-const OTHER_TENANT = /^broken at seq 2: tenant_id is not .*: the decision belongs to another tenant/;
+const OTHER_TENANT_FAULT = /^broken at seq 2: tenant_id is not .*: the decision belongs to another tenant/;
 const valid = { status: 0, output: expect.stringMatching(/^valid/) };
 
 type Decision = Record<string, unknown> & { response_sha256: string };
@@ -93,7 +93,9 @@ describe('an altered decision', () => {
       expect(afterRehash.workspace).toEqual(broken(/^broken at seq 2: the signature is not by this key/));
       // A tenant_id that differs from the tenant_id of the previous rows is detected without a kept checkpoint.
       const isOtherTenant = member === 'tenant_id';
-      expect(afterRehash.file).toEqual(broken(isOtherTenant ? OTHER_TENANT : /first-decisions: the first 6 rows make the root/));
+      expect(afterRehash.file).toEqual(
+        broken(isOtherTenant ? OTHER_TENANT_FAULT : /first-decisions: the first 6 rows make the root/),
+      );
       expect(afterRehash.python).toEqual(
         broken(isOtherTenant ? /^broken at line 2 .*belongs to tenant/ : /first-decisions.*does not match/),
       );
@@ -169,7 +171,7 @@ describe("a signature made with another tenant's key", () => {
     await putDecision(2, await decisionAt(1, scenario.otherId));
     const { workspace, file } = await scenario.runChecks('decisions', 'workspace', 'file');
     expect(workspace).toEqual(broken(/^broken at seq 2: the signature is not by this key/));
-    expect(file).toEqual(broken(OTHER_TENANT));
+    expect(file).toEqual(broken(OTHER_TENANT_FAULT));
   });
 
   test("the HMAC check rejects a decision of this tenant with the other tenant's signature", async () => {

@@ -30,8 +30,8 @@ beforeEach(async () => {
 afterAll(() => server.database.sql('DROP FUNCTION public.drop_row() CASCADE'));
 
 /** Does the work while a trigger drops the rows of an operation on a table, such as `INSERT traces`. */
-const whileDropping = async (act: string, work: () => Promise<void>) => {
-  const [operation, table] = act.split(' ');
+const whileDropping = async (dropped: string, work: () => Promise<void>) => {
+  const [operation, table] = dropped.split(' ');
   await server.database.sql(
     `CREATE TRIGGER drops BEFORE ${operation} ON countersign.${table} FOR EACH ROW EXECUTE FUNCTION public.drop_row()`,
   );
@@ -55,22 +55,25 @@ describe('while a trigger drops rows,', () => {
     ['INSERT trace_submissions', paths.traces, TRACE],
     ['INSERT trace_events', paths.traces, TRACE],
     ['INSERT document_segments', paths.traces, LONG_TRACE],
-  ] as const)('%s: no request is acknowledged; afterwards, requests succeed and the logs are valid', async (act, path, body) => {
-    // After these requests, the server remembers the heads of both logs. So it sends the statements of the next batch with COMMIT.
-    const send = () => server.post(path, key, body, { 'Idempotency-Key': act.replace(' ', '-') });
-    for (const first of [TRACE, AUDIT]) await server.post(first === TRACE ? paths.traces : paths.audit, key, first);
-    await whileDropping(act, async () => {
-      for (const request of [send, send, () => server.post(path, key, body)]) {
-        const response = await request();
-        expect([response.status, response.body]).toEqual([503, { error: 'unavailable', issues: [] }]);
-      }
-    });
-    const repeated = await send();
-    expect([repeated.status, repeated.headers.get('Idempotent-Replayed')]).toEqual([200, null]);
-    expect(await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', name, '--log', 'all')).toMatchObject({
-      status: 0,
-    });
-  });
+  ] as const)(
+    '%s: no request is acknowledged; afterwards, requests succeed and the logs are valid',
+    async (dropped, path, body) => {
+      // After these requests, the server remembers the heads of both logs. So it sends a batch that reads nothing together with COMMIT.
+      const send = () => server.post(path, key, body, { 'Idempotency-Key': dropped.replace(' ', '-') });
+      for (const first of [TRACE, AUDIT]) await server.post(first === TRACE ? paths.traces : paths.audit, key, first);
+      await whileDropping(dropped, async () => {
+        for (const request of [send, send, () => server.post(path, key, body)]) {
+          const response = await request();
+          expect([response.status, response.body]).toEqual([503, { error: 'unavailable', issues: [] }]);
+        }
+      });
+      const repeated = await send();
+      expect([repeated.status, repeated.headers.get('Idempotent-Replayed')]).toEqual([200, null]);
+      expect(await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', name, '--log', 'all')).toMatchObject({
+        status: 0,
+      });
+    },
+  );
 
   test('an act in the portal gets 503, and a command names the cause and exits with 9', async () => {
     const { browser } = await createPerson(server, { [tenantId]: 'admin' });

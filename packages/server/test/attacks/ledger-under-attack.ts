@@ -30,7 +30,7 @@ export const ROWS = { first: 120, second: 330 } as const;
  * A server with two workspaces, their ledgers, decisions and key events. An auditor kept checkpoints of the logs of the first workspace.
  */
 export class LedgerUnderAttack {
-  readonly #first: TestServer;
+  readonly #firstServer: TestServer;
   #server: TestServer;
   /** Whether rows or seals were replaced since the server started, so that it may remember heads that are no longer stored. */
   #isStale = false;
@@ -44,7 +44,7 @@ export class LedgerUnderAttack {
   key = '';
 
   private constructor(server: TestServer, folder: string) {
-    this.#first = server;
+    this.#firstServer = server;
     this.#server = server;
     this.folder = folder;
     this.environment = environmentOf(server);
@@ -136,7 +136,7 @@ export class LedgerUnderAttack {
     if (this.#isStale) {
       const { database } = this.#server;
       // The first server is not stopped, because stopping it drops the database.
-      if (this.#server !== this.#first) await this.#server.stop();
+      if (this.#server !== this.#firstServer) await this.#server.stop();
       this.#server = await testServer({ checkpointSeconds: undefined, database });
       this.#isStale = false;
     }

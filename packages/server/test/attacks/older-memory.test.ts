@@ -146,8 +146,8 @@ test('a server continues a log after another server has appended to it and store
   const appendTo = (server: TestServer) => server.post(paths.audit, ownKey, { actor: 'ci', action: 'deployed' });
   const signFor = (server: TestServer) => makeCheckpoint(server.open.pool, id, server.open.signer.keys, { log: 'audit' });
   expect((await appendTo(first)).status).toBe(200);
-  for (const entries of [3, 300]) {
-    await Promise.all(Array.from({ length: entries }, () => appendTo(second)));
+  for (const entryCount of [3, 300]) {
+    await Promise.all(Array.from({ length: entryCount }, () => appendTo(second)));
     await signFor(second);
     expect((await appendTo(second)).status).toBe(200);
     await sleep(RECHECK_MS);

@@ -36,6 +36,7 @@ const sql = <Row extends QueryResultRow>(statement: string) =>
 const dropAfter = (days: number) =>
   dropDueRecords(pool, tenantId, { now: new Date(Date.now() + days * 86_400_000).toISOString() });
 
+/** The SQL condition for the ledger entry of the newest retention period. */
 const NEWEST_CHANGE = `$T AND action = 'retention.changed' AND recorded_by = 'operator'
   AND seq = (SELECT max(seq) FROM countersign.audit_entries WHERE $T AND action = 'retention.changed' AND recorded_by = 'operator')`;
 

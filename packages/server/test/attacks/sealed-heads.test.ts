@@ -54,8 +54,6 @@ async function expectNothingSigned(on: TestServer): Promise<void> {
   expect((await run('ledger', 'verify', '--workspace', 'victim')).status).toBe(1);
 }
 
-const headOf = (log: string) => `FROM countersign.log_heads WHERE $T AND log = '${log}'`;
-
 describe('if a head was not written by the server, the server appends, decides, signs and proves nothing', () => {
   test.each([
     ['changed frontier', `frontier = sha256('x') || substring(frontier FROM 33)`],
@@ -117,7 +115,7 @@ describe('if a head was not written by the server, the server appends, decides, 
   });
 
   test('a deleted head', async () => {
-    await insider.sql(`DELETE ${headOf('audit')}`, tenantId);
+    await insider.sql(`DELETE FROM countersign.log_heads WHERE $T AND log = 'audit'`, tenantId);
     await expectNothingSigned(await startFreshServer());
   });
 });
@@ -238,7 +236,7 @@ describe('a log to which two servers append', () => {
       await appendInTurn(2);
       await insider.sql(`CREATE TABLE older AS SELECT ${columns} FROM countersign.log_heads WHERE $T`, tenantId);
       await appendInTurn(3);
-      const [{ n: lostRows } = { n: 0 }] = await server.database.sql<{ n: number }>(
+      const [{ n: lostCount } = { n: 0 }] = await server.database.sql<{ n: number }>(
         `SELECT count(*)::integer AS n FROM countersign.audit_entries
         WHERE tenant_id = $1 AND seq > (SELECT seq FROM older WHERE log = 'audit')`,
         [tenantId],
@@ -251,7 +249,7 @@ describe('a log to which two servers append', () => {
       await insider.sql('DELETE FROM countersign.log_heads WHERE $T', tenantId);
       await insider.sql(`INSERT INTO countersign.log_heads (${columns}) SELECT ${columns} FROM older`, tenantId);
       const third = await startFreshServer();
-      for (let count = 0; count < lostRows + more; count += 1) expect((await append(key, third)).status).toBe(200);
+      for (let count = 0; count < lostCount + more; count += 1) expect((await append(key, third)).status).toBe(200);
       if (replacesHashes)
         await insider.sql(
           `UPDATE countersign.audit_entries AS e SET row_hash = abandoned.row_hash FROM abandoned WHERE e.$T AND e.seq = abandoned.seq`,

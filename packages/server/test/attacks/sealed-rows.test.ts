@@ -143,11 +143,11 @@ describe('`ledger verify --log audit` compares decision keys with the audit ledg
   test('names a workspace whose only decision key was deleted; until it is restored, decisions and rotations fail', async () => {
     const tenant = await server.workspace('keyless');
     const sender = await server.key(tenant);
-    const ask = () => server.post(paths.promotionCheck, sender, { agent_name: 'bot' });
-    expect((await ask()).status).toBe(200);
+    const requestDecision = () => server.post(paths.promotionCheck, sender, { agent_name: 'bot' });
+    expect((await requestDecision()).status).toBe(200);
     await sql('CREATE TABLE public.only_key AS SELECT * FROM countersign.decision_keys WHERE tenant_id = $1', [tenant]);
     await sql('DELETE FROM countersign.decision_keys WHERE tenant_id = $1', [tenant]);
-    const refused = await ask();
+    const refused = await requestDecision();
     expect([refused.status, refused.body.error]).toEqual([500, 'seal_broken']);
     expect(refused.body.issues[0].message).toContain('decision_keys');
     const line = lines.find((each) => each.includes(tenant) && each.includes('the workspace has no live decision key'));
@@ -159,7 +159,7 @@ describe('`ledger verify --log audit` compares decision keys with the audit ledg
       err: expect.stringContaining('the workspace has no live decision key'),
     });
     await sql('INSERT INTO countersign.decision_keys SELECT * FROM public.only_key');
-    expect((await ask()).status).toBe(200);
+    expect((await requestDecision()).status).toBe(200);
     expect(await verify('keyless')).toEqual([0, expect.stringMatching(/^valid/)]);
   });
 
@@ -291,7 +291,7 @@ describe('a workspace whose name was changed in the database', () => {
 describe('a response that is stored for an idempotency key, but not written by the server,', () => {
   const send = (idempotencyKey: string) =>
     server.post(paths.audit, key, { actor: 'ci', action: 'deployed' }, { 'idempotency-key': idempotencyKey });
-  const entries = async () =>
+  const countEntries = async () =>
     (
       (await sql('SELECT count(*)::int AS count FROM countersign.audit_entries WHERE tenant_id = $1', [tenantId])) as [
         { count: number },
@@ -307,16 +307,16 @@ describe('a response that is stored for an idempotency key, but not written by t
       ['time', `created_at = created_at - interval '3 days'`],
     ] as const) {
       expect((await send(name)).status).toBe(200);
-      const before = await entries();
+      const before = await countEntries();
       await sql(`UPDATE countersign.idempotency_keys SET ${set} WHERE tenant_id = $1 AND key = $2`, [tenantId, name]);
       expect([name, await send(name)]).toEqual([name, expect.objectContaining({ status: 500 })]);
       expect(await send(name)).toMatchObject(refused);
-      expect(await entries()).toBe(before);
+      expect(await countEntries()).toBe(before);
     }
   });
 
   test('is not replayed when inserted or moved to another key; a concurrent request with another key succeeds', async () => {
-    const before = await entries();
+    const before = await countEntries();
     await insertRow(server.database, 'idempotency_keys', {
       ...{
         tenant_id: textLiteral(tenantId),
@@ -335,6 +335,6 @@ describe('a response that is stored for an idempotency key, but not written by t
     const [insertedResponse, movedResponse, goodResponse] = await Promise.all([send('inserted'), send('moved'), send('good')]);
     for (const response of [insertedResponse, movedResponse]) expect(response).toMatchObject(refused);
     expect(goodResponse!.status).toBe(200);
-    expect(await entries()).toBe(before + 2);
+    expect(await countEntries()).toBe(before + 2);
   });
 });

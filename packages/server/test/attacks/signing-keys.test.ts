@@ -19,14 +19,14 @@ const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(
 
 let server: TestServer;
 let instanceId: string;
-let genuine: string;
+let genuineKid: string;
 beforeAll(async () => {
   server = await testServer({ log });
   await server.workspace('victim');
   instanceId = server.open.signer.instanceId;
-  [genuine] = (await kids()) as [string];
+  [genuineKid] = (await kids()) as [string];
 });
-afterEach(() => server.database.sql('DELETE FROM countersign.signing_keys WHERE kid <> $1', [genuine]));
+afterEach(() => server.database.sql('DELETE FROM countersign.signing_keys WHERE kid <> $1', [genuineKid]));
 
 const jwks = async () => ((await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as { keys: PublishedKey[] }).keys;
 const kids = async () => (await jwks()).map(({ kid }) => kid);
@@ -57,17 +57,17 @@ describe.each(['without a secret', 'with the master secret, but without the sign
   (who) => {
     const insertedKeys: [string, (key: KeyObject) => Record<string, string>][] = [
       ['without a predecessor', () => ({})],
-      ['with a cross-signature by another key', (key) => crossSignature(newKey(), genuine, key)],
-      ['with a cross-signature by itself', (key) => crossSignature(key, genuine, key)],
+      ['with a cross-signature by another key', (key) => crossSignature(newKey(), genuineKid, key)],
+      ['with a cross-signature by itself', (key) => crossSignature(key, genuineKid, key)],
       ['that names itself as its predecessor', (key) => crossSignature(key, kidOf(key), key)],
       ['with a predecessor that is not listed', (key) => crossSignature(key, 'nobody', key)],
-      ['with a predecessor and no signature', () => ({ predecessor: textLiteral(genuine) })],
+      ['with a predecessor and no signature', () => ({ predecessor: textLiteral(genuineKid) })],
     ];
     test.each(insertedKeys)('reports an inserted key %s, and does not publish or accept it', async (_what, columnsOf) => {
       const key = newKey();
       const kid = await insertKey(key, columnsOf(key));
       if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid = $1', [kid]);
-      expect(await kids()).toEqual([genuine]);
+      expect(await kids()).toEqual([genuineKid]);
       expect(lines.join('')).toContain(kid);
       const showResult = await runCommand(environmentOf(server), 'signing-key', 'show');
       expect([showResult.status, showResult.out.includes(kid), showResult.err.includes(kid)]).toEqual([0, false, true]);
@@ -82,8 +82,8 @@ describe.each(['without a secret', 'with the master secret, but without the sign
       const [one, other] = [newKey(), newKey()];
       await insertKey(one, crossSignature(other, kidOf(other), one));
       await insertKey(other, crossSignature(one, kidOf(one), other));
-      if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid <> $1', [genuine]);
-      expect(await kids()).toEqual([genuine]);
+      if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid <> $1', [genuineKid]);
+      expect(await kids()).toEqual([genuineKid]);
     });
   },
 );
@@ -102,7 +102,7 @@ describe('a key signed by its predecessor', () => {
       expect.not.objectContaining({ predecessor: expect.anything() }),
       expect.objectContaining({
         kid: kidOf(next),
-        predecessor: genuine,
+        predecessor: genuineKid,
         predecessor_signature: expect.stringMatching(/^.{86}==$/),
       }),
     ]);
@@ -117,15 +117,15 @@ describe('a key signed by its predecessor', () => {
     const kid = kidOf(await rotate());
     expect(await kids()).toContain(kid);
     await server.database.sql(`UPDATE countersign.signing_keys SET ${set} WHERE kid = $1`, [kid]);
-    expect(await kids()).toEqual([genuine]);
+    expect(await kids()).toEqual([genuineKid]);
   });
 
   test('is rejected while the row of its predecessor is missing: every message names that row, and a request for the JWKS gets 500', async () => {
     const { sql } = server.database;
     const next = await rotate();
-    await sql('CREATE TABLE public.kept_predecessor AS SELECT * FROM countersign.signing_keys WHERE kid = $1', [genuine]);
-    await sql('DELETE FROM countersign.signing_keys WHERE kid = $1', [genuine]);
-    const fault = `the row of its predecessor ${genuine} is missing or not valid`;
+    await sql('CREATE TABLE public.kept_predecessor AS SELECT * FROM countersign.signing_keys WHERE kid = $1', [genuineKid]);
+    await sql('DELETE FROM countersign.signing_keys WHERE kid = $1', [genuineKid]);
+    const fault = `the row of its predecessor ${genuineKid} is missing or not valid`;
     const response = await fetch(`${server.url}/.well-known/jwks.json`);
     expect([response.status, await response.json()]).toEqual([500, expect.objectContaining({ error: 'seal_broken' })]);
     expect(lines.join('')).toContain(fault);
@@ -134,10 +134,10 @@ describe('a key signed by its predecessor', () => {
     const COUNTERSIGN_SIGNING_KEY = next.export({ type: 'pkcs8', format: 'pem' }).toString();
     expect(await runCommand({ ...environmentOf(server), COUNTERSIGN_SIGNING_KEY }, 'signing-key', 'show')).toMatchObject({
       status: 9,
-      err: expect.stringContaining(`${fault}; restore the row of ${genuine} from a backup`),
+      err: expect.stringContaining(`${fault}; restore the row of ${genuineKid} from a backup`),
     });
     await sql('INSERT INTO countersign.signing_keys SELECT * FROM public.kept_predecessor');
-    expect(await kids()).toEqual([genuine, kidOf(next)]);
+    expect(await kids()).toEqual([genuineKid, kidOf(next)]);
   });
 });
 
@@ -152,7 +152,7 @@ test('`signing-key reset` is refused with a reason when all keys were retired in
   });
   await sql('UPDATE countersign.signing_keys SET retired_at = NULL');
   await resealRows(server, SIGNING_KEYS);
-  expect(await kids()).toEqual([genuine]);
+  expect(await kids()).toEqual([genuineKid]);
 });
 
 test('`signing-key reset` is refused with a reason when all rows of signing_keys were deleted', async () => {
@@ -164,5 +164,5 @@ test('`signing-key reset` is refused with a reason when all rows of signing_keys
     err: expect.stringContaining('this database has no signing keys'),
   });
   await sql('INSERT INTO countersign.signing_keys SELECT * FROM public.kept_signing_keys');
-  expect(await kids()).toEqual([genuine]);
+  expect(await kids()).toEqual([genuineKid]);
 });

@@ -252,9 +252,9 @@ describe('the trace log', () => {
     expect(await verify()).toEqual([1, expect.stringMatching(/the steps of this trace differ/)]);
   });
 
-  const agentNamed = (name: string) => `(SELECT id FROM countersign.agents WHERE tenant_id = $1 AND name = '${name}')`;
+  const agentIdQuery = (name: string) => `(SELECT id FROM countersign.agents WHERE tenant_id = $1 AND name = '${name}')`;
   test.each([
-    ['another agent', agentNamed('other')],
+    ['another agent', agentIdQuery('other')],
     ['no agent', 'NULL'],
   ])(
     '`ledger verify` reports a row that had %s when a submission without an agent arrived, even after the agent is restored',
@@ -266,7 +266,7 @@ describe('the trace log', () => {
       await setAgent(id);
       expect((await send('run-1', { agent_name: undefined })).status).toBe(200);
       expect(await verify()).toEqual([1, expect.stringMatching(/agent_id is .*, its documents name /)]);
-      await setAgent(agentNamed('bot'));
+      await setAgent(agentIdQuery('bot'));
       expect(await verify()).toEqual([1, expect.stringMatching(/submission 2 differs from the log: agent_id is/)]);
       expect((await send('run-1')).status).toBe(200);
       expect(await verify()).toEqual([1, expect.stringMatching(/submission 2 differs .*agent_id was .* when this submission/)]);

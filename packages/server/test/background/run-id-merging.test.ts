@@ -12,6 +12,7 @@ const segmentsOf = (server: TestServer, workspace: string) =>
     [workspace],
   );
 
+/** Sends runs with new IDs. Returns these IDs as they are stored for searches: in lower case. */
 async function sendRuns(server: TestServer, workspace: string, runCount: number): Promise<string[]> {
   const key = await server.key(workspace);
   const ids: string[] = [];

@@ -75,8 +75,8 @@ test.each([
     'ALTER TABLE countersign.run_id_segments ALTER COLUMN run_count TYPE integer',
     /column run_id_segments\.run_count is .*bigint/,
   ],
-])('backup exits with 1 and names a change of the schema that hides or changes rows: %s', async (act, undo, finding) => {
-  await server.database.sql(act);
+])('backup exits with 1 and names a change of the schema that hides or changes rows: %s', async (change, undo, finding) => {
+  await server.database.sql(change);
   expect(await backup()).toMatchObject({ status: 1, out: expect.stringMatching(finding) });
   await server.database.sql(undo);
   expect(await backup()).toMatchObject({ status: 0 });

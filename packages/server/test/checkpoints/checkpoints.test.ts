@@ -245,7 +245,7 @@ describe('two servers on one database', () => {
     const other = await testServer({ checkpointSeconds: 1, log, database: first.database });
     const tenantId = await first.workspace();
     const key = await first.key(tenantId);
-    const logs = { audit: 540, decisions: 40, keys: 11 };
+    const rowCounts = { audit: 540, decisions: 40, keys: 11 };
     let isWriting = true;
     const write = Promise.all(
       [first, other].flatMap((server) => [
@@ -256,13 +256,13 @@ describe('two servers on one database', () => {
     ).finally(() => {
       isWriting = false;
     });
-    /** Signs checkpoints of these three logs while rows are written. */
+    /** Signs checkpoints of the three logs while rows are written. */
     const sign = async (server: TestServer) => {
       for (; isWriting; await sleep(20))
-        for (const name of Object.keys(logs) as LogName[]) await checkpointsOf(server).signHead(tenantId, name);
+        for (const name of Object.keys(rowCounts) as LogName[]) await checkpointsOf(server).signHead(tenantId, name);
     };
     await Promise.all([write, sign(first), sign(other)]);
-    for (const [name, rows] of Object.entries(logs) as [LogName, number][]) {
+    for (const [name, rows] of Object.entries(rowCounts) as [LogName, number][]) {
       const heads = await Promise.all(
         [first, other, first, other].map((server) => checkpointsOf(server).signHead(tenantId, name)),
       );

@@ -40,7 +40,7 @@ async function moveHeadsAhead(tenantId: string): Promise<void> {
   await reseal(server.open.pool, tenantId);
 }
 
-async function linesOf(tenantId: string, log: LogName): Promise<string> {
+async function exportTextOf(tenantId: string, log: LogName): Promise<string> {
   let lines = '';
   for await (const page of exportLog(server.open.pool, tenantId, log)) lines += page.lines;
   return lines;
@@ -72,10 +72,10 @@ describe('ledger correct-clock', () => {
     const tenantId = await server.workspace();
     await expect(correctClock(server.open.pool, tenantId, { write: true })).rejects.toThrow(/no log .* is ahead of the clock/);
     const { tenantId: other } = await createLedgerAhead();
-    const before = await linesOf(other, 'audit');
+    const before = await exportTextOf(other, 'audit');
     const { logs } = await correctClock(server.open.pool, other, { write: false });
     expect(Object.keys(logs)).toEqual(['audit']);
-    expect(await linesOf(other, 'audit')).toBe(before);
+    expect(await exportTextOf(other, 'audit')).toBe(before);
   });
 
   test('makes new entries follow the clock again, and every verifier accepts the step back in time', async () => {
@@ -84,7 +84,7 @@ describe('ledger correct-clock', () => {
     expect(logs.audit).toMatchObject({ size: 1, after: now });
     await server.post(paths.audit, key, { actor: 'ci', action: 'after' });
     expect(await verifyAuditLedger(server.open.pool, tenantId)).toMatchObject({ entries: 3, firstBad: undefined });
-    const text = await linesOf(tenantId, 'audit');
+    const text = await exportTextOf(tenantId, 'audit');
     const rows = text
       .trim()
       .split('\n')
@@ -179,7 +179,7 @@ describe('ledger correct-clock and approvals', () => {
     expect(await readQueue()).toEqual([aheadEvaluation]);
     const { items } = await viewer.getResult('ledger.list', { query: { action: 'clock.corrected' } });
     expect(items).toHaveLength(1);
-    expect(JSON.parse((await linesOf(tenantId, 'audit')).trim().split('\n').at(-1)!).metadata.reopened_approvals).toBe(1);
+    expect(JSON.parse((await exportTextOf(tenantId, 'audit')).trim().split('\n').at(-1)!).metadata.reopened_approvals).toBe(1);
   });
 
   test.each([
@@ -212,7 +212,7 @@ describe('ledger correct-clock and approvals', () => {
       expect((await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body).toMatchObject({
         allowed: expected.allowed,
       });
-      const entries = (await linesOf(tenantId, 'audit')).trim().split('\n');
+      const entries = (await exportTextOf(tenantId, 'audit')).trim().split('\n');
       expect(entries.find((line) => line.includes('clock.corrected'))).toContain(`"reopened_approvals":${expected.reopened}`);
     },
   );
@@ -271,7 +271,7 @@ describe('verifiers reject an export whose times go backwards', () => {
   ])('%s', async (_, change) => {
     const { tenantId } = await createLedgerAhead();
     await correctClock(server.open.pool, tenantId, { write: true });
-    const rows = (await linesOf(tenantId, 'audit'))
+    const rows = (await exportTextOf(tenantId, 'audit'))
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Row);

@@ -104,13 +104,13 @@ group('a PostgreSQL that cannot start for a while', () => {
   );
 });
 
-group('a lease that lost its content in a crash of the machine', () => {
+group('the registration of a keeper, if a crash of the machine damaged it,', () => {
   const losses = {
     'an empty file': (file: string) => writeFileSync(file, ''),
     'a folder without its file': (file: string) => rmSync(file),
   };
   test.for(Object.keys(losses) as (keyof typeof losses)[])(
-    'counts as the lease of a dead keeper: %s',
+    'counts as the registration of a dead keeper: %s',
     { timeout: 60_000 },
     async (how, { folders }) => {
       const dataDir = folders.preparedDataDir();

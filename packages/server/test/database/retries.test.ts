@@ -175,13 +175,13 @@ describe('Idempotency-Key', () => {
 test('without an Idempotency-Key, a repeated request is stored again, and a repeated trace_id stays one trace', async () => {
   const before = await Promise.all(ENDPOINTS.map(([, table]) => count(table)));
   const traces = await count('traces');
-  for (let time = 0; time < 2; time += 1)
+  for (let sentCount = 0; sentCount < 2; sentCount += 1)
     for (const [path, , body] of ENDPOINTS) expect(replayedHeader(await server.post(path, key, body))).toBeNull();
   expect(await Promise.all(ENDPOINTS.map(([, table]) => count(table)))).toEqual(before.map((n) => n + 2));
   expect(await count('traces')).toBe(traces);
 });
 
-/** The number of stored idempotency keys without the key `id`. */
+/** The number of stored idempotency keys other than `id`. */
 async function countOtherKeys(id: string): Promise<number> {
   const sql = 'SELECT count(*)::int AS n FROM countersign.idempotency_keys WHERE tenant_id = $1 AND key <> $2';
   return (await server.database.sql<{ n: number }>(sql, [tenantId, id]))[0]!.n;

@@ -15,7 +15,7 @@ interface ShardGroup {
 }
 
 /** Selects the shard groups. A table without hash ranges has one shard, on every node or only on the coordinator. */
-const SHARD_GROUPS = `
+const READ_SHARD_GROUPS = `
   WITH placed AS (
     SELECT relname, shardid, shardminvalue::bigint AS first, shardmaxvalue::bigint AS last, nodename, nodeport
       FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid) JOIN pg_class ON oid = logicalrelid
@@ -41,7 +41,9 @@ export async function runOnShards<Row extends pg.QueryResultRow>(
   { database, text, values }: { database: string; text: string; values: unknown[] },
 ): Promise<Row[]> {
   const parameter = /(?:tenant_id = |^INSERT INTO \S+ \(tenant_id,[^)]*\)\s+VALUES \()\$(\d+)/.exec(text)?.[1];
-  const { rows } = await pool.query<ShardGroup>(SHARD_GROUPS, [parameter === undefined ? null : values[Number(parameter) - 1]]);
+  const { rows } = await pool.query<ShardGroup>(READ_SHARD_GROUPS, [
+    parameter === undefined ? null : values[Number(parameter) - 1],
+  ]);
   const tables = [...text.matchAll(/\bcountersign\.(\w+)/g)].map(([, table]) => table!);
   const hasAll = ({ shards }: ShardGroup) => tables.every((table) => table in shards);
   const result: Row[] = [];

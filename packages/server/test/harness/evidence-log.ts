@@ -14,7 +14,7 @@ const MICROSECONDS = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 
 const MILLISECONDS = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** Reads the events that produce the rows of a workspace's tables. Agents come first, and decisions of people come last. */
-const FACTS = `
+const READ_FACTS = `
   SELECT fact FROM (
     SELECT 0 AS round, created_at AS at, 0 AS place, jsonb_build_object('action', 'agent.registered', 'agent_id', id, 'agent_name', name,
            'recorded_at', ${MILLISECONDS('created_at')}) AS fact FROM countersign.agents WHERE tenant_id = $1
@@ -47,7 +47,7 @@ const FACTS = `
  * @param pool a pool that was given the database's seals (`shareSeals`).
  */
 export async function rebuildEvidence(run: RunSql, pool: Pool, tenantId: string): Promise<void> {
-  const facts = await run<{ fact: object }>(FACTS, [tenantId]);
+  const facts = await run<{ fact: object }>(READ_FACTS, [tenantId]);
   const events = facts.map(
     ({ fact }, index) => ({ recorded_by: 'operator', ...fact, version: 1, tenant_id: tenantId, seq: index + 1 }) as EvidenceEvent,
   );

@@ -9,7 +9,7 @@ import { inTenantTransaction, sql } from '../../src/database/transaction.ts';
 import { LOG_NAMES, readHead } from '../../src/storage/log-heads.ts';
 import type { TestServer } from './test-server.ts';
 
-const SEAL = sql('reseal_log_head', 'UPDATE countersign.log_heads SET seal = $3 WHERE tenant_id = $1 AND log = $2');
+const SET_SEAL = sql('reseal_log_head', 'UPDATE countersign.log_heads SET seal = $3 WHERE tenant_id = $1 AND log = $2');
 
 /**
  * Seals the current heads of a tenant's logs. For tests that write by SQL what a server could have written, or that act as an
@@ -23,7 +23,7 @@ export const reseal = (pool: Pool, tenantId: string): Promise<void> =>
       if (head === undefined) continue;
       const { seq, rowHash, tree, lastMoment } = head;
       const sealed = { tenantId, log, size: seq, lastHash: rowHash, frontier: tree.frontier, lastMoment };
-      await tx.run(SEAL, [tenantId, log, tx.seals.ofHead(sealed)]);
+      await tx.run(SET_SEAL, [tenantId, log, tx.seals.ofHead(sealed)]);
     }
   });
 

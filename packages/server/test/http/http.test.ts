@@ -109,7 +109,7 @@ describe('the limit of requests per minute and key', () => {
     expect(rejected.headers.get('ratelimit')).toBe(`"per-key";r=0;t=${seconds}`);
     expect((await limitedServer.post(paths.audit, otherKey, entry)).status).toBe(200);
     const keyWithoutScope = await limitedServer.key(tenantId, ['telemetry']);
-    for (let time = 0; time < 5; time += 1)
+    for (let sentCount = 0; sentCount < 5; sentCount += 1)
       expect(outcome(await limitedServer.post(paths.audit, keyWithoutScope, entry))).toBe('401 insufficient_scope');
   });
 
