@@ -89,7 +89,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     expect(await requestDecisions()).toEqual(onBothServers(200, false, 'approval_required'));
   });
 
-  test('C: still blocks after a re-certification was closed in its row, and after this row and its incident were deleted', async () => {
+  test('C: still blocks the agent if the row of its re-certification was closed, or this row and its incident were deleted', async () => {
     await evaluate(99);
     await runOperatorCommand(
       ...['incidents', 'open', '--workspace', 'victim', '--agent', agent],

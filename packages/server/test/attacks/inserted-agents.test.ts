@@ -86,7 +86,7 @@ describe('an audit entry', () => {
     }
   });
 
-  test('without an agent is accepted while the evidence log is broken, even in a batch with rejected entries that name an agent', async () => {
+  test('without an agent is accepted while the evidence log is broken, even in a batch with rejected entries of an agent', async () => {
     await register('bot');
     const id = await idOf('bot');
     await server.database.sql('ALTER TABLE countersign.evidence_events DISABLE TRIGGER ALL');

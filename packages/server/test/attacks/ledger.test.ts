@@ -178,7 +178,7 @@ describe('removed, inserted and moved rows', () => {
 describe('a truncated ledger', () => {
   const cut = (last: number) => sql(`DELETE FROM countersign.audit_entries WHERE $T AND seq > ${last}`);
 
-  test('the head reveals it, and a kept checkpoint is larger than the export', async () => {
+  test('the head reveals it, and a kept checkpoint covers more rows than the export has', async () => {
     await cut(300);
     await expectDetected({
       workspace: /^broken at seq 301: the row is gone: the head says that the log has 330 rows/,

@@ -88,7 +88,7 @@ test('a server signs no checkpoint of a fork with more rows than the checkpoint 
   expect(await (await fetch(`${stale.url}/readyz`)).text()).toContain('logs refused: 1');
 });
 
-test('a server that refuses a fork still refuses it after the commit of a transaction that read the fork before the refusal', async () => {
+test('a server still refuses a fork after the commit of a transaction that read the fork before it was refused', async () => {
   for (let count = 0; count < 6; count += 1) expect((await append(otherStale)).status).toBe(200);
   await inTenantTransaction(otherStale.open.pool, tenantId, async (tx) => {
     await readSealedHead(tx, 'audit');

@@ -229,7 +229,7 @@ describe('an attacker without the master secret', () => {
     expect((await command('workspace', 'list')).status).toBe(0);
   });
 
-  test('cannot give the instance a new identity by deleting its row and its keys; if the row exists, a command inserts the current key', async () => {
+  test('cannot give the instance a new identity by deleting its row and keys; a command inserts the current key if the row exists', async () => {
     const keys = async () =>
       (await server.database.sql<{ kid: string }>('SELECT kid FROM countersign.signing_keys')).map(({ kid }) => kid);
     const keysBefore = await keys();

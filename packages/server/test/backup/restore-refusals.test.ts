@@ -242,7 +242,7 @@ test('the verification after a restore finds an altered row in a part whose SHA-
   });
 });
 
-test('the verification after a restore finds a log shorter than its head in the manifest', async () => {
+test('the verification after a restore finds a log with fewer rows than the manifest states', async () => {
   const { path, manifest } = copyBackup('short');
   manifest.workspaces[0]!.logs.audit!.size += 1;
   writeManifest(path, manifest);

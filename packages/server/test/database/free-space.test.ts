@@ -28,7 +28,7 @@ function watchDisk() {
   return { space, changes, readWith };
 }
 
-test('FreeSpace refuses growth below the floor, accepts it again a quarter above the floor, and reports each change once', async () => {
+test('FreeSpace rejects requests below the floor, accepts them again at 125 % of the floor, and reports each change once', async () => {
   const { space, changes, readWith } = watchDisk();
   expect(await readWith(100)).toBe(false);
   expect(() => space.requireSpace()).not.toThrow();

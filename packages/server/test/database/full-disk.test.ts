@@ -268,7 +268,7 @@ group.runIf(canMount)('the disk of the embedded database', () => {
     },
   );
 
-  test('when it is nearly full, the server refuses growth with the reason, still serves checks, revocation and reads, and recovers', {
+  test('when it is nearly full, the server rejects new records with the reason, still serves checks, revocation and reads, and recovers', {
     timeout: 120_000,
   }, async () => {
     disk = mountPreparedDisk();
@@ -296,12 +296,12 @@ group.runIf(canMount)('the disk of the embedded database', () => {
     // The floor is a fifth of the disk. The free space starts slightly above the floor, and the records fill the rest.
     disk.fill(84 * 1024 * 1024);
     const refusal = { status: 503, retryAfter: '10', body: { error: 'unavailable', issues: [{ code: 'disk_space' }] } };
-    const refusesGrowth = async () => {
+    const rejectsRecords = async () => {
       const responses = await Promise.all(Array.from({ length: 8 }, () => post(paths.audit, key, entry)));
       expect(responses.every(({ status }) => status === 200 || status === 503)).toBe(true);
       return responses.some(({ status }) => status === 503);
     };
-    await until('growth is refused', refusesGrowth);
+    await until('new records are rejected', rejectsRecords);
     expect(await post(paths.audit, key, entry)).toMatchObject(refusal);
     const trace = { trace_id: 't', agent_name: 'a', spans: [] };
     expect(await post(paths.traces, key, trace)).toMatchObject(refusal);
@@ -316,7 +316,7 @@ group.runIf(canMount)('the disk of the embedded database', () => {
       200,
       { status: 'ready', warnings: [expect.stringMatching(/^new records are rejected: \d+ bytes are free/)] },
     ]);
-    await until('the metrics report that growth is refused', async () =>
+    await until('the metrics report that new records are rejected', async () =>
       /countersign_disk_refusing 1\n/.test(await get('/metrics')),
     );
     expect(await get('/metrics')).toMatch(/countersign_disk_free_bytes \d+\n[\s\S]*countersign_disk_floor_bytes 83886080\n/);

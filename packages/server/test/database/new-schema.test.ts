@@ -47,7 +47,7 @@ test('a schema of another role is refused if the migrating role may use it, but 
   expect(await expectRefusal()).toMatch(/^refused: the role that migrates may not create tables in the schema countersign/);
 });
 
-test('a schema with tables of another program is refused and counts as empty, whether or not the role may read them', async () => {
+test('a schema with tables of another program has the level `empty` and is refused, whether or not the role may read them', async () => {
   await database.sql(`CREATE SCHEMA countersign AUTHORIZATION ${database.owner.user}`);
   await database.sql('CREATE TABLE countersign.tenants (name text)');
   expect(await expectRefusal()).toMatch(/^refused: the schema countersign of this database has the table tenants/);

@@ -186,7 +186,7 @@ describe('a segment that was changed outside the server', () => {
     ]);
   });
 
-  test('the portal shows no document of another workspace, even if a row refers to its segment', async () => {
+  test('the portal shows no document of another workspace, even if a row refers to a segment of that workspace', async () => {
     const { id } = await send('run-1');
     const otherWorkspace = await server.workspace();
     await server.post(paths.traces, await server.key(otherWorkspace, ['telemetry']), runOf('secret'));
