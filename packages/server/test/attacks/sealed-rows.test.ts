@@ -72,7 +72,7 @@ describe('a signing key that was inserted or changed outside the server', () => 
       await sql(
         `INSERT INTO countersign.signing_keys (${columns.join(', ')})
          SELECT ${columns.join(', ')} FROM jsonb_populate_record(NULL::countersign.signing_keys, $1::jsonb)`,
-        [JSON.stringify(await asJson(row!))],
+        [JSON.stringify(asJson(row!))],
       );
     }
   });
@@ -81,7 +81,7 @@ describe('a signing key that was inserted or changed outside the server', () => 
 /**
  * A row as JSON that PostgreSQL can read back. Microseconds are lost, but the times of this test's keys are whole milliseconds.
  */
-const asJson = async (row: Record<string, unknown>) =>
+const asJson = (row: Record<string, unknown>) =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value]),
   );

@@ -7,7 +7,7 @@ import { paths, testServer } from '../harness/test-server.ts';
 const server = await testServer();
 const workspace = await server.workspace();
 
-/** Longer than LATE_MS of http/authenticate.ts. After LATE_MS, the server checks the key of a request again. */
+/** Longer than LATE_BODY_MS_MIN of http/authenticate.ts: if a body arrives so late, the server checks the key again. */
 const PAUSE_MS = 1_200;
 
 /** Sends a request without the end of its body, waits, calls `meanwhile`, and sends the rest. Returns the status of the response. */
