@@ -34,7 +34,7 @@ const membersOf = (browser: Browser) => browser.call('GET', `/workspaces/${tenan
 const tokenOf = (path: string) => path.slice(path.indexOf('#') + 1);
 const openLink = (token: string) => new Browser(server).call('POST', '/links/show', { token });
 
-/** Expects that the server's log names exactly these rows of the table, by their keys. Also expects that the metric is not 0 and that /readyz warns. */
+/** Expects that the server's log names exactly these rows of the table. Also expects that the metric is not 0 and that /readyz warns. */
 async function expectReport(table: string, keys: Record<string, string>[]): Promise<void> {
   const reports = lines.map((line) => JSON.parse(line)).filter((line) => line.table === table);
   expect(reports.map(({ level, key }) => ({ level, key }))).toEqual(keys.map((key) => ({ level: 50, key })));
