@@ -247,21 +247,31 @@ describe('two servers on one database', () => {
     const key = await first.key(tenantId);
     const rowCounts = { audit: 540, decisions: 40, keys: 11 };
     let isWriting = true;
-    const write = Promise.all(
-      [first, other].flatMap((server) => [
-        checkpointsOf(server).append(key, 250),
-        ...Array.from({ length: 20 }, () => server.post(paths.promotionCheck, key, { agent_name: 'bot' })),
-        ...Array.from({ length: 5 }, () => server.key(tenantId)),
-      ]),
-    ).finally(() => {
+    let signedRounds = 0;
+    const writeOn = (server: TestServer, rows: { entries: number; checks: number; keys: number }) =>
+      Promise.all([
+        checkpointsOf(server).append(key, rows.entries),
+        ...Array.from({ length: rows.checks }, () => server.post(paths.promotionCheck, key, { agent_name: 'bot' })),
+        ...Array.from({ length: rows.keys }, () => server.key(tenantId)),
+      ]);
+    /** Writes the rows in two parts. Between them, each log gets a checkpoint of a smaller size than the last one. */
+    const write = async () => {
+      await Promise.all([first, other].map((server) => writeOn(server, { entries: 200, checks: 15, keys: 4 })));
+      const roundsBefore = signedRounds;
+      await until('the logs were signed again', () => signedRounds >= roundsBefore + 4);
+      await Promise.all([first, other].map((server) => writeOn(server, { entries: 50, checks: 5, keys: 1 })));
+    };
+    const writing = write().finally(() => {
       isWriting = false;
     });
     /** Signs checkpoints of the three logs while rows are written. */
     const sign = async (server: TestServer) => {
-      for (; isWriting; await sleep(20))
+      for (; isWriting; await sleep(20)) {
         for (const name of Object.keys(rowCounts) as LogName[]) await checkpointsOf(server).signHead(tenantId, name);
+        signedRounds += 1;
+      }
     };
-    await Promise.all([write, sign(first), sign(other)]);
+    await Promise.all([writing, sign(first), sign(other)]);
     for (const [name, rows] of Object.entries(rowCounts) as [LogName, number][]) {
       const heads = await Promise.all(
         [first, other, first, other].map((server) => checkpointsOf(server).signHead(tenantId, name)),
