@@ -12,7 +12,7 @@ fi
 # The copy of the lock file in node_modules records which version was installed. An interrupted installation leaves no new copy.
 installed=node_modules/.installed-package-lock.json
 if ! cmp -s package-lock.json "$installed"; then
-  command -v npm >/dev/null 2>&1 || { echo "countersign: npm is needed to install the dependencies, and is not on the PATH" >&2; exit 1; }
+  command -v npm >/dev/null 2>&1 || { echo "countersign: npm is needed to install the dependencies, but is not on the PATH. Install it." >&2; exit 1; }
   echo "countersign: installing dependencies (first start, or package-lock.json changed) ..." >&2
   # The command that follows writes its result, such as a key or a table, to stdout. So npm's output goes to stderr.
   npm ci --no-audit --no-fund --loglevel=error >&2

@@ -48,7 +48,7 @@ const keyOf = ({ key = 'first.vkey' }: Case): string => pathOf(key);
 const keyOptionOf = ({ key }: Case, keyOption: string): string =>
   keyOption === '--verify-key' && key?.endsWith('.json') === true ? '--trust' : keyOption;
 
-/** The options of both commands that verify an export. */
+/** The options for the command of the server or of the client, to verify an export. */
 function exportOptions(each: Case, tenantOption: string, keyOption: string): string[] {
   const { kind, tenant, head, checkpoint, audit, replay } = each;
   return [

@@ -7,7 +7,7 @@ type Nodes = Pick<CitusNodes, 'coordinator' | 'workers'>;
 export const OWNER = 'countersign_owner';
 export const SERVER = 'countersign_server';
 
-const ROLES = [OWNER, SERVER].map(
+const CREATE_ROLES = [OWNER, SERVER].map(
   (role) => `DO $$ BEGIN CREATE ROLE ${role} LOGIN NOSUPERUSER NOBYPASSRLS; EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
 );
 
@@ -18,7 +18,7 @@ export async function createRoles(nodes: Nodes): Promise<void> {
   for (const node of nodesOf(nodes))
     await runOnNode(node, 'postgres', async (client) => {
       await client.query('SET citus.enable_create_role_propagation = off');
-      for (const statement of ROLES) await client.query(statement);
+      for (const statement of CREATE_ROLES) await client.query(statement);
     });
 }
 

@@ -66,7 +66,7 @@ function checksOf(target: ContractTarget, document: Json, endpoint: Endpoint): C
         },
       ],
     ),
-    ...rejectedCallers(target, endpoint, makeUnique(example, 'caller')),
+    ...rejectedRequests(target, endpoint, makeUnique(example, 'caller')),
     ...rejectedBodies(send, example),
     ...rejectedMembers(send, endpoint, example),
     ...(endpoint.isReplayable ? repeatedRequests(send, makeUnique(example, 'replay')) : []),
@@ -74,7 +74,7 @@ function checksOf(target: ContractTarget, document: Json, endpoint: Endpoint): C
 }
 
 /** Requests without the right key, and a GET request. */
-function rejectedCallers(target: ContractTarget, { path, scope }: Endpoint, body: Json): Check[] {
+function rejectedRequests(target: ContractTarget, { path, scope }: Endpoint, body: Json): Check[] {
   const asCaller = async (authorization: string, error: string) => {
     const reply = await post(target, path, body, { authorization });
     return expectError(reply, 401, error);

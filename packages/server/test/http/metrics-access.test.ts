@@ -41,7 +41,11 @@ test.each([
     false,
   ],
   ['loopback with a public URL of another host', { COUNTERSIGN_PUBLIC_URL: 'https://countersign.example.com' }, true],
-  ['loopback with the name of a service', { COUNTERSIGN_ALLOWED_HOSTS: 'localhost,countersign.internal' }, true],
+  [
+    'loopback with an allowed host name that is not loopback',
+    { COUNTERSIGN_ALLOWED_HOSTS: 'localhost,countersign.internal' },
+    true,
+  ],
   ['loopback behind a proxy', { COUNTERSIGN_BEHIND_PROXY: 'true' }, true],
   ['every address', { COUNTERSIGN_HOST: '0.0.0.0', COUNTERSIGN_BEHIND_PROXY: 'true' }, true],
 ])('isPublic for a listener on %s (%j) is %s', (_where, environment, expected) => {

@@ -37,7 +37,7 @@ function resolve(schema: Json): Json {
 }
 
 describe('the OpenAPI document', () => {
-  test('is an OpenAPI 3.1 document of API version 1.0.0, with all ingest endpoints, unique operation IDs and both security schemes', () => {
+  test('is an OpenAPI 3.1 document of API version 1.0.0, with all JSON POST endpoints, unique operation IDs and both security schemes', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/);
     expect(document.info).toMatchObject({ title: 'Countersign', version: '1.0.0', license: { identifier: 'Apache-2.0' } });
     expect(
@@ -108,7 +108,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('describes body, examples, response, errors and headers of every ingest endpoint and the promotion check', () => {
+  test('describes body, examples, response, errors and headers of every JSON POST endpoint', () => {
     for (const [path, post] of jsonOperations()) {
       const { schema, examples } = post.requestBody.content['application/json'];
       expect(post.requestBody.required).toBe(true);
@@ -289,7 +289,7 @@ const shape = (value: Json): Json => {
 
 /**
  * A value without the members that can differ between runs: IDs except `trace_id`, hashes, signatures, sizes, times, ages, messages and
- * names such as `recorded_by`.
+ * members such as `recorded_by`.
  */
 const constantValues = (value: Json): Json =>
   JSON.parse(

@@ -23,7 +23,7 @@ let otherKey: string;
 let otherValues: Record<string, string>;
 /** Values that have the forms of `otherValues` and name no record. */
 let absentValues: Record<string, string>;
-let rowsQuery: string;
+let hashesQuery: string;
 /** Identifiers of the other workspace's records. */
 let identifiers: string[];
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
     const key = await server.key(tenantId);
     return { key, values: await storeOneOfEach({ url: server.url, tenantId, key, cookie: browser.cookie! }, mark) };
   };
-  const { values: secret } = await fill(workspaces[1], SECRET);
+  const { values: secretValues } = await fill(workspaces[1], SECRET);
   const [callerRecords, otherRecords] = [await fill(workspaces[0], 'own'), await fill(workspaces[1], MARK)];
   caller = {
     tenantId: workspaces[0],
@@ -46,8 +46,8 @@ beforeAll(async () => {
   otherTenantId = workspaces[1];
   otherKey = otherRecords.key;
   otherValues = { ...otherRecords.values, email: `admin-${MARK}@example.com`, password: 'not the password of anybody' };
-  rowsQuery = await queryOfRows();
-  identifiers = [...Object.values(otherRecords.values), ...Object.values(secret)].filter((value) => IDENTIFIER.test(value));
+  hashesQuery = await createHashesQuery();
+  identifiers = [...Object.values(otherRecords.values), ...Object.values(secretValues)].filter((value) => IDENTIFIER.test(value));
   absentValues = Object.fromEntries(
     Object.entries(otherValues).map(([name, value]) => [name, name in SHARED_PARAMETERS ? value : absentValueFor(value)]),
   );
@@ -122,8 +122,8 @@ async function send({ method, credential }: ServedRoute, { path, body }: NamingR
 const namesRecord = ({ path }: ServedRoute): boolean =>
   [...path.matchAll(/:(\w+)/g)].some(([, name]) => name !== 'workspace' && !(name! in SHARED_PARAMETERS));
 
-/** A query that returns, for each table, a hash of all rows of a workspace ($1) or of a person ($2). */
-async function queryOfRows(): Promise<string> {
+/** Creates a query that returns, for each table, a hash of all rows of a workspace ($1) or of a person ($2). */
+async function createHashesQuery(): Promise<string> {
   const tables = await server.database.sql<{ name: string; owner: string }>(
     `SELECT table_name AS name, column_name AS owner FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
       WHERE table_schema = 'countersign' AND table_type = 'BASE TABLE' AND column_name IN ('tenant_id', 'person_id') ORDER BY 1, 2`,
@@ -138,7 +138,7 @@ async function queryOfRows(): Promise<string> {
 }
 
 /** Hashes of all rows of the other workspace and of one of its members, by table. */
-const otherRows = () => server.database.sql(rowsQuery, [otherTenantId, otherValues.person]);
+const otherRowHashes = () => server.database.sql(hashesQuery, [otherTenantId, otherValues.person]);
 
 /** The secret text and the identifiers of the other workspace that a response contains and its request does not. */
 function revealedTexts(text: string, { path, body }: NamingRequest): string[] {
@@ -155,7 +155,7 @@ const withoutNames = (text: string, values: Record<string, string>): string =>
 
 describe("every route of the caller's workspace, called with names of records of another workspace", () => {
   test.each(EVERY_ROUTE)('$method $path reveals nothing of the other workspace and changes nothing in it', async (route) => {
-    const before = await otherRows();
+    const before = await otherRowHashes();
     const named = requestsOf(route, caller.tenantId, otherValues);
     const control = requestsOf(route, caller.tenantId, absentValues);
     expect(named.length).toBeGreaterThan(0);
@@ -170,18 +170,18 @@ describe("every route of the caller's workspace, called with names of records of
       if (response.status >= 400)
         expect(withoutNames(response.text, otherValues)).toBe(withoutNames(expected.text, absentValues));
     }
-    expect(await otherRows()).toEqual(before);
+    expect(await otherRowHashes()).toEqual(before);
   });
 });
 
 describe("every route of another workspace, called with credentials of the caller's workspace", () => {
   test.each(EVERY_ROUTE.filter(({ path }) => path.includes(':workspace')))('$method $path responds with 404', async (route) => {
-    const before = await otherRows();
+    const before = await otherRowHashes();
     for (const request of requestsOf(route, otherTenantId, otherValues)) {
       const { status, text } = await send(route, request);
       expect([status, revealedTexts(text, request)]).toEqual([404, []]);
     }
-    expect(await otherRows()).toEqual(before);
+    expect(await otherRowHashes()).toEqual(before);
   });
 });
 
@@ -216,11 +216,14 @@ describe('a cursor of a list of another workspace', () => {
     async (route) => {
       const { browser } = await createPerson(server, { [otherTenantId]: 'admin' });
       const named = { ...otherValues, trace: longTrace };
-      const list = requestsOf(route, otherTenantId, named)[0]!.path.replace('/api/portal', '');
-      const { body: first } = await browser.call('GET', list + (route.query.properties.limit === undefined ? '' : '?limit=1'));
+      const listPath = requestsOf(route, otherTenantId, named)[0]!.path.replace('/api/portal', '');
+      const { body: first } = await browser.call(
+        'GET',
+        listPath + (route.query.properties.limit === undefined ? '' : '?limit=1'),
+      );
       const query = `?cursor=${encodeURIComponent(first.next)}`;
       // The other workspace has rows after the cursor, and its members get them.
-      const { status: otherStatus, body: rest } = await browser.call('GET', list + query);
+      const { status: otherStatus, body: rest } = await browser.call('GET', listPath + query);
       expect([otherStatus, revealedTexts(JSON.stringify(rest), { path: '' }).length > 0]).toEqual([200, true]);
       for (const values of [caller.values, named]) {
         const path = requestsOf(route, caller.tenantId, values)[0]!.path + query;

@@ -43,11 +43,11 @@ describe('clients that send requests and never read', () => {
 
   /** Opens connections that send the text and read nothing. */
   function sendWithoutReading(count: number, text: string): void {
-    for (let socket = 0; socket < count; socket += 1) {
-      const opened = connect(Number(new URL(server.url).port), '127.0.0.1', () => opened.write(text));
-      opened.on('error', () => undefined);
-      opened.pause();
-      sockets.push(opened);
+    for (let openedCount = 0; openedCount < count; openedCount += 1) {
+      const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.write(text));
+      socket.on('error', () => undefined);
+      socket.pause();
+      sockets.push(socket);
     }
   }
 

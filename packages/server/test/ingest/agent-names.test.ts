@@ -31,9 +31,9 @@ const REGISTERING_REQUESTS = [
 
 const event = () => ({ trace_id: randomUUID(), outcome: 'success' });
 const warning = ({ headers }: TestResponse): string | null => headers.get('countersign-warning');
-const evaluate = (agent_name: string, headers: Record<string, string> = {}, otherKey = key) =>
-  server.post(paths.evaluations, otherKey, { name: 'n', agent_name }, headers);
-const check = (question: object, otherKey = key) => server.post(paths.promotionCheck, otherKey, question);
+const evaluate = (agent_name: string, headers: Record<string, string> = {}, usedKey = key) =>
+  server.post(paths.evaluations, usedKey, { name: 'n', agent_name }, headers);
+const check = (question: object, usedKey = key) => server.post(paths.promotionCheck, usedKey, question);
 const agents = () =>
   server.database.sql<{ name: string }>('SELECT name FROM countersign.agents WHERE tenant_id = $1', [tenantId]);
 /** Stores an agent as a server did before the rules for names existed. */

@@ -32,7 +32,7 @@ const statusAndIssues = ({ status, body }: TestResponse) => [
 describe('agents', () => {
   test.each(RECORDS)('an unknown agent name in %s registers the agent once', async (what, path, record) => {
     const name = `registered by ${what}`;
-    for (let time = 0; time < 3; time += 1)
+    for (let sentCount = 0; sentCount < 3; sentCount += 1)
       expect((await server.post(path, key, { ...record(), agent_name: name })).status).toBe(200);
     expect(await agentsNamed(name)).toHaveLength(1);
   });
@@ -57,7 +57,7 @@ describe('agents', () => {
   });
 
   test.each(RECORDS)(
-    'an unknown ID with an unknown name in %s registers the agent under that ID in lower case; mismatches are rejected',
+    'an unknown ID with an unknown name in %s registers the agent; later, another name for the ID or another ID for the name is rejected',
     async (what, path, record) => {
       const [id, name] = [randomUUID(), `under an id by ${what}`];
       expect(

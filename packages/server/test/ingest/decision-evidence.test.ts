@@ -18,10 +18,10 @@ beforeAll(async () => {
   server = await testServer();
   tenantId = await server.workspace('acme');
   key = await server.key(tenantId);
-  token = await readToken(tenantId);
+  token = await mintReadToken(tenantId);
 });
 
-const readToken = (tenant: string) =>
+const mintReadToken = (tenant: string) =>
   mintKey(server.open.pool, tenant, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
 const evaluate = (body: object) => server.post(paths.evaluations, key, { name: 'nightly', ...body });
 const check = async (body: object, headers: Record<string, string> = {}) =>
@@ -193,7 +193,7 @@ describe('the evidence document', () => {
     const { decision_id: id } = await check({ agent_name: 'good' });
     const response = await read(`${id}/evidence`);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
-    const foreignToken = await readToken(await server.workspace('other'));
+    const foreignToken = await mintReadToken(await server.workspace('other'));
     expect((await read(`${id}/evidence`, foreignToken)).status).toBe(404);
     expect((await read('0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f/evidence')).status).toBe(404);
     expect((await read('nothing/evidence')).status).toBe(404);
@@ -202,7 +202,7 @@ describe('the evidence document', () => {
 });
 
 describe('ledger verify', () => {
-  // These tests need a separate workspace: in the first one, `setEvaluationTime` changed the evidence log after decisions were made.
+  // These tests need a separate workspace: in the workspace acme, `setEvaluationTime` changed the evidence log after decisions were made.
   beforeAll(async () => {
     key = await server.key(await server.workspace('verified'));
     await evaluate({ agent_name: 'poor', pass_rate: 60 });

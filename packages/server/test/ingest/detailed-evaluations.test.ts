@@ -19,7 +19,7 @@ const record = (body: object, headers: Record<string, string> = {}) =>
   server.post(paths.detailedEvaluations, key, { name: 'nightly', ...body }, headers);
 
 describe('POST /api/v1/evaluations', () => {
-  test('stores all members as sent, in the same table as the public endpoint', async () => {
+  test('stores all members as sent, in the same table as /api/public/evaluations', async () => {
     const body = {
       agent_name: 'whole',
       status: 'passing',
@@ -192,23 +192,28 @@ describe('the age of an evaluation', () => {
 });
 
 describe('the message of an allowed decision', () => {
-  const suite = (name: string, body: object = {}) =>
+  const recordSuite = (name: string, body: object = {}) =>
     record({ agent_name: 'suites', name: 'nightly', suite: { name }, cases: { total: 10, passed: 10 }, ...body });
 
   test('names its evaluation and the results of other suites of the agent', async () => {
-    await suite('alone', { agent_name: 'one suite', cases: { total: 25, passed: 24, failed: 1 }, evaluated_at: hoursAgo(2.5) });
+    await recordSuite('alone', {
+      agent_name: 'one suite',
+      cases: { total: 25, passed: 24, failed: 1 },
+      evaluated_at: hoursAgo(2.5),
+    });
     expect((await check({ agent_name: 'one suite' })).message).toBe(
       'one suite may be promoted: all four conditions are met, and the decision rests on "nightly" (96 %, 2 hours ago).',
     );
-    await suite('safety', {
+    await recordSuite('safety', {
       name: 'nightly safety',
       status: 'failing',
       cases: { total: 5, passed: 1, failed: 4 },
       evaluated_at: hoursAgo(3.2),
     });
     // Names can contain dates and build numbers. All evaluations of a suite are still one series.
-    for (const build of [41, 42]) await suite('quality', { name: `nightly quality, build ${build}`, evaluated_at: hoursAgo(60) });
-    await suite('quality', { name: 'nightly quality' });
+    for (const build of [41, 42])
+      await recordSuite('quality', { name: `nightly quality, build ${build}`, evaluated_at: hoursAgo(60) });
+    await recordSuite('quality', { name: 'nightly quality' });
     expect((await check({ agent_name: 'suites' })).message).toBe(
       'suites may be promoted: all four conditions are met, and the decision rests on "nightly quality" (100 %, less than a minute ago). ' +
         'Other suites of this agent: "nightly safety" (suite "safety") is failing, 20 %, 3 hours ago.',
@@ -217,24 +222,24 @@ describe('the message of an allowed decision', () => {
 
   test('lists the latest evaluation of every other suite or name, separately for each harness, from both endpoints', async () => {
     const harness_id = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';
-    const plain = (body: object) => server.post(paths.evaluations, key, { agent_name: 'series', pass_rate: 90, ...body });
-    await plain({ name: 'a', status: 'failing' });
-    await plain({ name: 'a' });
-    await plain({ name: 'a', harness_id, status: 'running' });
+    const recordPlain = (body: object) => server.post(paths.evaluations, key, { agent_name: 'series', pass_rate: 90, ...body });
+    await recordPlain({ name: 'a', status: 'failing' });
+    await recordPlain({ name: 'a' });
+    await recordPlain({ name: 'a', harness_id, status: 'running' });
     await record({ agent_name: 'series', name: 'a', suite: { name: 's' }, status: 'scheduled' });
-    await plain({ name: 'b' });
+    await recordPlain({ name: 'b' });
     expect((await check({ agent_name: 'series' })).message).toContain(
       'Other suites of this agent: "a" (suite "s") is scheduled, less than a minute ago; "a" is running, 90 %, less than a minute ago; ' +
         '"a" is passing, 90 %, less than a minute ago.',
     );
-    await plain({ name: 'a', harness_id });
+    await recordPlain({ name: 'a', harness_id });
     expect((await check({ agent_name: 'series', harness_id })).message).toContain('rests on "a" (90 %');
   });
 
   test('is limited in length and shows hostile names as plain text', async () => {
     const hostile = '\u202e"evil".\u200b\u2028 '.repeat(40);
     for (let number = 0; number < 9; number += 1)
-      await suite(`${hostile}${number}`, { agent_name: 'hostile', name: `${hostile}${number}` });
+      await recordSuite(`${hostile}${number}`, { agent_name: 'hostile', name: `${hostile}${number}` });
     const { message } = await check({ agent_name: 'hostile' });
     expect(message.length).toBeLessThan(1000);
     expect(message).toMatch(/; and more\.$/);

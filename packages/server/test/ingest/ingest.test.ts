@@ -64,7 +64,8 @@ describe('evaluations', () => {
   test('are stored unchanged as separate records, by default without an agent and with the status passing', async () => {
     const document = '{"name":"lonely", "notes":"\\u0000 and \u{1F600}", "severity_threshold":-1.5e3}';
     const ids = [];
-    for (let time = 0; time < 2; time += 1) ids.push((await server.post(paths.evaluations, key, document)).body.id);
+    for (let sentCount = 0; sentCount < 2; sentCount += 1)
+      ids.push((await server.post(paths.evaluations, key, document)).body.id);
     const rows = await server.database.sql(
       `SELECT id, agent_id, status, pass_rate, severity_threshold, document FROM countersign.evaluations WHERE name = 'lonely' ORDER BY seq`,
     );

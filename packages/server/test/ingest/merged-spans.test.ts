@@ -55,11 +55,11 @@ test('a submission to a long trace reads less than twice as many buffers as a su
   }).toEqual({ shortTraceReads, longTraceReads, ratio: 'bounded' });
 });
 
-/** Sums over the merged spans, computed from the submissions. */
-const SUMS_OF_VIEW = `SELECT count(*)::int AS span_count, sum(prompt_tokens)::text AS prompt_tokens, sum(completion_tokens)::text AS completion_tokens,
-  sum(total_tokens)::text AS total_tokens, trim_scale(sum(cost_usd))::text AS cost_usd FROM countersign.spans WHERE tenant_id = $1 AND trace = $2`;
-const SUMS_STORED = `SELECT span_count::int, prompt_tokens::text, completion_tokens::text, total_tokens::text, trim_scale(cost_usd)::text AS cost_usd
-  FROM countersign.traces WHERE tenant_id = $1 AND id = $2`;
+/** Selects the sums over the merged spans of a trace, which the view `spans` computes from the submissions. */
+const SELECT_VIEW_SUMS = `SELECT count(*)::int AS span_count, sum(prompt_tokens)::text AS prompt_tokens,
+  sum(completion_tokens)::text AS completion_tokens, sum(total_tokens)::text AS total_tokens, trim_scale(sum(cost_usd))::text AS cost_usd FROM countersign.spans WHERE tenant_id = $1 AND trace = $2`;
+const SELECT_STORED_SUMS = `SELECT span_count::int, prompt_tokens::text, completion_tokens::text, total_tokens::text,
+  trim_scale(cost_usd)::text AS cost_usd FROM countersign.traces WHERE tenant_id = $1 AND id = $2`;
 
 /** Pseudo-random numbers that are the same in every run. */
 function* pseudoRandomNumbers(seed: number): Generator<number, never> {
@@ -88,8 +88,8 @@ test.each([1, 2, 3, 4])(
         traceId,
         ids.map((span_id) => ({ span_id, kind: 'llm', name: 'step', ...(hasUsage ? usage() : {}) })),
       );
-      const [stored] = await server.database.sql(SUMS_STORED, [tenantId, id]);
-      const [expected] = await server.database.sql(SUMS_OF_VIEW, [tenantId, id]);
+      const [stored] = await server.database.sql(SELECT_STORED_SUMS, [tenantId, id]);
+      const [expected] = await server.database.sql(SELECT_VIEW_SUMS, [tenantId, id]);
       expect({ turn, ...stored }).toEqual({ turn, ...expected });
     }
   },

@@ -57,9 +57,9 @@ describe('promotion check', () => {
   test('minus zero is stored, compared and signed as zero', async () => {
     const document = '{"name":"n","agent_name":"minus zero","pass_rate":-0.0,"severity_threshold":-0}';
     expect((await server.post(paths.evaluations, key, document)).status).toBe(200);
-    const stored = `SELECT pass_rate::text, severity_threshold::text FROM countersign.evaluations AS e JOIN countersign.agents AS a
+    const readStored = `SELECT pass_rate::text, severity_threshold::text FROM countersign.evaluations AS e JOIN countersign.agents AS a
       ON a.tenant_id = e.tenant_id AND a.id = e.agent_id WHERE a.name = 'minus zero'`;
-    expect(await server.database.sql(stored)).toEqual([{ pass_rate: '0', severity_threshold: '0' }]);
+    expect(await server.database.sql(readStored)).toEqual([{ pass_rate: '0', severity_threshold: '0' }]);
     const { status, body } = await server.post(paths.promotionCheck, key, '{"agent_name":"minus zero","min_pass_rate":-0}');
     expect([status, body.allowed, body.threshold, body.actual_threshold]).toEqual([200, true, 0, 0]);
     const [row] = await server.database.sql<{ document: string }>('SELECT document FROM countersign.decisions WHERE id = $1', [
@@ -244,7 +244,7 @@ describe('promotion check', () => {
       expect([prefer, await isAttested(prefer)]).toEqual([prefer, false]);
   });
 
-  test('returns the attestation in a header only when the request prefers it', async () => {
+  test('returns the attestation in a header only if the header Prefer requests it', async () => {
     const jwks = (await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as { keys: { kid: string; x: string }[] };
     const keys = jwks.keys.map(({ kid, x }) => ({ keyid: kid, publicKey: new Uint8Array(Buffer.from(x, 'base64url')) }));
     const prefer = { prefer: 'respond-async, Countersign-Attestation' };

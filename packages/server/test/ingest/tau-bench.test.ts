@@ -13,20 +13,20 @@ const repository = fileURLToPath(new URL('../../../../', import.meta.url));
 const file = fileURLToPath(new URL('../../../../examples/tau-bench/sample-runs.json', import.meta.url));
 const MODEL = 'gpt-4o';
 
-interface PublishedCall {
+interface TauBenchCall {
   id: string;
   function: { name: string; arguments: string };
 }
-interface PublishedMessage {
+interface TauBenchMessage {
   role: string;
   content: string | null;
-  tool_calls?: PublishedCall[];
+  tool_calls?: TauBenchCall[];
 }
-interface PublishedRun {
+interface TauBenchRun {
   task_id: number;
   trial: number;
   reward: number;
-  traj: PublishedMessage[];
+  traj: TauBenchMessage[];
 }
 interface StoredSpan {
   trace_id: string;
@@ -39,7 +39,7 @@ interface SentSpan {
   name: string;
   parent_span_id?: string;
   kind: string;
-  messages: PublishedMessage[];
+  messages: TauBenchMessage[];
   tool_arguments: unknown;
   tool_result: string;
 }
@@ -47,7 +47,7 @@ interface SentSpan {
 let server: TestServer;
 let tenantId: string;
 let key: string;
-let runs: PublishedRun[];
+let runs: TauBenchRun[];
 let firstImport: CommandResult;
 
 /** The result of a run of the importer. */
@@ -68,13 +68,13 @@ const runImport = (environment: Record<string, string>, ...args: string[]): Prom
     );
   });
 
-const traceIdOf = ({ task_id, trial }: PublishedRun): string => `tau-bench-airline-${MODEL}-task-${task_id}-trial-${trial}`;
-const passRate = (group: PublishedRun[]): number => (100 * group.filter(({ reward }) => reward === 1).length) / group.length;
+const traceIdOf = ({ task_id, trial }: TauBenchRun): string => `tau-bench-airline-${MODEL}-task-${task_id}-trial-${trial}`;
+const passRate = (group: TauBenchRun[]): number => (100 * group.filter(({ reward }) => reward === 1).length) / group.length;
 const rows = <Row extends object>(text: string): Promise<Row[]> =>
   server.database.sql<Row & Record<string, unknown>>(text, [tenantId]);
 
 beforeAll(async () => {
-  runs = JSON.parse(readFileSync(file, 'utf8')) as PublishedRun[];
+  runs = JSON.parse(readFileSync(file, 'utf8')) as TauBenchRun[];
   server = await testServer();
   tenantId = await server.workspace();
   key = await server.key(tenantId);
@@ -140,7 +140,7 @@ describe('imported runs in the format of τ-bench', () => {
     for (const run of runs) {
       const { spans, metadata } = documents.get(traceIdOf(run)) as { spans: SentSpan[]; metadata: Record<string, unknown> };
       const sentMessages = spans.flatMap(({ messages }) => messages ?? []);
-      expect([...sentMessages, ...((metadata.closing_messages ?? []) as PublishedMessage[])], traceIdOf(run)).toEqual(run.traj);
+      expect([...sentMessages, ...((metadata.closing_messages ?? []) as TauBenchMessage[])], traceIdOf(run)).toEqual(run.traj);
       expect(metadata).toMatchObject({ task_id: run.task_id, trial: run.trial, reward: run.reward });
       const tools = spans.filter(({ kind }) => kind === 'tool');
       expect(tools.map(({ tool_result }) => tool_result)).toEqual(
@@ -157,7 +157,7 @@ describe('imported runs in the format of τ-bench', () => {
     }
   });
 
-  test('each trial is an evaluation with its true pass rate, and the last evaluation covers all trials', async () => {
+  test('each trial is an evaluation with the pass rate of its runs, and the last evaluation covers all trials', async () => {
     const stored = await rows<{ status: string; pass_rate: number }>(
       'SELECT status, pass_rate FROM countersign.evaluations WHERE tenant_id = $1 ORDER BY seq',
     );

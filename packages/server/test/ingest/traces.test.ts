@@ -255,8 +255,8 @@ test('a batch finds its traces by their keys and does not scan a workspace that 
       expect(await mergeSpans(tx, merged)).toHaveLength(3);
     });
     const merging = await countFetched(async () => updateTraces(tx, '2026-11-20T09:30:00.000Z', known.map(failedFacts)));
-    const rows = { locking, summing, merging };
-    for (const [what, read] of Object.entries(rows)) expect([what, read]).toEqual([what, Math.min(read, 20)]);
+    const tupleCounts = { locking, summing, merging };
+    for (const [what, read] of Object.entries(tupleCounts)) expect([what, read]).toEqual([what, Math.min(read, 20)]);
     const outcomes = await tx.run(
       sql<{ outcome: string }>('outcomes', `SELECT outcome FROM countersign.traces WHERE outcome <> 'success'`),
       [],

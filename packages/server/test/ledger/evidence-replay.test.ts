@@ -21,7 +21,7 @@ beforeAll(async () => {
   }
 });
 
-/** The fault of a decision if its evidence has these similar names; undefined if there is none. */
+/** The fault of a decision whose evidence is changed to have these similar names; undefined if the decision has no fault. */
 const faultWith = (index: number, similarNames: unknown[]): unknown => {
   const { decision, evidence } = decisions[index]!;
   const replay = new EvidenceReplay(server.open.pool, tenantId);

@@ -218,7 +218,7 @@ describe('decisions and attestations', () => {
       500,
     ],
     ['the evidence', `evidence = replace(evidence, '"min_pass_rate":99', '"min_pass_rate":10')`, 200],
-  ])('if an attacker changes %s, the read API does not return it', async (_, change, statusOfDecision) => {
+  ])('if an attacker changes %s, the read API does not return the changed text', async (_, change, statusOfDecision) => {
     const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 99 });
     const readStatuses = async () => {
       const decision = `/api/ledger/decisions/${body.decision_id}`;

@@ -65,7 +65,7 @@ test('when states grow beyond the weight limit, the least recently used one is d
   expect(reads).toEqual(['one', 'one']);
 });
 
-test('a state whose weight exceeds the limit for all states is kept while it is used', async () => {
+test('the most recently used state is kept, even if it alone exceeds the weight limit of all states', async () => {
   const { fold } = foldOf(100);
   const seals = {} as Transaction['seals'];
   expect(await fold.read({ seals, tenantId: 'one' } as Transaction, ({ size }) => size, headOf(3_000))).toBe(3_000);

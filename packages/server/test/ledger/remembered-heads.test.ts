@@ -91,7 +91,7 @@ describe('RememberedHeads after a failed batch', () => {
   });
 });
 
-test('RememberedHeads does not remember a head that was guessed before all heads were dropped, because there were too many tenants', () => {
+test('after RememberedHeads dropped all heads because of too many tenants, it does not remember a head that was guessed before', () => {
   let now = START;
   const clock = () => now;
   const heads = new RememberedHeads(clock, clock);

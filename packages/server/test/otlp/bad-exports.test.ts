@@ -245,7 +245,7 @@ test.each([
   ['/v1/traces', { resourceSpans: null }, ''],
   ['/v1/traces', { resourceSpans: [], x: 1 }, ''],
 ])(
-  'a JSON body sent to %s without the list that this path expects gets a message, except if the body is empty or the list is null: %j',
+  'a JSON body sent to %s without the list that this path expects gets a message; an empty body, or a null or empty list, gets none: %j',
   async (path, body, message) => {
     const response = await otlpExporter.sendJson(body, path);
     expect([response.status, partialSuccessOf(response)]).toEqual([200, { rejected: 0, message }]);

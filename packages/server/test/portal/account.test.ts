@@ -85,10 +85,10 @@ describe("changing one's own password", () => {
   });
 
   test('succeeds only once when two changes run concurrently', async () => {
-    const second = (await signIn(ada.email)).browser;
+    const otherBrowser = (await signIn(ada.email)).browser;
     const outcomes = await Promise.all([
       changePassword(ada.browser, PASSWORD, NEW_PASSWORD),
-      changePassword(second, PASSWORD, `${NEW_PASSWORD} 2`),
+      changePassword(otherBrowser, PASSWORD, `${NEW_PASSWORD} 2`),
     ]);
     expect(outcomes.map(outcome).sort()).toEqual(['200 ok', '401 sign_in_failed']);
   });

@@ -20,7 +20,7 @@ const evaluate = async (agent: string, body: object = {}): Promise<string> =>
 const check = async (agent: string) => (await server.post(paths.promotionCheck, key, { agent_name: agent })).body;
 
 /** Creates a high-risk agent with one evaluation. */
-async function highRiskAgent(agent: string, body: object = {}): Promise<{ evaluation: string }> {
+async function createHighRiskAgent(agent: string, body: object = {}): Promise<{ evaluation: string }> {
   const evaluation = await evaluate(agent, body);
   const { items } = await admin.getResult('agents.list', { query: { search: agent } });
   await admin.getResult('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
@@ -43,7 +43,7 @@ describe('the page of an approval', () => {
         spans: [{ span_id: 's', kind: 'llm', name: 'n', model }],
       });
     await run('changed-1', 'old-model');
-    const { evaluation: first } = await highRiskAgent('changed', { harness_id: before, pass_rate: 90.1 });
+    const { evaluation: first } = await createHighRiskAgent('changed', { harness_id: before, pass_rate: 90.1 });
     expect(await approver.getResult('approvals.read', { params: { evaluation: first } })).toMatchObject({
       approval: null,
       last_approved: null,
@@ -82,7 +82,7 @@ describe('the page of an approval', () => {
       expect((await server.post(paths.telemetry, key, { events })).status).toBe(200);
     };
     await send(200, 'approved');
-    const { evaluation: first } = await highRiskAgent('many runs');
+    const { evaluation: first } = await createHighRiskAgent('many runs');
     await approve(first);
     await send(3, 'unapproved');
     for (const count of [100, 100]) await send(count, 'approved');
@@ -170,7 +170,7 @@ describe('the page of an approval', () => {
   });
 
   test('shows the differences of small and large numbers, rounded to six decimals', async () => {
-    const { evaluation: first } = await highRiskAgent('measured', { severity_threshold: 1 });
+    const { evaluation: first } = await createHighRiskAgent('measured', { severity_threshold: 1 });
     await approve(first);
     const second = await evaluate('measured', { severity_threshold: 1e305, pass_rate: 95.0000012 });
     const { changes } = await approver.getResult('approvals.read', { params: { evaluation: second } });

@@ -23,7 +23,7 @@ const evaluate = async (agent: string, body: object = {}): Promise<string> =>
 const check = async (agent: string) => (await server.post(paths.promotionCheck, key, { agent_name: agent })).body;
 
 /** Creates a high-risk agent with one evaluation. */
-async function highRiskAgent(agent: string, body: object = {}): Promise<{ agent: string; evaluation: string }> {
+async function createHighRiskAgent(agent: string, body: object = {}): Promise<{ agent: string; evaluation: string }> {
   const evaluation = await evaluate(agent, body);
   const { items } = await admin.getResult('agents.list', { query: { search: agent } });
   await admin.getResult('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
@@ -124,8 +124,8 @@ describe('one evaluation', () => {
 
 describe('an approval', () => {
   test('is requested by a check, waits in a queue sorted oldest first, and counts for one evaluation only', async () => {
-    const { agent, evaluation } = await highRiskAgent('queued-1');
-    const { evaluation: later } = await highRiskAgent('queued-2');
+    const { agent, evaluation } = await createHighRiskAgent('queued-1');
+    const { evaluation: later } = await createHighRiskAgent('queued-2');
     expect((await check('queued-1')).reason).toBe('approval_required');
     await check('queued-2');
     const queue = (await approver.getResult('approvals.list')).items;
@@ -156,7 +156,7 @@ describe('an approval', () => {
   });
 
   test('is listed for its agent in every state if the status filter is `all`, latest evaluation first', async () => {
-    const { agent, evaluation: approved } = await highRiskAgent('every-state');
+    const { agent, evaluation: approved } = await createHighRiskAgent('every-state');
     await check('every-state');
     await act('approvals.approve', approved);
     const rejected = await evaluate('every-state');
@@ -177,7 +177,7 @@ describe('an approval', () => {
   });
 
   test('can be withdrawn until a decision uses it, and not afterwards; the ledger records the withdrawal', async () => {
-    const { agent, evaluation } = await highRiskAgent('withdrawn');
+    const { agent, evaluation } = await createHighRiskAgent('withdrawn');
     expect((await act('approvals.withdraw', evaluation)).status).toBe(409);
     await act('approvals.approve', evaluation);
     expect((await approver.getResult('approvals.read', { params: { evaluation } })).may).toEqual({
@@ -219,7 +219,7 @@ describe('an approval', () => {
   });
 
   test('is not used by a decision that allowed a promotion while the agent was low-risk', async () => {
-    const { agent, evaluation } = await highRiskAgent('relaxed');
+    const { agent, evaluation } = await createHighRiskAgent('relaxed');
     const setRisk = (risk_level: 'low' | 'high') =>
       admin.getResult('agents.set_risk', { params: { agent }, body: { risk_level } });
     await act('approvals.approve', evaluation);
@@ -234,7 +234,7 @@ describe('an approval', () => {
 
   test('is either used or withdrawn, never both, when checks and a withdrawal run concurrently', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const { evaluation } = await highRiskAgent(`raced-${round}`);
+      const { evaluation } = await createHighRiskAgent(`raced-${round}`);
       await act('approvals.approve', evaluation);
       const [withdrawal, ...checks] = await Promise.all([
         act('approvals.withdraw', evaluation),
@@ -246,7 +246,7 @@ describe('an approval', () => {
   });
 
   test('can be revoked by a rejection, which is final and blocks promotion; for a low-risk agent an approval is refused', async () => {
-    const { evaluation } = await highRiskAgent('rejected');
+    const { evaluation } = await createHighRiskAgent('rejected');
     await act('approvals.approve', evaluation);
     expect((await act('approvals.reject', evaluation, 'a second look')).body).toEqual({ status: 'rejected' });
     expect((await check('rejected')).reason).toBe('approval_rejected');
@@ -263,7 +263,7 @@ describe('an approval', () => {
   });
 
   test('counts as used by a decision even if the time of the approval is ahead of the clock', async () => {
-    const { evaluation } = await highRiskAgent('ahead');
+    const { evaluation } = await createHighRiskAgent('ahead');
     const update = `UPDATE countersign.log_heads SET last_recorded_at = clock_timestamp() + interval '300 milliseconds' WHERE tenant_id = $1 AND log = 'audit'`;
     await server.database.sql(update, [workspace]);
     await reseal(server.open.pool, workspace);

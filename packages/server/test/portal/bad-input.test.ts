@@ -115,7 +115,7 @@ describe('a forged cursor in the format of any list', () => {
   const numbers = ['0', '2147483647', '2147483648', '999999999999999'];
   const labels = ['%', '\u202e', '\u{10ffff}', '\ud800'];
   const forgedCursors = [
-    ...instants.flatMap((at) => [randomUUID(), ...numbers, ...labels].map((behind) => [at, behind])),
+    ...instants.flatMap((at) => [randomUUID(), ...numbers, ...labels].map((rest) => [at, rest])),
     ...numbers.flatMap((number) => [
       [number],
       [randomUUID(), number],

@@ -84,12 +84,12 @@ describe("JSON responses of the portal's API", () => {
   ] as const)(
     'are compressed with %s for a client that accepts %j, with the same content',
     async (encoding, accepted, decompress) => {
-      const list = `${pathOf('ledger.list')}?limit=50`;
-      const { status, headers, bytes } = await requestRaw(list, accepted);
+      const path = `${pathOf('ledger.list')}?limit=50`;
+      const { status, headers, bytes } = await requestRaw(path, accepted);
       expect([status, headers['content-encoding'], headers.vary]).toEqual([200, encoding, 'accept-encoding']);
       expect(headers['content-type']).toBe('application/json; charset=utf-8');
       expect(Number(headers['content-length'])).toBe(bytes.length);
-      const content = await uncompressedBody(list);
+      const content = await uncompressedBody(path);
       expect(decompress(bytes)).toEqual(content);
       expect(bytes.length).toBeLessThan(content.length * 0.5);
     },

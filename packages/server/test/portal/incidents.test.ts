@@ -94,7 +94,7 @@ describe('an incident', () => {
     ]);
   });
 
-  test('has a re-certification that is closed only on the evaluation that the page showed', async () => {
+  test('has a re-certification that can be closed only if the page showed the latest evaluation', async () => {
     await evaluate('raced');
     const agent = await idOf('raced');
     const incident = await open(agent);

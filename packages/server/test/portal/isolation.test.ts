@@ -65,7 +65,7 @@ beforeAll(async () => {
 afterAll(() => serverClient.end());
 
 const routes = Object.entries(PAGE_ROUTES) as [RouteName, PortalRoute][];
-/** Required query members. */
+/** The required query members of routes, with valid values. */
 const requiredQuery: Partial<Record<RouteName, Record<string, string>>> = {
   'runs.span': { span_id: 's' },
   'logs.consistency': { first: '1' },
@@ -128,10 +128,10 @@ describe("row-level security of the portal's queries", () => {
     expect(ineffective).toEqual([]);
   });
 
-  test('ingestion keys can be read when no workspace is set, because requests look up keys then, but in no other workspace', async () => {
-    const count = 'SELECT count(*)::int AS n FROM countersign.ingestion_keys';
-    const { rows } = await serverClient.query<{ n: number }>(count);
+  test('ingestion keys can be read while no workspace is set, for the lookup of keys, but not by another workspace', async () => {
+    const countKeys = 'SELECT count(*)::int AS n FROM countersign.ingestion_keys';
+    const { rows } = await serverClient.query<{ n: number }>(countKeys);
     expect(rows[0]!.n).toBeGreaterThan(0);
-    expect(await runInEmptyWorkspace(count, [])).toEqual([{ n: 0 }]);
+    expect(await runInEmptyWorkspace(countKeys, [])).toEqual([{ n: 0 }]);
   });
 });

@@ -135,7 +135,7 @@ describe('an ingestion key', () => {
 });
 
 describe('the decision key', () => {
-  test('is shown to an admin, which adds a ledger entry; a new key signs after the old one is retired', async () => {
+  test('is shown to an admin, and the ledger records this; a new key signs after the old one is retired', async () => {
     const { decision_keys, public_keys } = await admin.getResult('signing.read');
     const jwks = await (await fetch(`${server.url}/.well-known/jwks.json`)).json();
     expect({ keys: public_keys }).toEqual(jwks);

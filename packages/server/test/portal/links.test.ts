@@ -14,14 +14,14 @@ let workspace: string;
 let admin: Person;
 
 const tokenOf = ({ path }: { path: string }) => path.split('#')[1]!;
-const open = (browser: Browser, purpose: string, body: object) => browser.call('POST', `/links/${purpose}`, body);
+const useLink = (browser: Browser, purpose: string, body: object) => browser.call('POST', `/links/${purpose}`, body);
 const invite = async (email: string, role = 'viewer') => {
   const { status, body } = await admin.browser.call('POST', `/workspaces/${workspace}/invitations`, { email, role });
   expect(status).toBe(200);
   return body as { path: string; expires_at: string };
 };
 const accept = (link: { path: string }, form: object, browser = new Browser(server)) =>
-  open(browser, 'accept-invitation', { token: tokenOf(link), ...form });
+  useLink(browser, 'accept-invitation', { token: tokenOf(link), ...form });
 const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 const GONE = '410 link_not_valid';
 
@@ -34,7 +34,7 @@ describe('the first start', () => {
     const links = [await createSetUpLink(server.open.pool), await createSetUpLink(server.open.pool)];
     const responses = await Promise.all(
       links.map((link, number) =>
-        open(new Browser(server), 'set-up', {
+        useLink(new Browser(server), 'set-up', {
           token: tokenOf(link!),
           workspace_name: `first-${number}`,
           email: `first-${number}@example.com`,
@@ -61,7 +61,7 @@ describe('the first start', () => {
   test('a workspace created by the operator gets its first admin by its set-up link, with a new or an existing account', async () => {
     workspace = await server.workspace('acme');
     const link = await createWorkspaceSetUpLink(server.open.pool, workspace);
-    const shown = await open(new Browser(server), 'show', { token: tokenOf(link) });
+    const shown = await useLink(new Browser(server), 'show', { token: tokenOf(link) });
     expect(shown.body).toMatchObject({
       purpose: 'set_up',
       workspace: { id: workspace, name: 'acme' },
@@ -70,9 +70,9 @@ describe('the first start', () => {
     });
     const browser = new Browser(server);
     const form = { token: tokenOf(link), email: 'Admin@example.com', password: PASSWORD };
-    const nameless = await open(browser, 'set-up', form);
+    const nameless = await useLink(browser, 'set-up', form);
     expect([outcome(nameless), nameless.body.issues[0].path]).toEqual(['422 validation_failed', '/name']);
-    const joined = await open(browser, 'set-up', { ...form, name: 'Admin' });
+    const joined = await useLink(browser, 'set-up', { ...form, name: 'Admin' });
     expect([outcome(joined), joined.body.workspace_id]).toEqual(['200 ok', workspace]);
     admin = { id: joined.body.person.id, email: 'admin@example.com', browser };
 
@@ -83,8 +83,8 @@ describe('the first start', () => {
       name: 'Somebody',
       password: 'not the password',
     };
-    expect(outcome(await open(new Browser(server), 'set-up', formWithWrongPassword))).toBe('401 sign_in_failed');
-    const rightResponse = await open(new Browser(server), 'set-up', { ...formWithWrongPassword, password: PASSWORD });
+    expect(outcome(await useLink(new Browser(server), 'set-up', formWithWrongPassword))).toBe('401 sign_in_failed');
+    const rightResponse = await useLink(new Browser(server), 'set-up', { ...formWithWrongPassword, password: PASSWORD });
     expect(rightResponse.body.person).toMatchObject({ id: admin.id, name: 'Admin' });
     expect(rightResponse.body.memberships.map(({ workspace }: { workspace: { name: string } }) => workspace.name)).toEqual([
       'acme',
@@ -95,7 +95,7 @@ describe('the first start', () => {
   test('the set-up link of a workspace is invalid after the operator has added an admin to the workspace', async () => {
     const tenantId = await server.workspace('third');
     const link = await createWorkspaceSetUpLink(server.open.pool, tenantId);
-    const shown = async () => outcome(await open(new Browser(server), 'show', { token: tokenOf(link) }));
+    const shown = async () => outcome(await useLink(new Browser(server), 'show', { token: tokenOf(link) }));
     const add = (name: string, role: Role) =>
       addMember(server.open.pool, tenantId, { email: `third-${name}@example.com`, name, role }, 'operator');
     await add('viewer', 'viewer');
@@ -111,7 +111,7 @@ describe('an invitation', () => {
     expect(link.path).toMatch(/^\/link#[\w-]{43}$/);
     const hours = (Date.parse(link.expires_at) - Date.now()) / 3_600_000;
     expect(Math.round(hours)).toBe(72);
-    const shown = await open(new Browser(server), 'show', { token: tokenOf(link) });
+    const shown = await useLink(new Browser(server), 'show', { token: tokenOf(link) });
     expect(shown.body).toMatchObject({
       purpose: 'invitation',
       email: 'grace@example.com',
@@ -125,13 +125,13 @@ describe('an invitation', () => {
       workspace_id: workspace,
     });
     expect(outcome(await accept(link, { name: 'Grace', password: PASSWORD }))).toBe(GONE);
-    expect(outcome(await open(new Browser(server), 'show', { token: tokenOf(link) }))).toBe(GONE);
+    expect(outcome(await useLink(new Browser(server), 'show', { token: tokenOf(link) }))).toBe(GONE);
   });
 
   test('for an existing account is accepted only with the password of the account', async () => {
     const knownPerson = await createPerson(server, {}, 'known@example.com');
     const link = await invite('known@example.com');
-    expect((await open(new Browser(server), 'show', { token: tokenOf(link) })).body.account).toBe('with_password');
+    expect((await useLink(new Browser(server), 'show', { token: tokenOf(link) })).body.account).toBe('with_password');
     expect(outcome(await accept(link, { name: 'Thief', password: 'a new password of mine' }))).toBe('401 sign_in_failed');
     expect((await accept(link, { password: PASSWORD })).body.person).toMatchObject({ id: knownPerson.id, name: 'known' });
   });
@@ -174,7 +174,7 @@ describe('an invitation', () => {
         WHERE email = 'early@example.com'`,
     );
     await resealRows(server, ONE_TIME_LINKS);
-    expect(outcome(await open(new Browser(server), 'show', { token: tokenOf(link) }))).toBe(GONE);
+    expect(outcome(await useLink(new Browser(server), 'show', { token: tokenOf(link) }))).toBe(GONE);
     expect(outcome(await accept(link, { name: 'Early', password: PASSWORD }))).toBe(GONE);
     expect((await admin.browser.call('GET', `/workspaces/${workspace}/invitations`)).body.items).toEqual([]);
     await deleteExpiredLinks(server.open.pool);
@@ -186,7 +186,7 @@ describe('an invitation', () => {
     const link = await invite(email, 'admin');
     const setUp = await createWorkspaceSetUpLink(server.open.pool, workspace);
     const form = { token: tokenOf(setUp), email, name: 'Twice', password: PASSWORD };
-    const { body } = await open(new Browser(server), 'set-up', form);
+    const { body } = await useLink(new Browser(server), 'set-up', form);
     expect((await admin.browser.call('GET', `/workspaces/${workspace}/invitations`)).body.items).toEqual([]);
     const removed = await admin.browser.call('DELETE', `/workspaces/${workspace}/members/${body.person.id}`);
     expect(outcome(removed)).toBe('200 ok');
@@ -226,7 +226,7 @@ describe('an invitation', () => {
     const email = 'linked@example.com';
     await addMember(server.open.pool, await server.workspace(), { email, name: 'Linked', role: 'viewer' }, 'operator');
     const link = await invite(email);
-    const shown = await open(new Browser(server), 'show', { token: tokenOf(link) });
+    const shown = await useLink(new Browser(server), 'show', { token: tokenOf(link) });
     expect(shown.body).toMatchObject({ account: 'without_password' });
     const refusal = await accept(link, { password: PASSWORD });
     expect([outcome(refusal), refusal.body.issues[0].message]).toEqual([
@@ -265,14 +265,14 @@ describe('the use of a link', () => {
       ['sign-in', { token }],
       ['set-up', { token, email: 'x@example.com', name: 'X', password, workspace_name: 'x' }],
     ] as const)
-      expect([purpose, outcome(await open(new Browser(server), purpose, body))]).toEqual([purpose, GONE]);
-    expect(outcome(await open(new Browser(server), 'show', { token }))).toBe('200 ok');
+      expect([purpose, outcome(await useLink(new Browser(server), purpose, body))]).toEqual([purpose, GONE]);
+    expect(outcome(await useLink(new Browser(server), 'show', { token }))).toBe('200 ok');
   });
 
   test.each(['', 'x', 'A'.repeat(43), 'A'.repeat(20_000), '\u0000', '%00'])(
     'every unknown token gets the same 410 (%#)',
     async (token) => {
-      expect(outcome(await open(new Browser(server), 'show', { token }))).toBe(GONE);
+      expect(outcome(await useLink(new Browser(server), 'show', { token }))).toBe(GONE);
     },
   );
 

@@ -42,7 +42,7 @@ test('the server logs no password, cookie, one-time link, key or email address a
   });
   const token = invited.path.split('#')[1];
   await new Browser(server).call('POST', '/links/show', { token });
-  for (let twice = 0; twice < 2; twice += 1)
+  for (let sentCount = 0; sentCount < 2; sentCount += 1)
     await new Browser(server).call('POST', '/links/accept-invitation', { token, name: 'Grace', password: NEW_PASSWORD });
   const { body: minted } = await browser.call('POST', `${workspacePath}/keys`, { kind: 'live', name: 'k', scopes: ['audit'] });
   await server.post(paths.audit, minted.key, { actor: 'a', action: 'b' });

@@ -105,16 +105,17 @@ test('the server reads only a part of a long trace for a page of steps, one step
     viewer.getResult('runs.spans', { params: { trace }, query: cursor === undefined ? {} : { cursor } });
   const first = await get();
   expect(first.items).toHaveLength(1000);
-  const second = await stepsReadBy(() => get(first.next!));
-  const one = await stepsReadBy(() => viewer.getResult('runs.span', { params: { trace }, query: { span_id: '40-7' } }));
+  const secondPage = await stepsReadBy(() => get(first.next!));
+  const oneStep = await stepsReadBy(() => viewer.getResult('runs.span', { params: { trace }, query: { span_id: '40-7' } }));
 
   const { status, body } = await server.post(paths.evaluations, key, { agent_name: 'clerk', name: 'suite' });
   expect(status).toBe(200);
   const models = await stepsReadBy(() => viewer.getResult('evaluations.read', { params: { evaluation: body.id } }));
-  const steps = { second, one, models };
+  const steps = { secondPage, oneStep, models };
   expect({
     ...steps,
-    isWithinLimits: second > 0 && second <= STEPS_READ_BY_PAGE_MAX && one <= SPANS && models <= STEPS_READ_BY_MODELS_MAX,
+    isWithinLimits:
+      secondPage > 0 && secondPage <= STEPS_READ_BY_PAGE_MAX && oneStep <= SPANS && models <= STEPS_READ_BY_MODELS_MAX,
   }).toEqual({
     ...steps,
     isWithinLimits: true,

@@ -14,7 +14,7 @@ beforeAll(async () => {
 const run = (...args: string[]) => runCommand(environment, ...args);
 const LINK = /^https:\/\/countersign\.example\.com\/link#([\w-]{43})$/;
 const tokenOf = (text: string) => LINK.exec(text.trim())![1]!;
-const use = (browser: Browser, purpose: string, body: object) => browser.call('POST', `/links/${purpose}`, body);
+const useLink = (browser: Browser, purpose: string, body: object) => browser.call('POST', `/links/${purpose}`, body);
 
 describe('the members commands', () => {
   test('workspace create prints only the ID on stdout and the link for the first admin on stderr', async () => {
@@ -22,7 +22,7 @@ describe('the members commands', () => {
     expect([status, out]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
     const link = err.match(/https:\S+/)![0];
     const form = { token: tokenOf(link), email: 'admin@example.com', name: 'Admin', password: PASSWORD };
-    expect((await use(new Browser(server), 'set-up', form)).body.memberships).toMatchObject([
+    expect((await useLink(new Browser(server), 'set-up', form)).body.memberships).toMatchObject([
       { workspace: { id: out.trim() }, role: 'admin' },
     ]);
     const jsonResult = await run('workspace', 'create', '--name', 'other', '--json');
@@ -36,7 +36,7 @@ describe('the members commands', () => {
   test('members invite prints only a link, and members list shows who accepted it', async () => {
     const invited = await run('members', 'invite', '--workspace', 'acme', '--email', 'Grace@Example.com', '--role', 'approver');
     expect([invited.status, invited.out]).toEqual([0, expect.stringMatching(new RegExp(LINK.source.replace('$', '\\n$')))]);
-    await use(new Browser(server), 'accept-invitation', { token: tokenOf(invited.out), name: 'Grace', password: PASSWORD });
+    await useLink(new Browser(server), 'accept-invitation', { token: tokenOf(invited.out), name: 'Grace', password: PASSWORD });
     expect(JSON.parse((await run('members', 'list', '--workspace', 'acme', '--json')).out)).toMatchObject([
       { name: 'Admin', email: 'admin@example.com', role: 'admin' },
       { name: 'Grace', email: 'grace@example.com', role: 'approver' },
@@ -46,14 +46,17 @@ describe('the members commands', () => {
 
   test('members reset-password prints a link that sets a new password', async () => {
     const { out } = await run('members', 'reset-password', '--email', 'grace@example.com');
-    const response = await use(new Browser(server), 'reset-password', { token: tokenOf(out), password: 'another good password' });
+    const response = await useLink(new Browser(server), 'reset-password', {
+      token: tokenOf(out),
+      password: 'another good password',
+    });
     expect(response.body.person.name).toBe('Grace');
   });
 
   test('members add creates a member without a password who signs in with the link', async () => {
     const { out } = await run('members', 'add', '--workspace', 'acme', '--email', 'guest@example.com', '--role', 'viewer');
     const browser = new Browser(server);
-    const response = await use(browser, 'sign-in', { token: tokenOf(out) });
+    const response = await useLink(browser, 'sign-in', { token: tokenOf(out) });
     expect(response.body).toMatchObject({
       person: { email: 'guest@example.com', name: 'guest@example.com', has_password: false },
       memberships: [{ workspace: { name: 'acme' }, role: 'viewer' }],
@@ -61,13 +64,13 @@ describe('the members commands', () => {
     expect((await browser.call('GET', '/session')).status).toBe(200);
     const repeated = await run('members', 'add', '--workspace', 'acme', '--email', 'guest@example.com', '--role', 'admin');
     expect([repeated.status, repeated.err]).toEqual([9, expect.stringContaining('a member of the workspace already')]);
-    expect((await use(new Browser(server), 'sign-in', { token: tokenOf(out) })).status).toBe(410);
+    expect((await useLink(new Browser(server), 'sign-in', { token: tokenOf(out) })).status).toBe(410);
   });
 
   test('an invitation cannot take over an account without a password', async () => {
     const { out } = await run('members', 'invite', '--workspace', 'other', '--email', 'guest@example.com', '--role', 'viewer');
     const form = { token: tokenOf(out), name: 'Thief', password: PASSWORD };
-    expect((await use(new Browser(server), 'accept-invitation', form)).body.error).toBe('refused');
+    expect((await useLink(new Browser(server), 'accept-invitation', form)).body.error).toBe('refused');
   });
 
   test('the ledger records the operator and no email address', async () => {

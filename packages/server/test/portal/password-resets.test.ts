@@ -31,7 +31,7 @@ const ledgerEntries = () =>
 
 describe('a password reset', () => {
   const requestReset = (of: Person) => admin.browser.call('POST', `${memberPath(of.id)}/password-reset`);
-  const use = (path: string, password: string, browser = new Browser(server)) =>
+  const useLink = (path: string, password: string, browser = new Browser(server)) =>
     browser.call('POST', '/links/reset-password', { token: path.split('#')[1], password });
 
   test('by an admin is a link that works once, invalidates the old password and ends every earlier session', async () => {
@@ -39,10 +39,10 @@ describe('a password reset', () => {
     const { body } = await requestReset(grace);
     expect(Math.round((Date.parse(body.expires_at) - Date.now()) / 60_000)).toBe(60);
     const browser = new Browser(server);
-    expect((await use(body.path, 'another good password', browser)).body.person.id).toBe(grace.id);
+    expect((await useLink(body.path, 'another good password', browser)).body.person.id).toBe(grace.id);
     expect(outcome(await browser.call('GET', '/session'))).toBe('200 ok');
     expect(await membersOutcome(grace)).toBe('401 not_signed_in');
-    expect(outcome(await use(body.path, 'a third good password'))).toBe('410 link_not_valid');
+    expect(outcome(await useLink(body.path, 'a third good password'))).toBe('410 link_not_valid');
     const signIn = (password: string) => new Browser(server).call('POST', '/session', { email: grace.email, password });
     expect(outcome(await signIn(PASSWORD))).toBe('401 sign_in_failed');
     expect(outcome(await signIn('another good password'))).toBe('200 ok');
@@ -66,7 +66,7 @@ describe('a password reset', () => {
     const stranger = await createPerson(server);
     for (const { email, id } of [grace, stranger]) {
       const { path } = await createResetLinkByOperator(server.open.pool, email.toUpperCase());
-      expect((await use(path, 'another good password')).body.person.id).toBe(id);
+      expect((await useLink(path, 'another good password')).body.person.id).toBe(id);
     }
     expect(await ledgerEntries()).toMatchObject([
       { actor: 'operator', action: 'member.password_reset', subject: `user:${grace.id}` },
@@ -89,11 +89,11 @@ describe('a password reset', () => {
     expect(outcome(await new Browser(server).call('POST', '/links/accept-invitation', { token, password: PASSWORD }))).toBe(
       '200 ok',
     );
-    expect(outcome(await use(first, 'another good password'))).toBe('410 link_not_valid');
+    expect(outcome(await useLink(first, 'another good password'))).toBe('410 link_not_valid');
 
     const link = await admin.browser.call('POST', `${memberPath(second.id)}/password-reset`);
     expect(await setRole(second, admin, 'viewer')).toBe('200 ok');
-    expect(outcome(await use(link.body.path, 'another good password'))).toBe('410 link_not_valid');
+    expect(outcome(await useLink(link.body.path, 'another good password'))).toBe('410 link_not_valid');
   });
 
   /**
@@ -120,7 +120,7 @@ describe('a password reset', () => {
     const { demote, reset } = await createAdminOfTwoWorkspaces();
     const { body } = await reset();
     expect(await demote()).toBe('200 ok');
-    expect(outcome(await use(body.path, 'another good password'))).toBe('410 link_not_valid');
+    expect(outcome(await useLink(body.path, 'another good password'))).toBe('410 link_not_valid');
   });
 
   test('is refused while the admin loses the role in another workspace of the person', async () => {
@@ -142,7 +142,7 @@ describe('a password reset', () => {
     // This transaction locks in the same order as when a person joins a workspace: first the account, then the links.
     await inTenantTransaction(server.open.pool, await server.workspace(), async (tx) => {
       await lockAccount(tx, grace.id);
-      response = use(body.path, 'another good password');
+      response = useLink(body.path, 'another good password');
       await Promise.race([response, waitForBlockedStatements(server.database)]);
       await voidLinksOf(tx, grace.id);
     });

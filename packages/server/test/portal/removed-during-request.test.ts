@@ -16,11 +16,11 @@ let records: WorkspaceWithRecords;
 
 beforeAll(async () => {
   server = await testServer();
-  records = await workspaceWithRecords();
+  records = await createWorkspaceWithRecords();
 });
 
 /** Creates a workspace with a record for every act. */
-async function workspaceWithRecords() {
+async function createWorkspaceWithRecords() {
   const workspace = await server.workspace();
   const { pool } = server.open;
   const key = await server.key(workspace);
@@ -57,7 +57,7 @@ async function workspaceWithRecords() {
   };
 }
 
-type WorkspaceWithRecords = Awaited<ReturnType<typeof workspaceWithRecords>>;
+type WorkspaceWithRecords = Awaited<ReturnType<typeof createWorkspaceWithRecords>>;
 
 /** Makes a request while another transaction, which removes a member or changes a role, is about to commit. */
 async function requestDuring(
@@ -77,7 +77,7 @@ async function requestDuring(
 
 const outcome = ({ status, body }: TestResponse) => `${status} ${body.issues?.[0]?.message ?? body.error ?? 'ok'}`;
 
-const rowsOf = async (workspace: string) =>
+const recordedActsOf = async (workspace: string) =>
   server.database.sql<{ act: string }>(
     `SELECT action || ' ' || recorded_by AS act FROM countersign.audit_entries WHERE tenant_id = $1
      UNION ALL SELECT action || ' ' || recorded_by FROM countersign.key_events WHERE tenant_id = $1 ORDER BY 1`,
@@ -124,20 +124,20 @@ describe('a member who loses the role while an act waits', () => {
   test.for(NAMES)('cannot perform %s after being removed', async (name) => {
     const { workspace } = records;
     const otherAdmin = await portalClient(server, workspace, 'admin');
-    const before = await rowsOf(workspace);
+    const before = await recordedActsOf(workspace);
     const response = await requestDuring(
       workspace,
       (tx) => deleteMembership(tx, otherAdmin.id),
       () => otherAdmin.callRoute(name, ACTS[name]!(records) as never),
     );
     expect(outcome(response)).toBe('409 you are no longer a member of this workspace');
-    expect(await rowsOf(workspace)).toEqual(before);
+    expect(await recordedActsOf(workspace)).toEqual(before);
   });
 
   test.for(NAMES)('cannot perform %s after becoming a viewer', async (name) => {
     const { workspace } = records;
     const otherAdmin = await portalClient(server, workspace, 'admin');
-    const before = await rowsOf(workspace);
+    const before = await recordedActsOf(workspace);
     const response = await requestDuring(
       workspace,
       (tx) => changeRoleOf(tx, otherAdmin.id, 'viewer'),
@@ -146,6 +146,6 @@ describe('a member who loses the role while an act waits', () => {
     expect(outcome(response)).toMatch(
       /^409 this action requires the role (admin|approver); your role in this workspace is now viewer$/,
     );
-    expect(await rowsOf(workspace)).toEqual(before);
+    expect(await recordedActsOf(workspace)).toEqual(before);
   });
 });

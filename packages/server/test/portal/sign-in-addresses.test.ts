@@ -29,14 +29,14 @@ async function countChecked(makeAttempt: (number: number) => Promise<string>): P
 
 describe('the limit of sign-in attempts per address', () => {
   test('locks no account and stores nothing about accounts after it is reached', async () => {
-    const rows = () => proxied.database.sql<{ n: number }>('SELECT count(*)::int AS n FROM countersign.sign_in_attempts');
+    const countRows = () => proxied.database.sql<{ n: number }>('SELECT count(*)::int AS n FROM countersign.sign_in_attempts');
     expect(await countChecked((number) => attempt(`person-${number}@example.com`, WRONG_PASSWORD))).toBe(50);
-    const before = await rows();
+    const before = await countRows();
     for (let number = 0; number < 12; number += 1) {
       expect(await attempt('ada@example.com', WRONG_PASSWORD)).toBe('429 rate_limited');
       expect(await attempt(`more-${number}@example.com`, WRONG_PASSWORD)).toBe('429 rate_limited');
     }
-    expect(await rows()).toEqual(before);
+    expect(await countRows()).toEqual(before);
     expect(await attempt('ada@example.com', PASSWORD, '203.0.113.8')).toBe('200 ok');
   });
 

@@ -19,9 +19,9 @@ test('while 60 clients do not read a 19 MB download, response memory stays withi
   expect(stored.status).toBe(200);
   const viewer = await portalClient(server, workspace, 'viewer');
   const otherViewer = await portalClient(server, otherWorkspace, 'viewer');
-  const document = `/api/portal/workspaces/${workspace}/runs/traces/${stored.body.id}/submissions/1`;
+  const documentPath = `/api/portal/workspaces/${workspace}/runs/traces/${stored.body.id}/submissions/1`;
 
-  const request = httpText(`GET ${document} HTTP/1.1`, ['Host: x', `Cookie: ${viewer.browser.cookie}`]);
+  const request = httpText(`GET ${documentPath} HTTP/1.1`, ['Host: x', `Cookie: ${viewer.browser.cookie}`]);
   for (let number = 0; number < 60; number += 1) {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.write(request));
     socket.on('error', () => undefined).pause();
@@ -37,7 +37,7 @@ test('while 60 clients do not read a 19 MB download, response memory stays withi
   await expect.poll(() => metric('countersign_connections_stalled_total'), { timeout: 30_000 }).toBeGreaterThan(1);
   await expect.poll(() => metric('countersign_answering_bytes'), { timeout: 30_000 }).toBe(0);
   for (const socket of sockets) socket.destroy();
-  const file = await fetch(server.url + document, { headers: { cookie: viewer.browser.cookie! } });
+  const file = await fetch(server.url + documentPath, { headers: { cookie: viewer.browser.cookie! } });
   expect(file.status).toBe(200);
   expect((await file.arrayBuffer()).byteLength).toBeGreaterThan(18 * MIB);
 });

@@ -255,7 +255,7 @@ describe('runs erase', () => {
     expect(text).not.toContain(run);
   });
 
-  test('erases an OpenTelemetry export whose log records waited for their trace too long', async () => {
+  test('erases an OpenTelemetry export whose log records were deleted because they waited for their trace too long', async () => {
     const { sendJson } = exporter(server, key);
     const run = newTrace();
     expect((await sendJson(logs(message(run, 'secret text')), '/v1/logs')).status).toBe(200);

@@ -20,7 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-rotation-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Generates a key whose ID starts with `-` and so looks like an option. One key in 64 has such an ID. */
-function keyLikeAnOption(): KeyObject {
+function generateKeyLikeAnOption(): KeyObject {
   for (;;) {
     const { privateKey } = generateKeyPairSync('ed25519');
     if (signingKeyId(privateKey).startsWith('-')) return privateKey;
@@ -122,7 +122,7 @@ describe('a signing key from the environment', () => {
     const server = await testServer();
     await server.workspace('acme');
     const withOldKey = environmentOf(server);
-    const nextPem = keyLikeAnOption().export({ type: 'pkcs8', format: 'pem' }).toString();
+    const nextPem = generateKeyLikeAnOption().export({ type: 'pkcs8', format: 'pem' }).toString();
     const withBothKeys = {
       ...withOldKey,
       COUNTERSIGN_SIGNING_KEY: nextPem,
@@ -176,7 +176,7 @@ describe('a signing key from the environment', () => {
 describe('the signing key of the embedded database', () => {
   const data = DataFolder.migrated();
   afterAll(() => data.clear());
-  const secret = (name: string) => join(data.path, 'secrets', name);
+  const secretPath = (name: string) => join(data.path, 'secrets', name);
   /** The exit code and the error output of a command. */
   const resultOf = async (...args: string[]) => {
     const command = new CommandProcess(args, data.environment);
@@ -201,7 +201,7 @@ describe('the signing key of the embedded database', () => {
     expect(await signNewCheckpoint()).toHaveLength(1);
     const [first] = await vkeys();
     // A rotation that was interrupted after its first file leaves the same key under both names. The next rotation continues.
-    copyFileSync(secret('signing-key.pem'), secret('signing-key-previous.pem'));
+    copyFileSync(secretPath('signing-key.pem'), secretPath('signing-key-previous.pem'));
     const rotation = new CommandProcess(['signing-key', 'rotate'], { ...data.environment, COUNTERSIGN_PROT: '80' });
     expect(await rotation.ended).toBe(0);
     // The command opens the database twice and reports unknown variables once.
@@ -233,7 +233,7 @@ describe('the signing key of the embedded database', () => {
     const { keys } = JSON.parse(await outputOf(['signing-key', 'show'], data.environment));
     expect(await resultOf('signing-key', 'retire', keys[1].kid)).toEqual([9, expect.stringMatching(/in use/)]);
     await outputOf(['signing-key', 'retire', keys[0].kid], data.environment);
-    expect(existsSync(secret('signing-key-previous.pem'))).toBe(false);
+    expect(existsSync(secretPath('signing-key-previous.pem'))).toBe(false);
     await server.end('SIGTERM');
     server = await ServerProcess.start(data.environment);
     expect(await signNewCheckpoint()).toHaveLength(1);

@@ -110,12 +110,12 @@ describe.each(VERSIONS)('the upgrade of a database of version %s', (version) => 
       ['b', 'look up again'],
       ['c', 'plan'],
     ]);
-    const payload = `${acme}/runs/traces/${facts.runs.evaluated}/payload?span_id=a`;
-    expect((await browser.call('GET', payload)).body).toMatchObject({
+    const payloadPath = `${acme}/runs/traces/${facts.runs.evaluated}/payload?span_id=a`;
+    expect((await browser.call('GET', payloadPath)).body).toMatchObject({
       payload: { messages: [{ role: 'user', content: 'Hello' }] },
     });
-    const inSegment = `${acme}/runs/traces/${facts.runs['compressed 7']}/payload?span_id=a`;
-    expect((await browser.call('GET', inSegment)).body).toMatchObject({ payload: { output: '7'.repeat(4_000) } });
+    const pathInSegment = `${acme}/runs/traces/${facts.runs['compressed 7']}/payload?span_id=a`;
+    expect((await browser.call('GET', pathInSegment)).body).toMatchObject({ payload: { output: '7'.repeat(4_000) } });
     const { id } = list.items.find(({ trace_id }: { trace_id: string }) => trace_id === facts.otlpTrace);
     expect((await browser.call('GET', `${acme}/runs/traces/${id}`)).body).toMatchObject({ outcome: 'success' });
   });

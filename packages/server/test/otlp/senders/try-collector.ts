@@ -3,8 +3,9 @@ import { COLLECTOR_TRIALS, runTrial } from './collector-trials.ts';
 import { startModel } from './sender-process.ts';
 
 /**
- * Tries an OpenTelemetry Collector with a real server: `sh scripts/run.sh packages/server/test/otlp/senders/try-collector.ts [NAME ...]`.
- * Prints what was observed, and exits with 1 if a trial failed. Needs the same programs as record.ts; `npm test` does not run it.
+ * Runs the named trials of an OpenTelemetry Collector with a real server, or all trials:
+ * `sh scripts/run.sh packages/server/test/otlp/senders/try-collector.ts [NAME ...]`. Prints what was observed, and exits with 1 if a trial
+ * failed. Needs the same programs as record.ts; `npm test` does not run it.
  */
 const chosenNames = process.argv.slice(2);
 const model = await startModel();

@@ -86,7 +86,7 @@ export const COLLECTOR_MODULES = {
   },
 } as const;
 
-/** Programs that are recorded behind the Collector, with the protocol that they use to reach it: by default http/protobuf. */
+/** Programs that are recorded while they export through the Collector, with their protocol: by default http/protobuf. */
 export const COLLECTED_PROGRAMS: Readonly<Record<string, { program: string; environment: Readonly<Record<string, string>> }>> = {
   'collector-otel-openai': { program: 'otel-openai', environment: { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' } },
   'collector-openinference-langchain': {
