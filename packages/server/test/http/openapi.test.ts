@@ -152,7 +152,7 @@ describe('the OpenAPI document', () => {
     for (const [path] of readEndpoints()) expect(page).toContain(path);
   });
 
-  test('lists six response headers exactly for the statuses that have them', () => {
+  test('lists each of six response headers for exactly the statuses that have it', () => {
     for (const [path, operation] of [...postOperations(), ...readEndpoints()]) {
       const isOpen = operation.security?.length === 0;
       for (const [status, { headers }] of Object.entries<Json>(operation.responses)) {

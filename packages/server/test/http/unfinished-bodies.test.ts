@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { paths, testServer } from '../harness/test-server.ts';
 
-/** The memory for request bodies. While no other caller sends bodies, a caller can start bodies of unknown length up to a quarter of it. */
+/** The memory for request bodies. While no other caller sends bodies, a caller can start bodies of unknown length in a quarter of it. */
 const READING_BYTES = 1_200_000;
 
 const server = await testServer({ readingBytesMax: READING_BYTES, reportBytesMax: 150_000, recordBytesMax: 100_000 });

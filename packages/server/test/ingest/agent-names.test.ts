@@ -115,7 +115,7 @@ describe('a promotion check with an unknown name', () => {
   });
 
   test.each([
-    ['upper and lower case', 'Gated-Bot', 'No agent named "Gated-Bot" is known here; did you mean "gated-bot"?'],
+    ['the case of letters', 'Gated-Bot', 'No agent named "Gated-Bot" is known here; did you mean "gated-bot"?'],
     [
       'a look-alike letter',
       'gated-b\u043et',

@@ -74,9 +74,10 @@ const postLogs = async (body: unknown) => {
   expect(status).toBe(200);
   return JSON.parse(bytes.toString());
 };
-const traceOf = async (traceId: string) => (await viewer.getResult('runs.list', { query: { text: traceId } })).items[0]!.id;
+/** The ID of a run in the portal. */
+const portalIdOf = async (traceId: string) => (await viewer.getResult('runs.list', { query: { text: traceId } })).items[0]!.id;
 const payloadOf = async (traceId: string) =>
-  (await viewer.getResult('runs.span', { params: { trace: await traceOf(traceId) }, query: { span_id: id(2) } })).payload;
+  (await viewer.getResult('runs.span', { params: { trace: await portalIdOf(traceId) }, query: { span_id: id(2) } })).payload;
 
 describe('POST /v1/logs', () => {
   test('adds a conversation in log records to its span in any order of arrival', async () => {
@@ -87,7 +88,7 @@ describe('POST /v1/logs', () => {
     await sendJson(runWithoutMessages(logsFirst));
     for (const traceId of [spansFirst, logsFirst]) {
       expect((await payloadOf(traceId)).messages).toEqual(MESSAGES);
-      const { items } = await viewer.getResult('runs.spans', { params: { trace: await traceOf(traceId) } });
+      const { items } = await viewer.getResult('runs.spans', { params: { trace: await portalIdOf(traceId) } });
       expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ has_payload: true, status: 'success' });
     }
     const waiting = await server.database.sql('SELECT trace_id FROM countersign.log_records WHERE NOT joined');
@@ -144,7 +145,7 @@ describe('POST /v1/logs', () => {
     const traceId = newTrace();
     await sendJson(runWithoutMessages(traceId));
     await postLogs(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': 'rate limit' } }));
-    const { items } = await viewer.getResult('runs.spans', { params: { trace: await traceOf(traceId) } });
+    const { items } = await viewer.getResult('runs.spans', { params: { trace: await portalIdOf(traceId) } });
     expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ status: 'error', error: 'rate limit' });
     expect((await payloadOf(traceId)).error).toBe('rate limit');
   });
@@ -157,7 +158,7 @@ describe('POST /v1/logs', () => {
       attributes: { 'exception.message': message },
     });
     await postLogs(logs(exception('a later timeout', 2000), exception('rate limit', 1000), exception('another', 3000)));
-    const { items } = await viewer.getResult('runs.spans', { params: { trace: await traceOf(traceId) } });
+    const { items } = await viewer.getResult('runs.spans', { params: { trace: await portalIdOf(traceId) } });
     expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ status: 'error', error: 'rate limit' });
     expect((await payloadOf(traceId)).error).toBe('rate limit');
   });
@@ -172,7 +173,7 @@ describe('POST /v1/logs', () => {
       const traceId = newTrace();
       await sendJson(runWithoutMessages(traceId));
       await postLogs(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': message } }));
-      const { items } = await viewer.getResult('runs.spans', { params: { trace: await traceOf(traceId) } });
+      const { items } = await viewer.getResult('runs.spans', { params: { trace: await portalIdOf(traceId) } });
       expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ status: 'error', error: listedError });
       expect((await payloadOf(traceId)).error).toBe(message);
     },
@@ -256,7 +257,7 @@ describe('POST /v1/logs', () => {
     ] as never;
     await sendJson(run);
     await postLogs(logs({ traceId, eventName: 'gen_ai.evaluation.result', attributes: finding }));
-    const { findings } = await viewer.getResult('runs.trace', { params: { trace: await traceOf(traceId) } });
+    const { findings } = await viewer.getResult('runs.trace', { params: { trace: await portalIdOf(traceId) } });
     const shown = { span_id: id(2), score: 0.75, label: 'good', explanation: 'It answers the question.' };
     expect(findings).toHaveLength(2);
     expect(findings).toMatchObject([

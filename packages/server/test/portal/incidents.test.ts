@@ -152,7 +152,7 @@ describe('an incident', () => {
 });
 
 describe('a policy violation', () => {
-  test('is recorded in the ledger by an admin with policy, severity and run, and affects no decision', async () => {
+  test('recorded by an admin is in the ledger with policy, severity and run, and affects no decision', async () => {
     await evaluate('sly');
     const agent_id = await idOf('sly');
     const details = { policy: 'no-refunds', severity: 'medium', description: 'refunded twice', trace_id: 'run-7' };

@@ -211,7 +211,7 @@ describe('an invitation', () => {
     }
   });
 
-  test('is recorded in the ledger without the email address, as are its withdrawal and the joining', async () => {
+  test('is recorded in the ledger without the email address; so are its withdrawal and the joining', async () => {
     const entries = await server.database.sql<{ action: string; document: string }>(
       'SELECT action, document FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq',
       [workspace],

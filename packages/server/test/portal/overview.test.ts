@@ -106,7 +106,7 @@ describe('the overview', () => {
 });
 
 describe('the workspace', () => {
-  test('is renamed by an admin with both names in the ledger; renaming it to the same name writes nothing', async () => {
+  test('is renamed by an admin, and the ledger records both names; renaming it to the same name writes nothing', async () => {
     const { workspace, admin } = await newWorkspace();
     const { name: before } = await admin.getResult('workspace.read');
     expect(await admin.getResult('workspace.rename', { body: { name: 'Ærø & Søn' } })).toMatchObject({

@@ -200,7 +200,7 @@ describe('the signing key of the embedded database', () => {
 
     expect(await signNewCheckpoint()).toHaveLength(1);
     const [first] = await vkeys();
-    // A rotation that was interrupted after its first file leaves the same key under both names. The next rotation continues.
+    // A rotation that was interrupted after its first file leaves the same key under both names. The next rotation completes it.
     copyFileSync(secretPath('signing-key.pem'), secretPath('signing-key-previous.pem'));
     const rotation = new CommandProcess(['signing-key', 'rotate'], { ...data.environment, COUNTERSIGN_PROT: '80' });
     expect(await rotation.ended).toBe(0);

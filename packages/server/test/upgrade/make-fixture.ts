@@ -46,7 +46,7 @@ async function fillDatabase(): Promise<DatabaseFacts> {
   await command('retention', 'set', ...ACME, '--traces', '3650', '--telemetry', '3650');
   const runs = await sendRuns(key);
   const otlpTrace = await sendExports(key);
-  const decisions = await sendEvaluations(key);
+  const decisions = await recordDecisions(key);
   // More than 256 entries, so that the tree of the log has stored nodes.
   for (let entry = 0; entry < 260; entry += 1) await post('/api/public/audit', key, { actor: 'ci', action: 'test.ran' });
   await command('runs', 'erase', ...ACME, '--trace', 'erased', '--rationale', 'request 7');
@@ -113,8 +113,8 @@ async function sendExports(key: string): Promise<string> {
   return traceId;
 }
 
-/** Records evaluations, an approval, incidents with a closed and an open re-certification, and the decisions between them. */
-async function sendEvaluations(key: string): Promise<DatabaseFacts['decisions']> {
+/** Records evaluations, an approval, and incidents with a closed and an open re-certification. Returns the decisions between them. */
+async function recordDecisions(key: string): Promise<DatabaseFacts['decisions']> {
   const decisions: DatabaseFacts['decisions'] = [];
   const checkPromotion = async (agent_name: string) => {
     const { decision_id, allowed } = await post('/api/public/governance/promotion-check', key, { agent_name });
